@@ -13,8 +13,7 @@ from tests.properties import examples
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import Entry
 from timeline.history.recording import RecordingWorld
-from timeline.history.world import World
-from timeline.judge import judge, touched
+from timeline.judge import judged, touched
 from timeline.judging.findings import Finding
 
 FIXTURES = sorted((Path(__file__).parent / "rules").glob("*/*.jsonl"))
@@ -27,23 +26,17 @@ def recorded(path: Path) -> tuple[list[Entry], list[Finding]]:
 
 
 def judged_in(batches: Sequence[list[Entry]]) -> list[Finding]:
-    """Return the findings as they are stored: those of the affected subjects replace the earlier ones after each
-    batch."""
+    """Return the findings as a live source keeps them: after each batch, what is found with each affected subject
+    replaces what was found with it before."""
     world = RecordingWorld()
-    stored: dict[str, Finding] = {}
+    stored = judged(world, ())
     for batch in batches:
         for _ in world.learn(batch):
             pass
-        subjects = touched(world, world.settle())
-        judged = {world.id_of(track.ref) for track in subjects}
-        kept = {key: each for key, each in stored.items() if _stored_with(each, world) not in judged}
-        stored = kept | {each.id: each for each in judge(world, subjects)}
-    return sorted(stored.values(), key=lambda each: (each.occurrences[0].first, each.rule, each.id))
-
-
-def _stored_with(found: Finding, world: World) -> int:
-    refs = [found.subject, *(proof.ref for each in found.occurrences for proof in each.proof)]
-    return next(number for ref in refs if (number := world.id_of(ref)))
+        stored |= judged(world, touched(world, world.settle()))
+        stored = {key: of_it for key, of_it in stored.items() if world.track(key)}
+    found = {each.id: each for of_it in stored.values() for each in of_it}
+    return sorted(found.values(), key=lambda each: (each.occurrences[0].first, each.rule, each.id))
 
 
 def cut(entries: list[Entry], chance: random.Random, shuffled: bool) -> list[list[Entry]]:

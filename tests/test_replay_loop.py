@@ -6,6 +6,7 @@ import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from collectors.watch.decoding import ObjectDecoder
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline import queries
 from timeline.core.entries import Entry, Mark, MarkType, Observation, microseconds, moment
+from timeline.history.recording import RecordingWorld
+from timeline.judge import horizons, judged, touched
 from timeline.kinds import seconds
 from timeline.models import Cluster, Incident
 from timeline.pipeline import follow
@@ -144,6 +147,19 @@ def test_half_an_hour_shows_one_row_for_each_cause(sample: Tape) -> None:
         assert row.occurrences == laps * len(cause.times)
         # One finding is about all Deployments that use the Lease by its name, however often they are created.
         assert row.findings == (1 if row.rule == "lease-shared-config" else laps * len(cause.findings))
+
+
+def test_a_lap_does_not_have_the_earlier_ones_judged_again(sample: Tape) -> None:
+    """What has ended is judged again only if its end, or what followed it, was not known before."""
+    world = RecordingWorld()
+    for batch in islice(half_an_hour(sample), 8):
+        for _ in world.learn(batch):
+            pass
+        changed = world.settle()
+        subjects = touched(world, changed, horizons(world))
+        judged(world, subjects)
+        again = {track.key for track in subjects} - {track.key for track in changed}
+        assert len(again) <= len(changed) // 5
 
 
 def half_an_hour(tape: Tape) -> Iterator[list[Observation]]:

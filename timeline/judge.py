@@ -70,13 +70,9 @@ def _horizons(world: World) -> dict[str, int]:
 def touched(world: RecordingWorld, changed: Iterable[Track], horizons: Mapping[str, int] | None = None) -> list[Track]:
     """Return the changed tracks and all tracks whose judgement read something that has changed.
 
-    `horizons` are those of `RecordingWorld.stale`. For each workload, the Lease on which it elects its leader and all
-    workloads that use this Lease are returned, too, because a finding about two of them has the Lease as its subject.
+    `horizons` are those of `RecordingWorld.stale`.
     """
     found = {track.key: track for track in (*changed, *world.stale(horizons))}
-    leases = {name for track in found.values() for name in (track.name, *track.references()) if name.kind == "Lease"}
-    for lease in leases:
-        found.update((track.key, track) for track in (*world.incarnations(lease), *world.referrers(lease)))
     return [found[key] for key in sorted(found, key=repr)]
 
 

@@ -8,6 +8,7 @@ from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import Any
 
 from timeline.core.order import At
 from timeline.history.lifelines import Key, Track
@@ -29,6 +30,8 @@ class Dependencies:
         self._tallied: dict[Key, set[tuple[str, At]]] = {}
         self._answers: dict[Key, set[Answer]] = {}
         self._readers: dict[What, set[Key]] = defaultdict(set)
+        self._looked_until: dict[Key, set[tuple[What, int]]] = {}
+        self._early_readers: dict[What, list[tuple[int, Key]]] = defaultdict(list)  # see `look_until`; sorted
         self._counters: dict[str, list[tuple[At, Key]]] = defaultdict(list)  # by the owner's UID, sorted
         self._stale: set[Key] = set()
 
@@ -47,11 +50,10 @@ class Dependencies:
             self._readers[what].discard(subject)
             if not self._readers[what]:
                 del self._readers[what]
+        for what, until in self._looked_until.pop(subject, ()):
+            _remove(self._early_readers, what, (until, subject))
         for uid, at in self._tallied.pop(subject, ()):
-            counters = self._counters[uid]
-            del counters[bisect_left(counters, (at, subject))]
-            if not counters:
-                del self._counters[uid]
+            _remove(self._counters, uid, (at, subject))
         self._answers.pop(subject, None)
 
     def look(self, *what: object) -> None:
@@ -59,6 +61,13 @@ class Dependencies:
         if self._subject and self._subject not in (readers := self._readers[what]):
             readers.add(self._subject)
             self._looked_at.setdefault(self._subject, set()).add(what)
+
+    def look_until(self, until: int, *what: object) -> None:
+        """Record that the current judgement reads what this key stands for, but no track that began after a drawn time,
+        in microseconds since 1970."""
+        if self._subject and (what, until) not in (looked := self._looked_until.setdefault(self._subject, set())):
+            looked.add((what, until))
+            insort(self._early_readers[what], (until, self._subject))
 
     def count(self, owner_uid: str, at: At) -> None:
         """Record that the current judgement counts the children that an owner had right after `at`."""
@@ -75,8 +84,12 @@ class Dependencies:
         """Mark every subject whose judgement read this track. The track has changed from the drawn time `since` on, in
         microseconds since 1970."""
         self._stale.add(track.key)
-        self.differs(("name", track.name), ("kind", *track.name[:2]), ("uid", track.ref.uid))
-        self.differs(*(("referrers", name) for name in track.references()))
+        whats: list[What] = [("name", track.name), ("kind", *track.name[:2]), ("uid", track.ref.uid)]
+        whats += (("referrers", name) for name in track.references())
+        self.differs(*whats)
+        for what in whats:
+            readers = self._early_readers.get(what, [])
+            self._stale.update(key for _, key in readers[bisect_left(readers, (track.first.time,)) :])
         if track.owner:
             self.differs(("children", track.owner.uid))
             counters = self._counters.get(track.owner.uid, [])
@@ -94,3 +107,11 @@ class Dependencies:
         """Return the subjects that were marked since the last call, and unmark them."""
         stale, self._stale = self._stale, set()
         return stale
+
+
+def _remove(lists: dict[Any, list[Any]], key: object, item: object) -> None:
+    """Remove an item from one of several sorted lists, and the list if it is empty then."""
+    of_key = lists[key]
+    del of_key[bisect_left(of_key, item)]
+    if not of_key:
+        del lists[key]

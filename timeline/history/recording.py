@@ -93,6 +93,12 @@ class RecordingWorld(World):
             self.dependencies.look(*LAST)
         return super().last
 
+    def no_later(self, time: int) -> int:
+        earlier = super().no_later(time)
+        if earlier < time or not self.live:  # as in `watched_after`
+            _ = self.last
+        return earlier
+
     def watched_after(self, time: int, length: int) -> int:
         covered = super().watched_after(time, length)
         if covered < length or not self.live:  # of a live source, time that is covered stays covered
@@ -104,14 +110,25 @@ class RecordingWorld(World):
         self.dependencies.look(*SEEN)
         return super().seen
 
-    def of_kind(self, group: str, kind: str) -> Iterator[Track]:
-        self.dependencies.look("kind", group, kind)
-        return super().of_kind(group, kind)
+    def of_kind(self, group: str, kind: str, until: int | None = None) -> Iterator[Track]:
+        self._look(until, "kind", group, kind)
+        for name in self._tracks.index.names(group, kind):
+            self._look_at_duplicates(name)
+        return super().of_kind(group, kind, until)
 
-    def incarnations(self, name: Name) -> list[Track]:
-        self.dependencies.look("name", name)
+    def incarnations(self, name: Name, until: int | None = None) -> list[Track]:
         self._look_at_duplicates(name)
-        return super().incarnations(name)
+        lives = super().incarnations(name, until)
+        # Nothing that begins after the last one that is returned can change the answer.
+        ends = until is not None and lives and lives[-1].first.time > until and not self._tracks.is_mixed(name)
+        self._look(lives[-1].first.time if ends else None, "name", name)
+        return lives
+
+    def _look(self, until: int | None, *what: object) -> None:
+        if until is None:
+            self.dependencies.look(*what)
+        else:
+            self.dependencies.look_until(until, *what)
 
     def is_duplicate(self, track: Track) -> bool:
         self._look_at_duplicates(track.name)
@@ -135,9 +152,9 @@ class RecordingWorld(World):
         self.dependencies.count(owner_uid, at)
         return super().tally(owner_uid, spell, at)
 
-    def _referrer_keys(self, name: Name) -> Collection[Key]:
-        self.dependencies.look("referrers", name)
-        return super()._referrer_keys(name)
+    def _referrer_keys(self, name: Name, until: int | None = None) -> Collection[Key]:
+        self._look(until, "referrers", name)
+        return super()._referrer_keys(name, until)
 
     def owner_of(self, track: Track) -> Track | None:
         return self._find_owner(track)  # never from the cache of `World`: each judgement records what it looked at

@@ -109,6 +109,10 @@ class World:
         """
         return self._ledger.extent.last if self.horizon is None else self.horizon[1]
 
+    def no_later(self, time: int) -> int:
+        """Return a drawn time, or the end of the source (see `last`) if that is earlier."""
+        return min(time, self._ledger.extent.last if self.horizon is None else self.horizon[1])
+
     def watched_after(self, time: int, length: int) -> int:
         """Return for how many microseconds after a drawn time the source goes on, at most `length`."""
         end = self._ledger.extent.last if self.horizon is None else self.horizon[1]
@@ -180,14 +184,22 @@ class World:
         """Yield all tracks, by name and then in the order in which they began."""
         return iter(self._tracks)
 
-    def of_kind(self, group: str, kind: str) -> Iterator[Track]:
-        """Yield the tracks of one kind, by name and then in the order in which they began."""
-        for name in self._tracks.index.names(group, kind):
-            yield from self.incarnations(name)
+    # `until` of these questions leaves out what began later than a drawn time. In a source that grows, a subject that
+    # has ended is then not judged again for what comes after it.
 
-    def incarnations(self, name: Name) -> list[Track]:
-        """Return the tracks of a name in the order in which they began, without duplicates."""
-        return self._tracks.incarnations(name)
+    def of_kind(self, group: str, kind: str, until: int | None = None) -> Iterator[Track]:
+        """Yield the tracks of one kind that began by a drawn time, by name and then in the order in which they
+        began."""
+        for name in self._tracks.index.names(group, kind):
+            for track in self._tracks.incarnations(name):
+                if until is None or track.first.time <= until:
+                    yield track
+
+    def incarnations(self, name: Name, until: int | None = None) -> list[Track]:
+        """Return the tracks of a name in the order in which they began, without duplicates: those that began by a drawn
+        time, and the first one after these."""
+        lives = self._tracks.incarnations(name)
+        return lives if until is None else lives[: bisect_right(lives, until, key=_began) + 1]
 
     def is_duplicate(self, track: Track) -> bool:
         """Return whether a track consists only of writes without a UID that a watch shows as writes of tracks with a
@@ -229,11 +241,13 @@ class World:
         """
         return self._tracks.index.tally(owner_uid, spell, at)
 
-    def referrers(self, name: Name) -> list[Track]:
-        """Return the tracks that referred to an object of this name at any time, sorted by key."""
-        return self._tracks.resolve(sorted(self._referrer_keys(name)))
+    def referrers(self, name: Name, until: int | None = None) -> list[Track]:
+        """Return the tracks that began by a drawn time and that referred to an object of this name at any time, sorted
+        by key."""
+        found = self._tracks.resolve(sorted(self._referrer_keys(name, until)))
+        return found if until is None else [track for track in found if track.first.time <= until]
 
-    def _referrer_keys(self, name: Name) -> Collection[Key]:
+    def _referrer_keys(self, name: Name, until: int | None = None) -> Collection[Key]:
         return self._tracks.index.referrers(name)
 
     def owner_of(self, track: Track) -> Track | None:
@@ -271,7 +285,7 @@ class World:
     def _living(self, name: Name, time: int) -> Track | None:
         """Return the last incarnation of a name that began by a drawn time; if none did, the first one; None without
         any."""
-        lives = self.incarnations(name)
+        lives = self.incarnations(name, time)
         before = [track for track in lives if track.first.time <= time]
         return before[-1] if before else lives[0] if lives else None
 
@@ -335,6 +349,10 @@ class World:
             return False
         strays = (each for life in others for each in life.moments if start <= each.time < end)
         return not all(self._tracks.shows(track, each) for each in strays)
+
+
+def _began(track: Track) -> int:
+    return track.first.time
 
 
 def _is_opaque(moment: Moment) -> bool:

@@ -53,7 +53,7 @@ class Election:
         """Return whether the holder's workload should still have been running at the moment when another holder took
         over; None if that is not sure."""
         name, pod = self.holders.workload(term), self.holders.pod(term)
-        workload = existing(self.world.incarnations(name), at) if name else None
+        workload = existing(self.world.incarnations(name, at.time), at) if name else None
         left = pod.asked_to_end if pod else None
         pod_left = left is not None and left <= at.time
         if workload:
@@ -80,7 +80,7 @@ class Election:
             return True
         return any(
             moment.change is Change.DELETED or moment.facts.deleting or moment.facts.replicas == 0
-            for life in (self.world.incarnations(name) if name else ())
+            for life in (self.world.incarnations(name, until) if name else ())
             for moment in life.moments
             if since <= moment.time <= until
         )

@@ -49,9 +49,9 @@ def orphaned(piece: Track, service: Name, allowed: int, world: World) -> Iterato
     left = piece.asked_to_end
     for since, deleted, back in _without_service(piece, service, world):
         gone = since.moment
-        ends = (back.time if back else world.last, world.last if left is None else left)
+        ends = [end for end in (back.time if back else None, left) if end is not None]
         first = max(gone.time, gone.entry.undated, piece.first.time)  # at the latest, an undated deletion came then
-        orphan = Orphan(since, deleted, back, first, min(ends), first + allowed)
+        orphan = Orphan(since, deleted, back, first, world.no_later(min(ends)) if ends else world.last, first + allowed)
         if orphan.last <= orphan.overdue or namespace_ended(piece, gone, orphan.overdue, world):
             continue
         if piece.last.time > orphan.overdue or _surely_stays(piece, orphan, world):
@@ -69,7 +69,7 @@ def last_sign(piece: Track, overdue: int) -> Proof:
 def _without_service(piece: Track, service: Name, world: World) -> Iterator[tuple[Proof, Track | None, Moment | None]]:
     """Yield each time in which the Service did not exist: the event since which it did not, the deleted Service, and
     the creation of the next one."""
-    lives = world.incarnations(service)
+    lives = world.incarnations(service, piece.asked_to_end)
     for deleted, went, _, back in absences(lives):
         if not (_owned(piece) and piece.owner and piece.owner.uid != deleted.ref.uid):
             yield Proof("Service deleted", deleted.ref, went), deleted, back

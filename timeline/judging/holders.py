@@ -35,8 +35,9 @@ class Holders:
     def pod(self, term: Term) -> Track | None:
         """Return the Pod that the identity of the holder names; None if no such Pod was observed."""
         names = (Name("", "Pod", space, pod) for pod in _pod_names(term.holder) for space in self._namespaces(term))
-        lives = next((pods for name in names if (pods := self.world.incarnations(name))), [])
-        return existing(lives, self.lease.moments[term.renewed])
+        renewed = self.lease.moments[term.renewed]
+        lives = next((pods for name in names if (pods := self.world.incarnations(name, renewed.time))), [])
+        return existing(lives, renewed)
 
     def _namespaces(self, term: Term) -> tuple[str, ...]:
         """Return the namespaces in which the Pod may be: that of its ServiceAccount, and that of the Lease."""
@@ -59,7 +60,7 @@ class Holders:
             for kind, pattern in _POD_NAMES.items()
             if (match := pattern.fullmatch(pod))
             for space in self._namespaces(term)
-            if self.world.incarnations(name := Name("apps", kind, space, match[1]))
+            if self.world.incarnations(name := Name("apps", kind, space, match[1]), self.lease.first.time)
         }
         return namers.pop() if len(namers) == 1 else None
 

@@ -51,7 +51,7 @@ class Peers(NamedTuple):
 
 def first_long_wait(service: Track, allowed: int, world: World) -> Wait | None:
     """Return the first wait of a Service that took longer than `allowed` microseconds; None if there was none."""
-    if not service.created:
+    if not service.created or not any(moment.facts.waits_for_address for moment in service.moments):
         return None
     came = _first_address(service)
     end = came.time if came else world.last

@@ -85,7 +85,7 @@ def not_found_events(
     a later Event about `user` says something else."""
     events = [
         (event, moment)
-        for event in world.referrers(user.name)
+        for event in world.referrers(user.name, end)
         if event.ref.kind == "Event"
         for moment in event.moments
         if start <= moment.time <= end and moment.facts.message

@@ -34,10 +34,9 @@ Give each scheduler a Lease of its own: `--leader-elect-resource-name=<its --sch
 """
 
 from collections.abc import Iterator
-from itertools import combinations
 from typing import NamedTuple
 
-from timeline.core.entries import Change
+from timeline.core.entries import FOREVER, Change
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
@@ -81,7 +80,7 @@ def judge(workload: Track, world: World) -> Iterator[Finding]:
 
 
 def _finding(lease: Name, users: list[Track], world: World) -> Iterator[Finding]:
-    found = [clash for pair in combinations(users, 2) if (clash := _clash(lease, *pair, world))]
+    found = [clash for pair in _together(users) if (clash := _clash(lease, *pair, world))]
     clashes = [clash for clash in found if clash.sure] or found
     if not clashes:
         return
@@ -102,6 +101,19 @@ def _finding(lease: Name, users: list[Track], world: World) -> Iterator[Finding]
         ),
         affects=tuple(user.ref for user in sharing.values()),
     )
+
+
+def _together(users: list[Track]) -> Iterator[tuple[Track, Track]]:
+    """Yield the pairs of workloads that may have existed at one time, in the order of `users`."""
+    lives = [(user.first.time, FOREVER if user.until is None else user.until) for user in users]
+    began = sorted(range(len(users)), key=lambda place: lives[place])
+    pairs = []
+    for at, one in enumerate(began):
+        for other in began[at + 1 :]:
+            if lives[other][0] > lives[one][1]:
+                break
+            pairs.append((min(one, other), max(one, other)))
+    yield from ((users[one], users[other]) for one, other in sorted(pairs))
 
 
 def _occurrence(lease: Name, clash: Clash) -> Occurrence:

@@ -88,8 +88,9 @@ class Evidence(NamedTuple):
     incident="{subjects} waited for {anchor}",
 )
 def judge(user: Track, world: World) -> Iterator[Finding]:
+    left = waited_until(user)
     for name, since in needed(user):
-        missing = times_missing(since, world.incarnations(name))
+        missing = times_missing(since, world.incarnations(name, left))
         found = [(each, evidence) for each in missing if (evidence := _evidence(user, name, each, world))]
         if found and (finding := _finding(user, name, *max(found, key=lambda each: each[1].end - each[0].start.time))):
             yield finding
@@ -101,8 +102,8 @@ def _evidence(user: Track, name: Name, missing: Missing, world: World) -> Eviden
     came = missing.came[1] if missing.came else None
     if (left is not None and left <= start) or (came and ran is not None and ran < came.time):
         return None
-    bounds = (world.last, left, missing.seen, came.time if came else None)
-    end = max(start, min(bound for bound in bounds if bound is not None))
+    bounds = [bound for bound in (left, missing.seen, came.time if came else None) if bound is not None]
+    end = max(start, world.no_later(min(bounds)) if bounds else world.last)
     events, other_reason = not_found_events(user, name, start, end, world)
     event = events[-1] if events else None
     if came:

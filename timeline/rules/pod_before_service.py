@@ -69,7 +69,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
     if not born or not subdomain:
         return
     name = Name("", "Service", pod.ref.namespace, subdomain)
-    before, after = split_at(born, world.incarnations(name))
+    before, after = split_at(born, world.incarnations(name, pod.asked_to_end))
     earlier = [service.ended for service in before if service.ended]
     gone = [order_of(end, born) for end in earlier]
     if len(earlier) < len(before) or None in gone:
@@ -109,8 +109,8 @@ def _service_missed(name: Name, earlier: list[Moment], born: Moment, world: Worl
     """Return whether endpoints show that a Service existed before the Pod although its creation and deletion are
     missing."""
     since = earlier[-1].at if earlier else (0, 0)
-    slices = [each for each in world.referrers(name) if each.owner and each.owner.kind == "Service"]
-    endpoints = [*slices, *world.incarnations(name._replace(kind="Endpoints"))]
+    slices = [each for each in world.referrers(name, born.time) if each.owner and each.owner.kind == "Service"]
+    endpoints = [*slices, *world.incarnations(name._replace(kind="Endpoints"), born.time)]
     begun = [each.first.time for each in endpoints if since < each.first.at < born.at]
     return bool(begun) and not world.complete("", "Service", min(begun), born.time)
 
@@ -118,7 +118,7 @@ def _service_missed(name: Name, earlier: list[Moment], born: Moment, world: Worl
 def _doubt(pod: Track, name: Name, earlier: list[Moment], came: Moment, world: World) -> str:
     """Return a sentence that says which writes may be missing that would explain the order; "" if none may be."""
     since = earlier[-1].at if earlier else (0, 0)
-    endpoints = world.incarnations(name._replace(kind="Endpoints"))
+    endpoints = world.incarnations(name._replace(kind="Endpoints"), came.time)
     if any(since < each.first.at < came.at for each in endpoints):
         return _LOST  # Kubernetes writes Endpoints only for a Service, so one existed
     if not earlier and not world.complete("", "Service", pod.first.time, came.time):

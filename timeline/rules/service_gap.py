@@ -111,9 +111,9 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
 def _gaps(name: Name, left: int | None, world: World) -> Iterator[Gap]:
     """Yield the gaps of a headless Service for a Pod that finished, or whose deletion was requested, at the drawn time
     `left`; None if neither was observed."""
-    for gone, went, following, back in absences(world.incarnations(name)):
+    for gone, went, following, back in absences(world.incarnations(name, left)):
         if went.facts.names_pods:
-            lasts = back.time if back else world.last if left is None else min(left, world.last)
+            lasts = back.time if back else world.last if left is None else world.no_later(left)
             yield Gap(gone, went, following, back, max(went.time, lasts), went.time + TEARDOWN.microseconds)
 
 
@@ -147,7 +147,7 @@ def _doubt(pod: Track, gap: Gap, world: World) -> str:
     owner = world.owner_of(pod)
     if not surely_live(pod, min(gap.soon, gap.ended), world):
         return _ENDED
-    if owner and not surely_live(owner, min(gap.soon, world.last), world):
+    if owner and not surely_live(owner, world.no_later(gap.soon), world):
         return _ENDED
     if not gap.back and not world.complete("", "Service", gap.went.time, gap.ended):
         return _BACK

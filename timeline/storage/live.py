@@ -71,6 +71,7 @@ class Live:
         self.world = world
         self._arrangement = Arrangement(world, stored)
         self._findings = LiveFindings(source, world)
+        self._written: dict[int, int] = {}  # by the number of a track: a hash of its row without the lifeline
         self._reached: dict[GroupKind, tuple[int, int]] = {}  # the watermarks that were written last
         self._least = FOREVER  # the least µs from the arrival of an entry, by the cluster's clock, until it was written
         # When what only time changes was last judged, by a monotonic clock, and how long that took; seconds.
@@ -143,8 +144,15 @@ class Live:
         self._least = min(self._least, now - max(arrived))
         return now - min(arrived) - self._least
 
-    def _write_tracks(self, changed: Iterable[lifelines.Track]) -> list[int]:
+    def _write_tracks(self, changed: Sequence[lifelines.Track]) -> list[int]:
         """Write the rows of all lanes that moved or changed; return the numbers of their tracks."""
+        keys = {track.key for track in changed}
+
+        def is_written(track: lifelines.Track, values: tuple[object, ...]) -> bool:
+            number, now = world.number(track), hash(str(values))
+            before, self._written[number] = self._written.get(number), now
+            return before == now and track.key not in keys
+
         source, world, order = self.source, self.world, self._arrangement
         arranged = order.arrange(changed)
         if not arranged.lanes:
@@ -152,7 +160,9 @@ class Live:
         if {lane.tracks[0].family for lane in arranged.lanes} - {family for _, family, _ in source.census}:
             self._totals_due_at = 0.0  # windows show only families that are in the totals
         packer = Packer(LIFELINES)
-        rows = (row for lane in arranged.lanes for row in store.track_rows(source, world, lane, order, packer))
+        rows = (
+            row for lane in arranged.lanes for row in store.track_rows(source, world, lane, order, packer, is_written)
+        )
         written = upsert(store.track_table(source), store.TRACK, ("source_id", "id"), rows)
         if arranged.dissolved:
             source.strip_set.filter(place__in=arranged.dissolved).delete()
@@ -225,6 +235,7 @@ class Live:
         for track in over:
             self._arrangement.forget(track)
             self._findings.forget(track.key)
+            self._written.pop(self.world.number(track), None)
         self.world.forget(over, before)
         if self.source.cluster:
             self.source.cluster.refresh_from_db(fields=["keep_bytes", "keep_days"])

@@ -31,12 +31,30 @@ class LiveFindings:
         self._source = source
         self._world = world
         self._known: dict[Key, dict[str, Finding]] = {}  # by the subject that was judged, and by identity
+        self._subjects: dict[str, set[Key]] = {}  # by identity: the subjects with which a finding was found
+        self._suspected: set[Key] = set()  # the subjects of suspected findings
         self._incidents = LiveIncidents(source)
         self._taken_over = False  # whether everything that was stored has been compared with what was judged
 
     def forget(self, subject: Key) -> None:
         """Forget the findings of a subject. Their rows in the database stay."""
-        self._known.pop(subject, None)
+        self._replace(subject, {})
+
+    def _replace(self, subject: Key, now: dict[str, Finding]) -> None:
+        """Keep these findings of a subject in place of the earlier ones."""
+        before = self._known.pop(subject, {})
+        for id in before.keys() - now.keys():
+            self._subjects[id].discard(subject)
+            if not self._subjects[id]:
+                del self._subjects[id]
+        for id in now:
+            self._subjects.setdefault(id, set()).add(subject)
+        if now:
+            self._known[subject] = now
+        if any(each.status is Status.SUSPECTED for each in now.values()):
+            self._suspected.add(subject)
+        else:
+            self._suspected.discard(subject)
 
     def write(self, judged: dict[Key, list[Finding]]) -> dict[str, list[str]]:
         """Write what has changed; `judged` has the findings of each subject that was judged again.
@@ -103,20 +121,18 @@ class LiveFindings:
         changed: dict[str, Finding] = {}
         lost: dict[str, Finding] = {}
         for key, of_subject in judged.items():
-            before = self._known.pop(key, {})
+            before = self._known.get(key, {})
             now = {each.id: each for each in of_subject if each.id in before or self._is_judged(each)}
             changed.update((id, each) for id, each in now.items() if each != before.get(id))
             lost.update((id, each) for id, each in before.items() if id not in now)
-            if now:
-                self._known[key] = now
-        lost = {id: each for id, each in lost.items() if self._is_remembered(each)}
-        for key, known in self._known.items():
-            for id, each in known.items():
-                lost.pop(id, None)  # another subject has it, too
-                if key not in judged and each.status is Status.SUSPECTED:
-                    again = settled(each, self._world)
-                    if again != each:
-                        changed[id] = known[id] = again
+            self._replace(key, now)
+        # A finding that another subject has, too, is not lost.
+        lost = {id: each for id, each in lost.items() if id not in self._subjects and self._is_remembered(each)}
+        for key in self._suspected - judged.keys():
+            known = self._known[key]
+            again = {id: settled(each, self._world) for id, each in known.items() if each.status is Status.SUSPECTED}
+            changed.update((id, each) for id, each in again.items() if each != known[id])
+            self._replace(key, {**known, **again})
         return changed, lost
 
     def _is_judged(self, finding: Finding) -> bool:

@@ -1,6 +1,6 @@
 """This module writes sources, tracks, strips and gaps to PostgreSQL, and creates and deletes sources."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -149,17 +149,26 @@ def write_tracks(source: Source, world: World) -> None:
 
 
 def track_rows(
-    source: Source, world: World, lane: places.Lane, order: Arrangement, packer: Packer
+    source: Source,
+    world: World,
+    lane: places.Lane,
+    order: Arrangement,
+    packer: Packer,
+    is_written: Callable[[Track, tuple[Any, ...]], bool] = lambda track, values: False,
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of the tracks of a lane, with the columns of `TRACK`. Columns that describe the whole lane are
-    None in all rows but the first."""
+    None in all rows but the first.
+
+    `is_written` returns whether the row of a track is stored already. Its other argument has all columns but the
+    lifeline, which follows from the track alone and costs most.
+    """
     root = order.root(lane.tracks[0])
     whole: tuple[str | None, ...] = _span(lane.tracks) if len(lane.tracks) > 1 else ()
     writers = outline.writers(lane.tracks)
     for track in lane.tracks:
         ref, life = track.ref, _range(track.first.time, track.until)
         whole = whole or (life, moment(track.last.time).isoformat())
-        yield (
+        left = (
             source.pk,
             world.number(track),
             world.lane(track),
@@ -176,7 +185,8 @@ def track_rows(
             as_text(ref.namespace),
             as_text(ref.name),
             as_text(ref.uid),
-            packer.pack(as_json(outline.lifeline(track, plain=_unchanged)).encode()),
+        )
+        right = (
             world.number(owner) if (owner := world.owner_of(track)) else 0,
             _array(world.lanes_of(track.references())),
             _array(track.addresses()),
@@ -185,6 +195,9 @@ def track_rows(
             as_text("\n".join(" ".join(clue.split()) for clue in track.clues())),
         )
         whole, writers = (None, None), []
+        if not is_written(track, (*left, *right)):
+            lifeline = outline.lifeline(track, plain=_unchanged)
+            yield (*left, packer.pack(as_json(lifeline).encode()), *right)
 
 
 def _array(values: Iterable[int] | Iterable[str]) -> str:

@@ -59,6 +59,16 @@ def test_of_a_choice_it_says_what_was_chosen(client: Client, sample: Source) -> 
         assert said in html
 
 
+def test_of_an_actor_it_holds_what_that_actor_wrote(client: Client, sample: Source) -> None:
+    html, held = report_of(client, sample, "actor=admin")
+    assert held["findings"] and "only by admin" in html
+    html, held = report_of(client, sample, "actor=system:kube-scheduler")
+    assert held["findings"] == [] and "only by system:kube-scheduler" in html
+    assert 0 < len(held["window"]["lanes"]) < 30
+    html, held = report_of(client, sample, "actor=?")
+    assert held["window"]["lanes"] == [] and "only of which nothing says who made them" in html
+
+
 def test_a_selected_finding_outside_of_the_view_is_not_in_it(client: Client, sample: Source) -> None:
     _, held = report_of(client, sample, f"start={START}&end={END}")
     key = held["findings"][0]["key"]

@@ -1,17 +1,18 @@
 // This module opens the dialog in which the report of a view is made: its note, its format, and whether it covers all.
 
 import { byId } from "../draw/dom.js";
+import { actorName } from "../state/actors.js";
 import { clock, day, digitsFor } from "../state/time.js";
 import { zone } from "../state/zone.js";
 
 const SHOWN = 1800; // ms for which a button says what it has done
-const NAMES = { kinds: "kinds", namespace: "namespace", name: "names with", rule: "rule", severity: "severity" };
+const NAMES = { kinds: "kinds", namespace: "namespace", name: "names with", rule: "rule", severity: "severity", actor: "actor" };
 
 /** Returns what the view shows as text: its range, the object in focus, and its filters. */
 function shown(store) {
   const { start, end } = store.view();
   const digits = digitsFor(end - start);
-  const filters = Object.entries(NAMES).filter(([name]) => String(store[name])).map(([name, words]) => `${words} ${String(store[name]).replaceAll(",", ", ")}`);
+  const filters = Object.entries(NAMES).filter(([name]) => String(store[name])).map(([name, words]) => `${words} ${name === "actor" ? actorName(store.actor) : String(store[name]).replaceAll(",", ", ")}`);
   return [`${day(start)}, ${clock(start, digits)} – ${clock(end, digits)} ${zone().labelOf(start, end)}`, ...(store.focus ? ["the object in focus"] : []), ...filters].join(" · ");
 }
 

@@ -60,7 +60,10 @@ class Drawing:
         self._lives = [0] * len(rows)
         self._lane_of_track: dict[int, int] = {}
         self._merged = 0
-        self._actors: dict[str, int] = {}  # by actor: the index by which columns name it
+        # Who made each bar, birth and mark; None for several. The columns get their indices at the end.
+        self._of_bars: list[str] = []
+        self._of_births: list[str] = []
+        self._of_marks: list[str | None] = []
         self._strips = Strips(lane=[], start=[], end=[], count=[])
         self._bars = Bars(
             lane=[],
@@ -116,7 +119,7 @@ class Drawing:
             self._births["number"].append(number)
             self._births["resource_version"].append(lifeline[0][1])
             self._births["within"].append(spans[0].start_within if spans else None)
-            self._births["actor"].append(self._actor(spans[0].actor if spans else ""))
+            self._of_births.append(spans[0].actor if spans else "")
             self._births["track"].append(track)
         self._add_bars(lane, track, spans, created)
         self._add_marks(lane, track, events)
@@ -146,10 +149,6 @@ class Drawing:
         """Return the numbers of the tracks that are drawn."""
         return set(self._lane_of_track)
 
-    def _actor(self, actor: str) -> int:
-        """Return the index of an actor among those of the window."""
-        return self._actors.setdefault(actor, len(self._actors))
-
     def _inside(self, time: int) -> bool:
         return self._span[0] <= time <= self._span[1]
 
@@ -174,7 +173,7 @@ class Drawing:
             bars["open_end"].append(span.open_end)
             bars["start_within"].append(span.start_within)
             bars["end_within"].append(span.end_within)
-            bars["actor"].append(self._actor(span.actor))
+            self._of_bars.append(span.actor)
             bars["track"].append(track)
 
     def _add_marks(self, lane: int, track: int, events: list[Event]) -> None:
@@ -187,8 +186,8 @@ class Drawing:
                 if event.mark in _WEIGHTY and marks["mark"][-1] != "deleted":
                     marks["mark"][-1] = event.mark
                 marks["text"][-1] += f"; {event.text}" if len(marks["text"][-1]) < 200 else ""
-                if marks["actor"][-1] != self._actor(event.actor):
-                    marks["actor"][-1] = SEVERAL
+                if self._of_marks[-1] != event.actor:
+                    self._of_marks[-1] = None
                 self._merged += 1
                 continue
             previous = event.time
@@ -198,7 +197,7 @@ class Drawing:
             marks["text"].append(event.text)
             marks["resource_version"].append(event.resource_version)
             marks["within"].append(event.within)
-            marks["actor"].append(self._actor(event.actor))
+            self._of_marks.append(event.actor)
             marks["track"].append(track)
 
     @property
@@ -265,6 +264,12 @@ class Drawing:
 
     def columns(self) -> Columns:
         """Return all columns. Call this only once, at the end."""
+        actors: dict[str, int] = {}
+        self._bars["actor"] = [actors.setdefault(actor, len(actors)) for actor in self._of_bars]
+        self._births["actor"] = [actors.setdefault(actor, len(actors)) for actor in self._of_births]
+        self._marks["actor"] = [
+            SEVERAL if actor is None else actors.setdefault(actor, len(actors)) for actor in self._of_marks
+        ]
         for lane, lives in zip(self._lanes, self._lives, strict=True):
             if lives > 1:
                 lane["subtitle"] += f" · {lives} incarnations shown"
@@ -280,6 +285,6 @@ class Drawing:
             "holes": self._holes,
             "shades": self._shades,
             "arrows": self._arrows,
-            "actors": list(self._actors),
+            "actors": list(actors),
             "merged": self._merged,
         }

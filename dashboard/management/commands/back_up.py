@@ -1,13 +1,13 @@
 from pathlib import Path
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dashboard.management import backups
+from dashboard.management.base import BaseCommand
 
 
 class Command(BaseCommand):
     help = "Write the database to a file."
-    requires_system_checks = ()  # they import all pages, which takes a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="the file to write, or - for standard output")

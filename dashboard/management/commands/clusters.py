@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from django.db import OperationalError
 
 from collectors.watch import connections, credentials
@@ -18,6 +18,7 @@ from collectors.watch.kubeconfig import default_paths
 from dashboard.access import change_log
 from dashboard.cli.clusters import add_arguments
 from dashboard.cli.terminal import Terminal, confirmed, plain, say
+from dashboard.management.base import BaseCommand
 from dashboard.presentation import access_checks, clusters, deletions
 from timeline import queries
 from timeline.models import Cluster
@@ -25,7 +26,6 @@ from timeline.models import Cluster
 
 class Command(BaseCommand):
     help = "Connect, list, pause, resume and disconnect clusters."
-    requires_system_checks = ()  # they import all pages, which takes a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         acts = parser.add_subparsers(dest="act", required=True, parser_class=argparse.ArgumentParser)

@@ -7,14 +7,14 @@ import sys
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dashboard.access import change_log
+from dashboard.management.base import BaseCommand
 
 
 class Command(BaseCommand):
     help = "Add somebody who may sign in."
-    requires_system_checks = ()  # they import all pages, which takes a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")

@@ -4,13 +4,14 @@ import argparse
 import sys
 from typing import Any, NoReturn
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from django.db import OperationalError
 
 from collectors.watch import connections
 from collectors.watch.connections import Refused
 from dashboard.access import change_log
 from dashboard.cli.terminal import confirmed, plain, say
+from dashboard.management.base import BaseCommand
 from dashboard.management.sources import named
 from dashboard.presentation import deletions
 from timeline import queries

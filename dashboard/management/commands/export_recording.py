@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from dashboard.cli.output import NotWritable, writable, write
 from dashboard.cli.terminal import say
+from dashboard.management.base import BaseCommand
 from dashboard.management.sources import named
 from dashboard.web.downloads import lines_of
 from timeline.history.packing import packed
@@ -18,7 +19,6 @@ from timeline.storage import exports
 
 class Command(BaseCommand):
     help = "Write a recording, or what was found in it, to a file or to standard output."
-    requires_system_checks = ()  # they import all pages, which takes a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("source", metavar="SOURCE")

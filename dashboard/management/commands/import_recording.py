@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from django.db import DatabaseError
 
 from collectors.formats import NotARecording
@@ -14,6 +14,7 @@ from collectors.uploads.recordings import Count, import_into, title
 from dashboard.access import change_log
 from dashboard.cli.terminal import Progress, Terminal, plain, say
 from dashboard.cli.text import show_skipped
+from dashboard.management.base import BaseCommand
 from dashboard.presentation import wording
 from timeline.models import Cluster, Finding, Source
 from timeline.payloads import documents
@@ -22,7 +23,6 @@ from timeline.storage import store
 
 class Command(BaseCommand):
     help = "Import files, folders and archives as one recording, or add them to one."
-    requires_system_checks = ()  # they import all pages, which takes a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE")

@@ -1,14 +1,14 @@
 from pathlib import Path
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from dashboard.access import change_log
 from dashboard.management import backups
+from dashboard.management.base import BaseCommand
 
 
 class Command(BaseCommand):
     help = "Fill an empty database from a file that back_up wrote."
-    requires_system_checks = ()  # they import all pages, which takes a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="the file to read, or - for standard input")

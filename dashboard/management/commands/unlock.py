@@ -1,13 +1,13 @@
 """This command does the work of `causeline unlock`: it lets people sign in again who failed too often."""
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 
 from dashboard.access import attempts, change_log
+from dashboard.management.base import BaseCommand
 
 
 class Command(BaseCommand):
     help = "Forget failures to sign in."
-    requires_system_checks = ()  # they import all pages, which takes a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--name", default="")

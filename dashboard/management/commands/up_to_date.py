@@ -1,12 +1,12 @@
 """This command migrates the database and then runs another command, for the subcommands of `causeline`."""
 
 from django.core.management import ManagementUtility, call_command
-from django.core.management.base import BaseCommand
+
+from dashboard.management.base import BaseCommand
 
 
 class Command(BaseCommand):
     help = "Migrate the database, then run the command that follows, in the same process: a second one takes seconds."
-    requires_system_checks = ()  # they import all pages, which takes a second
 
     def run_from_argv(self, argv: list[str]) -> None:
         """Run the other command. `argv` holds the program, this command, and the other command with its arguments."""

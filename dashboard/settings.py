@@ -1,6 +1,5 @@
 """This module holds Django's settings. `dashboard/environment/declarations.py` declares their variables."""
 
-import gc
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,8 +7,6 @@ from pathlib import Path
 from csp.constants import NONCE, NONE, SELF
 
 from dashboard import environment, logs
-
-gc.disable()  # until all applications are loaded (dashboard/apps.py): it would take an eighth of the start
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 # The page /api/docs uses files of this package. It is no installed app, since only web has to import it.

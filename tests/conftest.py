@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect no garbage while the tests are collected, as hardly any comes up and all that is there is searched."""
+    """Disable garbage collection while pytest collects the tests, because hardly any of these objects are garbage."""
     gc.disable()
     try:
         return (yield)

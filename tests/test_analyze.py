@@ -38,7 +38,7 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 
 
 def causeline(*arguments: str | Path, columns: int = 100) -> tuple[int, str, str]:
-    """Run the command in this process, with a terminal of that width. Return exit status, output and errors."""
+    """Run the command in this process with a terminal of this width, and return exit status, output and errors."""
     output, errors = io.BytesIO(), io.BytesIO()
     with (
         patch.dict(os.environ, ENVIRONMENT | {"COLUMNS": str(columns)}, clear=True),
@@ -51,7 +51,7 @@ def causeline(*arguments: str | Path, columns: int = 100) -> tuple[int, str, str
 
 
 def process(*arguments: str | Path, stdin: bytes = b"", **variables: str) -> tuple[int, str, str]:
-    """Run the command in a process of its own, with these variables. Return exit status, output and errors."""
+    """Run the command in another process with these variables, and return exit status, output and errors."""
     command = [sys.executable, "-m", "dashboard.cli", *map(str, arguments)]
     environment = ENVIRONMENT | variables
     done = subprocess.run(command, input=stdin, capture_output=True, env=environment, timeout=patient(60), check=False)

@@ -84,7 +84,7 @@ SET_UP = "import django\ndjango.setup()\n"
 
 
 def in_installed(programs: Path, code: str) -> str:
-    """Return what the code prints in that environment."""
+    """Run Python code in the environment whose programs are given, and return what it prints."""
     settings = {"CAUSELINE_SECRET_KEY": "x" * 32, "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
     result = run(
         [programs / "python", "-c", code],

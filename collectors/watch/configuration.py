@@ -83,7 +83,8 @@ def in_cluster(to: Configuration) -> ssl.SSLContext:
 
 
 def _context(to: Configuration) -> ssl.SSLContext:
-    """Return the TLS context that checks the server's certificate, by default with the system's authorities.
+    """Return the TLS context for a connection. Unless the configuration names a CA file, it trusts the certificate
+    authorities of the system.
 
     Loading those takes a while, so they are not loaded where no connection uses TLS, as through `kubectl proxy`.
     """

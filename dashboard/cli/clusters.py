@@ -137,7 +137,7 @@ def show(options: argparse.Namespace) -> int:
 
 
 def disconnect(options: argparse.Namespace) -> int:
-    """Stop watching a cluster and delete its credentials. Return the exit status: 0 done, 2 no such cluster."""
+    """Stop watching a cluster and delete its credentials. Return the exit status: 2 if there is no such cluster."""
     delete = [*(["--delete"] if options.delete else []), *(["--yes"] if options.yes else [])]
     return serve.run_beside(options, "clusters", "disconnect", *delete, "--", options.cluster)
 
@@ -154,5 +154,5 @@ def undo(options: argparse.Namespace) -> int:
 
 
 def act_on(options: argparse.Namespace) -> int:
-    """Pause or resume the watching of a cluster. Return the exit status: 0 done, 2 no such cluster."""
+    """Pause or resume the watching of a cluster. Return the exit status: 2 if there is no such cluster."""
     return serve.run_beside(options, "clusters", options.act, "--", options.cluster)

@@ -91,7 +91,7 @@ def readable(background: str) -> str:
 
 
 def scatter(**properties: Any) -> dict[str, Any]:
-    """Return a trace, whose properties Plotly checks when the figure is made."""
+    """Return a trace. Plotly checks its properties when the figure is made from it."""
     return {"type": "scatter", **properties}
 
 

@@ -99,7 +99,7 @@ def complaints() -> Complaints:
 
 
 def context_of(browser: Browser, site: str, **options: Any) -> BrowserContext:
-    """A context as that of somebody in Berlin who has come in, with a cache of its own. Pages show UTC at first."""
+    """Return a browser context of a signed-in user in Berlin, with a cache of its own. Pages show UTC at first."""
     context = browser.new_context(
         base_url=site,
         viewport={"width": 1440, "height": 900},
@@ -114,7 +114,7 @@ def context_of(browser: Browser, site: str, **options: Any) -> BrowserContext:
 
 @contextmanager
 def heard(context: BrowserContext, complaints: Complaints) -> Iterator[BrowserContext]:
-    """In the end, the pages that were opened meanwhile may have complained only of what is expected."""
+    """Check at the end that the pages which were opened meanwhile reported no errors but the expected ones."""
 
     def listen(page: Page) -> None:
         page.on("pageerror", lambda error: complaints.seen.append(str(error)))

@@ -53,7 +53,7 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
 
 @pytest.fixture(autouse=True)
 def _pictures_come_often(page: Page) -> None:
-    """Who wants little motion sees a step of the edge only once a second."""
+    """For users who prefer reduced motion, the edge moves only once a second."""
     page.emulate_media(reduced_motion="no-preference")
 
 

@@ -41,7 +41,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
 
 @pytest.fixture(scope="module")
 def offline(browser: Browser, written: Callable[[Path], Path]) -> Iterator[BrowserContext]:
-    """A context without a network. A page of it stays open, so that scripts are compiled once."""
+    """Yield a browser context without a network. One of its pages stays open, so that scripts are compiled once."""
     context = browser.new_context(offline=True, reduced_motion="reduce", timezone_id="Europe/Berlin")
     context.set_default_timeout(PATIENCE)
     context.new_page().goto(written(SAMPLE).as_uri())

@@ -109,7 +109,7 @@ export class IncidentsPanel {
     note.replaceChildren(el("span", {}, written), el("button", { type: "button", class: "link", "data-hidden": "" }, shown ? "Hide" : "Show"));
   }
 
-  /** If the list is scrolled, returns the first visible row as {id, top (px)}, so that it can be kept in place; else null. */
+  /** Returns the first visible row as {id, top (px)}, so that it can be kept in place; null if the list is not scrolled. */
   #anchor() {
     const { scrollTop, firstElementChild: head } = this.panel;
     if (scrollTop === 0) return null;

@@ -31,6 +31,7 @@ FAMILIES = (
 )
 # The opacity of the family's colour over the paper. `ended` bars are hatched in all families.
 TONES = {"strong": 0.85, "pale": 0.5, "muted": 0.3}
+QUIET = 0.35  # the opacity of the grey of lanes that do not change in view, in all families
 # The symbol of each mark, and its size in pixels. Sizes differ so that all symbols look equally large.
 SYMBOLS = {
     "status": ("square", 6),
@@ -107,6 +108,8 @@ def bars(theme: Theme) -> list[dict[str, Any]]:
         for tone, share in TONES.items():
             colour = mix(colours[f"family-{family.lower()}"], colours["paper"], share)
             traces.append(area(f"bars {family} {tone}", colour, meta={"ink": readable(colour)}))
+    quiet = mix(colours["hatch"], colours["paper"], QUIET)
+    traces.append(area("bars quiet", quiet, meta={"ink": readable(quiet)}))
     ink = {"ink": readable(colours["hatch-paper"])}
     hatch = {"shape": "/", "size": 6, "solidity": 0.22, "fgcolor": colours["hatch"], "bgcolor": colours["hatch-paper"]}
     traces.append(area("bars ended", colours["hatch-paper"], fillpattern=hatch, meta=ink))

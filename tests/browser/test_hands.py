@@ -200,6 +200,7 @@ def test_an_object_of_a_strip_that_is_looked_for_comes_on_top(page: Page, crowd:
 @pytest.mark.parametrize(("grouping", "heading"), [("kind", "Pods"), ("namespace", "vol-restart"), ("actor", "admin")])
 def test_lanes_can_be_grouped_otherwise(timeline: Page, grouping: str, heading: str) -> None:
     timeline.locator("#group").select_option(grouping)
+    timeline.get_by_role("button", name="in all groups").click()  # the other lanes do not change in view
     heads = timeline.locator(".group-toggle").filter(has=timeline.locator(".group-name", has_text=heading))
     expect(heads).to_have_count(2)  # first what the finding is about
     expect(heads.first).to_contain_text("around the finding")

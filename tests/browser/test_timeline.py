@@ -76,6 +76,7 @@ def test_kinds_and_namespaces_filter_the_lanes(timeline: Page) -> None:
     timeline.locator("[data-kind=Pods]").click()
     expect(timeline.locator(".lane .badge").filter(has_not_text="pod")).to_have_count(0)
     expect(timeline.locator(".lane-name", has_text="ring-weak-0")).to_be_visible()
+    timeline.get_by_role("button", name="without a change").click()
     expect(timeline.locator(".lane-name", has_text="vs-online").first).to_be_attached()
     timeline.locator("#namespace").select_option("vol-restart")
     expect(timeline.locator(".lane-name", has_text="vs-online")).to_have_count(0)
@@ -151,6 +152,8 @@ def test_zooming_out_ends_with_the_whole_recording_in_the_middle(timeline: Page)
 
 
 def test_the_lanes_scroll_by_page(timeline: Page) -> None:
+    timeline.keyboard.press("r")
+    settled(timeline)
     timeline.keyboard.press("PageDown")
     expect(timeline.locator(".lane-name", has_text="vs-online").first).to_be_in_viewport()
     timeline.keyboard.press("PageUp")
@@ -163,6 +166,25 @@ def test_groups_collapse(timeline: Page) -> None:
     expect(timeline.locator(".lane-name", has_text="ring-weak-0")).to_have_count(0)
     ring.click()
     expect(timeline.locator(".lane-name", has_text="ring-weak-0")).to_be_visible()
+
+
+def test_lanes_without_a_change_are_folded_until_they_are_asked_for(timeline: Page) -> None:
+    furniture = timeline.locator(".lane-name", has_text="kube-root-ca.crt")
+    expect(timeline.locator(".lane-name", has_text="ring-weak-0")).to_be_visible()
+    expect(furniture).to_have_count(0)
+    folded = timeline.get_by_role("button", name="35 objects without a change, in all groups")
+    folded.focus()
+    timeline.keyboard.press("Enter")
+    expect(furniture.first).to_be_attached()
+    expect(timeline.locator(".lane.quiet", has=furniture).first).to_be_attached()
+    expect(timeline).to_have_url(re.compile(r"unfold=(\*|%2A)"))
+    timeline.wait_for_function(DRAWN_WITHOUT_COLOUR)
+    timeline.go_back()
+    expect(furniture).to_have_count(0)
+    expect(folded).to_be_visible()
+
+
+DRAWN_WITHOUT_COLOUR = "document.querySelector('#plot').data.find((trace) => trace.name === 'bars quiet')?.x.length > 0"
 
 
 def test_an_arrow_whose_lane_is_out_of_sight_ends_in_a_dot(timeline: Page) -> None:

@@ -40,7 +40,7 @@ const list = new IncidentsList({ incidents: (question) => incidents(source, ques
 const lanes = new Lanes({
   onScroll, onPin: (key) => acts.pin(key), onLane: (key) => acts.select(key),
   onGroups: (keys, close) => acts.fold(close ? [...store.closed, ...keys] : store.closed.filter((key) => !keys.includes(key))),
-  onStrip: (key) => store.toggle("open", key), onScope: (root) => acts.scope(root),
+  onStrip: (key) => store.toggle("open", key), onScope: (root) => acts.scope(root), onFolded: (key) => store.toggle("unfold", key),
 });
 const toolbar = new Toolbar({ store });
 const picture = new Picture({ store, lanes, list, actors: toolbar.actors });
@@ -100,7 +100,7 @@ function onLoaded(payload) {
     return void loader.load();
   }
   stage.classList.remove("loading");
-  lanes.draw(payload, store.lane);
+  lanes.draw(payload, store.lane, store.unfold);
   selection.look();
   filters.scope(payload.scope);
   announceFilter(payload);
@@ -147,7 +147,7 @@ function draw() {
   stage.dataset.listed = tabs.listed();
   byId("table-toggle").setAttribute("aria-pressed", String(store.table));
   if (!payload) return;
-  byId("lanes-count").textContent = lanesOfAll(payload);
+  byId("lanes-count").textContent = lanesOfAll(payload, store.unfold);
   picture.draw(payload, stepping);
 }
 

@@ -31,6 +31,7 @@ export const scaleOf = ({ view, scale, width }) => {
 export function traceOf({ payload, hue, actor }, i) {
   const { lanes, bars, actors } = payload;
   if (bars.tone[i] === "ended") return "bars ended";
+  if (lanes[bars.lane[i]].quiet && !hue && !actor) return "bars quiet";
   const colour = hue ? hue(actors[bars.actor[i]] ?? "") : lanes[bars.lane[i]].family;
   return `bars ${colour} ${isOf(payload, bars.actor[i], actor) ? bars.tone[i] : "muted"}`;
 }

@@ -30,7 +30,7 @@ export function label(lane, { current, reachable, numbered, placed }) {
   const page = objectPage(lane.track);
   const about = [placed ? "" : lane.namespace, lane.subtitle].filter(Boolean).join(" · ");
   const name = strip ? `${lane.members} × ${lane.short}` : lane.name;
-  return el("li", { class: ["lane", current && "current", strip && "strip", lane.strip && "member"].filter(Boolean).join(" "), "data-lane": lane.key },
+  return el("li", { class: ["lane", current && "current", strip && "strip", lane.strip && "member", lane.quiet && "quiet"].filter(Boolean).join(" "), "data-lane": lane.key },
     el("span", { class: "lane-number" }, numbered && !strip ? String(lane.number) : ""), badge(lane),
     el("span", { class: "lane-words", title: `${lane.namespace ? `${lane.namespace}/` : ""}${lane.name}\n${lane.subtitle}` },
       page ? el("a", { class: "lane-name", href: page, tabindex: reachable ? null : "-1" }, name)
@@ -38,6 +38,11 @@ export function label(lane, { current, reachable, numbered, placed }) {
       el("span", { class: "lane-about" }, about)),
     strip ? stripToggle(lane, reachable) : pinButton(lane, reachable));
 }
+
+/** Returns the button that shows or hides folded lanes: those of the group with this key, or of all groups for "*". */
+export const folding = (key, words, opened) =>
+  el("button", { type: "button", class: "folded", "data-folded": key, "aria-expanded": String(opened) },
+    el("span", { class: "group-arrow", "aria-hidden": "true" }, opened ? "▾" : "▸"), el("span", {}, words));
 
 /** Returns the heading above a group, or above neighbouring lanes without a group. `again` says that more lanes of the group are further down. */
 export function heading(run, lanes, first, again) {

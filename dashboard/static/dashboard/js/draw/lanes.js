@@ -1,18 +1,21 @@
 // This module draws the labels of lanes and knows which are visible. About 40 lanes are in the page at once; empty space
 // replaces the others.
 
+import { foldedIn } from "../state/window.js";
 import { byId, el } from "./dom.js";
-import { heading, label } from "./labels.js";
+import { folding, heading, label } from "./labels.js";
 import { ALONE, HEADING, ROW, layOut, layOutPins } from "./layout.js";
 
 export const MARGIN = 12, BLOCK = 40;
+const ALL = "*"; // stands for all groups
 
 export class Lanes {
   #payload = null;
   #indices = new Map(); // key of a lane → index
+  #unfolded = [];
   #units = []; // y of each row that `offset` counts, which are lanes that are not pinned and closed groups
 
-  /** `acts`: {onScroll(first, last), onGroups(keys, close), onStrip(key), onPin(key), onLane(key), onScope(root)}. */
+  /** `acts`: {onScroll(first, last), onGroups(keys, close), onStrip(key), onPin(key), onLane(key), onScope(root), onFolded(key of a group, or "*")}. */
   constructor(acts) {
     this.bench = byId("bench");
     this.labels = byId("labels");
@@ -25,6 +28,7 @@ export class Lanes {
       else if (held("scope")) acts.onScope(held("scope"));
       else if (held("pin")) acts.onPin(held("pin"));
       else if (held("strip")) acts.onStrip(held("strip"));
+      else if (held("folded")) acts.onFolded(held("folded"));
       else if (held("lane") && !event.target.closest("a")) acts.onLane(held("lane"));
     });
     let pressed = false; // while the pointer is down, labels are not redrawn, or it would be released over another link
@@ -36,12 +40,13 @@ export class Lanes {
     byId("stage").addEventListener("keydown", (event) => this.#keyed(event));
   }
 
-  /** Draws the labels and computes the layout. The row at the top of the screen stays there. */
-  draw(payload, current) {
+  /** Draws the labels and computes the layout. The row at the top of the screen stays there. `unfolded`: the keys of groups whose folded lanes are shown. */
+  draw(payload, current, unfolded = this.#unfolded) {
+    this.#unfolded = unfolded;
     const anchor = this.#anchor();
     const focused = this.#focused();
     const { lanes } = payload;
-    this.layout = layOut(payload);
+    this.layout = layOut(payload, unfolded.includes(ALL));
     this.layoutOfPins = layOutPins(payload);
     const shown = [...Array(payload.pins).keys(), ...this.layout.runs.flatMap((run) => run.lanes)];
     const held = lanes.some(({ key }) => key === current) ? current : lanes[shown[0]]?.key;
@@ -53,7 +58,9 @@ export class Lanes {
     byId("pins-block").style.height = `${this.layoutOfPins.height}px`;
     this.labels.replaceChildren(...this.layout.runs.map((run, index) =>
       el("section", { class: run.closed ? "run closed" : "run" }, heading(run, lanes, index === 0, this.#continues(run, index)),
-        run.lanes.length ? el("ol", { class: "lanes" }, run.lanes.map((lane) => draw(lane, under(run, lanes[lane])))) : null)));
+        run.lanes.length ? el("ol", { class: "lanes" }, run.lanes.map((lane) => draw(lane, under(run, lanes[lane])))) : null,
+        foldedIn(run.folded) ? folding(run.groups[0].key, foldedIn(run.folded), unfolded.includes(run.groups[0].key)) : null)),
+      ...(foldedIn(this.layout.folded) ? [folding(ALL, `${foldedIn(this.layout.folded)}, in all groups`, unfolded.includes(ALL))] : []));
     this.#units = this.layout.runs.flatMap((run) => (run.closed ? run.groups.map(() => run.y) : run.lanes.map((lane) => this.layout.centres[lane] - ROW / 2)));
     byId("block").style.height = `${this.layout.height}px`;
     byId("space-above").style.height = `${payload.offset * ROW}px`;
@@ -61,7 +68,7 @@ export class Lanes {
     this.bench.classList.toggle("long", this.bench.scrollHeight > this.bench.clientHeight); // the axis then covers lanes
     this.#payload = payload;
     this.#indices = new Map(lanes.map(({ key }, index) => [key, index]));
-    if (focused) document.querySelector(focused)?.focus({ preventScroll: true });
+    if (focused) (document.querySelector(focused) ?? this.bench).focus({ preventScroll: true });
     if (anchor) this.#restore(anchor);
   }
 
@@ -144,7 +151,7 @@ export class Lanes {
   #focused() {
     const { activeElement } = document;
     if (!byId("stage").contains(activeElement)) return null;
-    for (const name of ["pin", "strip", "scope", "group"]) {
+    for (const name of ["pin", "strip", "scope", "group", "folded"]) {
       const value = activeElement.dataset[name];
       if (value !== undefined) return `[data-${name}="${CSS.escape(value)}"]`;
     }

@@ -1,10 +1,12 @@
 // This module computes the position of each lane.
 
-export const ROW = 34, HEADING = 30; // px: heights of a lane and of a heading
+export const ROW = 34, HEADING = 30, FOLDED = 26; // px: heights of a lane, of a heading, and of the button below a group that shows its folded lanes
 const DOT = 4; // px between a heading and the dot at which an arrow ends
 const LEAVE = 14; // px below the pinned lanes for the arrows that end there
 
 export const ALONE = "\0"; // the key of the heading that objects with neither owner nor children share
+
+const sum = (parts) => parts.reduce((all, { quiet, furniture }) => ({ quiet: all.quiet + quiet, furniture: all.furniture + furniture }), { quiet: 0, furniture: 0 });
 
 /** Returns the headings in order, each with the indices of its lanes. Neighbours without a group share one. */
 function runsOf({ lanes, groups, pins }) {
@@ -30,11 +32,12 @@ function numbered(lanes, runs) {
 }
 
 /**
- * Returns {runs [{key, closed, groups, lanes, y}], centres (y of each lane's middle, null for lanes of the other figure),
+ * Returns {runs [{key, closed, groups, lanes, y, folded (how many lanes are folded, as FoldedPayload)}], centres (y of each lane's middle, null for lanes of the other figure),
  * anchors (y where an arrow to such a lane ends), beside (y of the heading above each lane, for arrows whose other lane
- * is not shown), headings (group key → y), numbered (whether each lane has creation numbers), height}
+ * is not shown), headings (group key → y), folded (how many lanes of all groups are folded, if the window says it), numbered
+ * (whether each lane has creation numbers), height}. `unfolded` says that the lanes of all groups are shown.
  */
-export function layOut(payload) {
+export function layOut(payload, unfolded = false) {
   const centres = payload.lanes.map(() => null), beside = payload.lanes.map(() => null);
   const anchors = payload.lanes.map((_, lane) => (lane < payload.pins ? 0 : null)); // pinned lanes are above all others
   const headings = new Map();
@@ -50,8 +53,13 @@ export function layOut(payload) {
       beside[lane] = target;
       y += ROW;
     }
+    const goesOn = run.key !== ALONE && runs.some((other) => other.y === undefined && other.key === run.key); // further down
+    run.folded = sum(unfolded || run.closed || goesOn ? [] : run.groups.map((group) => group.folded));
+    if (run.folded.quiet + run.folded.furniture) y += FOLDED;
   }
-  return { runs, centres, anchors, beside, headings, numbered: numbered(payload.lanes, runs), height: y };
+  const folded = sum(payload.folded ? [payload.folded] : []);
+  if (folded.quiet + folded.furniture) y += FOLDED;
+  return { runs, centres, anchors, beside, headings, folded, numbered: numbered(payload.lanes, runs), height: y };
 }
 
 /** Returns the layout of the pinned lanes, one below the other. Arrows to other lanes end at their lower edge. */

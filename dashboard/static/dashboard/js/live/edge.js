@@ -63,7 +63,10 @@ export class Edge {
     for (const each of tracks) {
       const lane = this.#laneOf.get(each.track) ?? this.#byKey.get(each.lane);
       if (lane === undefined) result.unknown.push(each);
-      else if (this.attached) result.stale = this.#follow(lane, each) || result.stale;
+      else if (this.attached) {
+        result.stale = this.#follow(lane, each) || result.stale;
+        this.payload.lanes[lane].quiet &&= this.payload.lanes[lane].furniture; // it has a change in view now
+      }
     }
     return result;
   }

@@ -121,6 +121,15 @@ function scopeOf({ lanes, groups }, root) {
   return { kind: lanes.find((lane) => lane.group === root && lane.name === name)?.kind ?? "", namespace, name };
 }
 
+/** Returns {quiet, folded}: the indices of lanes that are drawn without colour, and those of them that a view folds, as the server decides it. */
+function still({ lanes, bars, births, marks, ...all }, { start, end, finding, fold, name, rule, severity, active, actor, scope }) {
+  const changed = new Set([births, marks].flatMap(({ lane, time }) => lane.filter((_, i) => time[i] >= start && time[i] <= end)));
+  bars.lane.forEach((lane, i) => bars.start[i] >= start && bars.start[i] <= end && changed.add(lane));
+  const named = lanesOf({ bars, ...all }, embedded.findings.filter((group) => group.key === finding || (group.start <= end && group.end >= start)));
+  const quiet = new Set(lanes.flatMap((lane, i) => (!named.has(i) && (lane.furniture || !changed.has(i)) ? [i] : [])));
+  return { quiet, folded: fold && !(name || rule || severity || active || actor || scope) ? quiet : new Set() };
+}
+
 const HEADINGS = { owner: "group", kind: "family", namespace: "namespace", actor: "creator" };
 
 export class Windows {
@@ -130,7 +139,15 @@ export class Windows {
     const { offset, limit, pins, closed, group } = question;
     const heading = (lane) => all.lanes[lane][HEADINGS[group]];
     const pinned = pins.map((key) => all.lanes.findIndex((lane) => lane.key === key)).filter((lane) => lane >= 0);
-    const found = (await matching(all, heading, question)).filter((lane) => !pinned.includes(lane));
+    const every = (await matching(all, heading, question)).filter((lane) => !pinned.includes(lane));
+    const { quiet, folded } = still(all, question);
+    const unfold = question.unfold ?? [];
+    const found = every.filter((lane) => !folded.has(lane) || unfold.includes("*") || unfold.includes(heading(lane)));
+    const foldedIn = (given) => {
+      const hidden = given.filter((lane) => folded.has(lane));
+      const furniture = hidden.filter((lane) => all.lanes[lane].furniture).length;
+      return { quiet: hidden.length - furniture, furniture };
+    };
     // A closed group is one row.
     const rows = found.filter((lane, i) => !closed.includes(heading(lane)) || i === found.findIndex((other) => heading(other) === heading(lane)));
     const page = rows.slice(offset, offset + limit);
@@ -142,15 +159,15 @@ export class Windows {
       const known = group === "owner" ? all.groups.find((one) => one.key === key) : { key, short: "", label: key || (group === "actor" ? "not known" : "cluster"), namespace: "", track: null };
       const next = page.findIndex((lane) => heading(lane) === key);
       return {
-        ...known, closed: closed.includes(key), lanes: filtered || group !== "owner" ? own.length : known.lanes,
+        ...known, folded: foldedIn(every.filter((lane) => heading(lane) === key)), closed: closed.includes(key), lanes: filtered || group !== "owner" ? own.length : known.lanes,
         first: pinned.length + page.slice(0, next).filter((lane) => !closed.includes(heading(lane))).length,
       };
     });
     const { from_lane, to_lane } = all.arrows;
     const end = (lane) => lanes.get(lane) ?? -1;
     return {
-      ...all, offset, scope: question.scope ? scopeOf(all, question.scope) : null, lanes_total: rows.length, pins: pinned.length, groups,
-      lanes: shown.map((lane, i) => ({ ...all.lanes[lane], group: heading(lane), pinned: i < pinned.length })),
+      ...all, offset, scope: question.scope ? scopeOf(all, question.scope) : null, lanes_total: rows.length, pins: pinned.length, groups, folded: offset + limit >= rows.length ? foldedIn(every) : null,
+      lanes: shown.map((lane, i) => ({ ...all.lanes[lane], group: heading(lane), pinned: i < pinned.length, quiet: i >= pinned.length && quiet.has(lane) })),
       ...Object.fromEntries(["bars", "strips", "births", "marks", "holes", "shades"].map((name) => [name, kept(all[name], lanes)])),
       arrows: { ...all.arrows, from_lane: from_lane.map(end), to_lane: to_lane.map(end) },
     };

@@ -30,8 +30,8 @@ export class Loader {
   question() {
     const { store } = this;
     const { offset, limit } = this.place();
-    const { group, open, closed, pins, finding } = store;
-    return { ...store.view(), offset, limit, ...filterOf(store), group, open, closed, pins, finding, focus: this.focus(), scope: store.focus };
+    const { group, open, closed, pins, finding, unfold } = store;
+    return { ...store.view(), offset, limit, ...filterOf(store), group, open, closed, pins, finding, fold: true, unfold, focus: this.focus(), scope: store.focus };
   }
 
   #view(asked) {

@@ -37,8 +37,18 @@ export function birthsOf(payload, group) {
   return new Map(lane.flatMap((row, i) => (lanes.has(row) ? [[time[i], number[i]]] : [])));
 }
 
-/** Returns "23 lanes" or "more than 5,000 lanes". */
-export const lanesOfAll = ({ lanes_total: total, lanes_more: more }) => (more ? `more than ${plural(total, "lane")}` : plural(total, "lane"));
+/** Returns "23 lanes", "23 lanes · 9 folded" or "more than 5,000 lanes". `unfold` has the keys of the groups that were unfolded. */
+export function lanesOfAll({ lanes_total: total, lanes_more: more, folded }, unfold = []) {
+  const hidden = folded && !unfold.length ? folded.quiet + folded.furniture : 0;
+  return `${more ? "more than " : ""}${plural(total, "lane")}${hidden ? ` · ${hidden}${hidden >= 2000 ? " or more" : ""} folded` : ""}`;
+}
+
+/** Returns in words how many lanes are folded, such as "7 objects without a change"; "" for none. The server counts 2000 at most. */
+export function foldedIn({ quiet, furniture }) {
+  const number = (count) => (quiet + furniture >= 2000 ? `more than ${plural(count, "object")}` : plural(count, "object"));
+  const rest = furniture ? `${quiet ? plural(furniture, "other") : number(furniture)} that every namespace has` : "";
+  return [quiet ? `${number(quiet)} without a change` : "", rest].filter(Boolean).join(" · ");
+}
 
 /** Returns the words that count incidents and their findings on every page, such as "3 incidents · 12 findings". */
 export const countsOf = ({ incidents, findings }) => `${plural(incidents, "incident")} · ${plural(findings, "finding")}`;

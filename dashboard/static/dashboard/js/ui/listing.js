@@ -75,7 +75,7 @@ export class Listing {
   }
 
   async #ask(offset) {
-    const question = { ...this.question(), offset, limit: LANES };
+    const question = { ...this.question(), fold: false, offset, limit: LANES };
     const written = this.shown() + JSON.stringify(question);
     if (written === this.#asked) return;
     this.#asked = written;

@@ -38,7 +38,7 @@ export class Notices {
   lanes(payload, filtered) {
     this.#failed = false;
     this.box.hidden = true;
-    if (payload.groups.length || payload.lanes.length) return;
+    if (payload.groups.length || payload.lanes.length || payload.folded?.quiet || payload.folded?.furniture) return;
     if (filtered) this.#show(["No object matches the filter in this range. ", this.#button("Clear the filter", this.onClear)], "No object matches the filter in this range.");
     else if (payload.last - payload.first <= 1) this.#show([this.empty], this.empty);
     else this.#show(["No object existed in this range."], "No object existed in this range.");

@@ -40,7 +40,7 @@ if only:
     resources = [each for each in played.resources if each.name == only]
     played = played._replace(
         resources=resources,
-        standing=[each for each in played.standing if each.resource.name == only],
+        existing=[each for each in played.existing if each.resource.name == only],
         commits=[each for each in played.commits if each.resource.name == only],
     )
 with serve(played, speed="max", paused=True) as replay:
@@ -63,7 +63,7 @@ from collectors.watch.api import Api
 from collectors.watch.files import Allowed
 from collectors.watch.kubeconfig import own
 from collectors.watch.cluster_watcher import ClusterWatcher
-from timeline import leases
+from timeline.storage import leases
 from timeline.models import Cluster
 Cluster.objects.create(name="bench")
 (lease,) = leases.take("bench", 1)

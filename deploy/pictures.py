@@ -20,6 +20,7 @@ from playwright.sync_api import Page, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs/images"
 WIDTH, HEIGHT, HOME_HEIGHT = 1280, 800, 640
+NARROW = 1100  # where the page of an object has one column, so that a change is not beside empty space
 WAIT_MS = 120_000  # an import has to wait for its worker
 BROWSERS = ("chromium-headless-shell", "google-chrome", "google-chrome-stable", "chromium", "chromium-browser")
 
@@ -57,7 +58,8 @@ def take(page: Page, name: str, height: int = HEIGHT) -> None:
     page.evaluate("document.activeElement.blur()")
     page.mouse.move(0, 0)
     page.wait_for_load_state("networkidle")
-    page.screenshot(path=IMAGES / f"{name}.png", clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
+    width = page.viewport_size["width"] if page.viewport_size else WIDTH
+    page.screenshot(path=IMAGES / f"{name}.png", clip={"x": 0, "y": 0, "width": width, "height": height})
     print(f"docs/images/{name}.png")
 
 
@@ -80,10 +82,12 @@ def main() -> None:
             page.goto(timeline)
             page.locator("[data-drawn]").first.wait_for()
             page.get_by_role("link", name="ring", exact=True).first.click()
+            page.set_viewport_size({"width": NARROW, "height": HEIGHT})
             page.get_by_text("RV 586").first.evaluate(
                 "line => scrollTo(0, line.getBoundingClientRect().top + scrollY - 60)"
             )
             take(page, "object")
+            page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
 
             page.goto(address.split("?")[0] + "coverage")
             take(page, "coverage")

@@ -139,7 +139,7 @@ def test_the_home_page_leads_to_all_incidents_and_hears_of_an_acknowledgement(pa
     expect(link).to_have_class(re.compile("acknowledged"))
     visitor.ask("DELETE", f"/api/sources/{source}/incidents/{identity}/acknowledgement")
     expect(link).not_to_have_class(re.compile("acknowledged"))
-    page.get_by_role("link", name="All incidents", exact=True).click()
+    page.locator("#newest").get_by_role("link", name="All incidents", exact=True).click()
     expect(page.get_by_role("heading", name="Incidents", exact=True)).to_be_visible()
 
 

@@ -23,6 +23,7 @@ export class Recordings {
   #renewing = null;
   #again = false; // something changed after the current request was sent
   #soon = 0;
+  #away = false; // the server could not be reached the last time
   #renewed = -OFTEN; // when the last update began
 
   constructor({ csrf, announce, trouble }) {
@@ -60,8 +61,11 @@ export class Recordings {
     try {
       text = await (await fetch(location.pathname + location.search, { headers: { Accept: "text/html" } })).text();
     } catch {
-      return this.trouble("The list of recordings could not be refreshed. Load the page again.");
+      this.#away = true;
+      return this.trouble("The server cannot be reached; it may be restarting. What this page shows may be out of date.");
     }
+    if (this.#away) this.trouble("");
+    this.#away = false;
     if (document.querySelector(".rename") || document.activeElement?.closest("#overview [role=search]")) return;
     const page = new DOMParser().parseFromString(text, "text/html");
     const place = placeOf(document.activeElement);

@@ -5,7 +5,7 @@ from django.db.models import BooleanField, Case, Count, Min, Q, Sum, When
 from timeline.models import Finding, Source, Track
 from timeline.payloads.objects import ObjectIncidentsPayload, Relation
 from timeline.queries import silences as silencing
-from timeline.queries.incident_filter import IncidentFilter, going_on, matching
+from timeline.queries.incident_filter import IncidentFilter, going_on, matching, of
 from timeline.queries.incidents import payloads
 from timeline.queries.owned import lives, owned
 
@@ -16,7 +16,9 @@ def incidents_of(source: Source, row: Track) -> ObjectIncidentsPayload:
     """Return the incidents that name the object of a track, in any incarnation, or what it owns."""
     silences = silencing.active(source)
     quiet = silencing.condition(silences)
-    found = matching(source.pk, IncidentFilter(track=row.id))
+    # Which incidents these are takes longest to find where there are many findings, so it is asked only once.
+    identities = list(matching(source.pk, IncidentFilter(track=row.id)).values_list("identity", flat=True))
+    found = of(source.pk).filter(identity__in=identities)
     listed = found.exclude(quiet)
     totals = listed.aggregate(
         total=Count("identity"),

@@ -39,7 +39,7 @@ def incident(source: Source, identity: str, *, ago: float = 0, rank: int = 0, **
 
 
 def recording(name: str, **columns: Any) -> Source:
-    """Store a recording that ended last week."""
+    """Store a recording whose last change is a week old."""
     last = datetime.now(UTC) - timedelta(days=7)
     usual: dict[str, Any] = {"ready": True, "entries": 775, "first": last - timedelta(minutes=2), "last": last}
     return Source.objects.create(name=name, **{**usual, **columns})

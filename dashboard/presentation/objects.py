@@ -62,7 +62,8 @@ def wrong(found: ObjectIncidentsPayload, source: SourceRow, now: int) -> dict[st
 
 
 def findings_of_it(number: int) -> str:
-    """Return the heading of the findings that name one incarnation of an object, of which so many are listed."""
+    """Return the heading of the list of findings that name one incarnation of an object. `number` is how many are
+    listed."""
     first = "The first " if number == FINDINGS else ""
     return f"{first}{count(number)} {plural('finding', number)} that name{'s' if number == 1 else ''} this incarnation"
 

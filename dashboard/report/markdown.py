@@ -37,7 +37,7 @@ def text(outside: str) -> str:
 
 
 def code(outside: str) -> str:
-    """Return text from outside, such as a command to copy, as a code span in one line; "" for no text."""
+    """Return text from outside, such as a command, as Markdown code on one line. Return "" for empty text."""
     line = _line(outside)
     if not line:
         return ""

@@ -110,7 +110,7 @@ class World:
         return self._ledger.extent.last if self.horizon is None else self.horizon[1]
 
     def no_later(self, time: int) -> int:
-        """Return a drawn time, or the end of the source (see `last`) if that is earlier."""
+        """Return the earlier of two drawn times: the given one, and the end of the source (see `last`)."""
         return min(time, self._ledger.extent.last if self.horizon is None else self.horizon[1])
 
     def watched_after(self, time: int, length: int) -> int:

@@ -90,7 +90,7 @@ class Members:
             self._excess += each.excess
 
     def remove(self, finding: str) -> None:
-        """Remove a finding, if it is there."""
+        """Take a finding out of the incident. Nothing happens if the incident does not have it."""
         if (each := self._parts.pop(finding, None)) is None:
             return
         _take(self._gravest, _gravity(each))

@@ -95,7 +95,10 @@ class ContainerPayload(TypedDict):
 
 
 class PodsPayload(TypedDict):
-    """This counts the Pods that an object owns, each incarnation for itself, or the Pod itself."""
+    """This counts the Pods that an object owns, or, for a Pod, the Pod alone.
+
+    A Pod that was deleted and created again counts once for each incarnation.
+    """
 
     total: int
     counted: int  # how many of these the other numbers are about: the last ones that began

@@ -143,7 +143,7 @@ def _draft(source: Source | None, rule: str, namespace: str, owner: str, actor: 
 
 
 def expire(number: int) -> bool:
-    """End a silence now; return whether it held."""
+    """End a silence now. Return whether it was in force until then."""
     held = bool(Silence.objects.filter(pk=number, expires__gt=timezone.now()).update(expires=timezone.now()))
     notify.notify(incidents=1)
     return held

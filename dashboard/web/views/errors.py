@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def bad_request(request: "HttpRequest", exception: Exception) -> "HttpResponse":
-    """Say what is wrong with a request if a view says so. What Django finds wrong is not told, as by default."""
+    """Show the message of a `BadRequest` that one of our views raised.
+
+    The reasons for which Django itself refuses requests are not shown, which is its default.
+    """
     if isinstance(exception, BadRequest):
         return render(request, "400.html", {"problem": str(exception)}, status=400)
     return defaults.bad_request(request, exception)

@@ -36,7 +36,7 @@ export function traceOf({ payload, hue, actor }, i) {
   return `bars ${colour} ${isOf(payload, bars.actor[i], actor) ? bars.tone[i] : "muted"}`;
 }
 
-/** Returns the colour of the changes by the actor with this index in the window, if actors have colours; else undefined. */
+/** Returns the colour for changes by one actor, given by its index in the window. Returns undefined unless changes are coloured by actor. */
 export const inkOf = ({ payload, hue, fills }, index) => (!hue ? undefined : index === SEVERAL ? fills["marks status"] : fills[`bars ${hue(payload.actors[index] ?? "")} strong`]);
 
 /** Returns the name of the trace that draws cell `i` of a strip. The more members exist, the stronger is its colour. */

@@ -13,7 +13,7 @@ const by = (payload, index) => (payload.actors[index] === "" ? "writer not known
 
 const NEAR = 7; // px within which a mark counts as being at a point
 
-/** Returns the last line of a tooltip: the times that `write(zone)` returns, in both zones, and what else is known. */
+/** Returns the end of a tooltip: the time in the zone that the page shows, with `more` beside it, then the time in the other zone. `write(zone)` writes each. */
 const timesOf = (time, write, more = "") => {
   const [first, ...others] = linesOf(time, write);
   return [[first, more].filter(Boolean).join(" · "), ...others].join("\n");

@@ -46,7 +46,7 @@ export async function incidents(_, { kinds, namespace, name, rule, severity, act
 
 export const incident = async (_, id) => embedded.incidents.find((one) => one.id === id);
 
-/** Returns the revisions of two moments {time (µs), track}, as the server does. Those of no track are null if the recording has too many for a file. */
+/** Returns the revisions of two moments {time (µs), track}, as the server does. The revision of a moment without a track is null if the report leaves out revisions because there are too many. */
 export async function measure(_, { start, end }) {
   const { time, resource_version: revisions } = embedded.steps ?? { time: [], resource_version: [] };
   const drawn = eventsOf(embedded.window);

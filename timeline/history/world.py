@@ -107,16 +107,20 @@ class World:
 
         While a rule judges a live source, this is the time up to which the watches that the rule needs are complete.
         """
+        return self._end
+
+    @property
+    def _end(self) -> int:
+        """Return the same as `last`. `RecordingWorld` records who reads `last`, but not who reads this."""
         return self._ledger.extent.last if self.horizon is None else self.horizon[1]
 
     def no_later(self, time: int) -> int:
         """Return the earlier of two drawn times: the given one, and the end of the source (see `last`)."""
-        return min(time, self._ledger.extent.last if self.horizon is None else self.horizon[1])
+        return min(time, self._end)
 
     def watched_after(self, time: int, length: int) -> int:
         """Return for how many microseconds after a drawn time the source goes on, at most `length`."""
-        end = self._ledger.extent.last if self.horizon is None else self.horizon[1]
-        return min(length, max(0, end - time))
+        return min(length, max(0, self._end - time))
 
     @property
     def remembered(self) -> int:

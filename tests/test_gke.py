@@ -16,7 +16,7 @@ from tests.events import DATA, pod, real
 from tests.events import entries_of as plain
 from tests.objects import check_damaged
 from tests.properties import examples
-from timeline.core.entries import Change, Entry, Level, Mark
+from timeline.core.entries import Change, Entry, Level
 
 SAMPLE = DATA / "wrappers" / "gke.json"
 
@@ -50,7 +50,7 @@ def reference_of(method: str, resource: str) -> tuple[str, ...]:
 def items_of(folder: Path, content: str) -> list[Entry | Skipped]:
     path = folder / "log"
     path.write_text(content)
-    return [item for item in read([(path, "log")], bodies=False) if not isinstance(item, Mark)]
+    return [item for item in read([(path, "log")], bodies=False) if isinstance(item, Entry | Skipped)]
 
 
 def entry_of(folder: Path, **payload: Any) -> Entry:

@@ -17,7 +17,7 @@ from tests.objects import check_damaged
 from tests.properties import examples
 from tests.recordings import SAMPLE
 from tests.wrapping import AKS, CLOUDWATCH, ELASTIC, LIST, LOKI, SHIPPED, WRAPPERS
-from timeline.core.entries import FOREVER, Change, Entry, Level, Mark, moment
+from timeline.core.entries import FOREVER, Change, Entry, Level, moment
 
 LINES = [line.decode() for name in ("restart.jsonl", "deletion.jsonl") for line in real(name)]
 
@@ -25,7 +25,7 @@ LINES = [line.decode() for name in ("restart.jsonl", "deletion.jsonl") for line 
 def items_of(folder: Path, content: str | bytes, bodies: bool = True) -> list[Entry | Skipped]:
     path = folder / "log"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return [item for item in read([(path, "log")], bodies=bodies) if not isinstance(item, Mark)]
+    return [item for item in read([(path, "log")], bodies=bodies) if isinstance(item, Entry | Skipped)]
 
 
 def entries_of(folder: Path, content: str | bytes, bodies: bool = True) -> list[Entry]:

@@ -19,7 +19,7 @@ from collectors.formats.rejections import (
 )
 from collectors.formats.stream import TOO_DEEP, Limits, Line, NotARecording, Recording, Skipped, Usage, open_all
 from collectors.redaction.entries import without_credentials
-from timeline.core.entries import Mark, Observation
+from timeline.core.entries import Mark, Observation, Request
 
 __all__ = ["Format", "Limits", "Line", "NotARecording", "Reading", "Recording", "Skipped", "read", "refuse", "refused"]
 _UNKNOWN = "is not a recording that Causeline knows: "
@@ -124,7 +124,7 @@ class Reading:
                     yield item
                     continue
                 item = without_credentials(item)
-                if isinstance(item, Mark):
+                if isinstance(item, Mark | Request):
                     yield item
                     continue
                 which = item.ref.uid or item.ref

@@ -16,7 +16,7 @@ from collectors.formats.json_items import outline
 from collectors.formats.rejections import reason_of
 from collectors.formats.stream import NotARecording, Recording, Skipped
 from collectors.redaction import redact_json
-from timeline.core.entries import Mark, Observation, Place
+from timeline.core.entries import Mark, Observation, Place, Request
 from timeline.history.codec import Known, line_of, observation_of
 
 VERSION = 1
@@ -70,6 +70,8 @@ def _entry(line: bytes, here: Place, bodies: bool, known: Known) -> Observation:
     ref = entry.ref
     if "\0" in "".join((ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid)):
         raise ValueError("a NUL character stands in the object's name")
+    if isinstance(entry, Request):
+        return replace(entry, place=entry.place or here)
     body = redact_json(entry.body, ref.kind) if entry.body else b""
     return replace(entry, place=entry.place or here, body=body)
 

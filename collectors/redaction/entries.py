@@ -11,7 +11,7 @@ from msgspec.structs import fields, replace
 from collectors.redaction import policy
 from collectors.redaction.objects import clean_text
 from collectors.redaction.text import without_known_forms
-from timeline.core.entries import Entry, Facts, Mark, ObjectRef, Observation, Owner
+from timeline.core.entries import Client, Entry, Facts, Mark, ObjectRef, Observation, Owner, Request
 from timeline.kinds.event import EventFacts
 
 _SHORT = 14  # characters; no credential that is recognised by its form is shorter
@@ -24,6 +24,7 @@ def forget() -> None:
     _harmless.clear()
     _clean_ref.cache_clear()
     _clean_owner.cache_clear()
+    _clean_client.cache_clear()
 
 
 def without_credentials(observation: Observation) -> Observation:
@@ -31,6 +32,8 @@ def without_credentials(observation: Observation) -> Observation:
     if isinstance(observation, Mark):
         mark = observation
         return replace(mark, reason=clean_text(mark.reason)) if mark.reason else mark
+    if isinstance(observation, Request):
+        return request_without_credentials(observation)
     return entry_without_credentials(observation)
 
 
@@ -43,7 +46,9 @@ def entry_without_credentials(entry: Entry) -> Entry:
     )
     actor, agent, sets = _clean_name(entry.actor), _clean_name(entry.user_agent), entry.sets and _clean_sets(entry.sets)
     identity, action = _clean_name(entry.identity), _clean_name(entry.action)
+    client = entry.client and _clean_client(entry.client)
     same = ref is entry.ref and owner is entry.owner and facts is entry.facts and sets is entry.sets
+    same = same and client is entry.client
     if same and (actor, agent, identity, action) == (entry.actor, entry.user_agent, entry.identity, entry.action):
         return entry
     return replace(
@@ -56,7 +61,23 @@ def entry_without_credentials(entry: Entry) -> Entry:
         user_agent=agent,
         identity=identity,
         action=action,
+        client=client,
     )
+
+
+def request_without_credentials(request: Request) -> Request:
+    """Return the request without credentials in its names; the same request if it has none."""
+    changed: dict[str, Any] = {
+        name: clean for name in _TEXTS if (clean := _clean_name(text := getattr(request, name))) != text
+    }
+    if (ref := _clean_ref(request.ref)) is not request.ref:
+        changed["ref"] = ref
+    if request.client and (client := _clean_client(request.client)) is not request.client:
+        changed["client"] = client
+    return replace(request, **changed) if changed else request
+
+
+_TEXTS = ("verb", "reason", "action", "since", "match", "selector", "actor", "user_agent", "identity")
 
 
 def _clean_name(text: str) -> str:
@@ -76,6 +97,12 @@ def _clean_name(text: str) -> str:
 def _clean_ref(ref: ObjectRef) -> ObjectRef:
     clean = [_clean_name(each) for each in (ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid)]
     return ref if clean == [ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid] else ObjectRef(*clean)
+
+
+@lru_cache(_CACHED)
+def _clean_client(client: Client) -> Client:
+    clean = [_clean_name(each) for each in (client.address, client.pod, client.pod_uid, client.node)]
+    return client if clean == [client.address, client.pod, client.pod_uid, client.node] else Client(*clean)
 
 
 @lru_cache(_CACHED)

@@ -1,4 +1,5 @@
-"""This module defines what collectors observe: entries (changes of objects) and marks (how complete a watch is).
+"""This module defines what collectors observe: entries (changes of objects), requests that changed nothing, and marks
+(how complete a watch is).
 
 It is pure. Times are whole microseconds since 1970, UTC. Resource versions are Python integers, since they may exceed
 64 bits.
@@ -106,6 +107,19 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     line: int
 
 
+class Client(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """This says which process sent a request, as far as the audit log shows it.
+
+    A Pod is known by the token that was bound to it (KEP-1205). `address` holds the source addresses of the request,
+    with a comma between them if it came through proxies; anybody on the way can have written them.
+    """
+
+    address: str = ""
+    pod: str = ""
+    pod_uid: str = ""
+    node: str = ""
+
+
 _WITHIN = 999_999  # µs that a time can lose at most when it is cut to a whole second
 
 
@@ -137,6 +151,10 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     place: Place | None = None
     body: bytes = b""  # the redacted object as JSON; empty where bodies are not kept
     arrived: int = 0  # when a collector received it from a watch (µs, by the API server's clock); 0 without a watch
+    client: Client | None = None  # the process that sent the request; None without an audit log
+    named: int | None = (
+        None  # the revision that an update named, where it is unknown whether the update changed anything
+    )
 
     @property
     def dated(self) -> bool:
@@ -186,4 +204,41 @@ class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     other: str = ""  # the kind with which this one was compared, as `kinds.qualified` names it
 
 
-Observation = Entry | Mark
+class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """This is one request that changed nothing but shows what its client knew: a write that the API server refused, a
+    write after which the object was as before, or a read.
+
+    It was received and answered between `received` and `staged`, in microseconds since 1970. A watch is answered when
+    it ends; `staged` is FOREVER as long as no line of the log shows its end. `ref` has an empty name if the request is
+    about all objects of a kind.
+
+    The fields `since`, `match`, `initial` and `selector` are those of the address of a list or a watch. `since` is the
+    text of its resourceVersion: "" asks for the newest state, "0" for any.
+    """
+
+    ref: ObjectRef
+    verb: str  # get, list, watch, create, update, patch, delete, deletecollection, or "write" for any of these
+    code: int  # the HTTP status; 0 if the log does not have it
+    received: int
+    staged: int = FOREVER
+    reason: str = ""  # of a refusal: Conflict, AlreadyExists, NotFound, Expired, …
+    named: int | None = None  # the revision of the object that a write named as the one to be replaced
+    answered: int | None = None  # the revision of the object that answered a get
+    action: str = ""  # the subresource: "status", "scale", …
+    since: str = ""
+    match: str = ""  # resourceVersionMatch
+    initial: bool = False  # sendInitialEvents
+    selector: str = ""  # labelSelector and fieldSelector
+    actor: str = ""
+    user_agent: str = ""
+    client: Client | None = None
+    identity: str = ""  # the id of the observation itself (auditID)
+    place: Place | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Return whether the API server refused the request."""
+        return self.code >= 400
+
+
+Observation = Entry | Mark | Request

@@ -1,4 +1,4 @@
-"""This module writes an entry or a mark as one line of JSON and reads it back, for storing and exporting.
+"""This module writes an entry, a request or a mark as one line of JSON and reads it back, for storing and exporting.
 
 Times are microseconds since 1970, UTC; a `staged` of FOREVER is omitted. Revisions are text, since they may exceed 64
 bits. `facts` is the state after the change, and `sets` holds single facts that a partial response showed; both have the
@@ -14,6 +14,7 @@ import msgspec
 from timeline.core.entries import (
     FOREVER,
     Change,
+    Client,
     Clock,
     Entry,
     Facts,
@@ -24,6 +25,7 @@ from timeline.core.entries import (
     Observation,
     Owner,
     Place,
+    Request,
     revision,
 )
 from timeline.kinds import kind_of
@@ -52,6 +54,8 @@ class _Line(msgspec.Struct, omit_defaults=True, gc=False):
     sets: Any = None
     body: Any = None
     arrived: _Time = 0
+    client: Client | None = None
+    named: str | None = None
 
 
 class _Read(_Line, gc=False):
@@ -81,16 +85,45 @@ class _MarkLine(msgspec.Struct, gc=False):
     mark: _MarkFields
 
 
+class _RequestFields(msgspec.Struct, omit_defaults=True, gc=False):
+    """This is a request as it is written and read. The names of the fields are part of the format."""
+
+    ref: ObjectRef
+    verb: str
+    code: Annotated[int, msgspec.Meta(ge=0, lt=1000)]
+    received: _Time
+    staged: _Time | None = None
+    reason: str = ""
+    named: str | None = None
+    answered: str | None = None
+    action: str = ""
+    since: str = ""
+    match: str = ""
+    initial: bool = False
+    selector: str = ""
+    actor: str = ""
+    userAgent: str = ""
+    client: Client | None = None
+    identity: str = ""
+    place: Place | None = None
+
+
+class _RequestLine(msgspec.Struct, gc=False):
+    request: _RequestFields
+
+
 _encode = msgspec.json.Encoder().encode
 _decode_mark = msgspec.json.Decoder(_MarkLine).decode
+_decode_request = msgspec.json.Decoder(_RequestLine).decode
 _MARK = b'{"mark":'
+_REQUEST = b'{"request":'
 _decode = msgspec.json.Decoder(_Read).decode
 _NOTHING = (b"", b"null")
 Known = MutableMapping[object, Any]  # maps each value to the first equal one, so that many entries can share it
 
 
 def line_of(entry: Observation) -> bytes:
-    """Return an entry or a mark as a line of JSON, without a line break."""
+    """Return an entry, a request or a mark as a line of JSON, without a line break."""
     if isinstance(entry, Mark):
         fields = _MarkFields(
             entry.group,
@@ -105,6 +138,8 @@ def line_of(entry: Observation) -> bytes:
             entry.other,
         )
         return _encode(_MarkLine(fields))
+    if isinstance(entry, Request):
+        return _encode(_RequestLine(_request_fields(entry)))
     own, before = entry.resource_version, entry.replaces
     return _encode(
         _Line(
@@ -126,7 +161,32 @@ def line_of(entry: Observation) -> bytes:
             dict(entry.sets) if entry.sets else None,
             msgspec.Raw(entry.body) if entry.body else None,
             entry.arrived,
+            entry.client,
+            _text(entry.named),
         )
+    )
+
+
+def _request_fields(request: Request) -> _RequestFields:
+    return _RequestFields(
+        request.ref,
+        request.verb,
+        request.code,
+        request.received,
+        request.staged if request.staged < FOREVER else None,
+        request.reason,
+        _text(request.named),
+        _text(request.answered),
+        request.action,
+        request.since,
+        request.match,
+        request.initial,
+        request.selector,
+        request.actor,
+        request.user_agent,
+        request.client,
+        request.identity,
+        request.place,
     )
 
 
@@ -135,11 +195,13 @@ def _text(revision: int | None) -> str | None:
 
 
 def observation_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> Observation:
-    """Return the entry or mark that a line of JSON holds.
+    """Return the entry, request or mark that a line of JSON holds.
 
     Pass the same `known` for all lines, so that equal values share memory. Without `bodies`, the body is left empty.
     Raises ValueError, or RecursionError, if the line is not in the form that `line_of` writes.
     """
+    if line[: len(_REQUEST)] == _REQUEST:
+        return _request_of(line, known)
     if line[: len(_MARK)] != _MARK:
         return entry_of(line, known, bodies=bodies)
     read = _decode_mark(line).mark
@@ -157,8 +219,33 @@ def observation_of(line: bytes | memoryview, known: Known, *, bodies: bool = Tru
     )
 
 
+def _request_of(line: bytes | memoryview, known: Known) -> Request:
+    read = _decode_request(line).request
+    once = known.setdefault
+    return Request(
+        once(read.ref, read.ref),
+        once(read.verb, read.verb),
+        read.code,
+        read.received,
+        FOREVER if read.staged is None else read.staged,
+        once(read.reason, read.reason),
+        revision(read.named),
+        revision(read.answered),
+        once(read.action, read.action),
+        read.since,
+        read.match,
+        read.initial,
+        read.selector,
+        once(read.actor, read.actor),
+        once(read.userAgent, read.userAgent),
+        once(read.client, read.client),
+        read.identity,
+        read.place,
+    )
+
+
 def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> Entry:
-    """Return the entry that a line of JSON holds. This is `observation_of` for lines that cannot be marks."""
+    """Return the entry that a line of JSON holds. This is `observation_of` for lines that are surely entries."""
     read = _decode(line)
     ref, owner = read.ref, read.owner
     type_of_facts = kind_of(ref.group, ref.kind).facts_type
@@ -182,6 +269,8 @@ def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> 
         read.place,
         bytes(read.body) if bodies and _is_set(read.body) else b"",
         read.arrived,
+        once(read.client, read.client),
+        revision(read.named),
     )
 
 

@@ -10,7 +10,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from timeline.core.entries import Change, Clock, Entry, Mark, MarkType, Observation
+from timeline.core.entries import Change, Clock, Entry, Mark, MarkType, Observation, Request
 from timeline.core.observations import identity, merged, reconciled
 from timeline.core.order import SECOND
 from timeline.history.clocks import Clocks, Stamped
@@ -20,6 +20,7 @@ from timeline.history.folding import MANY
 from timeline.history.incarnations import incarnations_of
 from timeline.history.lifelines import Name, Track, name_of
 from timeline.history.object_entries import ObjectEntries
+from timeline.history.requests import Requests, without_effect
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.snapshot import ObjectSnapshot, Snapshot
 from timeline.history.streams import Stream
@@ -47,6 +48,7 @@ class Ledger:
         self.seen: dict[GroupKind, Seen] = defaultdict(Seen)
         self.streams: dict[GroupKind, Stream] = defaultdict(Stream)  # of kinds that are watched live
         self.clocks = Clocks(self.seen, self.streams)
+        self.requests = Requests(self.clocks.corrected_request)
         self.remembered = 0  # tracks that ended before this drawn time (µs since 1970) may have been forgotten
 
     @property
@@ -58,7 +60,7 @@ class Ledger:
 
     def learn(self, entries: Iterable[Observation]) -> Iterator[tuple[int, Observation]]:
         """Learn observations, and yield those that add information, each with the number of its object, or 0 for a
-        mark.
+        mark or a request.
 
         This is a generator: it learns only as far as the caller consumes it. A ledger that later learns just the
         yielded observations knows the same.
@@ -70,6 +72,10 @@ class Ledger:
                     self.seen[entry.group, entry.kind].streamed = True
                 if self.streams[entry.group, entry.kind].learn(entry):
                     self.extent.reach(entry.time, entry.time, logged=False)
+                    yield 0, entry
+                continue
+            if isinstance(entry, Request):
+                if self.requests.learn(entry):
                     yield 0, entry
                 continue
             if keeps and not keeps(entry):
@@ -97,7 +103,12 @@ class Ledger:
                     known.fold(self._blind(known.name))
                     if entry.arrived:
                         known.shorten()
-            elif (now := known.merged(before, now)) != before:
+                continue
+            if later := _later_write(before, now):
+                request = without_effect(later)
+                if self.requests.learn(request):
+                    yield 0, request
+            if (now := known.merged(before, now)) != before:
                 known.entries[change] = now
                 if now.near != before.near:
                     self.clocks.reconsider()
@@ -190,6 +201,7 @@ class Ledger:
                 entries[entry.ref.group, entry.ref.kind].append(entry)
         if len(self.extent.files) > 1:
             self.clocks.compare_files(entries)
+            self.requests.reconsider()
             if self.clocks.offsets:
                 corrected = self.clocks.corrected
                 entries = {kind: [corrected(entry) for entry in of_kind] for kind, of_kind in entries.items()}
@@ -335,6 +347,16 @@ class Ledger:
             self._lane_numbers[name] = lane
             self._unsettled[name] = None
         self._numbers, self._lanes_numbered = snapshot.numbers, snapshot.lanes
+
+
+def _later_write(one: Entry, other: Entry) -> Entry | None:
+    """Return the later of two writes in an audit log that were answered with the same revision. It changed nothing.
+    Return None if the two are not writes, or are one and the same."""
+    if one.clock is not Clock.AUDIT or other.clock is not Clock.AUDIT or one.identity == other.identity:
+        return None
+    if one.resource_version is None or Change.OBSERVED in (one.change, other.change):
+        return None
+    return max(one, other, key=lambda each: (each.received, each.staged, each.identity))
 
 
 def _never(since: int, until: int) -> bool:

@@ -6,9 +6,9 @@ Times are drawn times (see `timeline/core/order.py`) in microseconds since 1970,
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from timeline.core.entries import Change, Entry, ObjectRef, Observation
+from timeline.core.entries import Change, Entry, ObjectRef, Observation, Request
 from timeline.core.order import SECOND, At
 from timeline.history.completeness import Completeness, losses
 from timeline.history.expiry import expired
@@ -173,6 +173,11 @@ class World:
         This is the part of `two_clusters` that is cheap enough for every batch.
         """
         return self._ledger.two_kube_systems()
+
+    def requests(self, name: Name) -> Sequence[Request]:
+        """Return the requests about the objects of a name that changed nothing, in the order in which they were
+        received. With an empty name, these are the requests about all objects of a kind in a namespace, or in all."""
+        return self._ledger.requests.about(name)
 
     # Tracks and their relations
 

@@ -40,7 +40,7 @@ class Stored(NamedTuple):
 
 
 def write(source: Source, entries: Iterable[tuple[int, Observation]]) -> None:
-    """Store observations, each with the key of its track, or 0 for a mark, in the open table of a source.
+    """Store observations, each with the key of its track, or 0 for a mark or a request, in the open table of a source.
 
     `source.stored` and `source.redacted` are updated, but not saved.
     """
@@ -57,7 +57,7 @@ def _as_lines(entries: Iterable[tuple[int, Observation]], counts: Counter[str]) 
         if isinstance(each, Mark):
             yield key, each.time, line
             continue
-        if each.facts is not None and not each.body:
+        if isinstance(each, Entry) and each.facts is not None and not each.body:
             counts[masks.WITHHELD] += 1
         yield key, each.received, line
 

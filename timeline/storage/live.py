@@ -18,7 +18,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from psycopg import sql
 
-from timeline.core.entries import FOREVER, Entry, MarkType, ObjectRef, Observation, Owner, microseconds, moment
+from timeline.core.entries import FOREVER, Entry, MarkType, ObjectRef, Observation, Owner, Request, microseconds, moment
 from timeline.history import lifelines, streams
 from timeline.history.lifelines import public_uid
 from timeline.history.packing import ENTRIES, LIFELINES, Packer, unpack
@@ -174,8 +174,9 @@ class Live:
         for each in batch:
             if isinstance(each, Entry):
                 counts[each.ref.group, each.ref.kind] += 1
+            elif isinstance(each, Request):
                 continue
-            if each.what is MarkType.GAP:
+            elif each.what is MarkType.GAP:
                 gaps.append(each)
             elif each.what is MarkType.LISTED:
                 listed[each.group, each.kind] = moment(each.time)

@@ -184,6 +184,7 @@ def azure_row(line: str, *, objects_as_text: bool) -> dict[str, Any]:
         "RequestUri": "requestURI",
         "ResponseObject": "responseObject",
         "ResponseStatus": "responseStatus",
+        "SourceIps": "sourceIPs",
         "Stage": "stage",
         "StageReceivedTime": "stageTimestamp",
         "User": "user",
@@ -193,7 +194,7 @@ def azure_row(line: str, *, objects_as_text: bool) -> dict[str, Any]:
     row = {"TenantId": "t", "TimeGenerated": record["stageTimestamp"], "Type": "AKSAudit"}
     for column, field in fields.items():
         value = record.get(field)
-        row[column] = json.dumps(value) if objects_as_text and isinstance(value, dict) else value
+        row[column] = json.dumps(value) if objects_as_text and isinstance(value, dict | list) else value
     return row
 
 

@@ -1,7 +1,8 @@
 """This module reads and writes Causeline's own recordings, which keep every field of an entry.
 
-A recording is JSON, one document a line. The first line is the header, {"schema": "causeline.recording/v1"}; each other
-line is an entry, or a mark of a stream, as timeline/history/codec.py writes them.
+A recording is JSON, one document a line. The first line is the header, {"schema": "causeline.recording/v2"}; each other
+line is an entry, a request that changed nothing, or a mark of a stream, as timeline/history/codec.py writes them.
+Version 1 has no requests.
 """
 
 import re
@@ -19,7 +20,7 @@ from collectors.redaction import redact_json
 from timeline.core.entries import Mark, Observation, Place, Request
 from timeline.history.codec import Known, line_of, observation_of
 
-VERSION = 1
+VERSION = 2
 _SCHEMA = "causeline.recording/v"
 _HEADER = re.compile(rf'\{{"schema": ?"{re.escape(_SCHEMA)}(\d{{1,9}})"'.encode())
 _QUOTED = re.compile(r" '.*'", re.DOTALL)  # a value that msgspec quotes in its message

@@ -6,7 +6,7 @@ import msgspec
 
 from collectors.normalise import is_present
 from timeline.core.entries import Client
-from timeline.kinds import Metadata, seconds
+from timeline.kinds import Metadata, address, seconds
 
 
 class _Extra(msgspec.Struct, gc=False, rename=lambda name: f"authentication.kubernetes.io/{name.replace('_', '-')}"):
@@ -97,7 +97,8 @@ def client_of(event: AuditEvent) -> Client | None:
 
     Only the fields that Kubernetes itself writes are read: https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/
     """
-    addresses = (_texts.decode(event.sourceIPs) if is_present(event.sourceIPs) else None) or []
+    read = (_texts.decode(event.sourceIPs) if is_present(event.sourceIPs) else None) or []
+    addresses = [canonical for each in read if (canonical := address(each))]
     extra = (_extra.decode(event.user.extra) if is_present(event.user.extra) else None) or _Extra()
     if not addresses and not extra.pod_uid:
         return None

@@ -1,6 +1,7 @@
 """This pure module reads from events of an audit log what shows the knowledge of a client: which revisions its requests
 named, and the requests that changed nothing."""
 
+import re
 from urllib.parse import parse_qs
 
 import msgspec
@@ -13,7 +14,10 @@ from timeline.kinds import Metadata, kind_of
 
 READS = frozenset({"get", "list", "watch"})
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
-_LONGEST = 512  # characters of each text from the address or the answer that are kept
+UNKNOWN = "unknown"  # is noted for a resourceVersion in the address of a read that is no number
+_LONGEST = 512  # characters of each selector that are kept
+_REASON = re.compile(r"[A-Z][A-Za-z]{1,63}")
+_MATCHES = ("Exact", "NotOlderThan")
 _NO_METADATA = Metadata()
 
 
@@ -69,7 +73,11 @@ def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request |
     text, reading = interner.text, verb in READS
     address = parse_qs(event.requestURI.partition("?")[2][:4096]) if verb in ("list", "watch") else {}
     selectors = [address[name][0][:_LONGEST] for name in ("labelSelector", "fieldSelector") if name in address]
-    reason = ((event.responseStatus.reason if event.responseStatus else None) or "")[:_LONGEST]
+    reason = (event.responseStatus.reason if event.responseStatus else None) or ""
+    if not _REASON.fullmatch(reason):
+        reason = ""
+    since = _first(address, "resourceVersion")
+    match = _first(address, "resourceVersionMatch")
     return Request(
         interner.ref(ref, kind.kind, _NO_METADATA),
         text(verb, verb),
@@ -80,8 +88,8 @@ def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request |
         None if reading else named_revision(event),
         _revision_in(event.responseObject) if reading and code < 300 else None,
         text(ref.subresource, ref.subresource),
-        _first(address, "resourceVersion"),
-        _first(address, "resourceVersionMatch"),
+        since if since in ("", "0") or revision(since) else UNKNOWN,
+        match if match in _MATCHES else "",
         _first(address, "sendInitialEvents") == "true",
         ",".join(selectors),
         text(event.user.username, event.user.username),
@@ -93,7 +101,7 @@ def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request |
 
 
 def _first(address: dict[str, list[str]], name: str) -> str:
-    return address.get(name, [""])[0][:64]
+    return address.get(name, [""])[0]
 
 
 def _revision_in(body: msgspec.Raw) -> int | None:

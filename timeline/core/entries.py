@@ -107,7 +107,7 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     line: int
 
 
-class Client(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+class Client(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, rename="camel"):
     """This says which process sent a request, as far as the audit log shows it.
 
     A Pod is known by the token that was bound to it (KEP-1205). `address` holds the source addresses of the request,

@@ -7,117 +7,29 @@ field names of timeline/kinds. `body` is the redacted object. Empty fields are o
 
 from collections.abc import MutableMapping
 from functools import cache
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
 from timeline.core.entries import (
     FOREVER,
-    Change,
-    Client,
-    Clock,
     Entry,
     Facts,
     Level,
     Mark,
-    MarkType,
-    ObjectRef,
     Observation,
-    Owner,
-    Place,
     Request,
     revision,
 )
+from timeline.history.line_shapes import EntryLine, EntryRead, MarkFields, MarkLine, RequestFields, RequestLine
 from timeline.kinds import kind_of
 
-_Time = Annotated[int, msgspec.Meta(ge=0, lt=FOREVER)]
-
-
-class _Line(msgspec.Struct, omit_defaults=True, gc=False):
-    """This is an entry as it is written. The names of the fields are part of the format."""
-
-    ref: ObjectRef
-    change: Change
-    clock: Clock
-    received: _Time
-    staged: _Time | None = None
-    resourceVersion: str | None = None
-    replaces: str | None = None
-    level: Level | None = None
-    action: str = ""
-    actor: str = ""
-    userAgent: str = ""
-    identity: str = ""
-    owner: Owner | None = None
-    place: Place | None = None
-    facts: Any = None
-    sets: Any = None
-    body: Any = None
-    arrived: _Time = 0
-    client: Client | None = None
-    named: str | None = None
-
-
-class _Read(_Line, gc=False):
-    """This is an entry as it is read. Fields whose type depends on the kind of the object stay raw JSON at first."""
-
-    facts: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    sets: dict[str, msgspec.Raw] = {}
-    body: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-
-
-class _MarkFields(msgspec.Struct, omit_defaults=True, gc=False):
-    """This is a mark as it is written and read. The names of the fields are part of the format."""
-
-    group: str
-    version: str
-    kind: str
-    what: MarkType
-    time: _Time
-    resourceVersion: str | None = None
-    since: _Time = 0
-    sinceResourceVersion: str | None = None
-    reason: str = ""
-    other: str = ""
-
-
-class _MarkLine(msgspec.Struct, gc=False):
-    mark: _MarkFields
-
-
-class _RequestFields(msgspec.Struct, omit_defaults=True, gc=False):
-    """This is a request as it is written and read. The names of the fields are part of the format."""
-
-    ref: ObjectRef
-    verb: str
-    code: Annotated[int, msgspec.Meta(ge=0, lt=1000)]
-    received: _Time
-    staged: _Time | None = None
-    reason: str = ""
-    named: str | None = None
-    answered: str | None = None
-    action: str = ""
-    since: str = ""
-    match: str = ""
-    initial: bool = False
-    selector: str = ""
-    actor: str = ""
-    userAgent: str = ""
-    client: Client | None = None
-    identity: str = ""
-    place: Place | None = None
-
-
-class _RequestLine(msgspec.Struct, gc=False):
-    request: _RequestFields
-
-
 _encode = msgspec.json.Encoder().encode
-_decode_mark = msgspec.json.Decoder(_MarkLine).decode
-_decode_request = msgspec.json.Decoder(_RequestLine).decode
+_decode_mark = msgspec.json.Decoder(MarkLine).decode
+_decode_request = msgspec.json.Decoder(RequestLine).decode
 _MARK = b'{"mark":'
 _REQUEST = b'{"request":'
-_decode = msgspec.json.Decoder(_Read).decode
+_decode = msgspec.json.Decoder(EntryRead).decode
 _NOTHING = (b"", b"null")
 Known = MutableMapping[object, Any]  # maps each value to the first equal one, so that many entries can share it
 
@@ -125,7 +37,7 @@ Known = MutableMapping[object, Any]  # maps each value to the first equal one, s
 def line_of(entry: Observation) -> bytes:
     """Return an entry, a request or a mark as a line of JSON, without a line break."""
     if isinstance(entry, Mark):
-        fields = _MarkFields(
+        fields = MarkFields(
             entry.group,
             entry.version,
             entry.kind,
@@ -137,12 +49,12 @@ def line_of(entry: Observation) -> bytes:
             entry.reason,
             entry.other,
         )
-        return _encode(_MarkLine(fields))
+        return _encode(MarkLine(fields))
     if isinstance(entry, Request):
-        return _encode(_RequestLine(_request_fields(entry)))
+        return _encode(RequestLine(_request_fields(entry)))
     own, before = entry.resource_version, entry.replaces
     return _encode(
-        _Line(
+        EntryLine(
             entry.ref,
             entry.change,
             entry.clock,
@@ -167,8 +79,8 @@ def line_of(entry: Observation) -> bytes:
     )
 
 
-def _request_fields(request: Request) -> _RequestFields:
-    return _RequestFields(
+def _request_fields(request: Request) -> RequestFields:
+    return RequestFields(
         request.ref,
         request.verb,
         request.code,

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from timeline.core.entries import Change, Clock, Entry, Mark, MarkType, Observation, Request
 from timeline.core.observations import identity, merged, reconciled
 from timeline.core.order import SECOND
+from timeline.history.acts import Acts, acted_in
 from timeline.history.clocks import Clocks, Stamped
 from timeline.history.conflicts import two_clusters, two_uids
 from timeline.history.extent import Extent
@@ -36,7 +37,7 @@ class Ledger:
 
     def __init__(self, keeps: Callable[[Entry], bool] | None = None) -> None:
         self._keeps = keeps
-        self._refused: dict[object, Entry] = {}  # entries that `keeps` refused, without their facts
+        self._refused: dict[object, Entry] = {}  # entries that `keeps` refused, without facts but for acts
         self._objects: dict[tuple[str, str, str, str, str], ObjectEntries] = {}  # by UID, name, namespace, kind, group
         self._lanes: dict[Name, list[ObjectEntries]] = {}
         self._lane_numbers: dict[Name, int] = {}
@@ -49,6 +50,7 @@ class Ledger:
         self.streams: dict[GroupKind, Stream] = defaultdict(Stream)  # of kinds that are watched live
         self.clocks = Clocks(self.seen, self.streams)
         self.requests = Requests(self.clocks.corrected_request)
+        self.acts = Acts(self.clocks.corrected)
         self.remembered = 0  # tracks that ended before this drawn time (µs since 1970) may have been forgotten
 
     @property
@@ -90,6 +92,8 @@ class Ledger:
                 self.streams[ref.group, ref.kind].reach(entry.resource_version, entry.arrived)
             # Bodies are stored elsewhere; to hold a million entries in memory, only their facts are kept here.
             now = replace(entry, body=b"") if entry.body else entry
+            if ref.kind == "Event":
+                self.acts.learn(now)
             news = extend(now)
             folded = before is None and known.folded is not None and change in known.folded
             news |= known.seen.count(now, now if folded else before)
@@ -122,7 +126,10 @@ class Ledger:
         ref = entry.ref
         change = ref.group, ref.kind, ref.uid or (ref.namespace, ref.name), identity(entry)
         before = self._refused.get(change)
-        now = replace(entry, facts=None, body=b"") if entry.facts or entry.body else entry
+        facts = entry.facts if acted_in(entry) else None
+        now = entry if facts is entry.facts and not entry.body else replace(entry, facts=facts, body=b"")
+        if ref.kind == "Event":
+            self.acts.learn(now)
         self.extent.extend(now)
         seen = self.seen[ref.group, ref.kind]
         seen.count(now, before)
@@ -200,8 +207,11 @@ class Ledger:
             if entry.resource_version is not None:
                 entries[entry.ref.group, entry.ref.kind].append(entry)
         if len(self.extent.files) > 1:
+            before = self.clocks.offsets
             self.clocks.compare_files(entries)
-            self.requests.reconsider()
+            if self.clocks.offsets != before:
+                self.requests.reconsider()
+                self.acts.reconsider()
             if self.clocks.offsets:
                 corrected = self.clocks.corrected
                 entries = {kind: [corrected(entry) for entry in of_kind] for kind, of_kind in entries.items()}
@@ -309,6 +319,8 @@ class Ledger:
             if each.folded:
                 each.folded.drop(before)
         self.clocks.thin(revisions)
+        self.requests.forget(before)
+        self.acts.forget(before)
 
     def snapshot(self) -> Snapshot:
         """Return everything that is known of a live source, in a form that can be stored."""
@@ -320,6 +332,7 @@ class Ledger:
             lanes=self._lanes_numbered,
             seen=[(*kind, seen.state()) for kind, seen in self.seen.items()],
             marks=[mark for kind, stream in self.streams.items() for mark in stream.marks(kind)],
+            requests=list(self.requests),
             steps=self.clocks.steps(),
             objects=[
                 ObjectSnapshot(each.number, self._lane_numbers[each.name], list(each.entries.values()))
@@ -336,8 +349,13 @@ class Ledger:
             self.seen[group, kind].restore(state)
         for mark in snapshot.marks:
             self.streams[mark.group, mark.kind].learn(mark)
+        for request in snapshot.requests:
+            self.requests.learn(request)
         for number, lane, entries in snapshot.objects:
             ref = entries[0].ref
+            if ref.kind == "Event":
+                for entry in entries:
+                    self.acts.learn(entry)
             name = name_of(ref)
             known = ObjectEntries(name, ref.uid, number, self.seen[name[:2]])
             known.entries = {identity(entry): entry for entry in entries}

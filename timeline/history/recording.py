@@ -4,9 +4,11 @@ A source that grows batch by batch, such as a live cluster, is judged through it
 subjects whose judgement read it are judged again.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from timeline.core.entries import Request
 from timeline.core.order import At
+from timeline.history.acts import Act
 from timeline.history.completeness import Completeness
 from timeline.history.dependencies import LAST, SEEN, WRITES, Dependencies
 from timeline.history.index import counted_otherwise
@@ -42,6 +44,9 @@ class RecordingWorld(World):
             self.dependencies.changed(track, since)
         for track in (*settlement.removed, *settlement.bounded):
             self.dependencies.changed(track, 0)
+        for what, names in (("requests", self._ledger.requests.changed), ("acts", self._ledger.acts.changed)):
+            self.dependencies.differs(*((what, name) for name in names))
+            names.clear()
         return settlement
 
     def forget(self, tracks: Collection[Track], before: int) -> None:
@@ -122,6 +127,14 @@ class RecordingWorld(World):
         duplicates."""
         if self._tracks.is_mixed(name):
             self.dependencies.look(*LAST)
+
+    def requests(self, name: Name) -> Sequence[Request]:
+        self.dependencies.look("requests", name)
+        return super().requests(name)
+
+    def acts(self, name: Name) -> Sequence[Act]:
+        self.dependencies.look("acts", name)
+        return super().acts(name)
 
     def of_uid(self, uid: str) -> Track | None:
         self.dependencies.look("uid", uid)

@@ -5,9 +5,15 @@ It is pure.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 from timeline.core.entries import Entry, Request
-from timeline.history.lifelines import Name
+from timeline.core.order import SECOND
+from timeline.history.lifelines import Name, name_of
+
+_LONGEST = (
+    86_400 * SECOND
+)  # µs that a watch whose end no line shows can have lasted; API servers end them after an hour
 
 
 class Requests:
@@ -19,24 +25,28 @@ class Requests:
     def __init__(self, corrected: Callable[[Request], Request]) -> None:
         """`corrected` returns a request with the offset of its file's clock subtracted from its times."""
         self._corrected = corrected
-        self._known: dict[object, Request] = {}
-        self._sorted: dict[Name, list[Request]] | None = None  # None if requests were learned since it was built
+        self._known: dict[Name, dict[object, Request]] = defaultdict(dict)
+        self._sorted: dict[Name, list[Request]] = {}  # the answers of `about` that still hold
+        self.changed: set[Name] = set()  # the names of which the answer may differ since this set was emptied
 
     def __len__(self) -> int:
-        return len(self._known)
+        return sum(map(len, self._known.values()))
 
     def __iter__(self) -> Iterator[Request]:
         """Yield all requests as they were learned, in no order."""
-        return iter(self._known.values())
+        return chain.from_iterable(requests.values() for requests in self._known.values())
 
     def learn(self, request: Request) -> bool:
         """Learn a request; return whether that added information. A log shows the start and the end of a watch."""
-        key = request.identity or (request.ref, request.verb, request.received)
-        before = self._known.get(key)
+        name = name_of(request.ref)
+        known = self._known[name]
+        key = request.identity or (request.verb, request.received)
+        before = known.get(key)
         if before is not None and _precedence(before) <= _precedence(request):
             return False
-        self._known[key] = request
-        self._sorted = None
+        known[key] = request
+        self._sorted.pop(name, None)
+        self.changed.add(name)
         return True
 
     def about(self, name: Name) -> Sequence[Request]:
@@ -44,17 +54,28 @@ class Requests:
 
         With an empty name, these are the requests about all objects of a kind, in one namespace or in all.
         """
-        if self._sorted is None:
-            self._sorted = defaultdict(list)
-            requests = map(self._corrected, self._known.values())
-            for each in sorted(requests, key=lambda each: (each.received, each.identity)):
-                ref = each.ref
-                self._sorted[Name(ref.group, ref.kind, ref.namespace, ref.name)].append(each)
-        return self._sorted.get(name, ())
+        if name not in self._known:
+            return ()
+        if name not in self._sorted:
+            requests = map(self._corrected, self._known[name].values())
+            self._sorted[name] = sorted(requests, key=lambda each: (each.received, each.identity))
+        return self._sorted[name]
 
     def reconsider(self) -> None:
         """Compute the times again the next time they are asked for, since clock offsets have changed."""
-        self._sorted = None
+        self._sorted.clear()
+        self.changed.update(self._known)
+
+    def forget(self, before: int) -> None:
+        """Forget the requests that were answered before a time, in microseconds since 1970."""
+        for name, requests in list(self._known.items()):
+            kept = {key: each for key, each in requests.items() if min(each.staged, each.received + _LONGEST) >= before}
+            if len(kept) < len(requests):
+                self.changed.add(name)
+                self._sorted.pop(name, None)
+                self._known[name] = kept
+            if not kept:
+                del self._known[name]
 
 
 def _precedence(request: Request) -> tuple[int, str, int]:

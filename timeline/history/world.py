@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 
 from timeline.core.entries import Change, Entry, ObjectRef, Observation, Request
 from timeline.core.order import SECOND, At
+from timeline.history.acts import Act
 from timeline.history.completeness import Completeness, losses
 from timeline.history.expiry import expired
 from timeline.history.ledger import Ledger
@@ -45,7 +46,7 @@ class World:
 
     def learn(self, entries: Iterable[Observation]) -> Iterator[tuple[int, Observation]]:
         """Learn observations, and yield those that add information, each with the number of its object, or 0 for a
-        mark.
+        mark or a request.
 
         This is a generator: it learns only as far as the caller consumes it.
         """
@@ -178,6 +179,11 @@ class World:
         """Return the requests about the objects of a name that changed nothing, in the order in which they were
         received. With an empty name, these are the requests about all objects of a kind in a namespace, or in all."""
         return self._ledger.requests.about(name)
+
+    def acts(self, name: Name) -> Sequence[Act]:
+        """Return what the Events about the objects of a name show of the copies of these objects that their writers
+        held, in the order in which the Events were recorded."""
+        return self._ledger.acts.about(name)
 
     # Tracks and their relations
 

@@ -71,19 +71,24 @@ def group_by_reason(skipped: Iterable[Skipped]) -> list[list[Skipped]]:
 
 
 def analyse(
-    inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report | None = None, *, counts: bool = False
+    inputs: Sequence[tuple[Path, str]],
+    limits: Limits,
+    report: Report | None = None,
+    *,
+    counts: bool = False,
+    observe: Callable[[Entry], None] | None = None,
 ) -> Analysis:
     """Judge what these paths record, taken together. Raise NotARecording if nothing in them can be understood.
 
-    With `counts`, also count what redaction removes, for which objects are read whole.
-    """
+    With `counts`, also count what redaction removes, for which objects are read whole. `observe` is called with every
+    entry and its object."""
     inputs = named(inputs)
     gc.disable()  # entries form no cycles, and the garbage collector would scan all of them repeatedly
     try:
-        reading = read(inputs, bodies=counts, limits=limits, processes=available_processors())
+        reading = read(inputs, bodies=counts or observe is not None, limits=limits, processes=available_processors())
         world = World(matters)
         skipped, redacted = Skips(), Counter[str]()
-        for _, new in world.learn(_entries(reading, skipped, report)):
+        for _, new in world.learn(_entries(reading, skipped, report, observe)):
             if counts:
                 masks.count(line_of(new), redacted)
         name = ", ".join(name for _, name in inputs)
@@ -141,7 +146,9 @@ def available_processors() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
 
-def _entries(reading: Reading, skipped: Skips, report: Report | None) -> Iterator[Observation]:
+def _entries(
+    reading: Reading, skipped: Skips, report: Report | None, observe: Callable[[Entry], None] | None
+) -> Iterator[Observation]:
     count = 0
     for item in reading:
         if isinstance(item, Skipped):
@@ -151,6 +158,8 @@ def _entries(reading: Reading, skipped: Skips, report: Report | None) -> Iterato
         skipped.use(item)
         if report and count % _EVERY == 0:
             report(reading, count)
+        if observe and isinstance(item, Entry):
+            observe(item)
         yield item
 
 

@@ -60,7 +60,7 @@ def spans_and_events(kind: Kind, lifeline: list[list[Any]], until: int | None, l
             if not spans or spans[-1].phase != phase:
                 spans.append(Span(time, time, phase, True, within, None))
             if before is not None:
-                events += [Event(time, mark.mark, mark.text, revision, within) for mark in _marks(kind, before, facts)]
+                events += [Event(time, mark.mark, mark.text, revision, within) for mark in marks(kind, before, facts)]
         before = facts
     if spans:
         end = max(last, spans[-1].start) if until is None else until
@@ -70,7 +70,7 @@ def spans_and_events(kind: Kind, lifeline: list[list[Any]], until: int | None, l
     return spans, events, before
 
 
-def _marks(kind: Kind, before: Any, after: Any) -> Iterable[Mark]:
+def marks(kind: Kind, before: Any, after: Any) -> Iterable[Mark]:
     yield from kind.marks(before, after)
     if after.deleting and not before.deleting:
         yield Mark("deleting", "deletion asked for")

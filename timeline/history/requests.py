@@ -61,6 +61,12 @@ class Requests:
             self._sorted[name] = sorted(requests, key=lambda each: (each.received, each.identity))
         return self._sorted[name]
 
+    def watches(self) -> Sequence[Request]:
+        """Return the watches of all objects of a kind, in the order in which they were received."""
+        kinds = chain.from_iterable(each.values() for name, each in self._known.items() if not name.name)
+        found = (self._corrected(each) for each in kinds if each.verb == "watch")
+        return sorted(found, key=lambda each: (each.received, each.identity))
+
     def reconsider(self) -> None:
         """Compute the times again the next time they are asked for, since clock offsets have changed."""
         self._sorted.clear()

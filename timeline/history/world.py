@@ -7,7 +7,9 @@ Times are drawn times (see `timeline/core/order.py`) in microseconds since 1970,
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
+from timeline.core.actors import actor_of
 from timeline.core.entries import Change, Entry, ObjectRef, Observation, Request
 from timeline.core.order import SECOND, At
 from timeline.history.acts import Act
@@ -20,6 +22,7 @@ from timeline.history.snapshot import Snapshot
 from timeline.history.streams import Stream
 from timeline.history.tracks import Settlement, Tracks
 
+T = TypeVar("T")
 _MARGIN = 5 * SECOND  # µs by which a watch may begin before, or end after, an audit log of the same time
 # The start of a range in which gaps do not matter: the list that ends a gap shows whether a given object changed in it.
 _SINCE_LISTED = -1
@@ -39,6 +42,7 @@ class World:
         self._suspects: set[Key] = set()
         self._completeness: Completeness | None = None
         self._owners: dict[Key, Track | None] = {}  # results of `owner_of` since the last `settle`
+        self._computed: dict[object, Any] = {}  # results of `once` since the last `settle`
         # The rule that judges a live source now, and the time up to which the watches that it needs are complete.
         self.horizon: tuple[str, int] | None = None
 
@@ -66,6 +70,7 @@ class World:
                 self._suspects.discard(track.key)
         self._completeness = None
         self._owners = {}
+        self._computed = {}
         return settlement
 
     def expired(self, before: int, events: int) -> list[Track]:
@@ -184,6 +189,36 @@ class World:
         """Return what the Events about the objects of a name show of the copies of these objects that their writers
         held, in the order in which the Events were recorded."""
         return self._ledger.acts.about(name)
+
+    def watches(self) -> Sequence[Request]:
+        """Return the watch requests about all objects of a kind, in the order in which they were received."""
+        return self._ledger.requests.watches()
+
+    def writes_of(self, process: str) -> Sequence[tuple[Track, Moment]]:
+        """Return the changes that a process wrote (see `core.actors`), in the order in which they were received.
+
+        A live source has none, since a watch does not show which process wrote.
+        """
+        return self.once(("writes", process), lambda: self._writes_of(process))
+
+    def _writes_of(self, process: str) -> Sequence[tuple[Track, Moment]]:
+        written = [
+            (track, moment)
+            for track in (() if self.live else self.tracks())
+            for moment in track.moments
+            if moment.entry.client and (actor := actor_of(moment.entry)) and actor.process == process
+        ]
+        return sorted(written, key=lambda each: (each[1].entry.received, each[1].at, each[0].key))
+
+    def once(self, key: object, compute: Callable[[], T]) -> T:
+        """Return what `compute` returns, which is called once for each key as long as nothing is learned.
+
+        Judgements of live sources may not use it, because it does not record what they read.
+        """
+        if key not in self._computed:
+            self._computed[key] = compute()
+        result: T = self._computed[key]
+        return result
 
     # Tracks and their relations
 

@@ -169,7 +169,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         """Return a stable key, which stays the same when the violation is observed again or happens again."""
-        return digest(self.rule, self.subject, f"{self.other.kind}/{self.other.name}" if self.other else "")
+        other = self.other
+        elsewhere = other.namespace if other and other.namespace != self.subject.namespace else ""
+        named = f"{other.kind}/{other.name}" if other else ""
+        return digest(self.rule, self.subject, f"{elsewhere}/{named}" if elsewhere else named)
 
 
 def digest(*parts: str | ObjectRef | None) -> str:

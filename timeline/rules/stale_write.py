@@ -3,7 +3,7 @@
 ## What it sees
 
 An update or a patch that named a revision of its object and was answered with 409 Conflict, although the write that
-replaced this revision had been answered before the request was received. The client had not read the newer revision yet.
+replaced this revision had been answered before the request was received. The client had not yet read the newer one.
 
 ## Why it matters
 

@@ -5,11 +5,22 @@ two processes under one. The audit log tells processes apart by the Pod to which
 token, by address and program, which several processes may share.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from timeline.core.entries import Client, Entry, ObjectRef, Request
+from timeline.core.entries import Client, ObjectRef
 
 KIND = "Actor"
+
+
+class Sent(Protocol):
+    """This protocol describes what an audit log shows of the sender of a request."""
+
+    @property
+    def actor(self) -> str: ...
+    @property
+    def user_agent(self) -> str: ...
+    @property
+    def client(self) -> Client | None: ...
 
 
 class Actor(NamedTuple):
@@ -35,7 +46,7 @@ class Actor(NamedTuple):
         return ObjectRef("", "", KIND, "", self.user_agent or self.user, self.process)
 
 
-def actor_of(sent: Entry | Request) -> Actor | None:
+def actor_of(sent: Sent) -> Actor | None:
     """Return who sent what an audit log shows; None if nothing in it says that."""
     if sent.client is None and not sent.user_agent and not sent.actor:
         return None

@@ -35,7 +35,7 @@ def replaced_by(track: Track, revision: int) -> Moment | None:
     known = False
     for moment in track.moments:
         own = moment.stamp.resource_version
-        if moment.replaces == revision or (own is not None and own > revision and known):
+        if revision in (moment.replaces, moment.entry.named) or (own is not None and own > revision and known):
             return moment
         known = known or own == revision
     return None

@@ -1,8 +1,8 @@
 """This pure module finds out what a controller had seen of an owner when it created or deleted one of its children.
 
-When a controller creates or deletes a child, it records an Event about the owner, which names the revision of its copy of
-the owner. Any change of the owner that was committed between this revision and the request was not seen by the controller.
-It does not follow that its watch was behind: it may have read the copy some time before it sent the request.
+When a controller creates or deletes a child, it records an Event about the owner, which names the revision of its copy
+of the owner. The controller did not heed any change of the owner that was committed between this revision and the
+request. It does not follow that its watch was behind: it may have read the copy some time before it sent the request.
 """
 
 from collections.abc import Iterator

@@ -13,22 +13,22 @@ children, a smaller number of replicas is not heeded. This is the cause behind e
 ## Proof
 
 The revision that the Event names (`involvedObject.resourceVersion`), the change of the owner after it, and the request.
-The change was answered before the request was received. When the controller read its copy is not known; it may have read
-it some time before it acted, so this does not prove that its watch was behind.
+The change was answered before the request was received. It is not known when the controller read its copy; this may
+have been some time before it acted, so nothing proves that its watch was behind.
 
 ## Looks alike but is benign
 
 - A change of the owner that was committed while the request was under way.
 - A change that need not have changed the act, such as a count in the status that the controller wrote itself: this is
   never more than an info, and is not reported below half a second.
-- An old copy by less than half a second is never more than an info, as each controller is behind by some time.
+- A copy that was old by less than half a second is never more than an info: each controller is behind by some time.
 - An Event that was patched later, or that names no revision.
 
 ## What to do
 
-Find out why the controller's copy was old: an API server or a proxy that holds its watch back, a queue that is too long,
-requests that are throttled. Kubernetes 1.36 lets the controllers of Jobs, ReplicaSets, DaemonSets and StatefulSets wait
-until they have seen their own writes.
+Find out why the controller's copy was old: an API server or a proxy that holds its watch back, a queue that is too
+long, requests that are throttled. Kubernetes 1.36 lets the controllers of Jobs, ReplicaSets, DaemonSets and
+StatefulSets wait until they have seen their own writes.
 """
 
 from collections.abc import Iterator
@@ -58,8 +58,8 @@ def judge(child: Track, world: World) -> Iterator[Finding]:
         subject=ref,
         other=owner,
         verdict=Verdict.EXACT,
-        summary=f"{ref.kind} {ref.name} was {_verb(first)} on revision {first.act.revision} of {owner.kind} {owner.name}, "
-        f"{first.lag} after a newer one",
+        summary=f"{ref.kind} {ref.name} was {_verb(first)} on revision {first.act.revision} of {owner.kind} "
+        f"{owner.name}, {first.lag} after a newer one",
         occurrences=occurrences,
         measured=longest(occurrences),
         advice=(
@@ -87,10 +87,11 @@ def _occurrence(child: Track, stale: StaleAct) -> Occurrence:
     return occurrence(
         Proof(f"unseen: revision {newer}", owner, stale.unseen),
         Proof(f"{_verb(stale)} on revision {act.revision}", child.ref, stale.done),
-        headline=f"{stale.actor} {_verb(stale)} {{subjects}} on revision {act.revision} of {owner.kind} {owner.name}{state}",
+        headline=f"{stale.actor} {_verb(stale)} {{subjects}} on revision {act.revision} of {owner.kind} {owner.name}"
+        f"{state}",
         plural=f"{child.ref.kind}s",
-        why=f"Exact: the Event {act.event.name} names revision {act.revision}, and revision {newer} was answered before the "
-        "request was received.",
+        why=f"Exact: the Event {act.event.name} names revision {act.revision}, and revision {newer} was answered before "
+        "the request was received.",
         effect=effect,
         arrow=f"{stale.lag} unseen",
         interval=stale.lag,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from timeline.core.actors import Actor, actor_of
 from timeline.core.durations import Length
-from timeline.core.entries import Clock
+from timeline.core.entries import Change, Clock
 from timeline.history.lifelines import Key, Moment, Track
 from timeline.history.world import World
 from timeline.judging.leases import is_heartbeat
@@ -89,7 +89,7 @@ def _late_writes(lease: Track, world: World) -> Iterator[LateWrite]:
                     writes[track.key].append(moment)
                     tracks[track.key] = track
         else:
-            needless = _written_before(process, terms[0].first if place == 0 else None, world)
+            needless = _written_before(process, old.first, world) if old.first.change is Change.CREATED else set()
             for key, moments in sorted(writes.items()):
                 if (key[0][:2], _component(moments[0])) not in needless:
                     yield LateWrite(lease, old, new, tracks[key], tuple(moments))
@@ -120,10 +120,8 @@ def _takes(before: Moment, moment: Moment) -> bool:
     return bool(holder) and holder != getattr(before.facts, "holder", "")
 
 
-def _written_before(process: str, first: Moment | None, world: World) -> set[tuple[tuple[str, str], str]]:
-    """Return kind and component of what a process wrote before it first held the Lease, which needs no Lease."""
-    if first is None:
-        return set()
+def _written_before(process: str, first: Moment, world: World) -> set[tuple[tuple[str, str], str]]:
+    """Return kind and component of what a process wrote before it created the Lease, which needs no Lease."""
     return {
         ((track.ref.group, track.ref.kind), _component(moment))
         for track, moment in world.writes_of(process)

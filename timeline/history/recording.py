@@ -4,7 +4,7 @@ A source that grows batch by batch, such as a live cluster, is judged through it
 subjects whose judgement read it are judged again.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from timeline.core.entries import Request
 from timeline.core.order import At
@@ -15,7 +15,7 @@ from timeline.history.index import counted_otherwise
 from timeline.history.lifelines import Key, Name, Track
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.tracks import Settlement
-from timeline.history.world import World
+from timeline.history.world import T, World
 
 
 class RecordingWorld(World):
@@ -135,6 +135,10 @@ class RecordingWorld(World):
     def acts(self, name: Name) -> Sequence[Act]:
         self.dependencies.look("acts", name)
         return super().acts(name)
+
+    def once(self, key: object, compute: Callable[[], T]) -> T:
+        self.dependencies.look(*WRITES)
+        return super().once(key, compute)
 
     def of_uid(self, uid: str) -> Track | None:
         self.dependencies.look("uid", uid)

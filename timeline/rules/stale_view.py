@@ -90,8 +90,8 @@ def _occurrence(child: Track, stale: StaleAct) -> Occurrence:
         headline=f"{stale.actor} {_verb(stale)} {{subjects}} on revision {act.revision} of {owner.kind} {owner.name}"
         f"{state}",
         plural=f"{child.ref.kind}s",
-        why=f"Exact: the Event {act.event.name} names revision {act.revision}. Revision {newer} was answered before the "
-        "request was received.",
+        why=f"Exact: the Event {act.event.name} names revision {act.revision}; revision {newer} was answered before "
+        "the request was received.",
         effect=effect,
         arrow=f"{stale.lag} unseen",
         interval=stale.lag,

@@ -61,7 +61,9 @@ class _Return(NamedTuple):
 
 @rule("view-went-back", judges=(), incident="{anchor} saw the past{times}")
 def judge(track: Track, world: World) -> Iterator[Finding]:
-    if not world.live:
+    group, kind, namespace, _ = track.name
+    watched = world.requests(Name(group, kind, "", "")) or world.requests(Name(group, kind, namespace, ""))
+    if watched and not world.live:
         yield from world.once("view-went-back", lambda: _findings(world)).get(track.key, ())
 
 

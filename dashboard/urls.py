@@ -5,6 +5,7 @@ from django.urls import URLPattern, path
 
 from dashboard.web.api import api
 from dashboard.web.views.baselines import show_baseline
+from dashboard.web.views.changes import show_changes
 from dashboard.web.views.clusters import show_cluster, show_clusters
 from dashboard.web.views.coverage import show_coverage
 from dashboard.web.views.deletions import confirm_deletion, undo
@@ -40,6 +41,7 @@ urlpatterns = [
     path("sources/<int:source_id>/baseline/", show_baseline, name="baseline"),
     path("silences/", show_silences, name="silences"),
     path("silences/new", new_silence, name="new_silence"),
+    path("sources/<int:source_id>/changes/", show_changes, name="changes"),
     path("sources/<int:source_id>/coverage/", show_coverage, name="coverage"),
     path("sources/<int:source_id>/delete/", confirm_deletion, name="delete"),
     path("deletions/undo", undo, name="undo-deletion"),

@@ -30,6 +30,7 @@ from timeline.core.entries import (
     Place,
     Request,
 )
+from timeline.history.codec import line_of, observation_of
 from timeline.kinds import kind_of, registry
 
 HEADER = b'{"schema":"causeline.recording/v2"}\n'
@@ -139,10 +140,17 @@ MARK = Mark("g", "v1", "Thing", MarkType.GAP, 9, 2**128, since=3, since_revision
 
 
 def test_no_field_of_an_entry_is_left_behind(tmp_path: Path) -> None:
-    """FULL has a distinct value for every field, so a new field of Entry must be written, too."""
+    """FULL has a distinct value for every field, so a new field of Entry must be written, too. The intent is read from
+    the object, and is written only where the object is not kept."""
     for field in msgspec.structs.fields(Entry):
-        assert getattr(FULL, field.name) != field.default, field.name
+        assert (getattr(FULL, field.name) != field.default) is (field.name != "intent"), field.name
     assert items_of(tmp_path, b"".join(own.write([FULL]))) == [FULL]
+
+
+def test_an_intent_is_kept_in_snapshots_and_not_taken_from_files(tmp_path: Path) -> None:
+    without_body = replace(FULL, body=b"", intent=(("image web", "shop:1"),))
+    assert observation_of(line_of(without_body), {}) == without_body
+    assert items_of(tmp_path, b"".join(own.write([without_body]))) == [replace(without_body, intent=None)]
 
 
 def test_no_field_of_a_mark_is_left_behind(tmp_path: Path) -> None:

@@ -360,6 +360,36 @@ class Incident(models.Model):
         return self.title
 
 
+class IntentChange(models.Model):
+    """This is one change of an object that somebody meant, such as another image (see `timeline.judging.intents`).
+
+    The rows are derived from the entries. They make it quick to say what changed before an incident.
+    """
+
+    pk = models.CompositePrimaryKey("source", "at", "track", "number")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    at = models.DateTimeField()  # the drawn time
+    track = models.BigIntegerField()  # Track.id
+    number = models.IntegerField()  # its place among the changes of its track
+    lane = models.BigIntegerField()  # Track.lane
+    namespace = models.TextField()
+    wide = models.BooleanField()  # it can concern every object of the cluster
+    grade = models.SmallIntegerField()  # IntentChange.grade
+    document = models.JSONField()  # the fields of `intents.IntentChange`
+
+    class Meta:
+        db_table = "timeline_intent_change"
+        indexes = [
+            models.Index(fields=["source", "lane", "at"], name="intent_of_lane"),
+            models.Index(fields=["source", "grade", "at"], name="intent_of_grade"),
+            models.Index(fields=["source", "namespace", "grade", "at"], name="intent_of_namespace"),
+            models.Index(fields=["source", "grade", "at"], condition=models.Q(wide=True), name="intent_of_cluster"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source_id}: change {self.number} of {self.track}"
+
+
 class Silence(models.Model):
     """A silence takes the incidents that it matches out of the lists until it expires. Empty matchers match all."""
 

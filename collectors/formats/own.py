@@ -74,7 +74,7 @@ def _entry(line: bytes, here: Place, bodies: bool, known: Known) -> Observation:
     if isinstance(entry, Request):
         return replace(entry, place=entry.place or here)
     body = redact_json(entry.body, ref.kind) if entry.body else b""
-    return replace(entry, place=entry.place or here, body=body)
+    return replace(entry, place=entry.place or here, body=body, intent=None)  # it is read from the redacted object
 
 
 FORMAT = Format("Causeline recording", sniff, read)

@@ -120,6 +120,9 @@ class Client(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, rename="
     node: str = ""
 
 
+# What somebody wants of an object: sorted pairs of aspect and value (see `timeline.core.intent`).
+Intent = tuple[tuple[str, str], ...]
+
 _WITHIN = 999_999  # µs that a time can lose at most when it is cut to a whole second
 
 
@@ -155,6 +158,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     named: int | None = (
         None  # the revision that an update named, where it is unknown whether the update changed anything
     )
+    intent: Intent | None = None  # what somebody wants of the object, read from its body when that is not kept
 
     @property
     def dated(self) -> bool:

@@ -31,6 +31,8 @@ def merged(one: Entry, other: Entry) -> Entry:
         added["resource_version"] = second.resource_version
     if first.facts is None and second.facts is not None:
         added["facts"] = second.facts
+    if first.intent is None and second.intent is not None:
+        added["intent"] = second.intent
     if first.owner is None and second.owner is not None:
         added["owner"] = second.owner
     if first.replaces is None and second.replaces is not None and second.replaces != first.resource_version:

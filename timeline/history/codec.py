@@ -75,6 +75,7 @@ def line_of(entry: Observation) -> bytes:
             entry.arrived,
             entry.client,
             _text(entry.named),
+            None if entry.body else entry.intent,  # with the body, it can be read from that
         )
     )
 
@@ -183,6 +184,7 @@ def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> 
         read.arrived,
         once(read.client, read.client),
         revision(read.named),
+        once(read.intent, read.intent),
     )
 
 

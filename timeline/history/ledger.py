@@ -10,7 +10,8 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from timeline.core.entries import Change, Clock, Entry, Mark, MarkType, Observation, Request
+from timeline.core.entries import Change, Clock, Entry, Intent, Mark, MarkType, Observation, Request
+from timeline.core.intent import intent_of
 from timeline.core.observations import identity, merged, reconciled
 from timeline.core.order import SECOND
 from timeline.history.acts import Acts, acted_in
@@ -33,10 +34,13 @@ class Ledger:
     `keeps` returns whether an entry is worth keeping; all other entries are only counted. A ledger with `keeps` is
     settled only once, when everything was learned, and leaves out repetitive writes (see `timeline/history/folding.py`)
     of recordings, too; a ledger without `keeps` leaves them out of live sources only.
+
+    With `intents`, it keeps of each body what somebody wants of the object (see `timeline/core/intent.py`).
     """
 
-    def __init__(self, keeps: Callable[[Entry], bool] | None = None) -> None:
+    def __init__(self, keeps: Callable[[Entry], bool] | None = None, *, intents: bool = False) -> None:
         self._keeps = keeps
+        self._intents: dict[Intent | None, Intent | None] | None = {} if intents else None  # each value once
         self._refused: dict[object, Entry] = {}  # entries that `keeps` refused, without facts but for acts
         self._objects: dict[tuple[str, str, str, str, str], ObjectEntries] = {}  # by UID, name, namespace, kind, group
         self._lanes: dict[Name, list[ObjectEntries]] = {}
@@ -90,8 +94,7 @@ class Ledger:
             before = known.entries.get(change)
             if entry.arrived and entry.change is not Change.OBSERVED:
                 self.streams[ref.group, ref.kind].reach(entry.resource_version, entry.arrived)
-            # Bodies are stored elsewhere; to hold a million entries in memory, only their facts are kept here.
-            now = replace(entry, body=b"") if entry.body else entry
+            now = self._without_body(entry) if entry.body else entry
             if ref.kind == "Event":
                 self.acts.learn(now)
             news = extend(now)
@@ -121,6 +124,13 @@ class Ledger:
                 yield known.number, entry
             elif news:
                 yield known.number, entry
+
+    def _without_body(self, entry: Entry) -> Entry:
+        """Return an entry as it is kept here. Bodies are stored elsewhere; to hold a million entries in memory, only
+        facts and intents are kept."""
+        if self._intents is None or (intent := intent_of(entry.ref, entry.body)) is None:
+            return replace(entry, body=b"")
+        return replace(entry, body=b"", intent=self._intents.setdefault(intent, intent))
 
     def _refuse(self, entry: Entry) -> None:
         ref = entry.ref

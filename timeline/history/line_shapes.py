@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from timeline.core.entries import FOREVER, Change, Client, Clock, Level, MarkType, ObjectRef, Owner, Place
+from timeline.core.entries import FOREVER, Change, Client, Clock, Intent, Level, MarkType, ObjectRef, Owner, Place
 
 Time = Annotated[int, msgspec.Meta(ge=0, lt=FOREVER)]
 
@@ -35,6 +35,7 @@ class EntryLine(msgspec.Struct, omit_defaults=True, gc=False):
     arrived: Time = 0
     client: Client | None = None
     named: str | None = None
+    intent: Intent | None = None
 
 
 class EntryRead(EntryLine, gc=False):

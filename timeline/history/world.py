@@ -32,11 +32,12 @@ class World:
     """This class holds the tracks of one source, and answers the questions that rules ask about them.
 
     `keeps` returns whether an entry belongs to a track; all other entries are only counted. For a source that grows,
-    use `timeline.history.recording.RecordingWorld`, which also records what each judgement reads.
+    use `timeline.history.recording.RecordingWorld`, which also records what each judgement reads. Without `intents`,
+    nobody asks for the changes that somebody meant (see `timeline.judging.intents`).
     """
 
-    def __init__(self, keeps: Callable[[Entry], bool] | None = None) -> None:
-        self._ledger = Ledger(keeps)
+    def __init__(self, keeps: Callable[[Entry], bool] | None = None, *, intents: bool = True) -> None:
+        self._ledger = Ledger(keeps, intents=intents)
         self._tracks = Tracks(self._ledger.seen)
         # Tracks that may miss writes. Which of these count is decided later, when the beginning of the log is known.
         self._suspects: set[Key] = set()

@@ -15,6 +15,7 @@ from timeline.queries.acknowledgements import ended as acknowledgement_ended
 from timeline.queries.baselines import Baseline, baseline, clear_baseline, set_baseline
 from timeline.queries.baselines import worse as came_out_of_baseline
 from timeline.queries.candidates import Candidate, Target
+from timeline.queries.changes import Asked, asked, changes_before
 from timeline.queries.clusters import cluster, clusters, epochs, health
 from timeline.queries.coverage import coverage, withheld
 from timeline.queries.deletions import Contents, Deletion, contents, sources_of, undoable
@@ -78,6 +79,7 @@ __all__ = [
     "PAGE",
     "SORTS",
     "Answer",
+    "Asked",
     "Baseline",
     "Candidate",
     "Contents",
@@ -108,8 +110,10 @@ __all__ = [
     "acknowledged_at",
     "acknowledgement_ended",
     "active_silences",
+    "asked",
     "baseline",
     "came_out_of_baseline",
+    "changes_before",
     "clear_baseline",
     "cluster",
     "clusters",

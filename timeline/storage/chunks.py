@@ -145,13 +145,12 @@ def entries(
 
 
 def observations(source_id: int, *, after: int = 0) -> Iterator[Observation]:
-    """Yield all observations of a source, including marks, with a sequence number higher than `after`. Entries have no
-    bodies."""
+    """Yield all observations of a source, including marks, with a sequence number higher than `after`."""
     known: Known = {}
     for sequence, held, lines in _chunks(source_id, None, after, None, None):
         for number, line in zip(range(sequence, sequence + len(held)), _lines(lines), strict=True):
             if number > after:
-                yield observation_of(line, known, bodies=False)
+                yield observation_of(line, known)
 
 
 def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, int, bytes]]:

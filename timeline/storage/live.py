@@ -32,6 +32,7 @@ from timeline.layout.places import rank_of
 from timeline.models import Cluster, Delta, SnapshotPart, Source, Stream, Track
 from timeline.payloads import documents
 from timeline.storage import chunks, incidents, notify, retention, store, tables
+from timeline.storage.changes import LiveChanges
 from timeline.storage.copying import upsert
 from timeline.storage.live_findings import LiveFindings
 
@@ -71,6 +72,7 @@ class Live:
         self.world = world
         self._arrangement = Arrangement(world, stored)
         self._findings = LiveFindings(source, world)
+        self._changes = LiveChanges(source, world)
         self._reached: dict[GroupKind, tuple[int, int]] = {}  # the watermarks that were written last
         self._least = FOREVER  # the least µs from the arrival of an entry, by the cluster's clock, until it was written
         # When what only time changes was last judged, by a monotonic clock, and how long that took; seconds.
@@ -121,6 +123,7 @@ class Live:
         source = self.source
         source.sequence += 1
         tracks = self._write_tracks(changed)
+        self._changes.write(changed)
         moved = self._findings.write(judged)
         entries = self._write_streams(batch)
         self._write_source()
@@ -226,6 +229,7 @@ class Live:
         for track in over:
             self._arrangement.forget(track)
             self._findings.forget(track.key)
+            self._changes.forget(track.key)
         self.world.forget(over, before)
         if self.source.cluster:
             self.source.cluster.refresh_from_db(fields=["keep_bytes", "keep_days"])

@@ -1,0 +1,159 @@
+"""This module reads what changed before a time, an incident or an object. Its cost is bounded, however much changed."""
+
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from timeline.core.entries import microseconds, moment
+from timeline.judging.changes import MINUTES, MOST_PODS, MOST_RELATED, Distance, Placed, Surroundings, ranked
+from timeline.models import Finding, Incident, IntentChange, Source, Track
+from timeline.payloads import changes as payloads
+from timeline.payloads.changes import SETS, ChangesPayload
+from timeline.queries.objects import page
+from timeline.storage.changes import change_of
+
+_OBJECTS = 50  # the most objects that are asked about together
+_NEEDING = 200  # the most objects that refer to them
+_OWNERS = 8  # the most owners in a chain
+_RELATED = 400  # the most changes of related objects that are ranked
+_OTHERS = 150  # the most changes of each grade in the namespaces, in the cluster, or of all objects
+_NAMESPACES = 5  # the most namespaces whose changes are ranked
+_GRADES = (0, 1, 2)
+_Row = tuple[int, int, int, str, bool, Any]  # track, number, lane, namespace, wide, document
+
+
+class Asked(NamedTuple):
+    """This is what a person asks about: the tracks, and the time before which to look, in microseconds since 1970."""
+
+    tracks: list[int]
+    at: int
+
+
+def asked(source_id: int, *, track: int | None = None, incident: str = "", finding: str = "") -> Asked:
+    """Return what is asked about: an incident or a finding and its beginning, an object and its end, or, with none of
+    them, all objects and the end of the source.
+
+    Raises Source.DoesNotExist, Incident.DoesNotExist, Finding.DoesNotExist or Track.DoesNotExist.
+    """
+    source = Source.objects.only("last").get(pk=source_id, ready=True)
+    end = microseconds(source.last) if source.last else 0
+    if incident:
+        return _of_incident(source_id, incident)
+    if finding:
+        row = Finding.objects.get(source=source_id, identity=finding)
+        return Asked(_first([row.subject, *row.tracks]), microseconds(row.first))
+    if track is not None:
+        life = Track.objects.only("source", "life").get(source=source_id, id=track).life
+        return Asked([track], microseconds(life.upper) if life.upper else end)
+    return Asked([], end)
+
+
+def _of_incident(source_id: int, identity: str) -> Asked:
+    row = Incident.objects.get(source=source_id, identity=identity)
+    found = Finding.objects.filter(source=source_id, incident=identity, withdrawn=False).order_by("first", "identity")
+    anchors = Track.objects.filter(
+        source=source_id, group=row.group, kind=row.kind, namespace=row.namespace, name=row.name
+    ).order_by("-life")
+    subjects = [track for tracks in found.values_list("tracks", flat=True)[:_OBJECTS] for track in tracks]
+    return Asked(_first([*anchors.values_list("id", flat=True)[:5], *subjects]), microseconds(row.first))
+
+
+def _first(tracks: list[int]) -> list[int]:
+    return list(dict.fromkeys(tracks))[:_OBJECTS]
+
+
+def changes_before(
+    source_id: int,
+    at: int,
+    *,
+    about: Collection[int] = (),
+    minutes: int = MINUTES,
+    limit: int = SETS,
+) -> ChangesPayload:
+    """Return the changes in the minutes before a time that somebody meant: around some tracks, or of all objects.
+
+    The time is in microseconds since 1970. Raises Source.DoesNotExist.
+    """
+    Source.objects.only("pk").get(pk=source_id, ready=True)
+    start = moment(max(0, at - minutes * 60_000_000))
+    rows = _Rows(source_id, start, moment(at))
+    around = _surroundings(source_id, about) if about else None
+    sets = ranked(_placed(rows, around), at)
+    return payloads.changes(
+        sets, at, minutes, limit=limit, address=lambda each: _address(source_id, each), complete=not rows.cut
+    )
+
+
+def _address(source_id: int, placed: Placed) -> str:
+    return f"{page(source_id, placed.track)}?at={placed.change.time}#revisions"
+
+
+class _Rows:
+    """This class reads rows of one source in one range of time, and notes in `cut` whether there were more."""
+
+    def __init__(self, source_id: int, start: datetime, end: datetime) -> None:
+        self._rows = IntentChange.objects.filter(source=source_id, at__range=(start, end)).order_by("-at")
+        self.cut = False
+
+    def latest(self, limit: int, **condition: Any) -> list[_Row]:
+        """Return the latest rows for which a condition holds, at most `limit`."""
+        found = self._rows.filter(**condition).values_list("track", "number", "lane", "namespace", "wide", "document")
+        rows = list(found[: limit + 1])
+        self.cut = self.cut or len(rows) > limit
+        return rows[:limit]
+
+
+def _placed(rows: _Rows, around: Surroundings | None) -> Iterator[Placed]:
+    if around is None:
+        found = [row for grade in _GRADES for row in rows.latest(2 * _OTHERS, grade=grade)]
+    else:
+        near = {*around.objects, *around.family, *around.references, *around.nodes, *around.own_namespaces}
+        found = rows.latest(_RELATED, lane__in=near)
+        for grade in _GRADES:
+            for namespace in sorted(around.namespaces)[:_NAMESPACES]:  # one at a time, along the index
+                found += rows.latest(_OTHERS, namespace=namespace, grade=grade)
+            found += rows.latest(_OTHERS, wide=True, grade=grade)
+    once = {(track, number): rest for track, number, *rest in found}
+    for (track, _), (lane, namespace, wide, document) in once.items():
+        distance = Distance.ANY if around is None else around.distance(lane, namespace, wide=wide)
+        if distance is not None:
+            yield Placed(track, change_of(document), distance)
+
+
+def _surroundings(source_id: int, about: Collection[int]) -> Surroundings:
+    """Return what surrounds these tracks, from the rows of at most `MOST_RELATED` tracks."""
+    all_of = Track.objects.filter(source=source_id)
+    asked = list(all_of.filter(id__in=list(about)[:_OBJECTS]).defer("lifeline"))
+    lanes = {row.lane for row in asked}
+    roots = {row.root for row in asked}
+    related = all_of.filter(root__in=roots).order_by("id").values_list("id", "lane", "kind", "needs")
+    members = list(related[:MOST_RELATED])
+    family = {lane for _, lane, *_ in members}
+    waiting = {row.owner for row in asked if row.owner}
+    for _ in range(_OWNERS):  # an owner of another root, where the chain of owners was not complete at first
+        owners = list(all_of.filter(id__in=waiting).exclude(lane__in=family).values_list("lane", "owner"))
+        family |= {lane for lane, _ in owners}
+        waiting = {owner for _, owner in owners if owner}
+        if not waiting:
+            break
+    needed = {lane for needs in (*(needs for *_, needs in members), *(row.needs for row in asked)) for lane in needs}
+    needing = set(all_of.filter(needs__overlap=sorted(lanes)).values_list("lane", flat=True)[:_NEEDING])
+    namespaces = {row.namespace for row in asked} - {""}
+    pods = [track for track, lane, kind, _ in sorted(members, key=lambda each: each[1] not in lanes) if kind == "Pod"]
+    named = all_of.filter(group="", kind="Node", name__in=_nodes(source_id, pods[:MOST_PODS]))
+    spaces = all_of.filter(group="", kind="Namespace", name__in=namespaces)
+    return Surroundings(
+        objects=lanes,
+        family=family,
+        references=needed | needing,
+        nodes=set(named.values_list("lane", flat=True)),
+        own_namespaces=set(spaces.values_list("lane", flat=True)),
+        namespaces=namespaces,
+    )
+
+
+def _nodes(source_id: int, pods: Collection[int]) -> set[str]:
+    """Return the names of the nodes to which Pods were bound."""
+    rows = Track.objects.filter(source=source_id, id__in=pods).only("source", "lifeline")
+    states = [each[-1] for row in rows for each in row.lifeline]
+    return {state["node"] for state in states if state and state.get("node")}

@@ -76,17 +76,19 @@ def analyse(
     report: Report | None = None,
     *,
     counts: bool = False,
+    intents: bool = False,
     observe: Callable[[Entry], None] | None = None,
 ) -> Analysis:
     """Judge what these paths record, taken together. Raise NotARecording if nothing in them can be understood.
 
-    With `counts`, also count what redaction removes, for which objects are read whole. `observe` is called with every
-    entry and its object."""
+    With `counts`, also count what redaction removes, for which objects are read whole. With `intents`, the world knows
+    which changes somebody meant. `observe` is called with every entry and its object."""
     inputs = named(inputs)
     gc.disable()  # entries form no cycles, and the garbage collector would scan all of them repeatedly
     try:
-        reading = read(inputs, bodies=counts or observe is not None, limits=limits, processes=available_processors())
-        world = World(matters)
+        bodies = counts or intents or observe is not None
+        reading = read(inputs, bodies=bodies, limits=limits, processes=available_processors())
+        world = World(matters, intents=intents)
         skipped, redacted = Skips(), Counter[str]()
         for _, new in world.learn(_entries(reading, skipped, report, observe)):
             if counts:

@@ -202,3 +202,13 @@ def test_many_changes_are_bounded(client: Client, shop: Source) -> None:
     assert len(found["changes"]) <= 20
     shown = client.get(f"/sources/{shop.pk}/changes/").content.decode()
     assert "There were more changes than are ranked here" in shown
+
+
+def test_reports_say_what_changed_before_each_incident(client: Client, restart: Source) -> None:
+    page = client.get(f"/sources/{restart.pk}/report").content.decode()
+    markdown = client.get(f"/sources/{restart.pk}/report", {"format": "md"}).content.decode()
+    assert "<dt>Changed before</dt>" in page
+    assert "**Changed before**" in markdown
+    for report in (page, markdown):
+        assert "ring was created" in report
+        assert "That does not show that one of them was the cause." in report

@@ -134,6 +134,7 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
             environment.limits(),
             progress,
             counts=getattr(options, "coverage", False),
+            intents=options.run is report,
         )
     except (NotARecording, ValueError, OSError, environment.SettingError) as error:
         progress.end()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from timeline.comparing.lives import Run
     from timeline.comparing.tracks import Bodies
     from timeline.history.lifelines import Track
+    from timeline.history.world import World
     from timeline.payloads.comparison import ComparisonPayload, OwnerComparisonPayload, StepPayload
 
 _SHOWN = 12  # the most differences of one owner and one type that the table shows
@@ -65,7 +66,7 @@ def compare(options: argparse.Namespace) -> int:
     try:
         environment.rule_settings()
         environment.redaction(keeps=False)
-        owners = [_owner(text) for text in options.owner]
+        owners = [owner_named(text) for text in options.owner]
         _check(options.files, owners)
         inputs = [_read(name, owners, progress) for name in options.files]
         document = _compared(inputs, owners)
@@ -94,7 +95,7 @@ def compare(options: argparse.Namespace) -> int:
     return 1 if document["differences"] else 0
 
 
-def _owner(text: str) -> Owner:
+def owner_named(text: str) -> Owner:
     found = _OWNER.fullmatch(text)
     if found is None:
         raise NotComparable(f"{text[:100]!r} names no owner. Write namespace/kind/name, such as shop/Job/report.")
@@ -140,7 +141,7 @@ def _compared(inputs: Sequence[_Input], owners: Sequence[Owner]) -> ComparisonPa
 
 
 def _every_incarnation(given: _Input, owner: Owner) -> list[Run]:
-    lives = _lives(given, owner)
+    lives = lives_of(given.analysis.world, owner, given.name)
     if owner.number is not None or len(lives) < 2:
         raise NotComparable(
             f"{given.name} has one {owner.text}, which is nothing to compare with. Name a second owner or recording."
@@ -149,7 +150,7 @@ def _every_incarnation(given: _Input, owner: Owner) -> list[Run]:
 
 
 def _run(given: _Input, owner: Owner, label: str) -> Run:
-    lives = _lives(given, owner)
+    lives = lives_of(given.analysis.world, owner, given.name)
     at = len(lives) - 1 if owner.number is None else owner.number - 1 if owner.number > 0 else len(lives) + owner.number
     if not 0 <= at < len(lives):
         raise NotComparable(f"{given.name}: {owner.text} has {len(lives)} incarnation{'' if len(lives) == 1 else 's'}.")
@@ -164,11 +165,10 @@ def _track_run(given: _Input, track: Track, label: str) -> Run:
     return owner_run(given.analysis.world, track, given.analysis.findings, given.bodies, label)
 
 
-def _lives(given: _Input, owner: Owner) -> Sequence[Track]:
+def lives_of(world: World, owner: Owner, file: str) -> Sequence[Track]:
     """Return the incarnations of an owner. Raises NotComparable if there are none, or several kinds of this name."""
     from timeline.kinds import kind_of, qualified
 
-    world = given.analysis.world
     asked = owner.kind.lower()
     names = {}
     for track in world.tracks():
@@ -184,12 +184,10 @@ def _lives(given: _Input, owner: Owner) -> Sequence[Track]:
         if asked in {each.lower() for each in kinds}:
             names[track.name] = world.incarnations(track.name)
     if not names:
-        raise NotComparable(
-            f"{given.name}: no {owner.kind} {owner.name} was observed in {owner.namespace or 'the cluster'}."
-        )
+        raise NotComparable(f"{file}: no {owner.kind} {owner.name} was observed in {owner.namespace or 'the cluster'}.")
     if len(names) > 1:
         which = " and ".join(sorted(f"{name.kind}.{name.group}" for name in names))
-        raise NotComparable(f"{given.name}: {owner.text} may mean {which}. Write the kind with its group.")
+        raise NotComparable(f"{file}: {owner.text} may mean {which}. Write the kind with its group.")
     return next(iter(names.values()))
 
 

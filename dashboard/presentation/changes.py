@@ -47,8 +47,10 @@ class Row(NamedTuple):
     steps_more: int
 
     @property
-    def steps_total(self) -> int:
-        return len(self.steps) + self.steps_more
+    def steps_words(self) -> str:
+        """Return "3 steps of the rollout"; "" without any."""
+        total = len(self.steps) + self.steps_more
+        return f"{wording.count(total)} {wording.plural('step', total)} of the rollout" if total else ""
 
 
 def rows(found: ChangesPayload) -> list[Row]:
@@ -89,7 +91,8 @@ def _where(each: MeantWritePayload) -> str:
 def who(actor: str | None, user_agent: str | None, *, certain: bool = True) -> str:
     """Return who made a change: "by alice with kubectl"."""
     program = (user_agent or "").partition("/")[0].partition(" ")[0]
-    name = (actor or "").removeprefix("system:serviceaccount:").replace(":", "/")
+    account = (actor or "").partition("system:serviceaccount:")[2].replace(":", "/")
+    name = account or actor or ""
     known = " with ".join(filter(None, [name, program]))
     if not known:
         return "by somebody whom the recording does not name"

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from timeline.history.lifelines import Key, Name, Track
+from timeline.core.entries import ObjectRef
+from timeline.history.lifelines import Key, Name, Track, name_of
 from timeline.history.world import World
 from timeline.judging.intents import IntentChange, Verb, intent_changes
 
@@ -205,6 +206,12 @@ def _distance(known: Known, around: Surroundings | None) -> Distance | None:
     if around is None:
         return Distance.ANY
     return around.distance(known.lane, known.change.ref.namespace, wide=known.change.wide)
+
+
+def tracks_of(world: World, refs: Iterable[ObjectRef]) -> list[Track]:
+    """Return the tracks of these objects, each once."""
+    found = (world.track((name_of(ref), ref.uid)) for ref in refs)
+    return list({track.key: track for track in found if track}.values())
 
 
 def surroundings(world: World, tracks: Collection[Track]) -> Surroundings:

@@ -3,18 +3,22 @@
 Times are ISO 8601 UTC.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 
-from timeline.judging.changes import ChangeSet, Distance, Placed
+from timeline.history.world import World
+from timeline.judging.changes import MINUTES, ChangeSet, Distance, Known, Placed, before, surroundings, tracks_of
+from timeline.judging.findings import Finding
 from timeline.judging.intents import Detail, IntentChange, Verb
 from timeline.kinds import qualified
 from timeline.payloads.documents import object_payload, timestamp
 from timeline.payloads.findings import ObjectPayload
+from timeline.payloads.incidents import Incident
 
 SETS = 20  # the most sets that are listed, unless another number is asked for
+OBJECTS = 50  # the most objects of an incident that are asked about
 WRITES = 20  # the most writes of a set that are listed
 STEPS = 20  # the most steps of a set that are listed
 _DETAILS = 6  # the most aspects that the sentence of a write names
@@ -77,6 +81,23 @@ class ChangesPayload(TypedDict):
     changes: list[ChangeSetPayload]  # the one that most likely matters first; it need not be the cause
     total: int  # the number of sets, listed or not
     complete: bool  # False if there were more changes than were ranked
+
+
+def before_incident(
+    world: World,
+    known: Sequence[Known],
+    incident: Incident,
+    findings: Iterable[Finding],
+    *,
+    minutes: int = MINUTES,
+    limit: int = SETS,
+) -> ChangesPayload:
+    """Return what changed before an incident of a world. `known` are its changes, and `findings` those of the
+    incident."""
+    refs = (ref for each in findings for ref in (each.subject, each.other) if ref)
+    tracks = [*world.incarnations(incident.anchor), *tracks_of(world, refs)]
+    around = surroundings(world, tracks[:OBJECTS])
+    return changes(before(known, incident.first, minutes, around), incident.first, minutes, limit=limit)
 
 
 Address = Callable[[Placed], str]

@@ -1,8 +1,10 @@
 """This module reads what changed before a time, an incident or an object. Its cost is bounded, however much changed."""
 
-from collections.abc import Collection, Iterator
-from datetime import datetime
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
+
+from django.db.models import Q, QuerySet, Value
 
 from timeline.core.entries import microseconds, moment
 from timeline.judging.changes import MINUTES, MOST_PODS, MOST_RELATED, Distance, Placed, Surroundings, ranked
@@ -19,7 +21,7 @@ _RELATED = 400  # the most changes of related objects that are ranked
 _OTHERS = 150  # the most changes of each grade in the namespaces, in the cluster, or of all objects
 _NAMESPACES = 5  # the most namespaces whose changes are ranked
 _GRADES = (0, 1, 2)
-_Row = tuple[int, int, int, str, bool, Any]  # track, number, lane, namespace, wide, document
+_Row = list[Any]  # track, number, lane, namespace, wide, document
 
 
 class Asked(NamedTuple):
@@ -76,11 +78,12 @@ def changes_before(
     """
     Source.objects.only("pk").get(pk=source_id, ready=True)
     start = moment(max(0, at - minutes * 60_000_000))
-    rows = _Rows(source_id, start, moment(at))
     around = _surroundings(source_id, about) if about else None
+    in_time = IntentChange.objects.filter(source=source_id, at__range=(start, moment(at)))
+    rows, cut = _read(in_time, _parts(around))
     sets = ranked(_placed(rows, around), at)
     return payloads.changes(
-        sets, at, minutes, limit=limit, address=lambda each: _address(source_id, each), complete=not rows.cut
+        sets, at, minutes, limit=limit, address=lambda each: _address(source_id, each), complete=not cut
     )
 
 
@@ -88,32 +91,42 @@ def _address(source_id: int, placed: Placed) -> str:
     return f"{page(source_id, placed.track)}?at={placed.change.time}#revisions"
 
 
-class _Rows:
-    """This class reads rows of one source in one range of time, and notes in `cut` whether there were more."""
+class _Parts(NamedTuple):
+    """These are the rows that a question is about, and whether there were more than are ranked."""
 
-    def __init__(self, source_id: int, start: datetime, end: datetime) -> None:
-        self._rows = IntentChange.objects.filter(source=source_id, at__range=(start, end)).order_by("-at")
-        self.cut = False
-
-    def latest(self, limit: int, **condition: Any) -> list[_Row]:
-        """Return the latest rows for which a condition holds, at most `limit`."""
-        found = self._rows.filter(**condition).values_list("track", "number", "lane", "namespace", "wide", "document")
-        rows = list(found[: limit + 1])
-        self.cut = self.cut or len(rows) > limit
-        return rows[:limit]
+    rows: list[_Row]
+    cut: bool
 
 
-def _placed(rows: _Rows, around: Surroundings | None) -> Iterator[Placed]:
+def _read(rows: QuerySet[IntentChange], parts: Sequence[tuple[int, dict[str, Any]]]) -> _Parts:
+    """Read the latest rows for each of some conditions, in one query. Each part has its limit."""
+    asked = [
+        rows.filter(**condition)
+        .annotate(part=Value(number))
+        .values_list("part", "track", "number", "lane", "namespace", "wide", "document")
+        .order_by("-at")[: limit + 1]
+        for number, (limit, condition) in enumerate(parts)
+    ]
+    found = list(asked[0].union(*asked[1:], all=True)) if len(asked) > 1 else list(asked[0])
+    counts = Counter(part for part, *_ in found)
+    return _Parts([row for _, *row in found], any(counts[at] > limit for at, (limit, _) in enumerate(parts)))
+
+
+def _parts(around: Surroundings | None) -> list[tuple[int, dict[str, Any]]]:
+    """Return the conditions under which changes are read, each with the most rows; each follows an index."""
     if around is None:
-        found = [row for grade in _GRADES for row in rows.latest(2 * _OTHERS, grade=grade)]
-    else:
-        near = {*around.objects, *around.family, *around.references, *around.nodes, *around.own_namespaces}
-        found = rows.latest(_RELATED, lane__in=near)
-        for grade in _GRADES:
-            for namespace in sorted(around.namespaces)[:_NAMESPACES]:  # one at a time, along the index
-                found += rows.latest(_OTHERS, namespace=namespace, grade=grade)
-            found += rows.latest(_OTHERS, wide=True, grade=grade)
-    once = {(track, number): rest for track, number, *rest in found}
+        return [(2 * _OTHERS, {"grade": grade}) for grade in _GRADES]
+    near = {*around.objects, *around.family, *around.references, *around.nodes, *around.own_namespaces}
+    namespaces = sorted(around.namespaces)[:_NAMESPACES]
+    return [
+        (_RELATED, {"lane__in": near}),
+        *((_OTHERS, {"namespace": namespace, "grade": grade}) for namespace in namespaces for grade in _GRADES),
+        *((_OTHERS, {"wide": True, "grade": grade}) for grade in _GRADES),
+    ]
+
+
+def _placed(rows: Iterable[_Row], around: Surroundings | None) -> Iterator[Placed]:
+    once = {(track, number): rest for track, number, *rest in rows}
     for (track, _), (lane, namespace, wide, document) in once.items():
         distance = Distance.ANY if around is None else around.distance(lane, namespace, wide=wide)
         if distance is not None:
@@ -140,14 +153,15 @@ def _surroundings(source_id: int, about: Collection[int]) -> Surroundings:
     needing = set(all_of.filter(needs__overlap=sorted(lanes)).values_list("lane", flat=True)[:_NEEDING])
     namespaces = {row.namespace for row in asked} - {""}
     pods = [track for track, lane, kind, _ in sorted(members, key=lambda each: each[1] not in lanes) if kind == "Pod"]
-    named = all_of.filter(group="", kind="Node", name__in=_nodes(source_id, pods[:MOST_PODS]))
-    spaces = all_of.filter(group="", kind="Namespace", name__in=namespaces)
+    nodes = _nodes(source_id, pods[:MOST_PODS])
+    named = Q(kind="Node", name__in=nodes) | Q(kind="Namespace", name__in=namespaces)
+    found = list(all_of.filter(named, group="").values_list("kind", "lane"))
     return Surroundings(
         objects=lanes,
         family=family,
         references=needed | needing,
-        nodes=set(named.values_list("lane", flat=True)),
-        own_namespaces=set(spaces.values_list("lane", flat=True)),
+        nodes={lane for kind, lane in found if kind == "Node"},
+        own_namespaces={lane for kind, lane in found if kind == "Namespace"},
         namespaces=namespaces,
     )
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
 from timeline.core import masks
-from timeline.core.entries import Entry, Observation
+from timeline.core.entries import Entry, Mark, Observation, Request
 from timeline.history.codec import line_of
 from timeline.history.world import World
 from timeline.judge import judge, matters, rulebook
@@ -115,7 +115,7 @@ class Skips:
         self.kept: list[Skipped] = []
         self.count = 0
         self._skipped_lines: Counter[str] = Counter()  # file -> number of skipped lines
-        self._used_lines: Counter[str] = Counter()  # file -> number of changes that were used
+        self._used_lines: Counter[str] = Counter()  # file -> number of lines that were used
         self._last_line: dict[str, int] = {}  # file -> the last line that was used or skipped
 
     def add(self, skipped: Skipped) -> None:
@@ -129,7 +129,7 @@ class Skips:
 
     def use(self, item: Observation) -> None:
         """Count an observation that was used."""
-        place = item.place if isinstance(item, Entry) else None
+        place = None if isinstance(item, Mark) else item.place
         if place:
             self._used_lines[place.file] += 1
             self._last_line[place.file] = max(place.line, self._last_line.get(place.file, 0))
@@ -156,13 +156,15 @@ def _entries(
         if isinstance(item, Skipped):
             skipped.add(item)
             continue
-        count += 1
         skipped.use(item)
-        if report and count % _EVERY == 0:
-            report(reading, count)
         if observe and isinstance(item, Entry):
             observe(item)
         yield item
+        if isinstance(item, Request):
+            continue
+        count += 1
+        if report and count % _EVERY == 0:
+            report(reading, count)
 
 
 def choose(

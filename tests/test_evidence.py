@@ -214,6 +214,16 @@ def told(name: str = f"p.{HEX}", **changes: Any) -> dict[str, Any]:
     }
 
 
+def watched_event(arrived: int, name: str = f"p.{HEX}") -> Entry:
+    """Return the entry of a watch that reports an Event."""
+    events = ObjectDecoder(Resource("", "v1", "Event", "events", True), {})
+    body = told(name)
+    body["metadata"]["uid"] = f"uid of {name}"
+    entry = events.event(msgspec.json.encode({"type": "ADDED", "object": body}), arrived, 0)
+    assert isinstance(entry, Entry)
+    return entry
+
+
 def creation(body: dict[str, Any], group: str = "", **changes: Any) -> dict[str, Any]:
     """Return the audit event of the creation of an Event."""
     name = body["metadata"]["name"]
@@ -290,9 +300,7 @@ def test_an_event_that_a_later_one_was_added_to_keeps_its_first_act() -> None:
 
 def test_a_log_without_bodies_says_who_acted_and_a_watch_on_what() -> None:
     (logged,) = observed(creation(told(), level="Metadata", responseObject=None))
-    events = ObjectDecoder(Resource("", "v1", "Event", "events", True), {})
-    watched = events.event(msgspec.json.encode({"type": "ADDED", "object": told()}), RECORDED, 0)
-    assert isinstance(watched, Entry)
+    watched = watched_event(RECORDED)
     for order in ([logged, watched], [watched, logged]):
         for world in (world_of(order), world_of([order[0]], [order[1]]), world_of(order, world=World(matters))):
             (act,) = world.acts(POD)
@@ -415,3 +423,17 @@ def test_old_evidence_is_forgotten() -> None:
     assert list(world.requests(POD)) == [open_watch] and not world.acts(POD)
     world.forget((), received + day + 1)
     assert not world.requests(POD)
+
+
+def test_an_act_outlives_the_memory_of_its_event() -> None:
+    """A live source forgets an Event soon after the cluster has deleted it; what it shows is needed longer."""
+    world = world_of([watched_event(RECORDED)])
+    (event_of,) = world.tracks()
+    expected = list(world.acts(POD))
+    assert expected
+    world.forget([event_of], expected[0].received - 1)
+    again = World()
+    snapshot = snapshot_of(lines_of(world.snapshot()))
+    assert snapshot is not None
+    again.restore(snapshot)
+    assert not list(world.tracks()) and list(world.acts(POD)) == list(again.acts(POD)) == expected

@@ -124,7 +124,7 @@ class Reading:
                     yield item
                     continue
                 item = without_credentials(item)
-                if isinstance(item, Mark | Request):
+                if isinstance(item, Mark):
                     yield item
                     continue
                 which = item.ref.uid or item.ref
@@ -135,7 +135,9 @@ class Reading:
                         self.close()
                         return
                     objects.add(which)
-                if item.body and is_deeper(item.body, limits.depth):
+                if isinstance(item, Request):
+                    yield item
+                elif item.body and is_deeper(item.body, limits.depth):
                     yield Skipped(recording.name, item.place.line if item.place else 0, TOO_DEEP)
                 else:
                     yield item

@@ -221,8 +221,9 @@ class _EventReader:
             event.auditID,
             self._place,
             body,
-            client=interner.client(event),
-            named=named if own_version is None else None,
+            0,
+            interner.client(event),
+            named if own_version is None else None,
         )
 
     def _custom_kind(self, name: str) -> Kind:

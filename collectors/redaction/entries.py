@@ -3,6 +3,7 @@
 A user name may be a token, a message may quote one, and so may any field that clients of the cluster can fill.
 """
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +15,8 @@ from collectors.redaction.text import without_known_forms
 from timeline.core.entries import Client, Entry, Facts, Mark, ObjectRef, Observation, Owner, Request
 from timeline.kinds.event import EventFacts
 
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_UUID_LENGTH = 36
 _SHORT = 14  # characters; no credential that is recognised by its form is shorter
 _CACHED = 4096  # results in each cache
 _harmless: set[str] = set()
@@ -84,6 +87,8 @@ def _clean_name(text: str) -> str:
     """Return a name without credentials that are recognised by their form or by the words before them."""
     if len(text) < _SHORT or text in _harmless:
         return text
+    if len(text) == _UUID_LENGTH and _UUID.fullmatch(text) and not policy.patterns():
+        return text  # the ids of most observations, which would push everything else out of the cache
     clean = clean_text(text) if " " in text or "=" in text or "://" in text else without_known_forms(text)
     if clean != text:
         return clean
@@ -137,6 +142,11 @@ def _clean_value(value: Any) -> Any:
     if isinstance(value, str):
         return _clean_name(value)
     if isinstance(value, tuple):
+        for each in value:
+            if isinstance(each, tuple) or (isinstance(each, str) and len(each) >= _SHORT and each not in _harmless):
+                break
+        else:
+            return value
         text = [_clean_value(each) for each in value]
         if all(one is other for one, other in zip(text, value, strict=True)):
             return value

@@ -12,7 +12,7 @@ from psycopg.errors import DiskFull
 
 from collectors.analysis import SKIPS_KEPT, Report, Skips, available_processors, nothing_to_judge, two_clusters_message
 from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
-from timeline.core.entries import Observation
+from timeline.core.entries import Observation, Request
 from timeline.history.world import World
 from timeline.models import Source
 from timeline.pipeline import TwoClusters, ingest
@@ -41,7 +41,8 @@ class Count:
         """Begin with `refused`, the inputs that were skipped before."""
         self._report = report
         self.reading: Reading | None = None
-        self.read = 0
+        self.read = 0  # how many changes of objects, and marks
+        self.kept = 0  # how many of these, and of requests that changed nothing
         self.skips = Skips()
         for each in refused:
             self.skips.add(each)
@@ -54,10 +55,11 @@ class Count:
             if isinstance(item, Skipped):
                 self.skips.add(item)
             else:
-                self.read += 1
                 self.skips.use(item)
-                if self.read % _EVERY == 0:
-                    _check_room(self.read)
+                self.kept += 1
+                self.read += not isinstance(item, Request)
+                if self.kept % _EVERY == 0:
+                    _check_room(self.kept)
                     if self._report:
                         self._report(reading, self.read)
                 yield item

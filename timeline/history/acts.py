@@ -1,7 +1,7 @@
 """This module keeps which copy of an object each writer of an Event held when it recorded the Event. It is pure."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -102,6 +102,14 @@ class Acts:
         """Return the acts about the objects of a name, in the order in which they were recorded."""
         acts = (self._act(event) for event in self._about.get(name, ()))
         return sorted((act for act in acts if act), key=attrgetter("recorded", "event"))
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Yield the entries of Events from which `learn` restores what is known."""
+        for created, shown in self._events.values():
+            if created:
+                yield created
+            if shown and shown is not created:
+                yield shown
 
     def names(self) -> Iterable[Name]:
         """Return the names of the objects that Events with a revision are about."""

@@ -10,7 +10,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from timeline.core.entries import Change, Clock, Entry, Intent, Mark, MarkType, Observation, Request
+from timeline.core.entries import Change, Clock, Entry, Intent, Mark, MarkType, ObjectRef, Observation, Request
 from timeline.core.intent import intent_of
 from timeline.core.observations import identity, merged, reconciled
 from timeline.core.order import SECOND
@@ -27,6 +27,8 @@ from timeline.history.seen import GroupKind, Seen
 from timeline.history.snapshot import ObjectSnapshot, Snapshot
 from timeline.history.streams import Stream
 
+_Key = tuple[str, str, str, str, str]  # UID, name, namespace, kind and group of an object
+
 
 class Ledger:
     """This class keeps the entries of one source, by object.
@@ -42,7 +44,7 @@ class Ledger:
         self._keeps = keeps
         self._intents: dict[Intent | None, Intent | None] | None = {} if intents else None  # each value once
         self._refused: dict[object, Entry] = {}  # entries that `keeps` refused, without facts but for acts
-        self._objects: dict[tuple[str, str, str, str, str], ObjectEntries] = {}  # by UID, name, namespace, kind, group
+        self._objects: dict[_Key, ObjectEntries] = {}
         self._lanes: dict[Name, list[ObjectEntries]] = {}
         self._lane_numbers: dict[Name, int] = {}
         self._numbers = 0  # how many objects there ever were
@@ -88,7 +90,7 @@ class Ledger:
                 self._refuse(entry)
                 continue
             ref = entry.ref
-            key = (ref.uid, ref.name, ref.namespace, ref.kind, ref.group)
+            key = ref.uid, ref.name, ref.namespace, ref.kind, ref.group
             known = objects.get(key) or self._begin(key)
             change = identity(entry)
             before = known.entries.get(change)
@@ -149,7 +151,7 @@ class Ledger:
             self._refused[change] = now
             seen.recount(before, now)
 
-    def _begin(self, key: tuple[str, str, str, str, str]) -> ObjectEntries:
+    def _begin(self, key: _Key) -> ObjectEntries:
         uid, name, namespace, kind, group = key
         lane = Name(group, kind, namespace, name)
         self._numbers += 1
@@ -342,7 +344,7 @@ class Ledger:
             lanes=self._lanes_numbered,
             seen=[(*kind, seen.state()) for kind, seen in self.seen.items()],
             marks=[mark for kind, stream in self.streams.items() for mark in stream.marks(kind)],
-            requests=list(self.requests),
+            evidence=[*self.requests, *(entry for entry in self.acts if _key(entry.ref) not in self._objects)],
             steps=self.clocks.steps(),
             objects=[
                 ObjectSnapshot(each.number, self._lane_numbers[each.name], list(each.entries.values()))
@@ -359,8 +361,11 @@ class Ledger:
             self.seen[group, kind].restore(state)
         for mark in snapshot.marks:
             self.streams[mark.group, mark.kind].learn(mark)
-        for request in snapshot.requests:
-            self.requests.learn(request)
+        for each in snapshot.evidence:
+            if isinstance(each, Request):
+                self.requests.learn(each)
+            else:
+                self.acts.learn(each)
         for number, lane, entries in snapshot.objects:
             ref = entries[0].ref
             if ref.kind == "Event":
@@ -370,11 +375,15 @@ class Ledger:
             known = ObjectEntries(name, ref.uid, number, self.seen[name[:2]])
             known.entries = {identity(entry): entry for entry in entries}
             known.room = max(MANY, len(entries))
-            self._objects[ref.uid, ref.name, ref.namespace, ref.kind, ref.group] = known
+            self._objects[_key(ref)] = known
             self._lanes.setdefault(name, []).append(known)
             self._lane_numbers[name] = lane
             self._unsettled[name] = None
         self._numbers, self._lanes_numbered = snapshot.numbers, snapshot.lanes
+
+
+def _key(ref: ObjectRef) -> _Key:
+    return ref.uid, ref.name, ref.namespace, ref.kind, ref.group
 
 
 def _later_write(one: Entry, other: Entry) -> Entry | None:

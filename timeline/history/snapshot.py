@@ -13,7 +13,7 @@ from timeline.core.entries import Entry, Mark, Request
 from timeline.history.codec import Known, entry_of, line_of, observation_of
 
 VERSION = 2
-_READ = (1, VERSION)  # version 1 has no requests
+_READ = (1, VERSION)  # version 1 has no evidence
 
 
 class ObjectSnapshot(NamedTuple):
@@ -34,7 +34,7 @@ class Snapshot(NamedTuple):
     lanes: int  # how many lanes there ever were
     seen: list[tuple[str, str, list[int]]]  # group, kind, and the state of `Seen`
     marks: list[Mark]
-    requests: list[Request]
+    evidence: list[Request | Entry]  # requests, and entries of Events whose objects were forgotten
     steps: list[tuple[str, int, int]]  # what `Clocks.steps` returned: space, revision, drawn time
     objects: list[ObjectSnapshot]
 
@@ -62,8 +62,8 @@ _decode_object = msgspec.json.Decoder(_ObjectLine).decode
 
 
 def lines_of(snapshot: Snapshot) -> Iterator[bytes]:
-    """Yield a snapshot as lines of JSON without line breaks: the head, each mark and each request, an empty line, and
-    each object."""
+    """Yield a snapshot as lines of JSON without line breaks: the head, the marks and the evidence, an empty line,
+    and each object."""
     steps = [(space, str(revision), time) for space, revision, time in snapshot.steps]
     yield _encode(
         _Head(
@@ -78,7 +78,7 @@ def lines_of(snapshot: Snapshot) -> Iterator[bytes]:
         )
     )
     yield from map(line_of, snapshot.marks)
-    yield from map(line_of, snapshot.requests)
+    yield from map(line_of, snapshot.evidence)
     yield b""
     for number, lane, entries in snapshot.objects:
         yield _encode(_ObjectLine(number, lane, [msgspec.Raw(line_of(entry)) for entry in entries]))
@@ -95,13 +95,13 @@ def snapshot_of(lines: Iterable[bytes]) -> Snapshot | None:
         return None
     known: Known = {}
     marks: list[Mark] = []
-    requests: list[Request] = []
+    evidence: list[Request | Entry] = []
     while line := next(rest):
-        each = observation_of(line, known)
+        each = observation_of(line, known, bodies=False)
         if isinstance(each, Mark):
             marks.append(each)
-        elif isinstance(each, Request):
-            requests.append(each)
+        else:
+            evidence.append(each)
     return Snapshot(
         first=head.first,
         last=head.last,
@@ -110,7 +110,7 @@ def snapshot_of(lines: Iterable[bytes]) -> Snapshot | None:
         lanes=head.lanes,
         seen=head.seen,
         marks=marks,
-        requests=requests,
+        evidence=evidence,
         steps=[(space, int(revision), time) for space, revision, time in head.steps],
         objects=[_object_of(line, known) for line in rest],
     )

@@ -144,6 +144,10 @@ def _subtitle(facts: Any) -> str:
     return ""
 
 
+def _drawn(facts: Any) -> Any:
+    return facts
+
+
 def _addresses(facts: Any) -> Iterable[str]:
     return ()
 
@@ -169,6 +173,7 @@ class Kind(NamedTuple):
     # second write changed nothing that matters, else None.
     again: Callable[[Any, Any, int], Any] = _again
     addresses: Callable[[Any], Iterable[str]] = _addresses  # returns the object's own IP addresses; "" is ignored
+    drawn: Callable[[Any], Any] = _drawn  # returns the facts without what only judgements need
 
 
 NOISE = ("Events", "Cluster")  # families that are hidden at first

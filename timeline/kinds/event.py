@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from timeline.core.entries import Facts, revision
 from timeline.kinds import Kind, Reference, Shape, seconds
@@ -163,4 +164,5 @@ KIND = Kind(
     _facts,
     references=_references,
     subtitle=lambda event: event.reason,
+    drawn=lambda event: replace(event, acted=None) if event.acted else event,
 )

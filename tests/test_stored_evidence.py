@@ -22,6 +22,7 @@ from tests.test_evidence import ENGINE, evidence, observations_of, sample, watch
 from timeline.core.entries import Entry, Mark, MarkType, Observation, Request
 from timeline.history.world import World
 from timeline.models import Cluster, SnapshotPart, Source
+from timeline.payloads.findings import DocumentPayload
 from timeline.pipeline import follow, ingest
 from timeline.storage import chunks, exports, live, store, tables
 
@@ -38,6 +39,10 @@ def log_of(folder: Path, *events: dict[str, Any], rest: str = "") -> Path:
     path = folder / "log"
     path.write_text("".join(json.dumps(each) + "\n" for each in events) + rest)
     return path
+
+
+def identities(document: DocumentPayload) -> set[tuple[str, str]]:
+    return {(each["rule"], each["id"]) for each in document["findings"]}
 
 
 def known_of(source: Source) -> World:
@@ -66,12 +71,12 @@ def test_a_stored_source_knows_what_was_read_of_it(tmp_path: Path) -> None:
     )
 
 
-def test_an_export_of_the_first_version_gives_the_same_findings(tmp_path: Path) -> None:
+def test_an_export_of_the_first_version_gives_what_changes_alone_show(tmp_path: Path) -> None:
     lines = list(own.write(each for each in sample() if not isinstance(each, Request)))
     path = tmp_path / "export.jsonl"
     path.write_bytes(b'{"schema":"causeline.recording/v1"}\n' + b"".join(lines[1:]))
-    source = imported(path)
-    assert exports.document(source)["findings"] == analysis().document()["findings"]
+    found, expected = (identities(each) for each in (exports.document(imported(path)), analysis().document()))
+    assert found and found <= expected  # without the findings of rules that need the requests
 
 
 def test_imports_in_parts_and_any_order_store_the_same() -> None:

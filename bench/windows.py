@@ -82,12 +82,12 @@ def recording(path: Path, size: int, folder: Path) -> int:
                 break
             packed.write(line + b"\n")
     began = time.perf_counter()
-    _import(large, name)
+    import_recording(large, name)
     print(f"{size} lines: imported in {time.perf_counter() - began:.0f} s")
     return Source.objects.get(name=name, ready=True).pk
 
 
-def _import(path: Path, name: str) -> None:
+def import_recording(path: Path, name: str) -> None:
     from collectors.formats import Skipped, read
     from timeline.history.world import World
     from timeline.pipeline import ingest

@@ -331,7 +331,7 @@ def test_the_command_compares_one_owner_in_two_recordings(capsys: pytest.Capture
     assert (status, output.count("Job queue in nightly\n")) == (1, 1)
     status, output, _ = compared(capsys, OLD, OLD)
     assert (status, output) == (0, output)
-    assert "0 differences in 0 owners; 9 alike." in output
+    assert "No difference; 9 owners do not differ." in output
 
 
 @pytest.mark.parametrize(

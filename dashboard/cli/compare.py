@@ -25,16 +25,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 12  # the most differences of one owner and one type that the table shows
 _OWNER = re.compile(r"(?:(?P<namespace>[^/#]*)/)?(?P<kind>[^/#]+)/(?P<name>[^/#]+)(?:#(?P<number>-?[1-9]\d{0,5}))?")
-HEADINGS = {
-    "outcome": "How it ended",
-    "missing": "Missing objects",
-    "extra": "Extra objects",
-    "order": "Order",
-    "finding": "Findings",
-    "delay": "Delays",
-    "actor": "Who wrote it",
-    "spec": "What was asked for",
-}
 
 
 class NotComparable(Exception):
@@ -193,6 +183,8 @@ def lives_of(world: World, owner: Owner, file: str) -> Sequence[Track]:
 
 def show(document: ComparisonPayload, terminal: Terminal) -> None:
     """Print a comparison as text."""
+    from dashboard.presentation.comparison import title
+
     good = ", ".join(plain(run["label"]) for run in document["good"])
     terminal.wrapped(f"Good: {good}", "", "      ")
     terminal.wrapped(f"Bad:  {plain(document['bad']['label'])}", "", "      ")
@@ -203,13 +195,17 @@ def show(document: ComparisonPayload, terminal: Terminal) -> None:
         terminal.line(f"{document['more_owners']} more owners differ.")
     for note in document["notes"]:
         terminal.wrapped(plain(note), "", colour="quiet")
-    count, owners = document["differences"], len(document["owners"]) + document["more_owners"]
-    alike = f"; {document['alike']} alike" if document["alike"] else ""
-    among = f" in {owners} owners{alike}" if owners > 1 or alike else ""
-    terminal.line(f"{count} difference{'' if count == 1 else 's'}{among}.")
+    owners, alike = len(document["owners"]) + document["more_owners"], document["alike"]
+    among = f" in {owners} owners" if owners > 1 else ""
+    if alike and not (alike == 1 and len(document["owners"]) == 1):
+        among += f"; {alike} owner{' does' if alike == 1 else 's do'} not differ"
+    count = title(document)
+    terminal.line(f"{count[0].upper()}{count[1:]}{among}.")
 
 
 def _show_owner(owner: OwnerComparisonPayload, terminal: Terminal, *, steps: bool) -> None:
+    from dashboard.presentation.comparison import HEADINGS
+
     terminal.line(terminal.paint(plain(owner["role"]), "title"))
     for type, heading in HEADINGS.items():
         texts = [each["text"] for each in owner["differences"] if each["type"] == type]

@@ -15,7 +15,7 @@ from timeline.kinds import NOISE
 MOST = 10_000  # the most objects of one tree
 RELATED = 500  # the most objects that the tree needs, or that need its root
 SPECS = 100  # the objects of one owner and kind whose specs are compared, the first ones
-_FURNITURE = {"kube-root-ca.crt", "openshift-service-ca.crt", "default"}  # each namespace has these
+FURNITURE = {"kube-root-ca.crt", "openshift-service-ca.crt", "default"}  # each namespace has these
 
 
 class Bodies:
@@ -67,7 +67,7 @@ def recording_run(world: World, findings: Sequence[Finding], bodies: Bodies, lab
 def is_compared(track: Track) -> bool:
     """Return whether an object belongs to the work that is compared, and not to the furniture of cluster and
     namespace."""
-    return track.family not in NOISE and track.ref.name not in _FURNITURE
+    return track.family not in NOISE and track.ref.name not in FURNITURE
 
 
 def _kinds(world: World) -> dict[tuple[str, str], bool]:
@@ -104,7 +104,7 @@ class _Trees:
         if users:
             related += [(track, "needs it") for track in sorted(using, key=_place)[:RELATED]]
             cut = cut or len(using) > RELATED
-        reads = _first_of_each(SPECS)
+        reads = first_of_each(SPECS)
         lives = [
             self._life(track, parent, "owned", reads) for track, parent in sorted(owned, key=lambda one: _place(one[0]))
         ]
@@ -153,7 +153,7 @@ class _Trees:
         return life(_text(track.key), track.ref, parent, relation, track.kind, changes, spec)
 
 
-def _first_of_each(most: int) -> Callable[[str, str], bool]:
+def first_of_each(most: int) -> Callable[[str, str], bool]:
     """Return a function that says whether an object is one of the first of its owner and kind."""
     counts: dict[tuple[str, str], int] = defaultdict(int)
 

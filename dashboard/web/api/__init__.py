@@ -8,7 +8,7 @@ from ninja.utils import check_csrf
 
 from dashboard import __version__
 from dashboard.access import rights
-from dashboard.web.api import changes, clusters, incidents, objects, silences, sources, uploads, windows
+from dashboard.web.api import changes, clusters, comparison, incidents, objects, silences, sources, uploads, windows
 from dashboard.web.api.answers import problem
 from timeline.models import Finding, Incident, Source, Track, Upload
 
@@ -43,6 +43,7 @@ for router in (
     changes.router,
     silences.router,
     objects.router,
+    comparison.router,
     uploads.router,
 ):
     api.add_router("", router)

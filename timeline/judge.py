@@ -15,7 +15,7 @@ from timeline.history.lifelines import Key, Track
 from timeline.history.recording import RecordingWorld
 from timeline.history.seen import GroupKind
 from timeline.history.world import World
-from timeline.judging import incidents
+from timeline.judging import causes, incidents
 from timeline.judging.findings import Finding, Status
 from timeline.judging.remedies import resource_of
 from timeline.judging.rulebook import Rule, load
@@ -102,7 +102,10 @@ def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
             continue
         for rule in _rules_for(track.ref.group, track.ref.kind):
             world.horizon = (rule.id, ends[rule.id]) if rule.id in ends else None
-            of_track += (incidents.anchored(finding, track, world) for finding in rule.judge(track, world))
+            of_track += (
+                incidents.anchored(causes.explained(finding, world), track, world)
+                for finding in rule.judge(track, world)
+            )
     world.horizon = None
     if dependencies:
         dependencies.end()

@@ -167,9 +167,14 @@ def _show_heading(severity: str, title: str, terminal: Terminal) -> None:
 
 
 def _show_grounds(group: FindingGroupPayload, proof: Sequence[ProofPayload], terminal: Terminal) -> None:
-    """Print why a row holds, its effect, its proof, and what to do."""
+    """Print what is behind a row, why it holds, its effect, its proof, and what to do."""
+    cause = next((found["cause"] for found in group["findings"] if "cause" in found), None)
+    if cause:
+        terminal.wrapped(f"Cause: {plain(cause['sentence'])}", _INDENT)
     terminal.wrapped(f"{plain(group['why'])} Effect: {plain(group['effect_text'])}.", _INDENT)
-    for event in proof:
+    shown = {event["audit_id"] for event in proof}
+    unseen = [event for event in cause["proof"] if event["audit_id"] not in shown] if cause else []
+    for event in (*unseen, *proof):
         terminal.wrapped(_proof(event), _INDENT, "  ")
     for advice in group["advice"]:
         terminal.wrapped(f"→ {plain(advice)}", _INDENT, "  ")

@@ -74,7 +74,7 @@ def proof_payload(proof: Proof, time: int | None = None) -> ProofPayload:
 
 def finding(found: Finding) -> FindingPayload:
     first, last, worst = found.occurrences[0], found.occurrences[-1], found.worst
-    return {
+    payload: FindingPayload = {
         "id": found.id,
         "rule": found.rule,
         "severity": found.severity,
@@ -96,6 +96,10 @@ def finding(found: Finding) -> FindingPayload:
         "proof": [proof_payload(proof, time) for each in found.occurrences for proof, time in proofs(each)],
         "advice": list(found.advice),
     }
+    if cause := found.cause:
+        proof = [proof_payload(each) for each in cause.proof]
+        payload["cause"] = {"rule": cause.rule, "sentence": cause.sentence, "proof": proof}
+    return payload
 
 
 def source_document(world: World, rules: Iterable[Rule]) -> SourceDocumentPayload:
@@ -206,5 +210,8 @@ def assembled(
 
 
 def first_version(document: DocumentPayload) -> FirstDocumentPayload:
-    """Return the same document in the first version, which has no incidents."""
-    return {"schema": "causeline.findings/v1", "source": document["source"], "findings": document["findings"]}
+    """Return the same document in the first version, which has no incidents and no causes."""
+    findings = [each.copy() for each in document["findings"]]
+    for each in findings:
+        each.pop("cause", None)
+    return {"schema": "causeline.findings/v1", "source": document["source"], "findings": findings}

@@ -45,6 +45,7 @@ class Incident(NamedTuple):
     open: bool  # whether an occurrence still went on at the end of what the source shows
     effect: str
     effect_text: str
+    cause: str  # what is behind it, in one or two sentences; "" where nothing proves a cause
     actors: list[str]  # the most frequent one first
     advice: list[str]
 
@@ -77,6 +78,7 @@ def part(anchor: Name, document: FindingPayload, occurrences: Iterable[dict[str,
         [proof["actor"] for proof in document["proof"] if proof["actor"]],
         document["advice"],
         root,
+        document["cause"]["sentence"] if "cause" in document else "",
     )
 
 
@@ -129,6 +131,7 @@ def incident_of(each: Members) -> Incident:
         each.open,
         gravest.effect,
         gravest.effect_text,
+        each.cause,
         each.actors,
         gravest.advice,
     )
@@ -161,6 +164,7 @@ def row(each: Incident, verdict: VerdictName) -> IncidentRowPayload:
         "times": [first for first, _ in each.times][-TIMES:],
         "effect": Effect(each.effect).value,
         "effect_text": each.effect_text,
+        "cause": each.cause,
         "actors": each.actors,
         "advice": each.advice,
         "roots": [],
@@ -193,6 +197,7 @@ def payload(each: Incident) -> IncidentPayload:
         "last_time": documents.timestamp(each.last),
         "effect": Effect(each.effect).value,
         "effect_text": each.effect_text,
+        "cause": each.cause,
         "actors": each.actors,
         "advice": each.advice,
         "findings": each.findings,

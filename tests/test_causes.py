@@ -28,9 +28,7 @@ def test_an_excess_pod_names_the_old_copy_of_its_job() -> None:
 
 
 def test_without_the_event_that_names_the_copy_no_cause_is_named() -> None:
-    observed = [
-        each for each in observations_of(EXCESS) if not (isinstance(each, Entry) and each.ref.kind == "Event")
-    ]
+    observed = [each for each in observations_of(EXCESS) if not (isinstance(each, Entry) and each.ref.kind == "Event")]
     (found,) = [each for each in findings_of(world_of(observed)) if each.rule == "job-excess-pods"]
     assert found.cause is None
 

@@ -33,10 +33,10 @@ that lags behind, or it is overloaded: compare its watch with that of other clie
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from timeline.core.actors import Actor, actor_of
+from timeline.core.actors import KIND, Actor, actor_of
 from timeline.core.durations import Length
 from timeline.core.entries import Request
-from timeline.history.lifelines import Moment, Track
+from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
 from timeline.judging.requests import moment_of, replaced_by
@@ -55,7 +55,7 @@ class _Conflict:
         self.lag = Length(request.received - replacing.entry.staged, request.received - replacing.entry.received)
 
 
-@rule("stale-write", judges=(), incident="Writes of {subjects} rested on revisions that had been replaced{times}")
+@rule("stale-write", judges=(), incident="{anchor} tried to update {subjects} from replaced revisions{times}")
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor | None, list[_Conflict]] = defaultdict(list)
     for request in world.requests(track.name):
@@ -70,11 +70,13 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
     if not occurrences:
         return
     count = sum(map(len, by_actor.values()))
-    who = str(next(iter(by_actor)) or "somebody") if len(by_actor) == 1 else f"{len(by_actor)} actors"
+    most = max(by_actor, key=lambda actor: (len(by_actor[actor]), str(actor)))
+    who = str(most or "somebody") if len(by_actor) == 1 else f"{len(by_actor)} actors"
     times = f"{count} times" if count > 1 else "once"
     yield Finding(
         rule="stale-write",
         subject=track.ref,
+        anchor=Name("", KIND, "", most.component if most else "somebody"),
         verdict=Verdict.EXACT,
         summary=f"{who} tried {times} to update {track.ref.kind} {track.ref.name} from a replaced revision",
         occurrences=tuple(occurrences),

@@ -129,6 +129,7 @@ REQUEST = Request(
     since="12",
     match="Exact",
     initial=True,
+    applied=True,
     selector="app=a",
     actor="somebody",
     user_agent="agent",

@@ -91,6 +91,7 @@ def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request |
         since if since in ("", "0") or revision(since) else UNKNOWN,
         match if match in _MATCHES else "",
         _first(address, "sendInitialEvents") == "true",
+        verb == "patch" and "fieldManager=" in event.requestURI,
         ",".join(selectors),
         text(event.user.username, event.user.username),
         text(event.userAgent, event.userAgent),

@@ -232,6 +232,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     since: str = ""
     match: str = ""  # resourceVersionMatch
     initial: bool = False  # sendInitialEvents
+    applied: bool = False  # whether a patch named its field manager, as a server-side apply has to
     selector: str = ""  # labelSelector and fieldSelector
     actor: str = ""
     user_agent: str = ""

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from timeline.core.entries import Change, Clock, Entry, Intent, Mark, MarkType, ObjectRef, Observation, Request
 from timeline.core.intent import intent_of
+from timeline.core.joining import joined
 from timeline.core.observations import identity, merged, reconciled
 from timeline.core.order import SECOND
 from timeline.history.acts import Acts, acted_in
@@ -197,7 +198,7 @@ class Ledger:
             groups = [[self.clocks.corrected(entry) for entry in entries] for entries in groups]
         if (seen := self.seen[name[:2]]).levels and (seen.streamed or seen.listed):
             until = seen.streamed_until + SECOND if seen.watched and seen.streamed else 0
-            groups = [reconciled(entries, until) for entries in groups]
+            groups = [reconciled(entries, until) for entries in (joined(groups) if seen.streamed else groups)]
         return incarnations_of(name, groups, self.clocks.of_space(space), space)
 
     def _grow(self) -> bool:

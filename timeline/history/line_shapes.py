@@ -80,6 +80,7 @@ class RequestFields(msgspec.Struct, omit_defaults=True, gc=False):
     since: str = ""
     match: str = ""
     initial: bool = False
+    applied: bool = False
     selector: str = ""
     actor: str = ""
     userAgent: str = ""

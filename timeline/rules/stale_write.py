@@ -35,11 +35,11 @@ from collections.abc import Iterator, Sequence
 
 from timeline.core.actors import KIND, Actor, actor_of
 from timeline.core.durations import Length
-from timeline.core.entries import Request
+from timeline.core.entries import Clock, Request
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
-from timeline.judging.requests import moment_of, replaced_by
+from timeline.judging.requests import moment_of, overtaken_by, refused_as_old, replaced_by
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 
@@ -47,22 +47,27 @@ STILL = setting("stale-write", "still", 1, "s", "How long after a conflict a cli
 
 
 class _Conflict:
-    """This is one refused write, and the write that had replaced what it named."""
+    """This is one refused write, and the write that had replaced what it named, or at the latest had done so."""
 
-    def __init__(self, request: Request, replacing: Moment) -> None:
+    def __init__(self, request: Request, replacing: Moment, *, known: bool) -> None:
         self.request = request
         self.replacing = replacing
-        self.lag = Length(request.received - replacing.entry.staged, request.received - replacing.entry.received)
+        self.known = known  # whether the replacing write is known to be the one that replaced the named revision
+        least, most = request.received - replacing.entry.staged, request.received - replacing.entry.received
+        self.lag = Length(least, most if known else None)
+
+    @property
+    def named(self) -> str:
+        return "an older revision" if self.request.named is None else f"revision {self.request.named}"
 
 
 @rule("stale-write", judges=(), incident="{anchor} tried to update {subjects} from replaced revisions{times}")
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor | None, list[_Conflict]] = defaultdict(list)
     for request in world.requests(track.name):
-        if request.code == 409 and request.named is not None and request.ref.uid in ("", track.ref.uid):
-            replacing = replaced_by(track, request.named)
-            if replacing and replacing.entry.staged < request.received:
-                by_actor[actor_of(request)].append(_Conflict(request, replacing))
+        own = request.ref.uid in ("", track.ref.uid)
+        if own and refused_as_old(request) and (conflict := _conflict(track, request, world)):
+            by_actor[actor_of(request)].append(conflict)
     occurrences = sorted(
         (_occurrence(track, actor, conflicts) for actor, conflicts in by_actor.items()),
         key=lambda each: (each.first, each.last, each.headline),
@@ -90,29 +95,49 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
     )
 
 
+def _conflict(track: Track, request: Request, world: World) -> _Conflict | None:
+    """Return the conflict if the revision that the request named had surely been replaced before it was received."""
+    replacing = None if request.named is None else replaced_by(track, request.named)
+    if replacing and replacing.clock is Clock.AUDIT:
+        return _Conflict(request, replacing, known=True) if replacing.entry.staged < request.received else None
+    latest = overtaken_by(track, request, world)
+    return _Conflict(request, latest, known=False) if latest else None
+
+
 def _occurrence(track: Track, actor: Actor | None, conflicts: Sequence[_Conflict]) -> Occurrence:
     """Return all conflicts of one actor as one occurrence, proved by the one whose copy was the oldest."""
     worst = max(conflicts, key=lambda each: (each.lag.least, -each.request.received))
     still = _stands_still(conflicts)
     request, replacing = worst.request, worst.replacing
     ref = track.ref
-    named = f"revision {request.named}"
+    named = worst.named
     if still:
         effect = Effect.POSSIBLE, f"the copy that {actor or 'the client'} acts on stood still for {still}"
     else:
         effect = Effect.NONE, "the API server refused the write"
     return occurrence(
-        Proof(f"replaced {named}", ref, replacing),
+        Proof(f"replaced {named}" if worst.known else "last write before it", ref, replacing),
         Proof(f"refused: it named {named}", ref, moment_of(request)),
         headline=f"{actor or 'somebody'} tried to update {{subjects}} from {named}, replaced {worst.lag} before",
         plural=f"objects of kind {ref.kind}",
-        why=f"Exact: the refused request names {named}, and was received after the write that replaced it was "
-        "answered.",
+        why=_why(worst),
         effect=effect,
         first=min(min(each.request.received, replacing.time) for each in conflicts),
         last=max(each.request.received for each in conflicts),
         arrow=worst.lag.arrow,
         interval=worst.lag,
+    )
+
+
+def _why(conflict: _Conflict) -> str:
+    if conflict.known:
+        return (
+            f"Exact: the refused request names {conflict.named}, and was received after the write that replaced it was "
+            "answered."
+        )
+    return (
+        "Exact: the object was not written while the request was under way, and no line is known to be lost, so the "
+        "last write before it had replaced what it named, or an earlier one had."
     )
 
 

@@ -20,7 +20,8 @@ inconclusive.
 
 ## Looks alike but is benign
 
-- A watch that goes on from an older revision, if no object of the kind was changed in between.
+- A watch that goes on from an older revision, if no object of the kind was changed in between. Where the log does not
+  show the revisions of all changes, the finding says that what was changed is not known.
 - Two watches at the same time: these are two parts of a program, or two programs behind one address.
 - A restart that lists what is newest (`resourceVersion` left out).
 
@@ -54,9 +55,9 @@ class _Return(NamedTuple):
 
     newest: Request
     older: Request
-    track: Track  # the object with the first change that the client no longer saw
-    unseen: Moment  # that change
-    changes: int  # how many changes it no longer saw
+    track: Track  # the object with the first change that the client no longer saw; else one of those that it watched
+    unseen: Moment | None  # that change; None if the log does not show the revisions of all changes
+    changes: int  # how many changes it no longer saw, as far as that is known
 
 
 @rule("view-went-back", judges=(), incident="{anchor} saw the past{times}")
@@ -97,6 +98,8 @@ def _returns(requests: list[tuple[int, Request]], scope: Name, world: World) -> 
             if start < end:
                 _, _, track, unseen = changes[start]
                 yield _Return(newest, request, track, unseen, end - start)
+            elif one := world.once(("without revision", scope), lambda: _without_revision(scope, world)):
+                yield _Return(newest, request, one, None, 0)
             newest, at = request, since  # from here on, it sees what this watch shows
 
 
@@ -110,6 +113,13 @@ def _changes(scope: Name, world: World) -> list[tuple[int, Key, Track, Moment]]:
         if moment.stamp.resource_version is not None
     ]
     return sorted(changes, key=lambda each: each[:2])
+
+
+def _without_revision(scope: Name, world: World) -> Track | None:
+    """Return an object of a kind of which the log does not show the revision of each change; None if there is none."""
+    tracks = (each for each in world.of_kind(scope.group, scope.kind) if scope.namespace in ("", each.ref.namespace))
+    unclear = (each for each in tracks if any(one.stamp.resource_version is None for one in each.moments))
+    return next(unclear, None)
 
 
 def _finding(actor: Actor, returns: list[_Return]) -> Finding:
@@ -134,25 +144,28 @@ def _finding(actor: Actor, returns: list[_Return]) -> Finding:
 
 def _occurrence(actor: Actor, back: _Return) -> Occurrence:
     newest, older = back.newest, back.older
-    committed = back.unseen.entry
-    lag = Length(max(0, older.received - committed.staged), older.received - committed.received)
-    changes = "one change" if back.changes == 1 else f"{back.changes} changes"
+    lag, proof, changes = None, [], "what was changed in between is not known"
+    if back.unseen:
+        committed = back.unseen.entry
+        lag = Length(max(0, older.received - committed.staged), older.received - committed.received)
+        proof = [Proof("first change not seen again", back.track.ref, back.unseen)]
+        changes = "one change unseen again" if back.changes == 1 else f"{back.changes} changes unseen again"
     sure = (
         "Exact: both requests carry the token of one Pod"
         if actor.bound
         else "Inconclusive: both requests come from one address and one program, which may be several processes"
     )
     return occurrence(
-        Proof("first change not seen again", back.track.ref, back.unseen),
+        *proof,
         Proof(f"watched from revision {newest.since}", back.track.ref, moment_of(newest)),
         Proof(f"went on from revision {older.since}", back.track.ref, moment_of(older)),
         headline=f"{actor} had watched {older.ref.kind}s from revision {newest.since}, and went on from {older.since}: "
-        f"{changes} unseen again",
+        f"{changes}",
         plural="clients",
         why=f"{sure}, and the second watch began after the first had ended.",
         effect=(Effect.NONE, "nothing shows that it acted on what it saw"),
         first=newest.received,
         last=older.received,
-        arrow=f"{lag} back",
+        arrow=f"{lag} back" if lag else "back",
         interval=lag,
     )

@@ -24,11 +24,15 @@ def joined(groups: Sequence[list[Entry]]) -> list[list[Entry]]:
     """
     told = sorted((each for group in groups for each in group if _told(each)), key=_order)
     shown = [each for group in groups for each in group if _shown(each)]
-    if not told or not shown:
+    if not told:
         return list(groups)
     makes: dict[int, Entry] = {}  # by the identity (`id`) of what a watch shows: the write of the log that made it
     taken: set[int] = set()
     for write, change in _pairs(told, shown, groups):
+        makes[id(change)] = write
+        taken.add(id(write))
+    if creation := _creation([each for group in groups for each in group if id(each) not in taken]):
+        write, change = creation
         makes[id(change)] = write
         taken.add(id(write))
     found = ([_one(each, makes.get(id(each))) for each in group if id(each) not in taken] for group in groups)
@@ -97,11 +101,32 @@ def _following(write: Entry, groups: Sequence[list[Entry]]) -> int | None:
     return revisions[at] if 0 < at < len(revisions) and revisions[at - 1] == write.named else None
 
 
+def _creation(entries: list[Entry]) -> tuple[Entry, Entry] | None:
+    """Return a creation and the state in which the beginning of a watch showed the object, if this is the state in which
+    it was created.
+
+    That is so if everything else that was written about the name is among the changes which the watch shows after it.
+    """
+    states = [each for each in entries if each.change is Change.OBSERVED]
+    writes = [each for each in entries if each.clock is Clock.AUDIT]
+    creations = [each for each in writes if _told(each) and each.change is Change.CREATED]
+    others = [each for each in writes if each.action != "binding" and each not in creations]
+    if len(states) != 1 or len(creations) != 1 or others:
+        return None
+    state, write = states[0], creations[0]
+    created = state.facts.created if state.facts and state.resource_version is not None else 0
+    bound = len(writes) > 1 and bool(getattr(state.facts, "node", ""))
+    if bound or not created <= write.staged or not write.received < created + SECOND:
+        return None
+    return write, state
+
+
 def _one(change: Entry, write: Entry | None) -> Entry:
     if write is None:
         return change
     return replace(
         change,
+        change=write.change,
         clock=Clock.AUDIT,
         received=write.received,
         staged=write.staged,

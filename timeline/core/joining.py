@@ -102,8 +102,8 @@ def _following(write: Entry, groups: Sequence[list[Entry]]) -> int | None:
 
 
 def _creation(entries: list[Entry]) -> tuple[Entry, Entry] | None:
-    """Return a creation and the state in which the beginning of a watch showed the object, if this is the state in which
-    it was created.
+    """Return a creation and the state in which the beginning of a watch showed the object, if it was created in this
+    state.
 
     That is so if everything else that was written about the name is among the changes which the watch shows after it.
     """

@@ -4,6 +4,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("timeline", "0023_delete_after")]
+    dependencies = [("timeline", "0024_intent_changes")]
 
     operations = [migrations.AddField("incident", "cause", models.TextField(default=""))]

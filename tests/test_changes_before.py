@@ -72,7 +72,7 @@ def test_the_changes_around_an_object_are_ranked_with_author_bounds_and_differen
     assert [each["object"]["name"] for each in first["writes"]] == ["web", "settings"]
     assert first["writes"][0]["details"] == [{"aspect": "image web", "before": "shop:1", "after": "shop:2"}]
     assert first["writes"][0]["time"] == first["writes"][0]["earliest"] == first["writes"][0]["latest"]
-    assert first["steps"][0]["text"] == "ReplicaSet web-2: replicas 1 added"
+    assert first["steps"][0]["text"] == "ReplicaSet web-2 was created, replicas 1"
     shown = client.get(first["writes"][0]["url"]).content.decode()
     assert "image: shop:2" in shown
     assert 'class="asked"' in shown
@@ -112,7 +112,8 @@ def test_the_page_shows_them_and_escapes_hostile_names(client: Client, shop: Sou
     assert "Deployment web: image of web shop:1 → shop:2, and 1 more object" in shown
     assert "3 steps of the rollout" in shown
     assert "2 changes made together" in shown
-    assert re.search(r"by alice with kubectl\s*· the object itself", shown)
+    assert re.search(r"in shop · by alice with kubectl · <time", shown)
+    assert '<span class="beside">the same object</span>' in shown
     assert "that does not show that one of them was the cause" in shown
 
 

@@ -125,7 +125,7 @@ def test_one_apply_is_one_change_and_a_rollout_is_one_change_with_its_steps() ->
     ]
     steps = [write_sentence(each.change) for each in found[0].steps]
     assert steps == [
-        "ReplicaSet web-2: replicas 1 added",
+        "ReplicaSet web-2 was created, replicas 1",
         "ReplicaSet web-1: replicas 2 → 1",
         "ReplicaSet web-2: replicas 1 → 2",
     ]

@@ -134,7 +134,7 @@ def _show(found: ChangesPayload, terminal: Terminal, indent: str) -> None:
     terminal.line(terminal.paint(f"{indent}What changed {before}", "quiet"))
     for number, row in enumerate(rows(found), 1):
         terminal.wrapped(f"{number}. {plain(row.text)}", indent, "   ")
-        near = [row.when, row.time, plain(row.who), row.near, plain(row.where)]
+        near = [row.when, row.near, plain(row.where), plain(row.who), row.time]
         terminal.wrapped(" · ".join(filter(None, near)), f"{indent}{_INDENT}", colour="quiet")
         for each in row.writes[1:_WRITES]:
             terminal.wrapped(f"+ {plain(each.text)}", f"{indent}{_INDENT}", "  ")

@@ -7,7 +7,7 @@ from timeline.core.durations import duration
 from timeline.payloads.changes import ChangeSetPayload, ChangesPayload, MeantWritePayload
 
 DISTANCES = {
-    "object": "the object itself",
+    "object": "the same object",
     "owner": "its owner, or of the same owner",
     "reference": "referenced",
     "node": "its node",
@@ -22,7 +22,7 @@ class Write(NamedTuple):
     """This is one change of one object, in words."""
 
     text: str
-    where: str  # "shop / Deployment web"
+    where: str  # "in shop"; "" for what is in no namespace
     time: str  # "12:01:00.400", as exact as it is known
     iso: str
     revision: str
@@ -37,7 +37,7 @@ class Row(NamedTuple):
     time: str  # "2026-11-21 12:01:00.400"
     iso: str
     who: str
-    near: str  # "the object itself"; "" where nothing was asked about
+    near: str  # "the same object"; "" where nothing was asked about
     where: str  # of its nearest object
     url: str  # of its nearest write
     revision: str
@@ -45,6 +45,11 @@ class Row(NamedTuple):
     writes_more: int
     steps: list[Write]
     steps_more: int
+
+    @property
+    def writes_words(self) -> str:
+        """Return "4 changes made together"."""
+        return f"{wording.count(len(self.writes) + self.writes_more)} changes made together"
 
     @property
     def steps_words(self) -> str:
@@ -84,8 +89,7 @@ def _write(each: MeantWritePayload) -> Write:
 
 
 def _where(each: MeantWritePayload) -> str:
-    named = f"{each['object']['kind']} {each['object']['name']}"
-    return " / ".join(filter(None, [each["object"]["namespace"], named]))
+    return f"in {each['object']['namespace']}" if each["object"]["namespace"] else ""
 
 
 def who(actor: str | None, user_agent: str | None, *, certain: bool = True) -> str:

@@ -156,7 +156,7 @@ def _incident(number: int, each: InView, contents: Contents) -> Iterator[str]:
         yield "**Changed before**"
         yield ""
         for one in changed:
-            details = [one.when, one.time, one.who, one.near, one.where, one.steps_words]
+            details = [one.when, one.near, one.where, one.who, one.time, one.steps_words]
             yield f"- {text(one.text)} · {' · '.join(text(detail) for detail in details if detail)}"
         yield ""
         yield changes.NOTE

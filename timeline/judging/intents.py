@@ -216,7 +216,7 @@ def _grade(track: Track, verb: Verb, details: tuple[Detail, ...]) -> int:
     if verb is Verb.DELETED:
         return 2 if track.ref.kind in ("Job", "Pod") else 0
     if verb is Verb.WORSENED:
-        return 0 if is_wide(track.ref) else 1
+        return 0 if is_wide(track.ref) else 2
     names = {each.aspect.partition(" ")[0] for each in details}
     if names == {"taints"} or names == {"finalizers"}:  # a taint that comes harms, and a finalizer that goes
         harms = any(_items(each.after) - _items(each.before) for each in details if each.aspect == "taints")

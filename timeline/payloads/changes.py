@@ -201,6 +201,8 @@ def write_sentence(change: IntentChange) -> str:
             return f"{named} was deleted"
         case Verb.WRITTEN:
             return f"{named} was written; what changed was not recorded"
+        case Verb.STEP if change.details and change.details[0].before is None:
+            return f"{named} was created, replicas {change.details[0].after}"
     details = [_detail(each, worse=change.verb is Verb.WORSENED) for each in change.details[:_DETAILS]]
     more = len(change.details) - len(details)
     parts = [*details, *([f"{more} more"] if more else [])]

@@ -151,7 +151,7 @@ def test_a_process_is_known_by_the_token_of_its_pod() -> None:
     assert isinstance(entry, Entry)
     assert entry.client == Client("10.0.0.7,::1", "cm-0", "7d", "node-1")
     (entry,) = observed(event(sourceIPs=["no address"]))
-    assert isinstance(entry, Entry) and entry.client is None
+    assert isinstance(entry, Entry) and entry.client == Client() and not entry.client
 
 
 def test_an_update_without_an_answer_keeps_the_revision_that_it_named() -> None:

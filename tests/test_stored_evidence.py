@@ -19,8 +19,12 @@ from tests.events import event
 from tests.live import batches, observations
 from tests.recordings import SAMPLE
 from tests.test_evidence import ENGINE, evidence, observations_of, sample, watched_event, world_of
-from timeline.core.entries import Entry, Mark, MarkType, Observation, Request
+from timeline import queries
+from timeline.core.entries import Entry, Facts, Mark, MarkType, Observation, Request
 from timeline.history.world import World
+from timeline.judge import rulebook
+from timeline.judging.remedies import IMPORT_AGAIN
+from timeline.kinds import kind_of
 from timeline.models import Cluster, SnapshotPart, Source
 from timeline.payloads.findings import DocumentPayload
 from timeline.pipeline import follow, ingest
@@ -71,12 +75,38 @@ def test_a_stored_source_knows_what_was_read_of_it(tmp_path: Path) -> None:
     )
 
 
-def test_an_export_of_the_first_version_gives_what_changes_alone_show(tmp_path: Path) -> None:
-    lines = list(own.write(each for each in sample() if not isinstance(each, Request)))
-    path = tmp_path / "export.jsonl"
-    path.write_bytes(b'{"schema":"causeline.recording/v1"}\n' + b"".join(lines[1:]))
-    found, expected = (identities(each) for each in (exports.document(imported(path)), analysis().document()))
+def of_the_first_version(folder: Path) -> Path:
+    """Write what an older Causeline exported of the sample: no requests, and nothing of who sent a write."""
+    entries = [each for each in sample() if isinstance(each, Entry)]
+    lines = own.write(replace(each, client=None, named=None, facts=without_acts(each)) for each in entries)
+    next(lines)
+    path = folder / "export.jsonl"
+    path.write_bytes(b'{"schema":"causeline.recording/v1"}\n' + b"".join(lines))
+    return path
+
+
+def without_acts(entry: Entry) -> Facts | None:
+    facts: Facts | None = entry.facts and kind_of(entry.ref.group, entry.ref.kind).drawn(entry.facts)
+    return facts
+
+
+def judged(source: Source) -> dict[str, tuple[str, str]]:
+    """Return the verdict and the remedy of the rules that need requests."""
+    needing = {rule.id for rule in rulebook() if rule.requests}
+    rules = queries.coverage(source.pk)["rules"]
+    return {each["rule"]: (each["verdict"], each["remedy"]) for each in rules if each["rule"] in needing}
+
+
+def test_what_was_stored_without_evidence_is_to_be_imported_again(tmp_path: Path) -> None:
+    source = imported(of_the_first_version(tmp_path))
+    found, expected = (identities(each) for each in (exports.document(source), analysis().document()))
     assert found and found <= expected  # without the findings of rules that need the requests
+    assert set(judged(source).values()) == {("not", IMPORT_AGAIN)}
+    import_into(source, [(SAMPLE, SAMPLE.name)], Limits(), Count())
+    source.refresh_from_db()
+    assert evidence(known_of(source)) == evidence(world_of(sample()))
+    assert identities(exports.document(source)) == expected
+    assert not {remedy for _, remedy in judged(source).values()} & {IMPORT_AGAIN}
 
 
 def test_imports_in_parts_and_any_order_store_the_same() -> None:

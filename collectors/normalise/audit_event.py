@@ -92,16 +92,14 @@ def fill_timestamps(event: AuditEvent) -> None:
         raise ValueError("the event has no requestReceivedTimestamp or no stageTimestamp")
 
 
-def client_of(event: AuditEvent) -> Client | None:
-    """Return what the event says of the process that sent the request; None if it says nothing.
+def client_of(event: AuditEvent) -> Client:
+    """Return what the event says of the process that sent the request; an empty one if it says nothing.
 
     Only the fields that Kubernetes itself writes are read: https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/
     """
     read = (_texts.decode(event.sourceIPs) if is_present(event.sourceIPs) else None) or []
     addresses = [canonical for each in read if (canonical := address(each))]
     extra = (_extra.decode(event.user.extra) if is_present(event.user.extra) else None) or _Extra()
-    if not addresses and not extra.pod_uid:
-        return None
     pod, uid, node = ((each[0] if each else "")[:_LONGEST] for each in (extra.pod_name, extra.pod_uid, extra.node_name))
     return Client(",".join(addresses)[:_LONGEST], pod, uid, node)
 

@@ -15,7 +15,7 @@ class Interner:
         self.text = self._texts.setdefault  # `text(name, name)` returns the first copy of an equal text
         self._refs: dict[str, ObjectRef] = {}
         self._owners: dict[str, Owner | None] = {}
-        self._clients: dict[tuple[bytes, bytes], Client | None] = {}
+        self._clients: dict[tuple[bytes, bytes], Client] = {}
         self.kind_names: dict[tuple[str, str], str] = {}  # (group, resource) -> kind, as the log names it
 
     def ref(self, ref: ObjectReference, kind: str, metadata: Metadata) -> ObjectRef:
@@ -58,7 +58,7 @@ class Interner:
             known = self._owners[uid] = owner(metadata)
         return known
 
-    def client(self, event: AuditEvent) -> Client | None:
+    def client(self, event: AuditEvent) -> Client:
         """Return the client of an event as `client_of` does."""
         key = bytes(event.sourceIPs), bytes(event.user.extra)
         if key not in self._clients:

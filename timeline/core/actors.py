@@ -48,7 +48,7 @@ class Actor(NamedTuple):
 
 def actor_of(sent: Sent) -> Actor | None:
     """Return who sent what an audit log shows; None if nothing in it says that."""
-    if sent.client is None and not sent.user_agent and not sent.actor:
+    if not sent.client and not sent.user_agent and not sent.actor:
         return None
     client = sent.client or Client()
     program, component = _parts(sent.user_agent)

@@ -111,13 +111,17 @@ class Client(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, rename="
     """This says which process sent a request, as far as the audit log shows it.
 
     A Pod is known by the token that was bound to it (KEP-1205). `address` holds the source addresses of the request,
-    with a comma between them if it came through proxies; anybody on the way can have written them.
+    with a comma between them if it came through proxies; anybody on the way can have written them. Without any of this,
+    it is false.
     """
 
     address: str = ""
     pod: str = ""
     pod_uid: str = ""
     node: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.address or self.pod_uid)
 
 
 # What somebody wants of an object: sorted pairs of aspect and value (see `timeline.core.intent`).
@@ -154,7 +158,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     place: Place | None = None
     body: bytes = b""  # the redacted object as JSON; empty where bodies are not kept
     arrived: int = 0  # when a collector received it from a watch (µs, by the API server's clock); 0 without a watch
-    client: Client | None = None  # the process that sent the request; None without an audit log
+    # The process that sent the request; None without an audit log, and in what was stored before clients were kept.
+    client: Client | None = None
     named: int | None = (
         None  # the revision that an update named, where it is unknown whether the update changed anything
     )

@@ -37,6 +37,10 @@ def merged(one: Entry, other: Entry) -> Entry:
         added["owner"] = second.owner
     if first.replaces is None and second.replaces is not None and second.replaces != first.resource_version:
         added["replaces"] = second.replaces
+    if first.clock is Clock.AUDIT and first.client is None and second.client is not None:
+        added["client"] = second.client
+    if first.named is None and second.named is not None and first.resource_version is None:
+        added["named"] = second.named
     if first.change is Change.OBSERVED and second.change is not Change.OBSERVED:
         added["change"] = second.change
     return replace(first, **added) if added else first

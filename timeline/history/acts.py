@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from timeline.core.entries import Change, Client, Entry, ObjectRef, Place, revision
+from timeline.core.entries import Change, Client, Clock, Entry, ObjectRef, Place, revision
 from timeline.core.observations import precedence
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Name
@@ -70,7 +70,7 @@ class Acts:
             return
         event = _event(entry.ref)
         created, shown = before = self._events.get(event, _NOTHING)
-        if creates and (created is None or precedence(entry) < precedence(created)):
+        if creates and (created is None or _rank(entry) < _rank(created)):
             created = entry
         if acted and (shown is None or _rank(entry) < _rank(shown)):
             if shown:
@@ -150,9 +150,10 @@ def acted_in(entry: Entry) -> Acted | None:
     return entry.facts.acted if isinstance(entry.facts, EventFacts) else None
 
 
-def _rank(entry: Entry) -> tuple[bool, tuple[object, ...]]:
-    """Return a sort key that puts the observation first by which is decided what an Event says."""
-    return entry.change is not Change.CREATED, precedence(entry)
+def _rank(entry: Entry) -> tuple[bool, bool, bool, tuple[object, ...]]:
+    """Return a sort key that puts the observation first that shows most: a creation, in an audit log, with the process
+    that sent it."""
+    return entry.change is not Change.CREATED, entry.clock is not Clock.AUDIT, entry.client is None, precedence(entry)
 
 
 def _event(ref: ObjectRef) -> Name:

@@ -130,6 +130,8 @@ def _repeats(before: Entry, after: Entry, kind: Kind) -> Facts | None:
         after.owner, after.action, after.actor, after.user_agent, after.level, after.intent,
     ):  # fmt: skip
         return None
+    if before.client != after.client:
+        return None
     if (before.place and before.place.file) != (after.place and after.place.file):
         return None
     facts: Facts | None = kind.again(before.facts, after.facts, after.received - before.received)

@@ -84,10 +84,11 @@ class Requests:
                 del self._known[name]
 
 
-def _precedence(request: Request) -> tuple[int, str, int]:
-    """Return a sort key that puts the observation first that says more: the one that has the end of a watch."""
+def _precedence(request: Request) -> tuple[bool, int, str, int]:
+    """Return a sort key that puts the observation first that says more: one that has the process that sent the request,
+    and one that has the end of a watch."""
     file, line = (request.place.file, request.place.line) if request.place else ("", 0)
-    return request.staged, file, line
+    return request.client is None, request.staged, file, line
 
 
 def without_effect(write: Entry) -> Request:

@@ -35,6 +35,7 @@ class Rule(msgspec.Struct, frozen=True):
     any_of: tuple[str, ...] = ()  # kinds of which, besides `needs`, at least one must have been observed
     incident: str = ""  # the title of an incident of several findings (see `judging.incidents`)
     times: bool = False  # whether it measures durations, so that clocks of whole seconds make its findings bounded
+    requests: bool = False  # whether it needs to know who sent requests, or which were refused: only audit logs show it
 
 
 def rule(
@@ -46,6 +47,7 @@ def rule(
     any_of: tuple[str, ...] = (),
     lists: bool = False,
     times: bool = False,
+    requests: bool = False,
 ) -> Callable[[Judge], Judge]:
     """Return a decorator that registers a function as a rule. `Rule` describes the arguments.
 
@@ -56,7 +58,7 @@ def rule(
         module = inspect.getmodule(judge)
         page = inspect.cleandoc((module and module.__doc__) or "")
         title = page.partition("\n")[0].rstrip(".")
-        _rules[identity] = Rule(identity, judges, needs, title, page, judge, lists, any_of, incident, times)
+        _rules[identity] = Rule(identity, judges, needs, title, page, judge, lists, any_of, incident, times, requests)
         return judge
 
     return enter

@@ -43,7 +43,9 @@ from timeline.judging.verdicts import Verdict
 LAG = setting("stale-view", "lag", 0.5, "s", "From which age on an old copy is more than an info.")
 
 
-@rule("stale-view", judges=(), incident="Children of {anchor} were created or deleted on old copies of it")
+@rule(
+    "stale-view", judges=(), requests=True, incident="Children of {anchor} were created or deleted on old copies of it"
+)
 def judge(child: Track, world: World) -> Iterator[Finding]:
     if child.owner is None or world.live:
         return

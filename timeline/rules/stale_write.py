@@ -61,7 +61,12 @@ class _Conflict:
         return "an older revision" if self.request.named is None else f"revision {self.request.named}"
 
 
-@rule("stale-write", judges=(), incident="{anchor} tried to update {subjects} from replaced revisions{times}")
+@rule(
+    "stale-write",
+    judges=(),
+    requests=True,
+    incident="{anchor} tried to update {subjects} from replaced revisions{times}",
+)
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor | None, list[_Conflict]] = defaultdict(list)
     for request in world.requests(track.name):

@@ -60,7 +60,7 @@ class _Return(NamedTuple):
     changes: int  # how many changes it no longer saw, as far as that is known
 
 
-@rule("view-went-back", judges=(), incident="{anchor} saw the past{times}")
+@rule("view-went-back", judges=(), requests=True, incident="{anchor} saw the past{times}")
 def judge(track: Track, world: World) -> Iterator[Finding]:
     group, kind, namespace, _ = track.name
     watched = world.requests(Name(group, kind, "", "")) or world.requests(Name(group, kind, namespace, ""))

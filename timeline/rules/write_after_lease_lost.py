@@ -49,6 +49,7 @@ SOON = setting("write-after-lease-lost", "soon", 60, "s", "Within which time a w
     "write-after-lease-lost",
     judges=("Lease",),
     needs=("Lease",),
+    requests=True,
     incident="The old holder of {anchor} went on writing after it had lost it",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:

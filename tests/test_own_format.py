@@ -187,6 +187,7 @@ def test_a_request_is_read_by_people_and_scripts_too() -> None:
         "userAgent": "agent",
         "client": {"address": "192.0.2.7", "pod": "pod", "podUid": "pod-uid", "node": "node"},
         "identity": "id",
+        "applied": True,
         "place": {"file": "file", "line": 9},
     }
 

@@ -114,7 +114,7 @@ def test_the_page_shows_differences_by_type_and_the_steps_of_all_runs(
     page = text_of(client, address("/compare/", bad, *good))
     count = asked(client, bad, *good)["differences"]
     assert f"<h1>Job queue in nightly: {count} differences</h1>" in page
-    assert "4 Pods were created, 2 in each good run." in page
+    assert "There were 4 Pods, 2 in each good run." in page
     assert 'data-type="order"' in page and "last Pod created" in page
     extra = Track.objects.filter(source=sources[OLD], kind="Pod", namespace="nightly", name__startswith="queue-")
     assert sum(f"/go?source={sources[OLD].pk}&amp;uid={row.uid}" in page for row in extra) == 2

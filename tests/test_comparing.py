@@ -22,7 +22,7 @@ from timeline.comparing.lives import Run, actor_name
 from timeline.comparing.roles import template
 from timeline.comparing.specs import spec_of
 from timeline.comparing.tracks import Bodies, owner_run, recording_run
-from timeline.core.entries import Entry, ObjectRef
+from timeline.core.entries import Entry, Level, ObjectRef
 from timeline.history.world import World
 from timeline.judge import judge, matters
 from timeline.payloads.comparison import ComparisonPayload, DifferencePayload
@@ -90,7 +90,7 @@ def jobs() -> ComparisonPayload:
 
 def test_it_tells_that_there_are_more_pods_than_in_any_good_run(jobs: ComparisonPayload) -> None:
     (extra,) = differences(jobs, "extra")
-    assert extra["text"] == "4 Pods were created, 2 in each good run."
+    assert extra["text"] == "There were 4 Pods, 2 in each good run."
     assert (extra["good"], extra["bad"], extra["sure"]) == (["2"], ["4"], True)
     assert len(extra["objects"]) == 2
 
@@ -180,7 +180,22 @@ def test_kinds_that_a_run_did_not_observe_are_not_called_missing() -> None:
     good, bad = source.run("order-benign", "Job", "ring0"), blind.run("order-benign", "Job", "ring1")
     document = compare_owners([good], bad)
     assert not differences(document, "missing")
-    assert "order-benign/Job/ring1 shows no Service: their numbers are not compared." in document["notes"]
+    assert (
+        "order-benign/Job/ring1 does not show Service and their owners: their numbers are not compared."
+        in document["notes"]
+    )
+
+
+def test_a_log_without_objects_is_not_taken_for_one_in_which_nothing_was_owned() -> None:
+    bare = Source(
+        msgspec.structs.replace(each, facts=None, owner=None, body=b"", level=Level.METADATA)
+        for each in ENTRIES[SERVICES]
+    )
+    whole = Source(ENTRIES[SERVICES])
+    name = "order-benign", "Job", "ring0"
+    document = compare_owners([bare.run(*name)], whole.run(*name))
+    assert {each["type"] for each in differences(document)} <= {"finding"}
+    assert any(note.startswith("order-benign/Job/ring0 does not show ") for note in document["notes"])
 
 
 # Properties
@@ -317,7 +332,7 @@ def test_the_command_compares_owners_of_one_recording(capsys: pytest.CaptureFixt
     names = owners("nightly-before/Job/report-0", "nightly-after/job/report-0", "nightly/Job.batch/report-0#1")
     status, output, errors = compared(capsys, OLD, *names)
     assert (status, errors) == (1, "")
-    assert "· 2 Pods were created, 1 in each good run." in output
+    assert "· There were 2 Pods, 1 in each good run." in output
     assert "≠ Job finished" in output
     assert output.endswith(" differences.\n")
     status, output, _ = compared(capsys, OLD, "--output", "json", *names)
@@ -333,11 +348,19 @@ def test_the_command_compares_one_owner_in_two_recordings(capsys: pytest.Capture
     assert "No difference; 9 owners do not differ." in output
 
 
+def test_the_command_lists_owners_that_only_one_recording_has(capsys: pytest.CaptureFixture[str]) -> None:
+    status, output, _ = compared(capsys, SERVICES, NEW)
+    assert status == 1
+    assert "Only in this run\n" in output and "  · Job queue in nightly\n" in output
+    assert "Only in the good runs\n" in output and "  · Job ring0 in order-late\n" in output
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
         ([OLD], "One recording is nothing to compare with. Name two recordings, or owners in it (--owner)."),
         ([OLD, *owners("nightly/Job/queue")], "one nightly/Job/queue, which is nothing to compare with"),
+        ([OLD, "/nowhere.log"], "/nowhere.log"),
         ([OLD, NEW, *owners("nightly/Job/none")], "no Job none was observed in nightly."),
         ([OLD, NEW, *owners("nightly")], "'nightly' names no owner. Write namespace/kind/name"),
         ([OLD, NEW, *owners("a/Job/b", "a/Job/c", "a/Job/d")], "2 files and 3 owners: give one file"),

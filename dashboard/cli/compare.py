@@ -52,6 +52,8 @@ def compare(options: argparse.Namespace) -> int:
 
     Return the exit status: 0 nothing differs, 1 something differs, 2 the input or the command is not understood.
     """
+    from collectors.formats import NotARecording
+
     progress = Progress(sys.stderr)
     try:
         environment.rule_settings()
@@ -60,7 +62,7 @@ def compare(options: argparse.Namespace) -> int:
         _check(options.files, owners)
         inputs = [_read(name, owners, progress) for name in options.files]
         document = _compared(inputs, owners)
-    except (NotComparable, ValueError, OSError, environment.SettingError) as error:
+    except (NotComparable, NotARecording, ValueError, OSError, environment.SettingError) as error:
         progress.end()
         say(str(error))
         return 2
@@ -183,24 +185,30 @@ def lives_of(world: World, owner: Owner, file: str) -> Sequence[Track]:
 
 def show(document: ComparisonPayload, terminal: Terminal) -> None:
     """Print a comparison as text."""
-    from dashboard.presentation.comparison import title
+    from dashboard.presentation.comparison import apart, title
 
     good = ", ".join(plain(run["label"]) for run in document["good"])
     terminal.wrapped(f"Good: {good}", "", "      ")
     terminal.wrapped(f"Bad:  {plain(document['bad']['label'])}", "", "      ")
     terminal.line()
-    for owner in document["owners"]:
+    alone, both = apart(document)
+    for owner in both:
         _show_owner(owner, terminal, steps=len(document["owners"]) == 1 and not document["alike"])
+    for heading, owners in alone.items():
+        terminal.line(terminal.paint(heading, "title"))
+        for owner in owners:
+            terminal.line(f"  · {plain(owner['role'])}")
+        terminal.line()
     if document["more_owners"]:
         terminal.line(f"{document['more_owners']} more owners differ.")
     for note in document["notes"]:
         terminal.wrapped(plain(note), "", colour="quiet")
-    owners, alike = len(document["owners"]) + document["more_owners"], document["alike"]
-    among = f" in {owners} owners" if owners > 1 else ""
+    count, alike = len(document["owners"]) + document["more_owners"], document["alike"]
+    among = f" in {count} owners" if count > 1 else ""
     if alike and not (alike == 1 and len(document["owners"]) == 1):
         among += f"; {alike} owner{' does' if alike == 1 else 's do'} not differ"
-    count = title(document)
-    terminal.line(f"{count[0].upper()}{count[1:]}{among}.")
+    words = title(document)
+    terminal.line(f"{words[0].upper()}{words[1:]}{among}.")
 
 
 def _show_owner(owner: OwnerComparisonPayload, terminal: Terminal, *, steps: bool) -> None:

@@ -41,6 +41,22 @@ def heading(document: ComparisonPayload) -> str:
     return f"{owners[0]['role']}: {text}" if len(owners) == 1 else f"{text[0].upper()}{text[1:]}"
 
 
+def apart(
+    document: ComparisonPayload,
+) -> tuple[dict[str, list[OwnerComparisonPayload]], list[OwnerComparisonPayload]]:
+    """Return the owners that only the good runs or only the bad run has, by heading, and those that both have."""
+    alone: dict[str, list[OwnerComparisonPayload]] = {}
+    both = []
+    for each in document["owners"]:
+        if each["bad"] is None:
+            alone.setdefault("Only in the good runs", []).append(each)
+        elif not each["good"]:
+            alone.setdefault("Only in this run", []).append(each)
+        else:
+            both.append(each)
+    return alone, both
+
+
 def after(step: StepPayload) -> tuple[str, str]:
     """Return when a step came in the good runs and in the bad one, as text: "5–23 ms", "seen", or "not seen"."""
     seen = f"seen in {step['good_runs']} of {step['of_runs']}" if step["good_runs"] else "not seen"
@@ -54,6 +70,10 @@ def _length(bounds: list[float] | None) -> str:
     if bounds is None:
         return ""
     least, most = (round(each * 1e6) for each in bounds)
+    if least < 0 < most:
+        return f"{Length(0, -least)} before to {Length(0, most)} after"
+    if least < 0:
+        return f"{Length(-most, -least)} before"
     return str(Length(least, most)) if most else "0"
 
 
@@ -99,7 +119,7 @@ def _step(step: StepPayload, latest: float) -> dict[str, Any]:
 
 def _bar(run: str, y: int, bounds: list[float] | None, latest: float) -> dict[str, Any] | None:
     """Return a bar that ends when a step came; its last part is the time in which it may have come."""
-    if bounds is None or not latest:
+    if bounds is None or latest <= 0 or bounds[0] < 0:
         return None
     least, most = (round(each / latest * _WIDE) for each in bounds)
     return {"run": run, "y": y, "least": least, "unsure": max(most - least, 0 if least else _LEAST)}

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from timeline.comparing.lives import WORDS, GroupKind, Life, Step, Tree, between
 from timeline.comparing.roles import Role, Roles, label, roles
-from timeline.core.durations import Length
 
 _SINGLY = 8  # objects with ordinals are compared one by one up to this many; of more, the first and the last
 
@@ -136,11 +135,16 @@ def _nodes(run: Roles, single: set[Role], many: set[Role]) -> Iterator[tuple[Nod
             yield Node(role, "last", what), max(steps, key=lambda step: step.place)
 
 
-def since_root(tree: Tree, step: Step) -> Length | None:
-    """Return how long after the first step of the root a step was committed; None if no clock bounds that."""
-    root = tree.root
-    if not root.steps:
+def since_root(tree: Tree, step: Step) -> tuple[int, int] | None:
+    """Return the least and the most µs by which a step was committed after the first step of the root; negative if it
+    came before; None if no clock bounds that."""
+    if not tree.root.steps:
         return None
-    if step == root.steps[0]:
-        return Length(0, 0)
-    return between(root.steps[0], step)
+    one, other = tree.root.steps[0], step
+    if one == other:
+        return 0, 0
+    if (length := between(one, other)) is not None:
+        return None if length.most is None else (length.least, length.most)
+    if (length := between(other, one)) is not None:
+        return None if length.most is None else (-length.most, -length.least)
+    return None

@@ -8,10 +8,9 @@ from typing import Literal
 
 from timeline.comparing import counts, delays, fields, ordering
 from timeline.comparing.alignment import Aligned, Node, align, since_root
-from timeline.comparing.differences import difference, in_seconds
+from timeline.comparing.differences import difference
 from timeline.comparing.lives import Life, Run, Tree
 from timeline.comparing.roles import root_role
-from timeline.core.durations import Length
 from timeline.kinds import qualified
 from timeline.payloads.comparison import (
     ComparisonPayload,
@@ -50,14 +49,14 @@ def compare_recordings(good: Sequence[Run], bad: Run) -> ComparisonPayload:
     found = []
     for key in sorted({*here, *(key for each in by_role for key in each)}):
         there = [(run, each[key]) for run, each in zip(good, by_role, strict=True) if key in each]
-        if key not in here:
-            if len(there) == len(good) and _kind(there[0][1]) in bad.kinds:
-                found.append(_absent([tree for _, tree in there], bad))
-        elif not there:
-            if all(_kind(here[key]) in run.kinds for run in good):
-                found.append(_added(here[key], good))
-        else:
+        tree = here[key] if key in here else there[0][1]
+        if key in here and there:
             found.append(_owner([tree for _, tree in there], here[key], [run for run, _ in there], bad))
+        elif all(_kind(tree) in run.kinds for run in (*good, bad)):
+            if key in here:
+                found.append(_added(tree, good))
+            elif len(there) == len(good):
+                found.append(_absent([each for _, each in there], bad))
     return _document(good, bad, found)
 
 
@@ -136,12 +135,12 @@ def _steps(aligned: Aligned, differences: Sequence[DifferencePayload]) -> Iterat
         seen = [(tree, each[node]) for tree, each in zip(aligned.good, aligned.good_nodes, strict=True) if node in each]
         here = aligned.bad_nodes.get(node)
         good = [since_root(tree, step) for tree, step in seen]
-        known = [length for length in good if length is not None]
+        known = [bounds for bounds in good if bounds is not None]
         yield {
             "role": aligned.label(node.role),
             "step": name,
-            "good": in_seconds(_together(known)) if known else None,
-            "bad": in_seconds(since_root(aligned.bad, here)) if here else None,
+            "good": _seconds((min(least for least, _ in known), max(most for _, most in known))) if known else None,
+            "bad": _seconds(since_root(aligned.bad, here)) if here else None,
             "good_runs": len(seen),
             "of_runs": len(aligned.good),
             "seen": here is not None,
@@ -160,11 +159,8 @@ def _offset(aligned: Aligned, node: Node) -> int:
     return min(good) if good else aligned.bad_nodes[node].place[0] - aligned.bad.root.first[0]
 
 
-def _together(lengths: Sequence[Length]) -> Length:
-    whole = lengths[0]
-    for each in lengths[1:]:
-        whole = whole.within(each)
-    return whole
+def _seconds(bounds: tuple[int, int] | None) -> list[float] | None:
+    return None if bounds is None else [bounds[0] / 1e6, bounds[1] / 1e6]
 
 
 def _document(good: Sequence[Run], bad: Run, owners: Sequence[OwnerComparisonPayload]) -> ComparisonPayload:
@@ -204,7 +200,7 @@ def _notes(good: Sequence[Run], bad: Run) -> Iterator[str]:
     every = set().union(*(run.kinds for run in runs))
     for run in runs:
         if unseen := sorted(qualified(*kind) for kind in every - run.kinds.keys()):
-            yield f"{run.label} shows no {', no '.join(unseen)}: their numbers are not compared."
+            yield f"{run.label} does not show {', '.join(unseen)} and their owners: their numbers are not compared."
         if any(tree.cut for tree in run.trees):
             yield f"{run.label} has more objects than are compared: numbers of objects are not compared."
     if len(good) == 1:

@@ -38,7 +38,7 @@ def _too_many(aligned: Aligned, role: Role, good: Sequence[int], bad: int) -> Di
     members = aligned.bad_roles[role]
     extra = [member.life for member in members if member.place not in places] or [each.life for each in members]
     sure = all(kinds[role.kind] for kinds in aligned.good_kinds if role.kind)
-    text = f"{_capital(counted(role, bad))} {_were(bad)} created, {_range(good)}."
+    text = f"There {'was' if bad == 1 else 'were'} {counted(role, bad)}, {_range(good)}."
     if not sure:
         text += (
             " Not every change of this kind was observed in the good runs, so some may only not have been seen there."
@@ -55,7 +55,7 @@ def _too_few(aligned: Aligned, role: Role, good: Sequence[int], bad: int) -> Dif
         if member.place not in places
     ]
     sure = bool(role.kind and aligned.bad_kinds[role.kind])
-    text = f"{_capital(counted(role, bad))} {_were(bad)} created, {_range(good)}."
+    text = f"There {'was' if bad == 1 else 'were'} {counted(role, bad)}, {_range(good)}."
     if not sure:
         text += " Not every change of this kind was observed in this run, so some may only not have been seen."
     return _number("missing", aligned, role, text, good, bad, missing, sure=sure)
@@ -93,14 +93,6 @@ def _range(good: Sequence[int]) -> str:
     if len(good) == 1:
         return f"{least} in the good run"
     return f"{least} in each good run" if least == most else f"{least}–{most} in the good runs"
-
-
-def _were(count: int) -> str:
-    return "was" if count == 1 else "were"
-
-
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
 
 
 def outcomes(aligned: Aligned) -> Iterator[DifferencePayload]:

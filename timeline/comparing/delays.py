@@ -64,6 +64,8 @@ def _before(
     what: str, steps: Mapping[str, Step], life: Life, by_key: Mapping[str, Life], root: Life
 ) -> tuple[str, Step | None]:
     """Return the name of the step from which a step is measured, and that step."""
+    if what == "created" and life.relation != "owned":
+        return "", None
     if what != "created":
         since = next((each for each in _SINCE.get(what, ()) if each in steps), "")
         return since, steps.get(since)
@@ -94,8 +96,7 @@ def _difference(
     times = f" ({_times(*ratio)})" if longer else ""
     if since == "owner":
         which = f"The latest {name}" if len(lengths) > 1 else f"The {name}"
-        owner = "its owner" if role.relation == "owned" else f"the {aligned.root_label}"
-        took = f"{which} was created {here} after {owner}"
+        took = f"{which} was created {here} after its owner"
     else:
         which = f"The slowest {name}" if len(lengths) > 1 else f"The {name}"
         took = f"{which} took {here} from {WORDS.get(since, since)} to {WORDS.get(what, what)}"

@@ -42,13 +42,13 @@ def difference(
         "of_runs": of_runs,
         "sure": sure,
         "ratio": list(ratio) if ratio else None,
-        "good_seconds": in_seconds(good_seconds),
-        "bad_seconds": in_seconds(bad_seconds),
+        "good_seconds": _in_seconds(good_seconds),
+        "bad_seconds": _in_seconds(bad_seconds),
         "objects": [object_payload(life.ref) for life in [each for each in lives if each][:_NAMED]],
     }
 
 
-def in_seconds(length: Length | None) -> list[float] | None:
+def _in_seconds(length: Length | None) -> list[float] | None:
     """Return the bounds of a length in seconds; None if nothing bounds it from above."""
     return None if length is None or length.most is None else [length.least / 1e6, length.most / 1e6]
 

@@ -106,7 +106,7 @@ class Run(NamedTuple):
 
     label: str
     trees: Sequence[Tree]
-    kinds: Mapping[GroupKind, bool]  # the kinds that were observed, and whether none of their writes is missing
+    kinds: Mapping[GroupKind, bool]  # the kinds observed with their owners, and whether none of their writes is missing
     first: int
     last: int
     url: str = ""
@@ -170,9 +170,14 @@ def _step(mark: Mark) -> str:
 
 
 def _outcome(kind: Kind, changes: Sequence[Change]) -> str:
-    """Return the last phase, without regard to a deletion."""
-    facts = next((each.facts for each in reversed(changes) if each.facts is not None), None)
+    """Return the last phase, without regard to a deletion; "" if no state was observed."""
+    facts = next((each.facts for each in reversed(changes) if is_state(each.facts)), None)
     return kind.phase(replace(facts, deleting=False)).text if facts is not None else ""
+
+
+def is_state(facts: Any) -> bool:
+    """Return whether facts come from an observed object: every object has the time of its creation."""
+    return facts is not None and facts.created > 0
 
 
 def _deed(change: Change) -> str:

@@ -64,9 +64,7 @@ class _Words:
     """This class replaces the names and UIDs of an object in values by words that are the same in all runs."""
 
     def __init__(self, ref: ObjectRef, owner: Owner | None) -> None:
-        self._words = {ref.name: "{name}", ref.namespace: "{namespace}"}
-        if owner:
-            self._words[owner.name] = "{owner}"
+        self._words = {ref.namespace: "{namespace}", owner.name if owner else "": "{owner}", ref.name: "{name}"}
         known = sorted(filter(None, self._words), key=len, reverse=True)
         self._known = re.compile(rf"(?<![a-zA-Z0-9])(?:{'|'.join(map(re.escape, known))})(?![a-zA-Z0-9])")
         self._uid = public_uid(ref)

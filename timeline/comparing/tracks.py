@@ -4,11 +4,12 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from timeline.comparing.lives import Change, Found, Life, Relation, Run, Tree, actor_name, life
+from timeline.comparing.lives import OBSERVED, Change, Found, Life, Relation, Run, Tree, actor_name, is_state, life
 from timeline.comparing.specs import spec_of
 from timeline.core.entries import Entry
 from timeline.history.lifelines import Key, Track, name_of
 from timeline.history.world import World
+from timeline.judging.coverage import coverage
 from timeline.judging.findings import Finding
 from timeline.kinds import NOISE
 
@@ -70,9 +71,17 @@ def is_compared(track: Track) -> bool:
     return track.family not in NOISE and track.ref.name not in FURNITURE
 
 
+def _uses(track: Track, root: Track) -> bool:
+    """Return whether an object that refers to the name of a root existed at a time at which the root existed."""
+    if not is_compared(track) or track.ref.kind in OBSERVED:
+        return False
+    began = root.until is None or track.first.time <= root.until
+    return began and (track.until is None or root.first.time <= track.until)
+
+
 def _kinds(world: World) -> dict[tuple[str, str], bool]:
-    complete = world.complete
-    return {kind: complete(*kind, world.first, world.last) for kind in world.seen if kind[1] != "Event"}
+    """Return the kinds of which owners were observed, and whether none of their writes is missing."""
+    return {(row.group, row.kind): row.complete for row in coverage(world) if row.level != "Metadata"}
 
 
 class _Trees:
@@ -99,7 +108,7 @@ class _Trees:
                     owned.append((child, _text(track.key)))
         owned, cut = owned[:MOST], len(owned) > MOST
         needed = self._needed([track for track, _ in owned], known)
-        using = [each for each in self._world.referrers(root.name) if each.key not in known and is_compared(each)]
+        using = [each for each in self._world.referrers(root.name) if each.key not in known and _uses(each, root)]
         related: list[tuple[Track, Relation]] = [(track, "needed") for track in needed[:RELATED]]
         if users:
             related += [(track, "needs it") for track in sorted(using, key=_place)[:RELATED]]
@@ -135,7 +144,7 @@ class _Trees:
     def _life(self, track: Track, parent: str, relation: Relation, reads: Callable[[str, str], bool]) -> Life:
         spec = None
         if reads(parent, track.ref.kind):
-            created = track.created.facts if track.created and track.created.entry.facts is not None else None
+            created = track.created.facts if track.created and is_state(track.created.facts) else None
             spec = spec_of(track.ref, track.owner, self._bodies.of(track), created)
         changes = [
             Change(

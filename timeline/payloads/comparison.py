@@ -46,8 +46,8 @@ class StepPayload(TypedDict):
 
     role: str
     step: str  # "first Pod created"
-    good: list[float] | None  # [least, most] seconds over all good runs; None if no clock tells when
-    bad: list[float] | None  # None if the step was not seen, or no clock tells when
+    good: list[float] | None  # [least, most] seconds over all good runs; negative before the owner was created
+    bad: list[float] | None  # None, as above, if no clock tells when; or if the step was not seen
     good_runs: int  # in how many good runs it was seen
     of_runs: int
     seen: bool  # whether it was seen in the bad run

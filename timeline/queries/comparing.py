@@ -7,7 +7,19 @@ from typing import Any, NamedTuple
 import msgspec
 
 from timeline.comparing.comparison import compare_owners, compare_recordings
-from timeline.comparing.lives import Change, Found, GroupKind, Life, Relation, Run, Tree, actor_name, life
+from timeline.comparing.lives import (
+    OBSERVED,
+    Change,
+    Found,
+    GroupKind,
+    Life,
+    Relation,
+    Run,
+    Tree,
+    actor_name,
+    is_state,
+    life,
+)
 from timeline.comparing.specs import spec_of
 from timeline.comparing.tracks import FURNITURE, MOST, RELATED, SPECS, first_of_each
 from timeline.core.entries import Entry, Facts, ObjectRef, microseconds
@@ -66,7 +78,8 @@ class _Loaded:
         else:
             self.root = Track.objects.get(source=chosen.source, id=chosen.track)
             self._owned = self._tree(self.root)
-            naming = self._rows().filter(needs__contains=[self.root.lane]).order_by("life", "id")
+            naming = self._rows().filter(needs__contains=[self.root.lane], life__overlap=self.root.life)
+            naming = naming.exclude(kind__in=OBSERVED).order_by("life", "id")
             known = {row.id for row in self._owned}
             self._using = [row for row in naming[: RELATED + 1] if _is_compared(row) and row.id not in known]
             self._cut = self._cut or len(self._using) > RELATED
@@ -123,7 +136,9 @@ class _Loaded:
     def run(self, kinds: Iterable[GroupKind]) -> Run:
         """Return the run. Of `kinds`, those that the source did not observe are left out of `Run.kinds`."""
         complete = {
-            (each["group"], each["resource"]): each["complete"] for each in self._source.told.get("coverage", ())
+            (each["group"], each["resource"]): each["complete"]
+            for each in self._source.told.get("coverage", ())
+            if each["level"] != "Metadata"  # it shows no owners
         }
         observed = {
             (group, kind): complete[group, resource_of(kind)] and not self._source.skipped
@@ -191,7 +206,7 @@ class _Loaded:
         if self._spec_read(parent, row.kind):
             owner = next((each.owner for each in entries if each.owner), None)
             bodies = sorted((each.resource_version or 0, each.received, each.body) for each in entries if each.body)
-            created = changes[0].facts if changes[0].change == "created" else None
+            created = changes[0].facts if changes[0].change == "created" and is_state(changes[0].facts) else None
             spec = spec_of(ref, owner, [body for *_, body in (*bodies[:1], *bodies[-1:])], created)
         return life(str(row.id), ref, parent, relation, kind, changes, spec)
 

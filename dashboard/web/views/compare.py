@@ -36,10 +36,12 @@ def show_comparison(request: "HttpRequest") -> "HttpResponse":
         return _choose(request, bad, str(problem))
     except (Source.DoesNotExist, Track.DoesNotExist):
         raise Http404("An object or a recording of this comparison does not exist. It may have been deleted.") from None
+    alone, both = comparison.apart(document)
     context = {
         "document": document,
+        "alone": alone,
         "title": comparison.heading(document),
-        "owners": [comparison.owner(each, broken.source) for each in document["owners"]],
+        "owners": [comparison.owner(each, broken.source) for each in both],
         "others": _address(broken, ()),
         "swapped": _address(fine[0], [broken]) if len(fine) == 1 else "",
         "api": f"/api{_address(broken, fine).replace('/compare/', '/compare')}",

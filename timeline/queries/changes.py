@@ -139,8 +139,10 @@ def _surroundings(source_id: int, about: Collection[int]) -> Surroundings:
     asked = list(all_of.filter(id__in=list(about)[:_OBJECTS]).defer("lifeline"))
     lanes = {row.lane for row in asked}
     roots = {row.root for row in asked}
-    related = all_of.filter(root__in=roots).order_by("id").values_list("id", "lane", "kind", "needs")
-    members = list(related[:MOST_RELATED])
+    columns = "id", "lane", "kind", "needs"
+    # Not in order: to sort all that a root owns would take long if it owns very many.
+    related = all_of.filter(root__in=roots).values_list(*columns)[:MOST_RELATED]
+    members = [*all_of.filter(id__in=roots).values_list(*columns), *related]
     family = {lane for _, lane, *_ in members}
     waiting = {row.owner for row in asked if row.owner}
     for _ in range(_OWNERS):  # an owner of another root, where the chain of owners was not complete at first
@@ -152,8 +154,8 @@ def _surroundings(source_id: int, about: Collection[int]) -> Surroundings:
     needed = {lane for needs in (*(needs for *_, needs in members), *(row.needs for row in asked)) for lane in needs}
     needing = set(all_of.filter(needs__overlap=sorted(lanes)).values_list("lane", flat=True)[:_NEEDING])
     namespaces = {row.namespace for row in asked} - {""}
-    pods = [track for track, lane, kind, _ in sorted(members, key=lambda each: each[1] not in lanes) if kind == "Pod"]
-    nodes = _nodes(source_id, pods[:MOST_PODS])
+    pods = sorted({(lane not in lanes, track) for track, lane, kind, _ in members if kind == "Pod"})
+    nodes = _nodes(source_id, [track for _, track in pods[:MOST_PODS]])
     named = Q(kind="Node", name__in=nodes) | Q(kind="Namespace", name__in=namespaces)
     found = list(all_of.filter(named, group="").values_list("kind", "lane"))
     return Surroundings(

@@ -119,6 +119,9 @@ def test_the_timeline_leads_to_what_changed_in_the_part_that_is_shown(page: Page
     start = addresses["coverage"].removesuffix("coverage/")
     page.goto(f"{start}?start=1795247510000000&end=1795247520000000")
     expect(page.locator("#labels")).to_contain_text("ring")
+    mark = page.locator("#axis-changes a", has_text="▲").first
+    expect(mark).to_have_attribute("title", "ConfigMap calm0-svc was deleted, and 2 more objects · vc-cm-head")
+    expect(mark).to_have_attribute("href", re.compile(r"/objects/\d+/\?at=\d+#revisions$"))
     page.get_by_role("link", name="What changed", exact=True).click()
     expect(page).to_have_url(re.compile(r"/changes/\?before=1795247520000000&minutes=1$"))
     expect(page.locator("time").first).to_have_text("2026-11-21 07:52:00 UTC")

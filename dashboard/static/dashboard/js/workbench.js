@@ -1,7 +1,8 @@
 // This module runs the timeline on the server's page, with search, sharing, the report of the view, and what changed in it.
 
 import { byId } from "./draw/dom.js";
-import { announce, showFinding, showObject, store } from "./timeline.js";
+import { announce, begun, showFinding, showObject, store } from "./timeline.js";
+import { changeMarks } from "./ui/changeMarks.js";
 import { reportDialog } from "./ui/reportDialog.js";
 import { Search } from "./ui/search.js";
 
@@ -24,6 +25,7 @@ share.addEventListener("click", async () => {
 });
 
 reportDialog({ store, announce });
+begun.then(() => changeMarks({ store, source: document.body.dataset.source }));
 
 const changed = byId("changed");
 

@@ -49,6 +49,9 @@ export const incidents = (source, question) => request(`/api/sources/${source}/i
 
 export const incident = (source, id) => request(`/api/sources/${source}/incidents/${id}`);
 
+/** Fetches what people changed before a time: {changes, …}, the likeliest to matter first. */
+export const changes = (source, question) => request(`/api/sources/${source}/changes?${query(question)}`);
+
 /** Fetches the latest changes of the whole source up to two times (µs): {start, end, …}. */
 export const measure = (source, { start, end }) => request(`/api/sources/${source}/measure?${query({ start: Math.max(0, start), end: Math.max(0, end) })}`);
 

@@ -140,10 +140,11 @@ def test_recordings_of_two_controller_managers_that_did_the_same_work_are_compar
     assert list(owners)[:2] == ["Job queue in nightly", "Job report-0 in nightly"]
     for name in ("queue", "report-0"):
         found = {each["type"] for each in owners[f"Job {name} in nightly"]["differences"]}
-        assert {"extra", "order", "finding", "actor"} <= found
-    (writer,) = (each for each in owners["Job flaky in nightly"]["differences"] if each["type"] == "actor")
-    assert writer["bad"] == ["kube-controller-manager/v1.33.3"]
-    assert not any(each["type"] == "extra" for each in owners["Job queue in nightly-after"]["differences"])
+        assert {"extra", "order", "finding"} <= found
+    (writer,) = document["common"]
+    assert writer["text"].endswith(" did.") and "v1.33.3) wrote in 9 owners; " in writer["text"]
+    assert writer["bad"] == ["job-controller (kube-controller-manager/v1.33.3)"]
+    assert "Job queue in nightly-after" not in owners and document["alike"] >= 3
     assert document["notes"] == [
         "With one good run, nothing shows what varies from run to run. Further good runs leave out what does."
     ]
@@ -279,8 +280,20 @@ def test_another_program_that_writes_is_a_difference_and_so_is_its_version() -> 
     assert texts(compare_owners([run("a")], run("b"))) == [
         "Pod created by kubectl/v1.33.0; in the good run by kubectl/v1.36.0."
     ]
-    assert actor_name("system:serviceaccount:ns:operator", "manager/v2 (linux)") == "operator (manager/v2)"
-    assert actor_name("system:node:a", "kubelet/v1 (x)") == actor_name("system:node:b", "kubelet/v1 (x)")
+
+
+@pytest.mark.parametrize(
+    ("user", "agent", "name"),
+    [
+        ("somebody", "kubectl/v1.36.0 (linux/amd64) kubernetes/abc", "kubectl/v1.36.0"),
+        ("a", "kcm/v1 (linux) kubernetes/abc/job-controller", "job-controller (kcm/v1)"),
+        ("system:node:a", "kubelet/v1.36.0 (linux/amd64) kubernetes/abc", "kubelet/v1.36.0"),
+        ("system:serviceaccount:ns:operator", "", "operator"),
+    ],
+)
+def test_a_writer_is_named_by_its_program_and_its_version(user: str, agent: str, name: str) -> None:
+    (entry,) = entries_of(created("a", 1, 1, user={"username": user}, userAgent=agent))
+    assert actor_name(entry) == name
 
 
 def test_nothing_of_secrets_is_read_and_of_config_maps_only_a_hash() -> None:

@@ -192,6 +192,11 @@ def show(document: ComparisonPayload, terminal: Terminal) -> None:
     terminal.wrapped(f"Bad:  {plain(document['bad']['label'])}", "", "      ")
     terminal.line()
     alone, both = apart(document)
+    if document["common"]:
+        terminal.line(terminal.paint("In many owners", "title"))
+        for each in document["common"]:
+            terminal.wrapped(f"· {plain(each['text'])}", "    ", "  ")
+        terminal.line()
     for owner in both:
         _show_owner(owner, terminal, steps=len(document["owners"]) == 1 and not document["alike"])
     for heading, owners in alone.items():
@@ -206,7 +211,9 @@ def show(document: ComparisonPayload, terminal: Terminal) -> None:
     count, alike = len(document["owners"]) + document["more_owners"], document["alike"]
     among = f" in {count} owners" if count > 1 else ""
     if alike and not (alike == 1 and len(document["owners"]) == 1):
-        among += f"; {alike} owner{' does' if alike == 1 else 's do'} not differ"
+        among += (
+            f"; {alike} owner{' does' if alike == 1 else 's do'} not differ{' otherwise' if document['common'] else ''}"
+        )
     words = title(document)
     terminal.line(f"{words[0].upper()}{words[1:]}{among}.")
 

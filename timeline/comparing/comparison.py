@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Literal
 
-from timeline.comparing import counts, delays, fields, ordering
+from timeline.comparing import counts, delays, fields, ordering, shared
 from timeline.comparing.alignment import Aligned, Node, align, since_root
 from timeline.comparing.differences import difference
 from timeline.comparing.lives import Life, Run, Tree
@@ -57,7 +57,8 @@ def compare_recordings(good: Sequence[Run], bad: Run) -> ComparisonPayload:
                 found.append(_added(tree, good))
             elif len(there) == len(good):
                 found.append(_absent([each for _, each in there], bad))
-    return _document(good, bad, found)
+    common = shared.taken_out(found)
+    return _document(good, bad, found, common)
 
 
 def _kind(tree: Tree) -> tuple[str, str]:
@@ -163,17 +164,23 @@ def _seconds(bounds: tuple[int, int] | None) -> list[float] | None:
     return None if bounds is None else [bounds[0] / 1e6, bounds[1] / 1e6]
 
 
-def _document(good: Sequence[Run], bad: Run, owners: Sequence[OwnerComparisonPayload]) -> ComparisonPayload:
+def _document(
+    good: Sequence[Run],
+    bad: Run,
+    owners: Sequence[OwnerComparisonPayload],
+    common: Sequence[DifferencePayload] = (),
+) -> ComparisonPayload:
     differing = [each for each in owners if each["differences"]]
     differing.sort(key=lambda each: (_weight(each), each["role"]))
     return {
         "schema": "causeline.comparison/v1",
         "good": [_run(run) for run in good],
         "bad": _run(bad),
+        "common": list(common),
         "owners": differing[:OWNERS] if len(owners) > 1 else list(owners),
         "more_owners": max(0, len(differing) - OWNERS),
         "alike": len(owners) - len(differing),
-        "differences": sum(len(each["differences"]) + each["more_differences"] for each in differing),
+        "differences": len(common) + sum(len(each["differences"]) + each["more_differences"] for each in differing),
         "notes": list(_notes(good, bad)),
     }
 

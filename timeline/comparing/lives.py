@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from timeline.core.actors import Sent, actor_of
 from timeline.core.durations import Length
 from timeline.core.entries import ObjectRef
 from timeline.judging.findings import Severity
@@ -207,17 +208,11 @@ def between(one: Step, other: Step) -> Length | None:
     return Length(least, b.latest - a.earliest)
 
 
-def actor_name(actor: str, user_agent: str) -> str:
+def actor_name(sent: Sent) -> str:
     """Return the program that made a change, and its version where its user agent names one: "job-controller
-    (kube-controller-manager/v1.36.0)"; "" if neither is known. Kubelets of all nodes have one name."""
-    product = user_agent.partition(" ")[0]
-    parts = actor.split(":")
-    if parts[:2] == ["system", "serviceaccount"] and len(parts) == 4:
-        name = parts[3]
-    elif parts[:2] == ["system", "node"]:
-        name = "kubelet"
-    else:
-        name = product.partition("/")[0] or actor
-    if not product or product == name:
-        return name
-    return product if product.partition("/")[0] == name else f"{name} ({product})"
+    (kube-controller-manager/v1.36.0)"; "" if neither is known."""
+    actor = actor_of(sent)
+    product = sent.user_agent.partition(" ")[0]
+    if actor is None or product.partition("/")[0] == actor.component:
+        return product
+    return f"{actor.component} ({product})" if product else actor.component

@@ -155,7 +155,7 @@ class _Trees:
                 each.entry.resource_version,
                 each.space,
                 each.facts,
-                actor_name(each.actor, each.user_agent),
+                actor_name(each.entry),
             )
             for each in track.moments
         ]

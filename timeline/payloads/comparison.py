@@ -71,8 +71,9 @@ class ComparisonPayload(TypedDict):
     schema: Literal["causeline.comparison/v1"]
     good: list[RunPayload]
     bad: RunPayload
+    common: list[DifferencePayload]  # writers and fields that differ alike in three owners or more; not repeated below
     owners: list[OwnerComparisonPayload]  # those that differ, the most different ones first
     more_owners: int  # that differ and are not listed
-    alike: int  # owners that were compared and do not differ
+    alike: int  # owners that were compared and do not differ, or only as `common` says
     differences: int  # of all owners
     notes: list[str]  # what could not be compared, and why

@@ -233,7 +233,7 @@ def _changes(row: Track, facts_type: type[Facts], space: str, entries: Sequence[
         revision = int(text) if text else None
         before, after = bounds[0] if bounds else (0, None)
         entry = writers.get(_known(revision, change, time - before))
-        actor = actor_name(entry.actor, entry.user_agent) if entry else ""
+        actor = actor_name(entry) if entry else ""
         yield Change(
             change, action, time, time - before, None if after is None else time + after, revision, space, facts, actor
         )

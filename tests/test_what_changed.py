@@ -117,6 +117,18 @@ def test_a_write_without_its_content_is_said_to_be_unknown_and_blurs_the_author_
     assert (change.earliest, change.latest) == (NOON, NOON + 120_000_000)  # the log line of bob names no UID
 
 
+def test_a_status_write_that_shows_a_change_did_not_make_it() -> None:
+    """Another API server, whose log is not there, has answered the write that scaled the Deployment."""
+    log = Log()
+    log.write("Deployment", "web", 0, "create", **deployment())
+    log.write("Deployment", "web", 60, by="system:kube-controller-manager", agent=MANAGER, subresource="status",
+              **deployment(replicas=5))  # fmt: skip
+    _, change = of(log.world())
+    assert write_sentence(change) == "Deployment web: replicas 2 → 5"
+    assert (change.actor, change.user_agent, change.alone) == ("", "", False)
+    assert (change.earliest, change.latest) == (NOON, NOON + 60_000_000)
+
+
 def test_one_apply_is_one_change_and_a_rollout_is_one_change_with_its_steps() -> None:
     found = sets(rollout().world(), 90, around="web")
     assert [sentence(each) for each in found] == [

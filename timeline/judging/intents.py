@@ -157,6 +157,12 @@ def _differences(
         if steps := _replicas(state, known):
             yield _change(track, moment, Verb.STEP, details=steps)
         return
+    if moment.action == "status":  # which can only show what an earlier write has changed
+        if wanted := [each for each in wanted if each.aspect not in ("finalizers", "ownerReferences")]:
+            yield _change(
+                track, moment, Verb.CHANGED, tuple(wanted), since=unseen[0] if unseen else before, alone=False
+            )
+        return
     if is_controller(moment.actor, moment.user_agent):
         wanted = [each for each in wanted if _counts_of_controllers(track, each)]
     if wanted:
@@ -187,6 +193,7 @@ def _change(
     earliest, latest = moment.committed
     if since is not None and not alone:
         earliest = min(earliest, since.committed[0])
+    known = verb is not Verb.CHANGED or moment.action != "status"
     return IntentChange(
         track.ref,
         verb,
@@ -196,8 +203,8 @@ def _change(
         _grade(track, verb, details),
         is_wide(track.ref),
         details,
-        moment.actor,
-        moment.user_agent,
+        moment.actor if known else "",
+        moment.user_agent if known else "",
         alone,
         "" if moment.entry.resource_version is None else str(moment.entry.resource_version),
         _owner(track),

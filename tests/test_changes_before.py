@@ -113,7 +113,7 @@ def test_the_page_shows_them_and_escapes_hostile_names(client: Client, shop: Sou
     assert "3 steps of the rollout" in shown
     assert "2 changes made together" in shown
     assert re.search(r"in shop · by alice with kubectl · <time", shown)
-    assert '<span class="beside">the same object</span>' in shown
+    assert '<span class="beside">same object</span>' in shown
     assert "that does not show that one of them was the cause" in shown
 
 
@@ -150,6 +150,9 @@ def test_incidents_findings_and_objects_lead_to_what_changed_before_them(client:
     )
     assert nearest["distance"] == "owner"
     assert not any("Lease" in text or "Event" in text for text in texts(found))
+    page = client.get(f"/sources/{restart.pk}/incidents/{incident.identity}/").content.decode()
+    assert all(html.escape(text) in page for text in texts(found)[:3])
+    assert f"All {found['total']} changes, and other times" in page
     for address, link in (
         (f"incidents/{incident.identity}/", f"changes/?incident={incident.identity}"),
         (f"findings/{finding.identity}/", f"changes/?finding={finding.identity}"),

@@ -7,8 +7,8 @@ from timeline.core.durations import duration
 from timeline.payloads.changes import ChangeSetPayload, ChangesPayload, MeantWritePayload
 
 DISTANCES = {
-    "object": "the same object",
-    "owner": "its owner, or of the same owner",
+    "object": "same object",
+    "owner": "same owner",
     "reference": "referenced",
     "node": "its node",
     "namespace": "its namespace",
@@ -37,7 +37,7 @@ class Row(NamedTuple):
     time: str  # "2026-11-21 12:01:00.400"
     iso: str
     who: str
-    near: str  # "the same object"; "" where nothing was asked about
+    near: str  # "same object"; "" where nothing was asked about
     where: str  # of its nearest object
     url: str  # of its nearest write
     revision: str

@@ -34,8 +34,6 @@ from timeline.storage import chunks
 
 GOOD = 20  # the most good runs of a comparison
 LARGEST = 5_000  # the most objects of a whole source that is compared; the command line compares larger ones
-_GROUP = 100  # the most tracks whose entries are read at once
-_APART = 5_000  # tracks whose keys are further apart than this are read by themselves
 _BEFORE = 3_600_000_000  # µs before the beginning of a track in which its first request may have been received
 
 
@@ -247,24 +245,10 @@ def _known(revision: int | None, change: str, received: int) -> tuple[str, int]:
 def _entries(source_id: int, rows: Sequence[Track]) -> dict[int, list[Entry]]:
     """Return the stored entries of these tracks, by key."""
     found: dict[int, list[Entry]] = defaultdict(list)
-    for group in _key_groups(rows):
-        start = min(microseconds(row.life.lower) for row in group) - _BEFORE
-        ends = [row.life.upper for row in group]
-        end = None if None in ends else max(microseconds(each) for each in ends if each)
-        listed = any(row.lifeline and row.lifeline[0][2] == "observed" for row in group)
-        keys = {key_of(row.id) for row in group}
-        for each in chunks.entries(source_id, keys, start=None if listed else start, end=end):
-            found[each.key].append(each.entry)
+    ends = [row.life.upper for row in rows]
+    listed = any(row.lifeline and row.lifeline[0][2] == "observed" for row in rows)
+    start = None if listed else min(microseconds(row.life.lower) for row in rows) - _BEFORE
+    end = None if None in ends else max(microseconds(each) for each in ends if each)
+    for each in chunks.entries(source_id, {key_of(row.id) for row in rows}, start=start, end=end):
+        found[each.key].append(each.entry)
     return found
-
-
-def _key_groups(rows: Sequence[Track]) -> Iterator[list[Track]]:
-    """Yield the tracks in groups with keys that are near each other, since their entries are stored near each other."""
-    group: list[Track] = []
-    for row in sorted(rows, key=lambda each: key_of(each.id)):
-        if group and (len(group) == _GROUP or key_of(row.id) - key_of(group[-1].id) > _APART):
-            yield group
-            group = []
-        group.append(row)
-    if group:
-        yield group

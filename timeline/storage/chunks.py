@@ -30,6 +30,7 @@ _COLUMNS = ("source_id", "sequence", "keys", "low", "high", "first", "last", "li
 _TYPES = ("int8", "int8", "int4[]", "int4", "int4", "timestamptz", "timestamptz", "bytea")
 _PAGE = 32  # the most chunks that are read at a time
 _PAGE_BYTES = 1024**2  # about how many bytes are read at a time, estimated from the chunks before
+_FEW = 32  # the most keys with which each key of a chunk is compared
 _Row = tuple[int, int, list[int], int, int, datetime, datetime, bytes]
 
 
@@ -183,7 +184,10 @@ def _chunks(
     conditions = ["source_id = %s", "sequence > %s"]
     more: list[Any] = []
     if keys is not None:
-        conditions.append("keys && %s::int[] AND low <= %s AND high >= %s")
+        # PostgreSQL compares each key with each of a few, and looks up each key among many.
+        few = "keys && %s::int[]"
+        many = "EXISTS (SELECT FROM unnest(keys) AS key WHERE key = ANY(%s::int[]))"
+        conditions.append(f"{few if len(keys) <= _FEW else many} AND low <= %s AND high >= %s")
         more += [sorted(keys), max(keys, default=0), min(keys, default=0)]
     if start is not None:
         conditions.append("last >= %s")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import pytest
 from django.test import Client
 from pytest_django import DjangoDbBlocker
@@ -16,6 +17,7 @@ from tests.applied import KUBECTL, NOON, deployment, rollout
 from tests.events import entries_of
 from tests.recordings import SAMPLE
 from timeline import queries, rejudging
+from timeline.history.packing import ENTRIES, Packer
 from timeline.history.world import World
 from timeline.judging.changes import known_changes
 from timeline.models import Cluster, Finding, Incident, IntentChange, Source, Track
@@ -199,7 +201,7 @@ def test_many_changes_are_bounded(client: Client, shop: Source) -> None:
     row = IntentChange.objects.filter(source=shop, grade=0)[0]
     rows = [copy.copy(row) for _ in range(1000)]
     for at, each in enumerate(rows, 1000):
-        each.number = at
+        each.number, each.document = at, Packer(ENTRIES).pack(orjson.dumps(row.document))
     IntentChange.objects.bulk_create(rows)
     found = queries.changes_before(shop.pk, NOON + 200_000_000, about=[number(shop, "web")])
     assert not found["complete"]

@@ -81,7 +81,7 @@ def test_a_chunk_holds_no_more_than_it_may() -> None:
     body = b'{"text":"%s"}' % (b"x" * 100_000)
     entries = [replace(entry, body=body) for entry in sample_entries()[:20]]
     source = ingested(entries)
-    assert [len(keys) for keys in Chunk.objects.filter(source=source).values_list("keys", flat=True)] == [5] * 4
+    assert [len(keys) for keys in Chunk.objects.filter(source=source).values_list("keys", flat=True)] == [10] * 2
     assert all(row.entry.body == body for row in chunks.entries(source.pk))
 
 

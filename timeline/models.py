@@ -20,6 +20,13 @@ class Packed(models.BinaryField):  # type: ignore[type-arg]  # it takes no param
         return None if value is None else unpacked(value)
 
 
+class Sparse(ArrayField):  # type: ignore[type-arg]  # it takes no parameter at run time
+    """This column holds null for an empty array, because that takes no space. Conditions treat both alike."""
+
+    def from_db_value(self, value: list[Any] | None, *_: object) -> list[Any]:
+        return value or []
+
+
 def unpacked(value: bytes) -> Any:
     """Return the JSON that a packed column holds."""
     return orjson.loads(unpack(bytes(value)))
@@ -235,8 +242,8 @@ class Track(models.Model):
     uid = models.TextField()
     lifeline = Packed()  # see `outline.lifeline`
     owner = models.BigIntegerField(default=0)  # Track.id of its owner; 0 for none
-    needs = ArrayField(models.BigIntegerField(), default=list)  # the numbers of the lanes that it refers to
-    addresses = ArrayField(models.TextField(), default=list)  # IP addresses that it had (see `Kind.addresses`)
+    needs = Sparse(models.BigIntegerField(), default=list)  # the numbers of the lanes that it refers to
+    addresses = Sparse(models.TextField(), default=list)  # IP addresses that it had (see `Kind.addresses`)
 
     class Meta:
         managed = False
@@ -376,7 +383,7 @@ class IntentChange(models.Model):
     namespace = models.TextField()
     wide = models.BooleanField()  # it can concern every object of the cluster
     grade = models.SmallIntegerField()  # IntentChange.grade
-    document = models.JSONField()  # the fields of `intents.IntentChange`
+    document = Packed()  # the fields of `intents.IntentChange`
 
     class Meta:
         db_table = "timeline_intent_change"

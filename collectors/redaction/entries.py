@@ -122,7 +122,7 @@ def _clean_facts(facts: Facts) -> Facts:
         changed["message"] = text
     for name in _text_fields(type(facts)):
         value = getattr(facts, name)
-        if value and (text := _clean_value(value)) != value:
+        if value and not _is_known(value) and (text := _clean_value(value)) != value:
             changed.setdefault(name, text)
     return replace(facts, **changed) if changed else facts
 
@@ -138,15 +138,17 @@ def _clean_sets(sets: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...
     return sets if clean == sets else clean
 
 
+def _is_known(value: Any) -> bool:
+    """Return whether it is known that a value has no credentials, which is quicker to find out than to clean it."""
+    if isinstance(value, str):
+        return len(value) < _SHORT or value in _harmless
+    return not isinstance(value, tuple) or all(map(_is_known, value))
+
+
 def _clean_value(value: Any) -> Any:
     if isinstance(value, str):
         return _clean_name(value)
     if isinstance(value, tuple):
-        for each in value:
-            if isinstance(each, tuple) or (isinstance(each, str) and len(each) >= _SHORT and each not in _harmless):
-                break
-        else:
-            return value
         text = [_clean_value(each) for each in value]
         if all(one is other for one, other in zip(text, value, strict=True)):
             return value

@@ -106,14 +106,14 @@ def _acted(event: EventShape) -> Acted | None:
     """Return what an Event says of its writer's copy; None if it names no revision, or not in the usual form."""
     try:
         about = _involved.decode(_either(event.involvedObject, event.regarding))
-        if about is None or revision(about.resourceVersion) is None or not (about.name and about.kind):
+        if about is None or not (about.name and about.kind) or revision(about.resourceVersion) is None:
             return None
         recorded = _recorded(event)
         text = (_text.decode(_either(event.message, event.note)) or "") if event.reason in _TELL_CHILD else ""
     except ValueError:
         return None
     group, _, version = (about.apiVersion or "").rpartition("/")
-    named = _CHILD.search(text[:_LONGEST])
+    named = _CHILD.search(text[:_LONGEST]) if text else None
     acted = Acted(
         group,
         version,
@@ -126,7 +126,7 @@ def _acted(event: EventShape) -> Acted | None:
         event.reason or "",
         (named[1] or named[2]) if named else "",
     )
-    longest = sum(len(each) for each in acted if isinstance(each, str))
+    longest = len(acted.name) + len(acted.uid) + len(acted.namespace) + len(acted.kind) + len(group) + len(acted.reason)
     return acted if recorded and longest <= _LONGEST else None
 
 

@@ -6,6 +6,8 @@ It is filled when a source is judged again, which happens after each upgrade tha
 import django.db.models.deletion
 from django.db import migrations, models
 
+import timeline.models
+
 
 class Migration(migrations.Migration):
     dependencies = [("timeline", "0023_delete_after")]
@@ -28,7 +30,7 @@ class Migration(migrations.Migration):
                 ("namespace", models.TextField()),
                 ("wide", models.BooleanField()),
                 ("grade", models.SmallIntegerField()),
-                ("document", models.JSONField()),
+                ("document", timeline.models.Packed()),
                 (
                     "source",
                     models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to="timeline.source"),

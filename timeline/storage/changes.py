@@ -8,6 +8,7 @@ from psycopg import sql
 
 from timeline.core.entries import moment
 from timeline.history.lifelines import Key, Track
+from timeline.history.packing import ENTRIES, Packer
 from timeline.history.world import World
 from timeline.judging.intents import IntentChange, intent_changes
 from timeline.models import IntentChange as Row
@@ -21,7 +22,8 @@ _COLUMNS = ("source_id", "at", "track", "number", "lane", "namespace", "wide", "
 def write(source: Source, world: World) -> None:
     """Replace all rows of a recording by those that follow from its world."""
     Row.objects.filter(source=source).delete()
-    append(_TABLE, _COLUMNS, (row for track in world.tracks() for row in _rows(source, world, track)))
+    packer = Packer(ENTRIES)
+    append(_TABLE, _COLUMNS, (row for track in world.tracks() for row in _rows(source, world, track, packer)))
 
 
 class LiveChanges:
@@ -44,7 +46,9 @@ class LiveChanges:
         # A worker that has just taken over the source does not know what was written before.
         lanes, tracks = {world.lane(track) for track, _ in fresh}, {world.number(track) for track, _ in fresh}
         Row.objects.filter(source=source, lane__in=lanes, track__in=tracks).delete()
-        append(_TABLE, _COLUMNS, (row for track, changes in fresh for row in _rows(source, world, track, changes)))
+        packer = Packer(ENTRIES)
+        rows = (row for track, changes in fresh for row in _rows(source, world, track, packer, changes))
+        append(_TABLE, _COLUMNS, rows)
         self._written.update((track.key, changes) for track, changes in fresh)
 
     def forget(self, key: Key) -> None:
@@ -53,7 +57,7 @@ class LiveChanges:
 
 
 def _rows(
-    source: Source, world: World, track: Track, changes: list[IntentChange] | None = None
+    source: Source, world: World, track: Track, packer: Packer, changes: list[IntentChange] | None = None
 ) -> Iterator[tuple[Any, ...]]:
     for number, change in enumerate(intent_changes(track, world) if changes is None else changes):
         yield (
@@ -65,7 +69,7 @@ def _rows(
             as_text(change.ref.namespace),
             change.wide,
             change.grade,
-            as_json(change),
+            packer.pack(as_json(change).encode()),
         )
 
 

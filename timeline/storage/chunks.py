@@ -22,10 +22,10 @@ from timeline.history.packing import Packer, unpack
 from timeline.models import Source
 from timeline.storage import tables
 
-ENTRIES = 128  # the most entries of a chunk
-_BYTES = 512 * 1024  # the most bytes of the lines of a chunk, unless one line alone has more
-WINDOW = 4096  # the most entries that are sorted together
-_WINDOW_BYTES = 16 * 1024**2  # after this many bytes, the entries so far are sorted
+ENTRIES = 256  # the most entries of a chunk
+_BYTES = 1024 * 1024  # the most bytes of the lines of a chunk, unless one line alone has more
+WINDOW = 8192  # the most entries that are sorted together
+_WINDOW_BYTES = 32 * 1024**2  # after this many bytes, the entries so far are sorted
 _COLUMNS = ("source_id", "sequence", "keys", "low", "high", "first", "last", "lines")
 _TYPES = ("int8", "int8", "int4[]", "int4", "int4", "timestamptz", "timestamptz", "bytea")
 _PAGE = 32  # the most chunks that are read at a time

@@ -182,9 +182,9 @@ def track_rows(
         whole = None, None
 
 
-def _array(values: Iterable[int] | Iterable[str]) -> str:
-    """Return numbers or IP addresses as a PostgreSQL array."""
-    return f"{{{','.join(map(str, values))}}}"
+def _array(values: list[int] | list[str]) -> str | None:
+    """Return numbers or IP addresses as a PostgreSQL array; None if there are none."""
+    return f"{{{','.join(map(str, values))}}}" if values else None
 
 
 def strip_row(source: Source, world: World, strip: places.Strip, order: Arrangement) -> tuple[Any, ...]:

@@ -18,8 +18,9 @@ from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording
 from collectors.uploads import importing
 from collectors.uploads.recordings import Count, import_into
-from tests import recordings, stored
+from tests import stored
 from tests.recordings import ROOT, SAMPLE
+from tests.test_evidence import observations_of
 from timeline.history.world import World
 from timeline.models import Chunk, Finding, Source, Track
 from timeline.pipeline import ingest
@@ -187,7 +188,7 @@ def test_two_imports_at_once_take_nothing_from_each_other() -> None:
 
     world = store.open_again(source)
     with transaction.atomic():
-        ingest(source, world, recordings.entries_of(LOG))
+        ingest(source, world, observations_of(LOG))
         beside = threading.Thread(target=begin)
         beside.start()
         beside.join(30)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
 from timeline.core import masks
-from timeline.core.entries import Entry, Mark, Observation, Request
+from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
 from timeline.history.codec import line_of
 from timeline.history.world import World
 from timeline.judge import judge, matters, rulebook
@@ -94,16 +94,16 @@ def analyse(
             if counts:
                 masks.count(line_of(new), redacted)
         name = ", ".join(name for _, name in inputs)
-        if not world.seen and skipped.kept:
+        if not world.seen and skipped.kept and not world.has_logs:
             raise NotARecording(f"{name}: no change of an object can be used. The first reason: {skipped.kept[0]}.")
         if conflict := world.two_clusters():
             raise NotARecording(two_clusters_message(*conflict))
         world.settle()
-        findings = judge(world, world.tracks())
+        findings = judge(world, world.tracks(), untracked=True)
     finally:
         gc.enable()
     entries = sum(seen.changes for seen in world.seen.values())
-    nothing = "" if world.seen else nothing_to_judge(name, reading)
+    nothing = "" if world.seen or findings else nothing_to_judge(name, reading)
     mostly_skipped = tuple(documents.mostly_skipped(skipped.mostly_skipped()))
     return Analysis(name, world, findings, skipped.kept, skipped.count, entries, nothing, mostly_skipped, redacted)
 
@@ -160,7 +160,7 @@ def _entries(
         if observe and isinstance(item, Entry):
             observe(item)
         yield item
-        if isinstance(item, Request):
+        if isinstance(item, Request | LogLine):
             continue
         count += 1
         if report and count % _EVERY == 0:
@@ -198,6 +198,8 @@ def nothing_to_judge(name: str, reading: Reading) -> str:
     wanted = ""
     if any("audit log" in format for format in reading.files.values()):
         wanted = " An audit policy should log create, update, patch and delete at level RequestResponse."
+    if any(format.startswith("log of") for format in reading.files.values()):
+        wanted += " Read the log of a program together with an audit log, a watch or a list of the same time."
     return f"{name}: nothing in it changes an object, so there was nothing to judge.{wanted}"
 
 

@@ -80,9 +80,14 @@ def touched(world: RecordingWorld, changed: Iterable[Track], horizons: Mapping[s
     return [found[key] for key in sorted(found, key=repr)]
 
 
-def judge(world: World, subjects: Iterable[Track]) -> list[Finding]:
-    """Judge these subjects; return the findings in the order of the findings document."""
-    findings = chain.from_iterable(judged(world, subjects).values())
+def judge(world: World, subjects: Iterable[Track], *, untracked: bool = False) -> list[Finding]:
+    """Judge these subjects; return the findings in the order of the findings document.
+
+    With `untracked`, also return findings about objects that have no track, because only the log of a program names
+    them.
+    """
+    rules = (rule.untracked for rule in rulebook() if untracked and rule.untracked)
+    findings = chain(*judged(world, subjects).values(), *(judge_untracked(world) for judge_untracked in rules))
     return sorted(findings, key=lambda finding: (finding.occurrences[0].first, finding.rule, finding.id))
 
 

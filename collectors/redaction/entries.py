@@ -12,7 +12,7 @@ from msgspec.structs import fields, replace
 from collectors.redaction import policy
 from collectors.redaction.objects import clean_text
 from collectors.redaction.text import without_known_forms
-from timeline.core.entries import Client, Entry, Facts, Mark, ObjectRef, Observation, Owner, Request
+from timeline.core.entries import Client, Entry, Facts, LogLine, Mark, ObjectRef, Observation, Owner, Request
 from timeline.kinds.event import EventFacts
 
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -35,6 +35,8 @@ def without_credentials(observation: Observation) -> Observation:
     if isinstance(observation, Mark):
         mark = observation
         return replace(mark, reason=clean_text(mark.reason)) if mark.reason else mark
+    if isinstance(observation, LogLine):
+        return line_without_credentials(observation)
     if isinstance(observation, Request):
         return request_without_credentials(observation)
     return entry_without_credentials(observation)
@@ -78,6 +80,15 @@ def request_without_credentials(request: Request) -> Request:
     if request.client and (client := _clean_client(request.client)) is not request.client:
         changed["client"] = client
     return replace(request, **changed) if changed else request
+
+
+def line_without_credentials(line: LogLine) -> LogLine:
+    """Return the line of a log without credentials; the same line if it has none."""
+    log, text, level = _clean_name(line.log), clean_text(line.text), _clean_name(line.level)
+    objects = tuple(map(_clean_name, line.objects))
+    if (log, text, level, objects) == (line.log, line.text, line.level, line.objects):
+        return line
+    return replace(line, log=log, text=text, level=level, objects=objects)
 
 
 _TEXTS = ("verb", "reason", "action", "since", "match", "selector", "actor", "user_agent", "identity")

@@ -1,5 +1,5 @@
-"""This module defines what collectors observe: entries (changes of objects), requests that changed nothing, and marks
-(how complete a watch is).
+"""This module defines what collectors observe: entries (changes of objects), requests that changed nothing, lines
+of the logs of programs, and marks (how complete a watch is).
 
 It is pure. Times are whole microseconds since 1970, UTC. Resource versions are Python integers, since they may exceed
 64 bits.
@@ -251,4 +251,28 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return self.code >= 400
 
 
-Observation = Entry | Mark | Request
+class Unknown(StrEnum):
+    """This enumeration lists what the time of a line of a log may leave open."""
+
+    NOTHING = ""
+    ZONE = "zone"  # the line has a date and a time, which are taken for UTC
+    YEAR = "year"  # the line has neither year nor zone, as klog writes it; the year in `LogLine.time` is 1972
+
+
+class LogLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """This is one line of the log of a program, such as a controller in a container. It says nothing certain about an
+    object: it shows what the program wrote, by the program's own clock.
+
+    `log` names the log: "namespace/pod/container" as far as that is known, else the file.
+    """
+
+    log: str
+    time: int  # µs since 1970
+    text: str  # without its time and level
+    level: str = ""  # "trace", "debug", "info", "warning", "error" or "fatal"; "" if the line does not say it
+    unknown: Unknown = Unknown.NOTHING
+    objects: tuple[str, ...] = ()  # the objects that the text names, each as "namespace/name", or "*/name" without one
+    place: Place | None = None
+
+
+Observation = Entry | Mark | Request | LogLine

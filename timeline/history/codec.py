@@ -1,4 +1,5 @@
-"""This module writes an entry, a request or a mark as one line of JSON and reads it back, for storing and exporting.
+"""This module writes an entry, a request, a line of a log or a mark as one line of JSON and reads it back, for
+storing and exporting.
 
 Times are microseconds since 1970, UTC; a `staged` of FOREVER is omitted. Revisions are text, since they may exceed 64
 bits. `facts` is the state after the change, and `sets` holds single facts that a partial response showed; both have the
@@ -16,26 +17,38 @@ from timeline.core.entries import (
     Entry,
     Facts,
     Level,
+    LogLine,
     Mark,
     Observation,
     Request,
     revision,
 )
-from timeline.history.line_shapes import EntryLine, EntryRead, MarkFields, MarkLine, RequestFields, RequestLine
+from timeline.history.line_shapes import (
+    EntryLine,
+    EntryRead,
+    LogFields,
+    LogLineLine,
+    MarkFields,
+    MarkLine,
+    RequestFields,
+    RequestLine,
+)
 from timeline.kinds import kind_of
 
 _encode = msgspec.json.Encoder().encode
 _decode_mark = msgspec.json.Decoder(MarkLine).decode
 _decode_request = msgspec.json.Decoder(RequestLine).decode
+_decode_log = msgspec.json.Decoder(LogLineLine).decode
 _MARK = b'{"mark":'
 _REQUEST = b'{"request":'
+_LOG = b'{"log":'
 _decode = msgspec.json.Decoder(EntryRead).decode
 _NOTHING = (b"", b"null")
 Known = MutableMapping[object, Any]  # maps each value to the first equal one, so that many entries can share it
 
 
 def line_of(entry: Observation) -> bytes:
-    """Return an entry, a request or a mark as a line of JSON, without a line break."""
+    """Return an observation as a line of JSON, without a line break."""
     if isinstance(entry, Mark):
         fields = MarkFields(
             entry.group,
@@ -52,6 +65,13 @@ def line_of(entry: Observation) -> bytes:
         return _encode(MarkLine(fields))
     if isinstance(entry, Request):
         return _encode(RequestLine(_request_fields(entry)))
+    if isinstance(entry, LogLine):
+        line = entry
+        return _encode(
+            LogLineLine(
+                LogFields(line.log, line.time, line.text, line.level, line.unknown, line.objects, line.place),
+            )
+        )
     own, before = entry.resource_version, entry.replaces
     return _encode(
         EntryLine(
@@ -109,13 +129,18 @@ def _text(revision: int | None) -> str | None:
 
 
 def observation_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> Observation:
-    """Return the entry, request or mark that a line of JSON holds.
+    """Return the observation that a line of JSON holds.
 
     Pass the same `known` for all lines, so that equal values share memory. Without `bodies`, the body is left empty.
     Raises ValueError, or RecursionError, if the line is not in the form that `line_of` writes.
     """
     if line[: len(_REQUEST)] == _REQUEST:
         return _request_of(line, known)
+    if line[: len(_LOG)] == _LOG:
+        log = _decode_log(line).log
+        once = known.setdefault
+        name = once(log.log, log.log)
+        return LogLine(name, log.time, log.text, once(log.level, log.level), log.unknown, log.objects, log.place)
     if line[: len(_MARK)] != _MARK:
         return entry_of(line, known, bodies=bodies)
     read = _decode_mark(line).mark

@@ -10,7 +10,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from timeline.core.entries import Change, Clock, Entry, Intent, Mark, MarkType, ObjectRef, Observation, Request
+from timeline.core.entries import Change, Clock, Entry, Intent, LogLine, Mark, MarkType, ObjectRef, Observation, Request
 from timeline.core.intent import intent_of
 from timeline.core.joining import joined
 from timeline.core.observations import identity, merged, reconciled
@@ -22,6 +22,7 @@ from timeline.history.extent import Extent
 from timeline.history.folding import MANY
 from timeline.history.incarnations import incarnations_of
 from timeline.history.lifelines import Name, Track, name_of
+from timeline.history.logs import Logs
 from timeline.history.object_entries import ObjectEntries
 from timeline.history.requests import Requests, without_effect
 from timeline.history.seen import GroupKind, Seen
@@ -58,6 +59,7 @@ class Ledger:
         self.clocks = Clocks(self.seen, self.streams)
         self.requests = Requests(self.clocks.corrected_request)
         self.acts = Acts(self.clocks.corrected)
+        self.logs = Logs(lambda: self.extent.last)
         self.remembered = 0  # tracks that ended before this drawn time (µs since 1970) may have been forgotten
 
     @property
@@ -69,7 +71,7 @@ class Ledger:
 
     def learn(self, entries: Iterable[Observation]) -> Iterator[tuple[int, Observation]]:
         """Learn observations, and yield those that add information, each with the number of its object, or 0 for a
-        mark or a request.
+        mark, a request or a line of a log.
 
         This is a generator: it learns only as far as the caller consumes it. A ledger that later learns just the
         yielded observations knows the same.
@@ -85,6 +87,10 @@ class Ledger:
                 continue
             if isinstance(entry, Request):
                 if self.requests.learn(entry):
+                    yield 0, entry
+                continue
+            if isinstance(entry, LogLine):
+                if self.logs.learn(entry):
                     yield 0, entry
                 continue
             if keeps and not keeps(entry):
@@ -334,6 +340,7 @@ class Ledger:
         self.clocks.thin(revisions)
         self.requests.forget(before)
         self.acts.forget(before)
+        self.logs.forget(before)
 
     def snapshot(self) -> Snapshot:
         """Return everything that is known of a live source, in a form that can be stored."""
@@ -345,7 +352,11 @@ class Ledger:
             lanes=self._lanes_numbered,
             seen=[(*kind, seen.state()) for kind, seen in self.seen.items()],
             marks=[mark for kind, stream in self.streams.items() for mark in stream.marks(kind)],
-            evidence=[*self.requests, *(entry for entry in self.acts if _key(entry.ref) not in self._objects)],
+            evidence=[
+                *self.requests,
+                *self.logs,
+                *(entry for entry in self.acts if _key(entry.ref) not in self._objects),
+            ],
             steps=self.clocks.steps(),
             objects=[
                 ObjectSnapshot(each.number, self._lane_numbers[each.name], list(each.entries.values()))
@@ -365,6 +376,8 @@ class Ledger:
         for each in snapshot.evidence:
             if isinstance(each, Request):
                 self.requests.learn(each)
+            elif isinstance(each, LogLine):
+                self.logs.learn(each)
             else:
                 self.acts.learn(each)
         for number, lane, entries in snapshot.objects:

@@ -7,7 +7,19 @@ from typing import Annotated, Any
 
 import msgspec
 
-from timeline.core.entries import FOREVER, Change, Client, Clock, Intent, Level, MarkType, ObjectRef, Owner, Place
+from timeline.core.entries import (
+    FOREVER,
+    Change,
+    Client,
+    Clock,
+    Intent,
+    Level,
+    MarkType,
+    ObjectRef,
+    Owner,
+    Place,
+    Unknown,
+)
 
 Time = Annotated[int, msgspec.Meta(ge=0, lt=FOREVER)]
 
@@ -91,3 +103,19 @@ class RequestFields(msgspec.Struct, omit_defaults=True, gc=False):
 
 class RequestLine(msgspec.Struct, gc=False):
     request: RequestFields
+
+
+class LogFields(msgspec.Struct, omit_defaults=True, gc=False):
+    """This is a line of the log of a program as it is written and read."""
+
+    log: str
+    time: Time
+    text: str
+    level: str = ""
+    unknown: Unknown = Unknown.NOTHING
+    objects: tuple[str, ...] = ()
+    place: Place | None = None
+
+
+class LogLineLine(msgspec.Struct, gc=False):
+    log: LogFields

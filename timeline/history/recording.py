@@ -6,7 +6,7 @@ subjects whose judgement read it are judged again.
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-from timeline.core.entries import Request
+from timeline.core.entries import LogLine, Request
 from timeline.core.order import At
 from timeline.history.acts import Act
 from timeline.history.completeness import Completeness
@@ -135,6 +135,14 @@ class RecordingWorld(World):
     def acts(self, name: Name) -> Sequence[Act]:
         self.dependencies.look("acts", name)
         return super().acts(name)
+
+    def log_lines(self, name: Name) -> Sequence[LogLine]:
+        self.dependencies.look(*WRITES)
+        return super().log_lines(name)
+
+    def logs(self) -> Sequence[tuple[str, Sequence[LogLine]]]:
+        self.dependencies.look(*WRITES)
+        return super().logs()
 
     def once(self, key: object, compute: Callable[[], T]) -> T:
         self.dependencies.look(*WRITES)

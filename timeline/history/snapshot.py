@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from timeline.core.entries import Entry, Mark, Request
+from timeline.core.entries import Entry, LogLine, Mark, Request
 from timeline.history.codec import Known, entry_of, line_of, observation_of
 
 VERSION = 2
@@ -34,7 +34,7 @@ class Snapshot(NamedTuple):
     lanes: int  # how many lanes there ever were
     seen: list[tuple[str, str, list[int]]]  # group, kind, and the state of `Seen`
     marks: list[Mark]
-    evidence: list[Request | Entry]  # requests, and entries of Events whose objects were forgotten
+    evidence: list[Request | LogLine | Entry]  # requests, lines of logs, entries of Events whose objects were forgotten
     steps: list[tuple[str, int, int]]  # what `Clocks.steps` returned: space, revision, drawn time
     objects: list[ObjectSnapshot]
 
@@ -95,7 +95,7 @@ def snapshot_of(lines: Iterable[bytes]) -> Snapshot | None:
         return None
     known: Known = {}
     marks: list[Mark] = []
-    evidence: list[Request | Entry] = []
+    evidence: list[Request | LogLine | Entry] = []
     while line := next(rest):
         each = observation_of(line, known, bodies=False)
         if isinstance(each, Mark):

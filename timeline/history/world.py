@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, TypeVar
 
 from timeline.core.actors import actor_of
-from timeline.core.entries import Change, Entry, ObjectRef, Observation, Request
+from timeline.core.entries import Change, Entry, LogLine, ObjectRef, Observation, Request, Unknown
 from timeline.core.order import SECOND, At
 from timeline.history.acts import Act
 from timeline.history.completeness import Completeness, losses
@@ -51,7 +51,7 @@ class World:
 
     def learn(self, entries: Iterable[Observation]) -> Iterator[tuple[int, Observation]]:
         """Learn observations, and yield those that add information, each with the number of its object, or 0 for a
-        mark or a request.
+        mark, a request or a line of a log.
 
         This is a generator: it learns only as far as the caller consumes it.
         """
@@ -190,6 +190,31 @@ class World:
         """Return what the Events about the objects of a name show of the copies of these objects that their writers
         held, in the order in which the Events were recorded."""
         return self._ledger.acts.about(name)
+
+    def log_lines(self, name: Name) -> Sequence[LogLine]:
+        """Return the lines of the logs of programs that name an object, in the order in which they were written.
+
+        A line that names no namespace counts if only one object of this kind is known by this name.
+        """
+        alone = [each for each in self._tracks.index.names(name.group, name.kind) if each.name == name.name]
+        return self._ledger.logs.naming(name, alone=alone == [name])
+
+    @property
+    def has_logs(self) -> bool:
+        """Return whether the source has lines of the logs of programs."""
+        return len(self._ledger.logs) > 0
+
+    def lines_of_logs(self) -> dict[str, int]:
+        """Return how many lines of each log of a program the source has, by the name of the log."""
+        return self._ledger.logs.counts()
+
+    def logs_without(self) -> dict[Unknown, int]:
+        """Return how many logs have lines that leave something open about their times, by what they leave open."""
+        return self._ledger.logs.without()
+
+    def logs(self) -> Sequence[tuple[str, Sequence[LogLine]]]:
+        """Return each log of a program, sorted by name, with its lines in the order in which they were written."""
+        return [(name, self._ledger.logs.log(name)) for name in self._ledger.logs.names()]
 
     def watches(self) -> Sequence[Request]:
         """Return the watch requests about all objects of a kind, in the order in which they were received."""

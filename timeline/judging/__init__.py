@@ -6,6 +6,7 @@
 - About objects: `incarnations` (the objects of one name), `endings` (whether an object still existed), `failures`,
   `children`, `references`, and modules about one kind: `leases`, `holders`, `elections`, `endpoints`, `readiness`,
   `load_balancers`, `job_limits`, `job_tracking`, `volcano_claims`, `cleanup`.
+- About the logs of programs: `consumers` (what a consumer of endpoints did with those of each Service).
 
 Everything here is pure. Each rule is one file of `timeline.rules`; `timeline.judge` runs all of them.
 """

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 from timeline.core.entries import Change, Level
 from timeline.history.seen import Seen
 from timeline.history.world import World
-from timeline.judging.remedies import IMPORT_AGAIN, REQUESTS, policy_line, remedy, resource_of, watch_command
+from timeline.judging.remedies import IMPORT_AGAIN, LOGS, REQUESTS, policy_line, remedy, resource_of, watch_command
 from timeline.judging.rulebook import Rule
 from timeline.kinds import qualified
 
@@ -91,16 +91,24 @@ def _dated(group: str, kind: str, world: World) -> bool:
     return not changes or any(each.user_agent for each in changes)
 
 
-def judgeable(rows: Iterable[CoverageRow], rules: Iterable[Rule]) -> list[RuleCoverage]:
-    """Return for each rule the best verdict that it can give, why, and what to record for a better one."""
+def judgeable(rows: Iterable[CoverageRow], rules: Iterable[Rule], *, logs: bool = False) -> list[RuleCoverage]:
+    """Return for each rule the best verdict that it can give, why, and what to record for a better one.
+
+    `logs` says whether the source has lines of the logs of programs.
+    """
     by_kind = {qualified(row.group, row.kind): row for row in rows}
     watching = bool(by_kind) and all(row.level in ("watch", "list") for row in by_kind.values())
     requests = {row.requests for row in by_kind.values()} - {"none"}
     return [
-        (_without_requests(rule, requests) if rule.requests and requests != {"kept"} else None)
+        (_without_logs(rule) if rule.logs and not logs else None)
+        or (_without_requests(rule, requests) if rule.requests and requests != {"kept"} else None)
         or _judgeable(rule, [(kind, by_kind.get(kind)) for kind in rule.needs + rule.any_of], watching)
         for rule in rules
     ]
+
+
+def _without_logs(rule: Rule) -> RuleCoverage:
+    return RuleCoverage(rule.id, "not", "it needs the log of the program, and no log was read", LOGS)
 
 
 def _without_requests(rule: Rule, requests: set[Requests]) -> RuleCoverage:
@@ -184,6 +192,7 @@ _NO_PART = (  # how the reason begins when a whole file was skipped because it i
     "is an archive without",
     "is empty",
     "is a kubeconfig",
+    "is a log",
 )
 
 

@@ -5,6 +5,7 @@ REQUESTS = (
     f"{POLICY}- {{level: Metadata, verbs: [list, watch]}}\n"
     f"{POLICY}- {{level: RequestResponse, verbs: [create, update, patch, delete, deletecollection]}}"
 )
+LOGS = "kubectl logs --timestamps --prefix -n NAMESPACE POD > POD.log"
 IMPORT_AGAIN = "Import the same audit log again, into the same recording."
 _GROUPS = {
     "Job": "batch",

@@ -15,7 +15,7 @@ from django.db import connection
 from psycopg import sql
 
 from timeline.core import masks
-from timeline.core.entries import Entry, Mark, Observation, moment
+from timeline.core.entries import Entry, LogLine, Mark, Observation, moment
 from timeline.history import packing
 from timeline.history.codec import Known, entry_of, line_of, observation_of
 from timeline.history.packing import Packer, unpack
@@ -41,7 +41,8 @@ class Stored(NamedTuple):
 
 
 def write(source: Source, entries: Iterable[tuple[int, Observation]]) -> None:
-    """Store observations, each with the key of its track, or 0 for a mark or a request, in the open table of a source.
+    """Store observations, each with the key of its track, or 0 for a mark, a request or a line of a log, in the
+    open table of a source.
 
     `source.stored` and `source.redacted` are updated, but not saved.
     """
@@ -55,7 +56,7 @@ def _as_lines(entries: Iterable[tuple[int, Observation]], counts: Counter[str]) 
     for key, each in entries:
         line = line_of(each)
         masks.count(line, counts)
-        if isinstance(each, Mark):
+        if isinstance(each, Mark | LogLine):
             yield key, each.time, line
             continue
         if isinstance(each, Entry) and each.facts is not None and not each.body:
@@ -161,7 +162,7 @@ def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, int, byte
         for number, key, line in zip(range(sequence, end), held, _lines(packed), strict=False):
             if number >= first:
                 each = observation_of(line, known, bodies=False)
-                yield key, each.time if isinstance(each, Mark) else each.received, line
+                yield key, each.time if isinstance(each, Mark | LogLine) else each.received, line
         if sequence + len(held) >= end:
             return
 

@@ -18,7 +18,18 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from psycopg import sql
 
-from timeline.core.entries import FOREVER, Entry, MarkType, ObjectRef, Observation, Owner, Request, microseconds, moment
+from timeline.core.entries import (
+    FOREVER,
+    Entry,
+    LogLine,
+    MarkType,
+    ObjectRef,
+    Observation,
+    Owner,
+    Request,
+    microseconds,
+    moment,
+)
 from timeline.history import lifelines, streams
 from timeline.history.lifelines import public_uid
 from timeline.history.packing import ENTRIES, LIFELINES, Packer, unpack
@@ -177,7 +188,7 @@ class Live:
         for each in batch:
             if isinstance(each, Entry):
                 counts[each.ref.group, each.ref.kind] += 1
-            elif isinstance(each, Request):
+            elif isinstance(each, Request | LogLine):
                 continue
             elif each.what is MarkType.GAP:
                 gaps.append(each)

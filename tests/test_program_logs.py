@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from collectors import formats
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits, NotARecording, Skipped, logs, own, read
-from collectors.normalise.log_lines import KEPT, LONGEST
+from collectors.formats.logs import KEPT, LONGEST
 from dashboard.cli.terminal import Terminal
 from dashboard.cli.text import show_input
 from tests.events import event
@@ -219,6 +219,8 @@ PLANTED = [
     f"2026-11-22T12:00:00Z stdout F api_key={SECRET}",
     f"2026-11-22T12:00:00Z INFO {'long ' * (LONGEST // 5)} password={SECRET}",
     f"2026-11-22T12:00:00Z INFO {'x' * (KEPT - 14)} password={SECRET}",
+    f"2026-11-22T12:00:00Z stdout P x password={SECRET[:9]}\n2026-11-22T12:00:00Z stdout F {SECRET}",
+    f'{{"level":"info","ts":1795348800.5,"msg":"x -----BEGIN PRIVATE KEY-----\\n{SECRET}\\n{SECRET}"}}',
     f"panic: password={SECRET}",
 ]
 

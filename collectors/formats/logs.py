@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from collectors import formats
 from collectors.formats import Format
 from collectors.formats.stream import Recording, Skipped
-from collectors.normalise.log_lines import KEPT, LONGEST, log_text, objects_in
+from collectors.normalise.log_lines import LONGEST, LogText, log_text, objects_in
 from collectors.redaction.objects import clean_text
 from timeline.core.entries import LogLine, Observation, Place
 
 LINES = 200_000  # lines of one log that are kept
 LONGEST_BYTES = 4 * LONGEST  # bytes of a line that are looked at
+KEPT = 1000  # characters of the text of a line that are kept
+_CLEANED = 2 * KEPT  # characters of it that are searched for credentials and objects
 _SNIFFED = 60  # lines that show whether a file is a log
 _WEAK = 3  # lines that are needed if they have no more than a time before the text
 _NAME = r"[a-z0-9][a-z0-9.-]*"
@@ -58,19 +60,25 @@ def _continues(line: str) -> bool:
 
 def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
     """Yield the lines of a log, and say how many were left out."""
-    log, left_out = log_of_path(recording.name), 0
-    count = 0
+    log, left_out, count = log_of_path(recording.name), 0, 0
+    unfinished: set[str] = set()  # the streams of which the next line goes on with the line before it
     for line in recording.lines():
         if isinstance(line, Skipped):
             yield line
-        elif (found := log_line(line.data, log, Place(line.file, line.number))) is None:
+            continue
+        said = _said(line.data)
+        if said is None:
             left_out += 1
-        elif count == LINES:
+            continue
+        goes_on = said.stream in unfinished  # alone, it could hold the end of a credential
+        (unfinished.add if said.partial else unfinished.discard)(said.stream)
+        if goes_on:
+            continue
+        if count == LINES:
             yield Skipped(recording.name, 0, f"is a log of which only the first {LINES} lines with a time were read")
             break
-        else:
-            count += 1
-            yield found
+        count += 1
+        yield _line(said, log, Place(line.file, line.number))
     if left_out:
         lines = "line has no time of its own and was" if left_out == 1 else "lines have no time of their own and were"
         yield Skipped(recording.name, 0, f"is a log of which {left_out} {lines} left out")
@@ -78,16 +86,21 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
 
 def log_line(data: bytes, log: str, place: Place) -> LogLine | None:
     """Return a line of a log, without credentials; None if it has no time. `log` is the name of the log."""
-    said = log_text(data[:LONGEST_BYTES].decode("utf-8", "replace"))
-    if said is None:
-        return None
+    said = _said(data)
+    return _line(said, log, place) if said else None
+
+
+def _said(data: bytes) -> LogText | None:
+    return log_text(data[:LONGEST_BYTES].decode("utf-8", "replace"))
+
+
+def _line(said: LogText, log: str, place: Place) -> LogLine:
     text = said.text
-    if len(data) > LONGEST:  # what was cut off may have been the end of a credential
-        text = text.rpartition(" ")[0]
-    text = clean_text(text.replace("\0", "\N{REPLACEMENT CHARACTER}"))
-    objects = objects_in(text)
+    if len(text) > _CLEANED or said.partial:  # what is cut off may be the end of a credential
+        text = text[:_CLEANED].rpartition(" ")[0]
+    text = " ".join(clean_text(text.replace("\0", "\N{REPLACEMENT CHARACTER}")).splitlines())
     name = _at_prefix(log, said.origin) if said.origin else log
-    return LogLine(name, said.time, text[:KEPT], said.level, said.unknown, objects, place)
+    return LogLine(name, said.time, text[:KEPT], said.level, said.unknown, objects_in(text), place)
 
 
 def log_of_path(path: str) -> str:

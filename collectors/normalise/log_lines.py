@@ -15,7 +15,6 @@ import orjson
 from timeline.core.entries import Unknown, microseconds
 
 LONGEST = 16 * 1024  # characters of a line that are looked at; container runtimes cut lines at this length
-KEPT = 1000  # characters of the text that are kept
 _FIELDS = 40  # fields of a line of JSON that are kept
 _NAMED = 8  # objects that a line names at most
 _YEARS = range(2000, 2200)
@@ -28,16 +27,18 @@ class LogText(NamedTuple):
     time: int  # µs since 1970
     unknown: Unknown
     level: str
-    text: str
+    text: str  # it may hold line breaks
     sure: bool  # whether only programs that write logs write such lines: more than a time stands before the text
     origin: str = ""  # "pod/container", if the line says it
+    stream: str = ""  # "stdout" or "stderr", if the line says it
+    partial: bool = False  # whether the next line of the stream goes on with this one
 
 
 _TIME = r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\s?(Z|UTC|[+-]\d\d:?\d\d)?"
 _WHOLE_TIME = re.compile(_TIME)
 _OUTER = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) ")
 _PREFIX = re.compile(r"\[pod/([a-z0-9.-]{1,253})/([a-z0-9-]{1,63})\] ")
-_CRI = re.compile(r"(?:stdout|stderr) [FP] ")
+_CRI = re.compile(r"(stdout|stderr) ([FP]) ")
 _KLOG = re.compile(r"([IWEF])(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6})\s+\d+ [\w./-]+:\d+\] ")
 _LOGFMT = re.compile(r'(?:time|ts|timestamp|t)=("[^"]{1,64}"|\S{1,64}) ')
 _PAIR = re.compile(r'\b(level|lvl|severity|msg|message)=("(?:[^"\\]|\\.)*"|\S*)')
@@ -66,16 +67,16 @@ _TEXT_KEYS = ("msg", "message")
 def log_text(line: str) -> LogText | None:
     """Return what a line of a log says; None for a line without a time, such as one of a stack trace."""
     line = line[:LONGEST]
-    origin, outer, sure = "", None, False
+    origin, outer, sure, stream, partial = "", None, False, "", False
     if line.startswith("[pod/") and (prefix := _PREFIX.match(line)):
         origin, line, sure = f"{prefix[1]}/{prefix[2]}", line[prefix.end() :], True
     if line.startswith('{"log":') and (unpacked := _of_docker(line)):
-        outer, line = unpacked
-        sure = True
+        outer, stream, line = unpacked
+        sure, partial, line = True, not line.endswith("\n"), line.rstrip("\n")
     elif (wrapped := _OUTER.match(line)) and (at := _time(wrapped[1])):
         rest = line[wrapped.end() :]
         if cri := _CRI.match(rest):
-            sure, rest = True, rest[cri.end() :]
+            sure, stream, partial, rest = True, cri[1], cri[2] == "P", rest[cri.end() :]
         inner = _inner(rest)
         if inner and not inner.sure:
             inner = None
@@ -86,8 +87,8 @@ def log_text(line: str) -> LogText | None:
         return inner._replace(origin=origin, sure=sure or inner.sure) if inner else None
     time, unknown = outer
     if inner is None:
-        return LogText(time, unknown, "", line.rstrip(), sure, origin)
-    return LogText(time, unknown, inner.level, inner.text, True, origin)
+        return LogText(time, unknown, "", line.rstrip(), sure, origin, stream, partial)
+    return LogText(time, unknown, inner.level, inner.text, True, origin, stream, partial)
 
 
 def _inner(line: str) -> LogText | None:
@@ -114,14 +115,14 @@ def _inner(line: str) -> LogText | None:
     return None
 
 
-def _of_docker(line: str) -> tuple[tuple[int, Unknown], str] | None:
-    """Return the time and the line in a line of Docker's json-file log; None if it is not one."""
+def _of_docker(line: str) -> tuple[tuple[int, Unknown], str, str] | None:
+    """Return the time, the stream and the line in a line of Docker's json-file log; None if it is not one."""
     fields = _decoded(line)
     log, stream, time = fields.get("log"), fields.get("stream"), fields.get("time")
     if not isinstance(log, str) or stream not in ("stdout", "stderr") or not isinstance(time, str):
         return None
     at = _time(time)
-    return (at, log.rstrip("\n")) if at else None
+    return (at, stream, log) if at else None
 
 
 def _of_json(line: str) -> LogText | None:
@@ -138,7 +139,7 @@ def _of_json(line: str) -> LogText | None:
     if not isinstance(level, str):
         return None
     rest = (f"{key}={orjson.dumps(value).decode()}" for key, value in list(_pairs(fields))[:_FIELDS])
-    return LogText(*at, _level(level), " ".join([text, *rest]).replace("\n", " "), True)
+    return LogText(*at, _level(level), " ".join([text, *rest]), True)
 
 
 def _decoded(line: str) -> dict[str, Any]:
@@ -164,10 +165,9 @@ def _unquoted(value: str) -> str:
     if value[:1] != '"':
         return value
     try:
-        text = orjson.loads(value)
+        return str(orjson.loads(value))
     except ValueError:
         return value[1:-1]
-    return str(text).replace("\n", " ")
 
 
 def _level(text: str) -> str:

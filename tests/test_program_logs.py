@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from collectors import formats
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits, NotARecording, Skipped, logs, own, read
-from collectors.formats.logs import KEPT, LONGEST
+from collectors.formats.logs import KEPT
+from collectors.normalise.log_lines import LONGEST
 from dashboard.cli.terminal import Terminal
 from dashboard.cli.text import show_input
 from tests.events import event

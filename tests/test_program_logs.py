@@ -263,6 +263,29 @@ def test_neither_order_nor_repetition_changes_a_log(tmp_path: Path) -> None:
     assert len(world_of(lines, services).log_lines(name)) == 17
 
 
+def said(second: int, text: str) -> str:
+    return f'time="2026-11-22T12:00:{second}Z" level=info msg="{text}"'
+
+
+def test_a_file_with_the_logs_of_two_pods_is_read_in_its_order(tmp_path: Path) -> None:
+    """`kubectl logs -l` prints one behind the other. What the first did would else seem to be done by the second."""
+    mode = "namespace [kube-system], Mode: [BGP], Features(s): Control Plane:[false], Services:[true]"
+    watcher = (
+        "[endpoints watcher] service shop/web: local endpoint(s) [1], known good [10.0.0.2], active election [false]"
+    )
+    first = [
+        said(10, "Starting kube-vip.io [v0.8.9]"),
+        said(10, mode),
+        said(12, watcher),
+        said(14, "(svcs) will update [shop/web]"),
+    ]
+    served = said(30, "[endpoints] added BGP host: 10.0.0.9/32, service: shop/web")
+    later, together = ([said(second, "Starting kube-vip.io [v0.8.9]"), said(second, mode)] for second in (20, 10))
+    assert not analysed(tmp_path, [*first, served, *later]).findings
+    assert not analysed(tmp_path, [*first, *together]).findings  # it is not known for how long it did nothing
+    assert [each.subject.name for each in analysed(tmp_path, [*first, *later]).findings] == ["web"]
+
+
 def test_a_real_log_alone_shows_which_services_were_overlooked() -> None:
     analysis = analyse([(DATA / "kube-vip.log.zst", "kube-vip.log")], Limits())
     found = {each.subject.name: len(each.occurrences) for each in analysis.findings}

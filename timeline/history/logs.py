@@ -1,22 +1,23 @@
 """This module keeps the lines of the logs of programs of one source. It is pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 
 from msgspec.structs import replace
 
 from timeline.core.entries import LogLine, Unknown, microseconds, moment
 from timeline.history.lifelines import Name
 
-_Key = tuple[str, int, str]
+_Key = tuple[str, int, str, int]
 
 
 class Logs:
     """This class keeps lines by the log in which they stand and by the objects that they name.
 
     What it answers does not depend on the order in which lines were learned, nor on repetitions: a line with the same
-    time and text in the same log is one line.
+    time, text and number in the same log is one line, whatever its file is called.
     """
 
     def __init__(self, about: Callable[[], int]) -> None:
@@ -36,7 +37,7 @@ class Logs:
 
     def learn(self, line: LogLine) -> bool:
         """Learn a line; return whether that added information."""
-        key = line.log, line.time, line.text
+        key = line.log, line.time, line.text, _place(line)[1]
         before = self._known.get(key)
         if before is not None and _place(before) <= _place(line):
             return False
@@ -58,7 +59,7 @@ class Logs:
         return sorted(self._by_log())
 
     def log(self, name: str) -> Sequence[LogLine]:
-        """Return the lines of a log by time, and those of one time in the order of the file.
+        """Return the lines of a log as they stand in its file; of several files, the one that begins first comes first.
 
         Lines without a year are left out as long as nothing else in the source has a time.
         """
@@ -94,9 +95,7 @@ class Logs:
             for line in self._known.values():
                 if about or line.unknown is not Unknown.YEAR:
                     by_log[line.log].append(_dated(line, about))
-            for lines in by_log.values():
-                lines.sort(key=_order)
-            self._sorted, self._naming = (about, dict(by_log)), None
+            self._sorted, self._naming = (about, {log: _as_written(lines) for log, lines in by_log.items()}), None
         return self._sorted[1]
 
 
@@ -117,6 +116,16 @@ def _in_year(written: datetime, year: int) -> datetime | None:
         return written.replace(year=year, tzinfo=UTC)
     except ValueError:  # the 29th of February
         return None
+
+
+def _as_written(lines: Iterable[LogLine]) -> list[LogLine]:
+    """Return the lines of one log file by file. A file may hold the logs of two Pods, one behind the other."""
+    files: dict[str, list[LogLine]] = defaultdict(list)
+    for line in lines:
+        files[_place(line)[0]].append(line)
+    for of_file in files.values():
+        of_file.sort(key=lambda line: (*_place(line), line.time, line.text))
+    return list(chain.from_iterable(sorted(files.values(), key=lambda of_file: min(map(_order, of_file)))))
 
 
 def _order(line: LogLine) -> tuple[int, str, str, int, str]:

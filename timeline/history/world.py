@@ -213,7 +213,7 @@ class World:
         return self._ledger.logs.without()
 
     def logs(self) -> Sequence[tuple[str, Sequence[LogLine]]]:
-        """Return each log of a program, sorted by name, with its lines in the order in which they were written."""
+        """Return each log of a program, sorted by name, with its lines in the order of its file."""
         return [(name, self._ledger.logs.log(name)) for name in self._ledger.logs.names()]
 
     def watches(self) -> Sequence[Request]:

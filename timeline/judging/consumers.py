@@ -56,15 +56,13 @@ class Run(NamedTuple):
     Only processes whose start stands in the log have runs: others may have done what is missing before the log begins.
     """
 
-    log: str
     steps: Sequence[Taken]  # in order
-    last: int  # when the process wrote its last line, or stopped to serve the Service
-    until: int  # the same, or when the next process began, which knew nothing of what this one had done
+    until: int  # when it stopped to serve the Service, the next process began, or the log ends
 
     @property
-    def overlooked(self) -> tuple[LogLine, LogLine | None, int] | None:
-        """Return the line that shows how endpoints were dropped because the Service was not known yet, the line after
-        which it was known, and how long the consumer did nothing since, in microseconds; None if nothing shows it."""
+    def overlooked(self) -> tuple[LogLine, LogLine, int] | None:
+        """Return the line that shows how endpoints were dropped, the later line that shows that the Service was known
+        only then, and for how long nothing was done since the first, in microseconds; None if they do not show that."""
         handled = known = None
         for step, line in self.steps:
             if step is Step.SERVED or (step is Step.KNOWN and handled is None):
@@ -73,13 +71,13 @@ class Run(NamedTuple):
                 handled = handled or line
             elif step is Step.KNOWN:
                 known = known or line
-        return (handled, known, (self.until if known else self.last) - handled.time) if handled else None
+        return (handled, known, self.until - handled.time) if handled and known else None
 
 
 def runs(world: World) -> dict[Name, list[Run]]:
     """Return the runs of all consumers by the Service that they were about, in the order of the logs and in time."""
     found: dict[Name, list[Run]] = {}
-    for log, lines in world.logs():
+    for _, lines in world.logs():
         for run, until in _processes(lines):
             if not any(_ANNOUNCES.match(line.text) for line in run):
                 continue
@@ -89,9 +87,9 @@ def runs(world: World) -> dict[Name, list[Run]]:
                     name, step = taken
                     steps.setdefault(name, []).append(Taken(step, line))
                     if step is Step.STOPPED:
-                        found.setdefault(name, []).append(Run(log, steps.pop(name), line.time, line.time))
+                        found.setdefault(name, []).append(Run(steps.pop(name), line.time))
             for name, of_name in steps.items():
-                found.setdefault(name, []).append(Run(log, of_name, run[-1].time, until))
+                found.setdefault(name, []).append(Run(of_name, until))
     return found
 
 

@@ -24,6 +24,7 @@ the Service, for at least 5 s.
 - A program that knew the Service before its endpoints: then it had another reason to do nothing.
 - A kube-vip that uses neither BGP nor routing tables: it does not announce a Service because of its endpoints.
 - A Service that was announced later, or that was deleted, or a process that ended soon after.
+- A program that does not say in its log that it knew the Service at last.
 - A log that begins after the program was started: what is missing may have been written before.
 
 ## What to do
@@ -42,7 +43,7 @@ from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.consumers import KUBE_VIP, Run, runs
+from timeline.judging.consumers import KUBE_VIP, runs
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
@@ -53,9 +54,8 @@ WAIT = setting("consumer-order", "wait", 5, "s", "How long a program must have d
 class _Overlooked(NamedTuple):
     """This is one run in which a Service was overlooked."""
 
-    run: Run
     handled: LogLine
-    known: LogLine | None
+    known: LogLine
     idle: int  # µs for which it has done nothing since
 
 
@@ -94,9 +94,16 @@ def _find(world: World) -> dict[Name, list[_Overlooked]]:
     found: dict[Name, list[_Overlooked]] = {}
     for name, of_name in sorted(runs(world).items()):
         for run in of_name:
-            if (seen := run.overlooked) and seen[2] >= WAIT.microseconds:
-                found.setdefault(name, []).append(_Overlooked(run, *seen))
+            if (seen := run.overlooked) and seen[2] - _within(seen[0]) >= WAIT.microseconds:
+                of_service = found.setdefault(name, [])
+                if seen[0].time not in (each.handled.time for each in of_service):  # the same line in a longer log
+                    of_service.append(_Overlooked(*seen))
     return found
+
+
+def _within(line: LogLine) -> int:
+    """Return by how many microseconds the time of a line may be too early, since most logs have only whole seconds."""
+    return SECOND - 1 if line.time % SECOND == 0 else 0
 
 
 def _life_at(lives: Sequence[Track], time: int) -> Track:
@@ -127,16 +134,14 @@ def _finding(ref: ObjectRef, overlooked: Sequence[_Overlooked]) -> Finding:
 
 def _occurrence(ref: ObjectRef, each: _Overlooked) -> Occurrence:
     handled, known = each.handled, each.known
-    idle = Length(each.idle, None)
-    later = [Proof(f"{KUBE_VIP} knew the Service", ref, _moment(known, ref))] if known else []
-    knew = "the line that shows that it knew the Service comes later" if known else "no line shows that it knew it"
+    idle = Length(each.idle - _within(handled), None)
     return occurrence(
         Proof(f"{KUBE_VIP} handled its endpoints and did nothing", ref, _moment(handled, ref)),
-        *later,
+        Proof(f"{KUBE_VIP} knew the Service", ref, _moment(known, ref)),
         headline=f"{KUBE_VIP} handled the endpoints of {{subjects}} before it knew the Service, and did nothing with"
         f" them for {idle}",
         plural="Services",
-        why=f"Exact: both were written by one process into one log, and {knew}.",
+        why="Exact: one process wrote both lines, in this order, into one log. The times are those of this log.",
         effect=(Effect.POSSIBLE, "no line of the log says that the Service was announced"),
         last=handled.time + each.idle,
         interval=idle,
@@ -145,6 +150,5 @@ def _occurrence(ref: ObjectRef, each: _Overlooked) -> Occurrence:
 
 def _moment(line: LogLine, ref: ObjectRef) -> Moment:
     """Return a line of a log in the form of the events that prove a finding. It is in no lifeline."""
-    until = line.time + (SECOND - 1 if line.time % SECOND == 0 else 0)
-    entry = Entry(ref, Change.OBSERVED, None, Clock.OBJECT, line.time, until, place=line.place)
+    entry = Entry(ref, Change.OBSERVED, None, Clock.OBJECT, line.time, line.time + _within(line), place=line.place)
     return Moment(line.time, None, entry, (line.time, line.place.line if line.place else 0))

@@ -35,7 +35,7 @@ import django
 django.setup()
 from collectors.formats import Limits
 from collectors.uploads.recordings import Count, import_into
-from timeline import store
+from timeline.storage import store
 source = store.open_source("bench")
 start = time.perf_counter()
 import_into(source, [(Path(sys.argv[1]), "audit.log")], Limits(), Count())

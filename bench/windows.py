@@ -56,7 +56,7 @@ def measure(path: Path, sizes: list[int], windows: int, folder: Path) -> None:
     call_command("migrate", verbosity=0)
     worst = []
     for size in sizes:
-        source = _recording(path, size, folder)
+        source = recording(path, size, folder)
         took = sorted(_times(source, windows))
         worst.append(took[int(len(took) * 0.99)])
         print(
@@ -67,7 +67,7 @@ def measure(path: Path, sizes: list[int], windows: int, folder: Path) -> None:
     _memory(source)
 
 
-def _recording(path: Path, size: int, folder: Path) -> int:
+def recording(path: Path, size: int, folder: Path) -> int:
     """Return the id of the source with so many lines, which is imported unless it exists."""
     from timeline.models import Source
 
@@ -82,12 +82,12 @@ def _recording(path: Path, size: int, folder: Path) -> int:
                 break
             packed.write(line + b"\n")
     began = time.perf_counter()
-    _import(large, name)
+    import_recording(large, name)
     print(f"{size} lines: imported in {time.perf_counter() - began:.0f} s")
     return Source.objects.get(name=name, ready=True).pk
 
 
-def _import(path: Path, name: str) -> None:
+def import_recording(path: Path, name: str) -> None:
     from collectors.formats import Skipped, read
     from timeline.history.world import World
     from timeline.pipeline import ingest

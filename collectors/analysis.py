@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
 from timeline.core import masks
-from timeline.core.entries import Entry, Observation
+from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
 from timeline.history.codec import line_of
 from timeline.history.world import World
 from timeline.judge import judge, matters, rulebook
@@ -71,32 +71,39 @@ def group_by_reason(skipped: Iterable[Skipped]) -> list[list[Skipped]]:
 
 
 def analyse(
-    inputs: Sequence[tuple[Path, str]], limits: Limits, report: Report | None = None, *, counts: bool = False
+    inputs: Sequence[tuple[Path, str]],
+    limits: Limits,
+    report: Report | None = None,
+    *,
+    counts: bool = False,
+    intents: bool = False,
+    observe: Callable[[Entry], None] | None = None,
 ) -> Analysis:
     """Judge what these paths record, taken together. Raise NotARecording if nothing in them can be understood.
 
-    With `counts`, also count what redaction removes, for which objects are read whole.
-    """
+    With `counts`, also count what redaction removes, for which objects are read whole. With `intents`, the world knows
+    which changes somebody meant. `observe` is called with every entry and its object."""
     inputs = named(inputs)
     gc.disable()  # entries form no cycles, and the garbage collector would scan all of them repeatedly
     try:
-        reading = read(inputs, bodies=counts, limits=limits, processes=available_processors())
-        world = World(matters)
+        bodies = counts or intents or observe is not None
+        reading = read(inputs, bodies=bodies, limits=limits, processes=available_processors())
+        world = World(matters, intents=intents)
         skipped, redacted = Skips(), Counter[str]()
-        for _, new in world.learn(_entries(reading, skipped, report)):
+        for _, new in world.learn(_entries(reading, skipped, report, observe)):
             if counts:
                 masks.count(line_of(new), redacted)
         name = ", ".join(name for _, name in inputs)
-        if not world.seen and skipped.kept:
+        if not world.seen and skipped.kept and not world.has_logs:
             raise NotARecording(f"{name}: no change of an object can be used. The first reason: {skipped.kept[0]}.")
         if conflict := world.two_clusters():
             raise NotARecording(two_clusters_message(*conflict))
         world.settle()
-        findings = judge(world, world.tracks())
+        findings = judge(world, world.tracks(), untracked=True)
     finally:
         gc.enable()
     entries = sum(seen.changes for seen in world.seen.values())
-    nothing = "" if world.seen else nothing_to_judge(name, reading)
+    nothing = "" if world.seen or findings else nothing_to_judge(name, reading)
     mostly_skipped = tuple(documents.mostly_skipped(skipped.mostly_skipped()))
     return Analysis(name, world, findings, skipped.kept, skipped.count, entries, nothing, mostly_skipped, redacted)
 
@@ -108,7 +115,7 @@ class Skips:
         self.kept: list[Skipped] = []
         self.count = 0
         self._skipped_lines: Counter[str] = Counter()  # file -> number of skipped lines
-        self._used_lines: Counter[str] = Counter()  # file -> number of changes that were used
+        self._used_lines: Counter[str] = Counter()  # file -> number of lines that were used
         self._last_line: dict[str, int] = {}  # file -> the last line that was used or skipped
 
     def add(self, skipped: Skipped) -> None:
@@ -122,7 +129,7 @@ class Skips:
 
     def use(self, item: Observation) -> None:
         """Count an observation that was used."""
-        place = item.place if isinstance(item, Entry) else None
+        place = None if isinstance(item, Mark) else item.place
         if place:
             self._used_lines[place.file] += 1
             self._last_line[place.file] = max(place.line, self._last_line.get(place.file, 0))
@@ -141,17 +148,23 @@ def available_processors() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
 
-def _entries(reading: Reading, skipped: Skips, report: Report | None) -> Iterator[Observation]:
+def _entries(
+    reading: Reading, skipped: Skips, report: Report | None, observe: Callable[[Entry], None] | None
+) -> Iterator[Observation]:
     count = 0
     for item in reading:
         if isinstance(item, Skipped):
             skipped.add(item)
             continue
-        count += 1
         skipped.use(item)
+        if observe and isinstance(item, Entry):
+            observe(item)
+        yield item
+        if isinstance(item, Request | LogLine):
+            continue
+        count += 1
         if report and count % _EVERY == 0:
             report(reading, count)
-        yield item
 
 
 def choose(
@@ -185,6 +198,8 @@ def nothing_to_judge(name: str, reading: Reading) -> str:
     wanted = ""
     if any("audit log" in format for format in reading.files.values()):
         wanted = " An audit policy should log create, update, patch and delete at level RequestResponse."
+    if any(format.startswith("log of") for format in reading.files.values()):
+        wanted += " Read the log of a program together with an audit log, a watch or a list of the same time."
     return f"{name}: nothing in it changes an object, so there was nothing to judge.{wanted}"
 
 

@@ -17,7 +17,7 @@ from collectors.watch.output import RecordingFile
 from collectors.watch.reflector import Reflector
 from collectors.watch.resources import Missing, Resource, new_resources
 from collectors.watch.stream import Stopped
-from timeline.core.entries import Mark, MarkType, Observation
+from timeline.core.entries import Entry, Mark, MarkType, Observation
 from timeline.kinds import qualified
 
 _FLUSH = 1.0  # seconds
@@ -116,7 +116,7 @@ class Recorder:
                     self.marks += 1
                     if each.what is MarkType.GAP:
                         self.gaps.append(each)
-                else:
+                elif isinstance(each, Entry):
                     self.entries[qualified(each.ref.group, each.ref.kind)] += 1
         return True
 

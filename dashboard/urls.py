@@ -5,7 +5,9 @@ from django.urls import URLPattern, path
 
 from dashboard.web.api import api
 from dashboard.web.views.baselines import show_baseline
+from dashboard.web.views.changes import show_changes
 from dashboard.web.views.clusters import show_cluster, show_clusters
+from dashboard.web.views.compare import show_comparison
 from dashboard.web.views.coverage import show_coverage
 from dashboard.web.views.deletions import confirm_deletion, undo
 from dashboard.web.views.findings import show_finding
@@ -42,12 +44,14 @@ urlpatterns = [
     path("sources/<int:source_id>/baseline/", show_baseline, name="baseline"),
     path("silences/", show_silences, name="silences"),
     path("silences/new", new_silence, name="new_silence"),
+    path("sources/<int:source_id>/changes/", show_changes, name="changes"),
     path("sources/<int:source_id>/coverage/", show_coverage, name="coverage"),
     path("sources/<int:source_id>/delete/", confirm_deletion, name="delete"),
     path("deletions/undo", undo, name="undo-deletion"),
     path("sources/<int:source_id>/report", show_report, name="report"),
     path("clusters/", show_clusters, name="clusters"),
     path("clusters/<int:cluster_id>/", show_cluster, name="cluster"),
+    path("compare/", show_comparison, name="compare"),
     path("go", go, name="go"),
     path("rules/", rules, name="rules"),
     path("rules/<slug:rule_id>/", rule, name="rule"),

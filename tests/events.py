@@ -39,9 +39,10 @@ def pod(**metadata: Any) -> dict[str, Any]:
 
 
 def items_of(*lines: bytes | dict[str, Any], bodies: bool = False) -> list[Entry | Skipped]:
-    """Return what the reader makes of these lines of a file named `log`."""
+    """Return the entries of these lines of a file named `log`, and what was skipped."""
     raw = (line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
-    return list(read_lines((Line("log", number, data) for number, data in enumerate(raw, 1)), bodies))
+    read = read_lines((Line("log", number, data) for number, data in enumerate(raw, 1)), bodies)
+    return [item for item in read if isinstance(item, Entry | Skipped)]
 
 
 def entries_of(*lines: bytes | dict[str, Any], bodies: bool = False) -> list[Entry]:

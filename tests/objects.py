@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from collectors.formats import Limits, NotARecording, Skipped, read
-from timeline.core.entries import Entry, Mark
+from timeline.core.entries import Entry
 
 OBJECTS = Path(__file__).parent / "data" / "objects"
 
@@ -25,7 +25,9 @@ def items_of(content: bytes, bodies: bool = False, limits: Limits = Limits()) ->
     with TemporaryDirectory() as folder:
         path = Path(folder) / "7"
         path.write_bytes(content)
-        return [item for item in read([(path, "file")], bodies=bodies, limits=limits) if not isinstance(item, Mark)]
+        return [
+            item for item in read([(path, "file")], bodies=bodies, limits=limits) if isinstance(item, Entry | Skipped)
+        ]
 
 
 def entries_of(content: bytes, bodies: bool = False) -> list[Entry]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import zstandard
 
 from collectors.formats import Skipped, read
-from timeline.core.entries import Entry
+from timeline.core.entries import Entry, Observation
 from timeline.history.world import World
 from timeline.judge import judge
 from timeline.judging.findings import Finding
@@ -17,10 +17,15 @@ SAMPLE = ROOT / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
 
 def entries_of(path: Path) -> list[Entry]:
     """Return all entries of a recording of which nothing may be skipped."""
+    return [item for item in observations_of(path) if isinstance(item, Entry)]
+
+
+def observations_of(path: Path) -> list[Observation]:
+    """Return everything that a recording shows, of which nothing may be skipped."""
     items = list(read([(path, path.name)], bodies=False))
     skipped = [item for item in items if isinstance(item, Skipped)]
     assert not skipped, skipped
-    return [item for item in items if isinstance(item, Entry)]
+    return [item for item in items if not isinstance(item, Skipped)]
 
 
 def lines_of(path: Path) -> list[bytes]:
@@ -28,7 +33,7 @@ def lines_of(path: Path) -> list[bytes]:
     return zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read().splitlines()
 
 
-def world_of(*batches: Iterable[Entry]) -> World:
+def world_of(*batches: Iterable[Observation]) -> World:
     """Return a world that has learned the batches one after the other, and was settled after each of them."""
     world = World()
     for batch in batches:

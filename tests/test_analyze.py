@@ -301,9 +301,9 @@ def test_a_namespace_that_is_not_there_is_said() -> None:
 def test_what_cannot_be_judged_is_said_before_anybody_asks() -> None:
     dump = Path(__file__).parent / "data/objects/dump.txt.zst"
     output = causeline("analyze", dump)[1]
-    assert "11 of 14 rules cannot judge this recording, 3 can judge it only in part; --coverage says why" in " ".join(
-        output.split()
-    )
+    rules = len(rulebook())
+    lack = f"{rules - 3} of {rules} rules cannot judge this recording, 3 can judge it only in part; --coverage says why"
+    assert lack in " ".join(output.split())
     assert "cannot judge" not in causeline("analyze", SAMPLE, "--rule", "service-gap")[1]
 
 

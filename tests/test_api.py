@@ -170,7 +170,7 @@ def test_an_upload_becomes_a_timeline(client: Client) -> None:
     payload = post(client, SAMPLE.read_bytes()).json()
     tasks.import_upload(payload["id"])
     done = client.get(f"/api/uploads/{payload['id']}").json()
-    assert (done["state"], done["entries"], done["findings"]) == ("done", 775, 7)
+    assert (done["state"], done["entries"], done["findings"]) == ("done", 775, 10)
     assert done["url"] == f"/sources/{done['source']}/"
     assert client.get(done["url"]).status_code == 200
     assert client.get(f"/api/sources/{done['source']}/window").json()["lanes_total"] == 72

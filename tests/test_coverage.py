@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from msgspec.structs import replace
 
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits
-from tests.recordings import SAMPLE
+from tests.recordings import SAMPLE, entries_of, world_of
 from timeline.judge import rulebook
 from timeline.judging.coverage import coverage, judgeable
 
@@ -60,9 +61,10 @@ def test_a_watch_that_lost_lines_is_to_be_recorded_again(tmp_path: Path) -> None
 def test_without_bodies_nothing_is_found_and_that_is_said(tmp_path: Path) -> None:
     bare = analysed(at_level("Metadata", tmp_path))
     by_rule = verdicts(bare)
-    assert not bare.findings
+    without_bodies = {rule.id for rule in rulebook() if rule.requests}  # who sent what shows at every level
+    assert {finding.rule for finding in bare.findings} <= without_bodies
     assert by_rule["service-gap"] == ("not", "pods were logged without bodies, in which stands what it looks at")
-    assert {verdict for verdict, _ in by_rule.values()} <= {"not", "inconclusive"}
+    assert {by_rule[rule][0] for rule in by_rule.keys() - without_bodies} <= {"not", "inconclusive"}
 
 
 def test_without_answers_orders_are_inconclusive_and_raise_no_alarm(tmp_path: Path) -> None:
@@ -99,3 +101,36 @@ def test_a_watch_that_was_recorded_without_managed_fields_tells_no_times() -> No
     )
     assert "--show-managed-fields" in judged.remedy
     assert verdicts(analysed(OBJECTS / "watch"))["lease-stolen"][0] == "bounded"
+
+
+def needing_requests(analysis: Analysis) -> set[tuple[str, str, str]]:
+    rules = {rule.id for rule in rulebook() if rule.requests}
+    rows = judgeable(coverage(analysis.world), rulebook())
+    return {(each.verdict, each.why, each.remedy) for each in rows if each.rule in rules}
+
+
+def test_watches_and_lists_show_no_requests() -> None:
+    for path in (OBJECTS / "watch", OBJECTS / "pods.json.zst"):
+        ((verdict, why, remedy),) = needing_requests(analysed(path))
+        assert verdict == "not"
+        assert why == "without an audit log, it is not known who sent which request, nor what was refused"
+        assert "{level: Metadata, verbs: [list, watch]}" in remedy
+
+
+def test_a_log_without_addresses_was_kept_all_the_same(tmp_path: Path) -> None:
+    """Some log services leave them out. That is not the fault of an older Causeline."""
+    path = tmp_path / "log.jsonl"
+    with zstandard.open(SAMPLE, "rt") as log:
+        events = [json.loads(line) for line in log]
+    path.write_text("".join(json.dumps({**event, "sourceIPs": None}) + "\n" for event in events))
+    assert {row.requests for row in coverage(analysed(path).world)} == {"kept"}
+
+
+def test_what_was_stored_of_a_part_without_clients_is_said() -> None:
+    new = entries_of(SAMPLE)
+    old = [replace(entry, client=None) for entry in new]
+    rows = {name: coverage(world_of(entries)) for name, entries in {"old": old, "part": new[:300] + old[300:]}.items()}
+    judged = {name: {each.rule: each.verdict for each in judgeable(of, rulebook())} for name, of in rows.items()}
+    assert (judged["old"]["stale-write"], judged["part"]["stale-write"]) == ("not", "bounded")
+    for world in (world_of(old, new), world_of(new, old)):
+        assert {row.requests for row in coverage(world)} == {"kept"}

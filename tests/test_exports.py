@@ -18,8 +18,9 @@ from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording
 from collectors.uploads import importing
 from collectors.uploads.recordings import Count, import_into
-from tests import recordings, stored
+from tests import stored
 from tests.recordings import ROOT, SAMPLE
+from tests.test_evidence import observations_of
 from timeline.history.world import World
 from timeline.models import Chunk, Finding, Source, Track
 from timeline.pipeline import ingest
@@ -95,7 +96,8 @@ def test_files_may_come_one_after_the_other(name: str) -> None:
     assert exported(source) == analysed([first, second])
     whole = imported([first, second])
     assert stored.stored_of(source)[:2] == stored.stored_of(whole)[:2]
-    assert [row.sequence for row in chunks.entries(source.pk)] == list(range(1, source.stored + 1))
+    sequences = [row.sequence for row in chunks.entries(source.pk)]
+    assert sequences == sorted(set(sequences)) and sequences[-1] <= source.stored == len(list(chunks.lines(source.pk)))
     before = rows_of(source)
     imported([first, second], source)
     assert rows_of(source) == before
@@ -186,7 +188,7 @@ def test_two_imports_at_once_take_nothing_from_each_other() -> None:
 
     world = store.open_again(source)
     with transaction.atomic():
-        ingest(source, world, recordings.entries_of(LOG))
+        ingest(source, world, observations_of(LOG))
         beside = threading.Thread(target=begin)
         beside.start()
         beside.join(30)

@@ -16,7 +16,7 @@ from tests.events import DATA, pod, real
 from tests.events import entries_of as plain
 from tests.objects import check_damaged
 from tests.properties import examples
-from timeline.core.entries import Change, Entry, Level, Mark
+from timeline.core.entries import Change, Client, Entry, Level, Request
 
 SAMPLE = DATA / "wrappers" / "gke.json"
 
@@ -50,7 +50,7 @@ def reference_of(method: str, resource: str) -> tuple[str, ...]:
 def items_of(folder: Path, content: str) -> list[Entry | Skipped]:
     path = folder / "log"
     path.write_text(content)
-    return [item for item in read([(path, "log")], bodies=False) if not isinstance(item, Mark)]
+    return [item for item in read([(path, "log")], bodies=False) if isinstance(item, Entry | Skipped)]
 
 
 def entry_of(folder: Path, **payload: Any) -> Entry:
@@ -213,3 +213,11 @@ def test_an_apply_that_made_its_object_is_a_creation(fields: dict[str, Any], cha
     made["metadata"] |= {"creationTimestamp": at, "managedFields": writers, **fields}
     found = entry_of(tmp_path, methodName="io.k8s.core.v1.pods.patch", response=made)
     assert found.change is change
+
+
+def test_a_refusal_says_why_and_to_whom(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(json.dumps(log_entry(status={"code": 10, "message": "ABORTED"}, response=None)))
+    (request,) = read([(path, "log")], bodies=False)
+    assert isinstance(request, Request)
+    assert (request.code, request.reason, request.client) == (409, "Conflict", Client("::1"))

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from tests.live import batches, observations
 from tests.properties import examples
-from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation
+from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, LogLine, Mark, MarkType, ObjectRef, Observation
 from timeline.history.lifelines import Name
 from timeline.history.recording import RecordingWorld
 from timeline.history.world import World
@@ -46,6 +46,7 @@ def side_by_side(observed: Sequence[Observation], chance: random.Random) -> list
     """Return the observations in another order, in which each kind by itself stays in order."""
     streams: dict[tuple[str, str], list[Observation]] = defaultdict(list)
     for each in observed:
+        assert not isinstance(each, LogLine)  # no watch shows one
         streams[(each.group, each.kind) if isinstance(each, Mark) else (each.ref.group, each.ref.kind)].append(each)
     waiting = [list(reversed(stream)) for stream in streams.values()]
     mixed = []

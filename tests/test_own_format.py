@@ -17,6 +17,7 @@ from tests.properties import examples
 from timeline.core.entries import (
     FOREVER,
     Change,
+    Client,
     Clock,
     Entry,
     Facts,
@@ -27,10 +28,12 @@ from timeline.core.entries import (
     Observation,
     Owner,
     Place,
+    Request,
 )
+from timeline.history.codec import line_of, observation_of
 from timeline.kinds import kind_of, registry
 
-HEADER = b'{"schema":"causeline.recording/v1"}\n'
+HEADER = b'{"schema":"causeline.recording/v2"}\n'
 LINES = [*real("restart.jsonl"), *real("deletion.jsonl")]
 
 
@@ -87,6 +90,7 @@ def test_a_line_can_be_read_by_people_and_scripts() -> None:
         "identity": json.loads(real("restart.jsonl")[7])["auditID"],
         "place": {"file": "audit.log", "line": 7},
         "sets": {"node": "node-004"},
+        "client": {"address": "127.0.0.1"},
     }
 
 
@@ -109,21 +113,94 @@ FULL = Entry(
     place=Place("file", 9),
     body=b'{"kind":"Thing"}',
     arrived=8,
+    client=Client("192.0.2.7", "pod", "pod-uid", "node"),
+    named=2**90,
+)
+REQUEST = Request(
+    ref=ObjectRef("g", "v1", "Thing", "n", "name", "uid"),
+    verb="update",
+    code=409,
+    received=5,
+    staged=7,
+    reason="Conflict",
+    named=2**90,
+    answered=2**91,
+    action="status",
+    since="12",
+    match="Exact",
+    initial=True,
+    applied=True,
+    selector="app=a",
+    actor="somebody",
+    user_agent="agent",
+    client=Client("192.0.2.7", "pod", "pod-uid", "node"),
+    identity="id",
+    place=Place("file", 9),
 )
 MARK = Mark("g", "v1", "Thing", MarkType.GAP, 9, 2**128, since=3, since_revision=2**70, reason="away", other="Pod")
 
 
 def test_no_field_of_an_entry_is_left_behind(tmp_path: Path) -> None:
-    """FULL has a distinct value for every field, so a new field of Entry must be written, too."""
+    """FULL has a distinct value for every field, so a new field of Entry must be written, too. The intent is read from
+    the object, and is written only where the object is not kept."""
     for field in msgspec.structs.fields(Entry):
-        assert getattr(FULL, field.name) != field.default, field.name
+        assert (getattr(FULL, field.name) != field.default) is (field.name != "intent"), field.name
     assert items_of(tmp_path, b"".join(own.write([FULL]))) == [FULL]
+
+
+def test_an_intent_is_kept_in_snapshots_and_not_taken_from_files(tmp_path: Path) -> None:
+    without_body = replace(FULL, body=b"", intent=(("image web", "shop:1"),))
+    assert observation_of(line_of(without_body), {}) == without_body
+    assert items_of(tmp_path, b"".join(own.write([without_body]))) == [replace(without_body, intent=None)]
 
 
 def test_no_field_of_a_mark_is_left_behind(tmp_path: Path) -> None:
     for field in msgspec.structs.fields(Mark):
         assert getattr(MARK, field.name) != field.default, field.name
     assert items_of(tmp_path, b"".join(own.write([FULL, MARK]))) == [FULL, MARK]
+
+
+def test_no_field_of_a_request_is_left_behind(tmp_path: Path) -> None:
+    for field in msgspec.structs.fields(Request):
+        assert getattr(REQUEST, field.name) != field.default, field.name
+    open_watch = replace(REQUEST, verb="watch", staged=FOREVER)
+    assert items_of(tmp_path, b"".join(own.write([REQUEST, open_watch, MARK]))) == [REQUEST, open_watch, MARK]
+
+
+def test_a_request_is_read_by_people_and_scripts_too() -> None:
+    _, line = own.write([REQUEST])
+    assert json.loads(line)["request"] == {
+        "ref": {"group": "g", "version": "v1", "kind": "Thing", "namespace": "n", "name": "name", "uid": "uid"},
+        "verb": "update",
+        "code": 409,
+        "received": 5,
+        "staged": 7,
+        "reason": "Conflict",
+        "named": str(2**90),
+        "answered": str(2**91),
+        "action": "status",
+        "since": "12",
+        "match": "Exact",
+        "initial": True,
+        "selector": "app=a",
+        "actor": "somebody",
+        "userAgent": "agent",
+        "client": {"address": "192.0.2.7", "pod": "pod", "podUid": "pod-uid", "node": "node"},
+        "identity": "id",
+        "applied": True,
+        "place": {"file": "file", "line": 9},
+    }
+
+
+def test_recordings_of_the_first_version_are_read(tmp_path: Path) -> None:
+    """They have no requests and no clients."""
+    first = b'{"schema":"causeline.recording/v1"}\n' + b"".join(own.write([replace(FULL, client=None, named=None)]))
+    assert items_of(tmp_path, first) == [replace(FULL, client=None, named=None)]
+
+
+def test_a_request_with_a_nul_character_is_skipped(tmp_path: Path) -> None:
+    _, line = own.write([replace(REQUEST, ref=replace(REQUEST.ref, name="p\0"))])
+    assert reasons_of(tmp_path, line) == ["export line 2: a NUL character stands in the object's name"]
 
 
 def test_facts_of_every_kind_come_back(tmp_path: Path) -> None:
@@ -181,13 +258,13 @@ def test_exports_may_be_joined(tmp_path: Path) -> None:
 
 
 def test_a_newer_version_is_refused(tmp_path: Path) -> None:
-    newer = HEADER.replace(b"/v1", b"/v2")
+    newer = HEADER.replace(b"/v2", b"/v3")
     for content in (newer, newer + json.dumps(written()).encode(), HEADER + newer):
         with pytest.raises(NotARecording) as refused:
             items_of(tmp_path, content)
         assert str(refused.value) == (
-            "export was written by a newer Causeline: it is version 2 of its own format, and this Causeline reads"
-            " version 1. Update Causeline to read it."
+            "export was written by a newer Causeline: it is version 3 of its own format, and this Causeline reads"
+            " version 2. Update Causeline to read it."
         )
 
 

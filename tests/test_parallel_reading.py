@@ -11,7 +11,7 @@ from collectors.formats import Skipped, parallel, read
 from collectors.formats.stream import Block
 from tests.events import event, pod
 from tests.recordings import SAMPLE
-from timeline.core.entries import Entry, Mark
+from timeline.core.entries import Entry
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,9 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def items_of(path: Path, processes: int) -> list[Entry | Skipped]:
-    return [item for item in read([(path, "log")], bodies=False, processes=processes) if not isinstance(item, Mark)]
+    return [
+        item for item in read([(path, "log")], bodies=False, processes=processes) if isinstance(item, Entry | Skipped)
+    ]
 
 
 def test_both_read_the_same() -> None:

@@ -10,7 +10,7 @@ from collectors.tasks import keep
 from tests.live import batches, observations
 from tests.stored import entries_in
 from timeline import queries
-from timeline.models import Chunk, Cluster, Finding, Occurrence, Source, Track
+from timeline.models import Chunk, Cluster, Finding, IntentChange, Occurrence, Source, Track
 from timeline.pipeline import follow
 from timeline.storage import chunks, live, retention, tables
 from timeline.storage.repacking import repack
@@ -42,8 +42,10 @@ def test_what_is_too_old_goes_and_what_lives_stays() -> None:
     source = watched(keep_days=10)
     assert source.last
     living = set(Track.objects.filter(source=source, life__endswith=None).values_list("id", flat=True))
+    assert IntentChange.objects.filter(source=source).exists()
     (dropped,) = retention.keep(Cluster.objects.get(), source.last + timedelta(days=11))
     assert dropped.tables and dropped.tracks and dropped.findings
+    assert not IntentChange.objects.filter(source=source).exists()
     assert not Finding.objects.filter(source=source).exists()
     assert not Occurrence.objects.filter(source=source).exists()
     assert Source.objects.get(pk=source.pk).row_counts == {}

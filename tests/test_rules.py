@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recordings import entries_of, findings_of, world_of
+from tests.recordings import findings_of, observations_of, world_of
 from timeline.core.durations import duration
 from timeline.judge import rulebook
 from timeline.judging.findings import Effect, Finding
@@ -22,7 +22,7 @@ def named(path: Path) -> str:
 
 
 def found_in(path: Path) -> list[Finding]:
-    return [finding for finding in findings_of(world_of(entries_of(path))) if finding.rule == path.parent.name]
+    return [finding for finding in findings_of(world_of(observations_of(path))) if finding.rule == path.parent.name]
 
 
 def check_fires(fixture: str, *subjects: str) -> list[Finding]:
@@ -57,7 +57,7 @@ def test_a_benign_look_alike_stays_quiet(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FIRES + QUIET, ids=named)
 def test_neither_order_nor_repetition_changes_what_is_found(path: Path) -> None:
-    entries = entries_of(path)
+    entries = observations_of(path)
     expected = findings_of(world_of(entries))
     for seed in range(5):
         shuffled = entries + entries[:: seed + 2]

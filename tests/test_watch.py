@@ -19,7 +19,7 @@ from collectors.watch.decoding import ObjectDecoder
 from collectors.watch.resources import Resource
 from tests.patience import patient
 from tests.reflecting import Watching, api_of, api_to, cut, replayed, resource, until
-from timeline.core.entries import Change, Entry, MarkType, ObjectRef, Observation, Owner
+from timeline.core.entries import Change, Entry, Mark, MarkType, ObjectRef, Observation, Owner
 
 Begin = Callable[..., Watching]
 
@@ -221,7 +221,7 @@ def test_410_between_two_pages_begins_the_list_anew(replay: Replay) -> None:
         until(lambda: watched.state == "watching")
         listed = [each for batch in batches for each in batch]
         assert len(listed) > 6
-        assert [each.what for each in listed if not isinstance(each, Entry)] == [MarkType.LISTED]
+        assert [each.what for each in listed if isinstance(each, Mark)] == [MarkType.LISTED]
         assert listed[-1].revision == revision(replay)  # type: ignore[union-attr]
 
 

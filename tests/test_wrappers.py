@@ -17,7 +17,7 @@ from tests.objects import check_damaged
 from tests.properties import examples
 from tests.recordings import SAMPLE
 from tests.wrapping import AKS, CLOUDWATCH, ELASTIC, LIST, LOKI, SHIPPED, WRAPPERS
-from timeline.core.entries import FOREVER, Change, Entry, Level, Mark, moment
+from timeline.core.entries import FOREVER, Change, Entry, Level, moment
 
 LINES = [line.decode() for name in ("restart.jsonl", "deletion.jsonl") for line in real(name)]
 
@@ -25,7 +25,7 @@ LINES = [line.decode() for name in ("restart.jsonl", "deletion.jsonl") for line 
 def items_of(folder: Path, content: str | bytes, bodies: bool = True) -> list[Entry | Skipped]:
     path = folder / "log"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return [item for item in read([(path, "log")], bodies=bodies) if not isinstance(item, Mark)]
+    return [item for item in read([(path, "log")], bodies=bodies) if isinstance(item, Entry | Skipped)]
 
 
 def entries_of(folder: Path, content: str | bytes, bodies: bool = True) -> list[Entry]:
@@ -184,6 +184,7 @@ def azure_row(line: str, *, objects_as_text: bool) -> dict[str, Any]:
         "RequestUri": "requestURI",
         "ResponseObject": "responseObject",
         "ResponseStatus": "responseStatus",
+        "SourceIps": "sourceIPs",
         "Stage": "stage",
         "StageReceivedTime": "stageTimestamp",
         "User": "user",
@@ -193,7 +194,7 @@ def azure_row(line: str, *, objects_as_text: bool) -> dict[str, Any]:
     row = {"TenantId": "t", "TimeGenerated": record["stageTimestamp"], "Type": "AKSAudit"}
     for column, field in fields.items():
         value = record.get(field)
-        row[column] = json.dumps(value) if objects_as_text and isinstance(value, dict) else value
+        row[column] = json.dumps(value) if objects_as_text and isinstance(value, dict | list) else value
     return row
 
 

@@ -15,7 +15,7 @@ from timeline.history.lifelines import Key, Track
 from timeline.history.recording import RecordingWorld
 from timeline.history.seen import GroupKind
 from timeline.history.world import World
-from timeline.judging import incidents
+from timeline.judging import causes, incidents
 from timeline.judging.findings import Finding, Status
 from timeline.judging.remedies import resource_of
 from timeline.judging.rulebook import Rule, load
@@ -76,9 +76,14 @@ def touched(world: RecordingWorld, changed: Iterable[Track], horizons: Mapping[s
     return [found[key] for key in sorted(found, key=repr)]
 
 
-def judge(world: World, subjects: Iterable[Track]) -> list[Finding]:
-    """Judge these subjects; return the findings in the order of the findings document."""
-    findings = chain.from_iterable(judged(world, subjects).values())
+def judge(world: World, subjects: Iterable[Track], *, untracked: bool = False) -> list[Finding]:
+    """Judge these subjects; return the findings in the order of the findings document.
+
+    With `untracked`, also return findings about objects that have no track, because only the log of a program names
+    them.
+    """
+    rules = (rule.untracked for rule in rulebook() if untracked and rule.untracked)
+    findings = chain(*judged(world, subjects).values(), *(judge_untracked(world) for judge_untracked in rules))
     return sorted(findings, key=lambda finding: (finding.occurrences[0].first, finding.rule, finding.id))
 
 
@@ -98,7 +103,10 @@ def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
             continue
         for rule in _rules_for(track.ref.group, track.ref.kind):
             world.horizon = (rule.id, ends[rule.id]) if rule.id in ends else None
-            of_track += (incidents.anchored(finding, track, world) for finding in rule.judge(track, world))
+            of_track += (
+                incidents.anchored(causes.explained(finding, world), track, world)
+                for finding in rule.judge(track, world)
+            )
     world.horizon = None
     if dependencies:
         dependencies.end()

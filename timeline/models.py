@@ -21,6 +21,13 @@ class Packed(models.BinaryField):  # type: ignore[type-arg]  # it takes no param
         return None if value is None else unpacked(value)
 
 
+class Sparse(ArrayField):  # type: ignore[type-arg]  # it takes no parameter at run time
+    """This column holds null for an empty array, because that takes no space. Conditions treat both alike."""
+
+    def from_db_value(self, value: list[Any] | None, *_: object) -> list[Any]:
+        return value or []
+
+
 def unpacked(value: bytes) -> Any:
     """Return the JSON that a packed column holds."""
     return orjson.loads(unpack(bytes(value)))
@@ -238,10 +245,10 @@ class Track(models.Model):
     uid = models.TextField()
     lifeline = Packed()  # see `outline.lifeline`
     owner = models.BigIntegerField(default=0)  # Track.id of its owner; 0 for none
-    needs = ArrayField(models.BigIntegerField(), default=list)  # the numbers of the lanes that it refers to
-    addresses = ArrayField(models.TextField(), default=list)  # IP addresses that it had (see `Kind.addresses`)
+    needs = Sparse(models.BigIntegerField(), default=list)  # the numbers of the lanes that it refers to
+    addresses = Sparse(models.TextField(), default=list)  # IP addresses that it had (see `Kind.addresses`)
     creator = models.TextField(default="")  # who created it; "" if that was not observed
-    writers = ArrayField(models.TextField(), default=list)  # who changed the lane; empty in rows but the lane's first
+    writers = Sparse(models.TextField(), default=list)  # who changed the lane; empty in rows but the lane's first
     clues = models.TextField(default="")  # by what the search finds it besides its names (see `Kind.clues`), in lines
 
     class Meta:
@@ -362,6 +369,7 @@ class Incident(models.Model):
     times = ArrayField(models.BigIntegerField())  # when the latest occurrences began: microseconds since 1970, UTC
     effect = models.TextField()
     effect_text = models.TextField()
+    cause = models.TextField(default="")  # what is behind it, in one or two sentences; "" where nothing proves a cause
     actors = ArrayField(models.TextField())  # who wrote what the proofs show, the most frequent one first
     advice = ArrayField(models.TextField())
     roots = ArrayField(models.BigIntegerField())  # Track.root of its subjects
@@ -376,6 +384,36 @@ class Incident(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+
+class IntentChange(models.Model):
+    """This is one change of an object that somebody meant, such as another image (see `timeline.judging.intents`).
+
+    The rows are derived from the entries. They make it quick to say what changed before an incident.
+    """
+
+    pk = models.CompositePrimaryKey("source", "at", "track", "number")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    at = models.DateTimeField()  # the drawn time
+    track = models.BigIntegerField()  # Track.id
+    number = models.IntegerField()  # its place among the changes of its track
+    lane = models.BigIntegerField()  # Track.lane
+    namespace = models.TextField()
+    wide = models.BooleanField()  # it can concern every object of the cluster
+    grade = models.SmallIntegerField()  # IntentChange.grade
+    document = Packed()  # the fields of `intents.IntentChange`
+
+    class Meta:
+        db_table = "timeline_intent_change"
+        indexes = [
+            models.Index(fields=["source", "lane", "at"], name="intent_of_lane"),
+            models.Index(fields=["source", "grade", "at"], name="intent_of_grade"),
+            models.Index(fields=["source", "namespace", "grade", "at"], name="intent_of_namespace"),
+            models.Index(fields=["source", "grade", "at"], condition=models.Q(wide=True), name="intent_of_cluster"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source_id}: change {self.number} of {self.track}"
 
 
 class Silence(models.Model):

@@ -19,9 +19,10 @@ from collectors.formats.rejections import (
 )
 from collectors.formats.stream import TOO_DEEP, Limits, Line, NotARecording, Recording, Skipped, Usage, open_all
 from collectors.redaction.entries import without_credentials
-from timeline.core.entries import Mark, Observation
+from timeline.core.entries import LogLine, Mark, Observation, Request
 
 __all__ = ["Format", "Limits", "Line", "NotARecording", "Reading", "Recording", "Skipped", "read", "refuse", "refused"]
+LOG_LINES = 1_000_000  # lines of logs of programs that one reading keeps; each takes half a kilobyte of memory
 _UNKNOWN = "is not a recording that Causeline knows: "
 
 
@@ -112,6 +113,8 @@ class Reading:
         yield from self._rejected
         limits = self._usage.limits
         objects: set[object] = set()
+        lines = 0  # of logs of programs
+        cut: set[str] = set()  # the files of which lines of logs were left out
         for known in chain([self._first], map(_known, self._opened)):
             if isinstance(known, Skipped):
                 yield known
@@ -123,8 +126,16 @@ class Reading:
                 if isinstance(item, Skipped):
                     yield item
                     continue
+                if isinstance(item, LogLine):
+                    lines += 1
+                    if lines > LOG_LINES:
+                        if recording.name not in cut:
+                            cut.add(recording.name)
+                            reason = f"is a log that is not read further: all logs have more than {LOG_LINES} lines"
+                            yield Skipped(recording.name, 0, reason)
+                        continue
                 item = without_credentials(item)
-                if isinstance(item, Mark):
+                if isinstance(item, Mark | LogLine):
                     yield item
                     continue
                 which = item.ref.uid or item.ref
@@ -135,7 +146,9 @@ class Reading:
                         self.close()
                         return
                     objects.add(which)
-                if item.body and is_deeper(item.body, limits.depth):
+                if isinstance(item, Request):
+                    yield item
+                elif item.body and is_deeper(item.body, limits.depth):
                     yield Skipped(recording.name, item.place.line if item.place else 0, TOO_DEEP)
                 else:
                     yield item

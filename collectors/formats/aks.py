@@ -22,6 +22,7 @@ _COLUMNS = {
     "Verb": "verb",
     "User": "user",
     "UserAgent": "userAgent",
+    "SourceIps": "sourceIPs",
     "ObjectRef": "objectRef",
     "ResponseStatus": "responseStatus",
     "RequestObject": "requestObject",
@@ -29,7 +30,7 @@ _COLUMNS = {
     "RequestReceivedTime": "requestReceivedTimestamp",
     "StageReceivedTime": "stageTimestamp",
 }
-_OBJECTS = {"User", "ObjectRef", "ResponseStatus", "RequestObject", "ResponseObject"}
+_OBJECTS = {"User", "SourceIps", "ObjectRef", "ResponseStatus", "RequestObject", "ResponseObject"}
 
 
 def _event_in(record: bytes) -> bytes | None:

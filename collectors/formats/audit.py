@@ -3,7 +3,7 @@
 The API server writes them so to a file: https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -15,8 +15,10 @@ from collectors.formats.stream import Line, Recording, Skipped
 from collectors.normalise.audit import entries_of
 from collectors.normalise.audit_event import AuditEvent
 from collectors.normalise.interning import Interner
-from timeline.core.entries import Entry, Place
+from collectors.normalise.requests import request_of
+from timeline.core.entries import Entry, Place, Request
 
+Observed = Entry | Request
 _event = msgspec.json.Decoder(AuditEvent)
 
 
@@ -26,7 +28,7 @@ def sniff(head: bytes) -> bool:
     return ("auditID",) in outline(head) and any(b'"auditID"' in line for line in lines)
 
 
-def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+def read(recording: Recording, bodies: bool) -> Iterator[Observed | Skipped]:
     """Yield the entries of an audit log, in the order of its lines, and what was skipped."""
     if recording.processes == 1:
         yield from read_lines(recording.lines(), bodies)
@@ -38,14 +40,14 @@ def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
     yield from events.unnamed_entries()
 
 
-def read_lines(lines: Iterable[Line | Skipped], bodies: bool) -> Iterator[Entry | Skipped]:
+def read_lines(lines: Iterable[Line | Skipped], bodies: bool) -> Iterator[Observed | Skipped]:
     """Yield the entries of audit events, one event a line, and what was skipped."""
     events = _Events(bodies)
     yield from events.read(lines)
     yield from events.unnamed_entries()
 
 
-Learned = tuple[dict[tuple[str, str], str], list[tuple[str, Entry]]]
+Learned = tuple[dict[tuple[str, str], str], list[tuple[str, Observed]]]
 
 
 class _Events:
@@ -54,9 +56,9 @@ class _Events:
     def __init__(self, bodies: bool) -> None:
         self._bodies = bodies
         self._interner = Interner()
-        self._unnamed: list[tuple[str, Entry]] = []  # (resource, entry): the resource's kind may be on another line
+        self._unnamed: list[tuple[str, Observed]] = []  # (resource, entry): the resource's kind may be on another line
 
-    def read(self, lines: Iterable[Line | Skipped]) -> Iterator[Entry | Skipped]:
+    def read(self, lines: Iterable[Line | Skipped]) -> Iterator[Observed | Skipped]:
         interner, bodies = self._interner, self._bodies
         for line in lines:
             if isinstance(line, Skipped):
@@ -66,18 +68,21 @@ class _Events:
                 event = _event.decode(line.data)
                 if not event.auditID:
                     raise ValueError("it is not an audit event: it has no auditID")
-                entries = entries_of(event, Place(line.file, line.number), bodies=bodies, interner=interner)
+                place = Place(line.file, line.number)
+                observed: Sequence[Observed] = entries_of(event, place, bodies=bodies, interner=interner)
+                if not observed and (request := request_of(event, place, interner)):
+                    observed = (request,)
             except (ValueError, RecursionError) as error:
                 yield Skipped(line.file, line.number, reason_of(error))
                 continue
-            for entry in entries:
+            for each in observed:
                 resource = event.objectRef.resource if event.objectRef else ""
-                if entry.ref.kind != resource:
-                    yield entry
-                elif (entry.ref.group, resource) in interner.kind_names:
-                    yield _with_kind(entry, resource, interner.kind_names)
+                if each.ref.kind != resource:
+                    yield each
+                elif (each.ref.group, resource) in interner.kind_names:
+                    yield _with_kind(each, resource, interner.kind_names)
                 else:
-                    self._unnamed.append((resource, entry))
+                    self._unnamed.append((resource, each))
 
     def learned(self) -> Learned:
         """Return what a reader of other lines of the log needs, as far as it is new since the last call.
@@ -93,21 +98,22 @@ class _Events:
         self._interner.kind_names.update(kind_names)
         self._unnamed += unnamed
 
-    def unnamed_entries(self) -> Iterator[Entry]:
+    def unnamed_entries(self) -> Iterator[Observed]:
         """Yield the entries whose kind was not on their own line, in order of lines, now that all lines were read."""
         for resource, entry in sorted(self._unnamed, key=_line):
             yield _with_kind(entry, resource, self._interner.kind_names)
 
 
-def _line(unnamed: tuple[str, Entry]) -> int:
+def _line(unnamed: tuple[str, Observed]) -> int:
     place = unnamed[1].place
     return place.line if place else 0
 
 
-def _with_kind(entry: Entry, resource: str, kinds: dict[tuple[str, str], str]) -> Entry:
-    """Return the entry of a resource that is not built in with its kind from other lines; else the resource's name."""
-    kind = kinds.get((entry.ref.group, resource), resource)
-    return replace(entry, ref=replace(entry.ref, kind=kind))
+def _with_kind(each: Observed, resource: str, kinds: dict[tuple[str, str], str]) -> Observed:
+    """Return what was observed of a resource that is not built in with its kind from other lines; else the resource's
+    name."""
+    kind = kinds.get((each.ref.group, resource), resource)
+    return replace(each, ref=replace(each.ref, kind=kind))
 
 
 FORMAT = Format("Kubernetes audit log", sniff, read)

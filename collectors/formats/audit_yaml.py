@@ -11,7 +11,7 @@ from collectors.formats.json_stream import Item
 from collectors.formats.stream import Recording, Skipped
 from collectors.formats.wrapped import event_in_json, read_records
 from collectors.normalise import gke
-from timeline.core.entries import Entry
+from timeline.core.entries import Observation
 
 _EVENT = re.compile(rb"^(?:auditID|protoPayload):", re.MULTILINE)
 
@@ -21,7 +21,7 @@ def sniff(head: bytes) -> bool:
     return yaml_documents.is_yaml(head) and bool(_EVENT.search(head))
 
 
-def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
     """Yield the entries of the events, and what was skipped."""
     pieces = yaml_documents.pieces(recording)
     records = (each if isinstance(each, Skipped) else Item(each.line, (), each.data) for each in pieces)

@@ -10,7 +10,7 @@ from collectors.formats import Format, audit
 from collectors.formats.json_items import Pattern, items, outline
 from collectors.formats.stream import Recording, Skipped
 from collectors.formats.wrapped import read_records
-from timeline.core.entries import Entry
+from timeline.core.entries import Observation
 
 
 def sniff(head: bytes) -> bool:
@@ -18,7 +18,7 @@ def sniff(head: bytes) -> bool:
     return _events(head) is not None
 
 
-def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
     """Yield the entries of the events, and what was skipped."""
     return read_records(recording, items(recording, _events(recording.head()) or ()), bodies, lambda event: event)
 

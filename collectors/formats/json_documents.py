@@ -1,8 +1,8 @@
 """This module reads JSON documents that follow each other, as `kubectl` prints them.
 
 They come from `kubectl get -o json`, `get -w -o json`, `kubectl events` and `cluster-info dump`: lists, single objects
-and pretty-printed watch events in any mixture. The container logs between the documents of a dump are skipped. An item
-of a list is passed on as soon as it ends, so that a list may have any size.
+and pretty-printed watch events in any mixture, and the container logs between the documents of a dump. An item of a
+list is passed on as soon as it ends, so that a list may have any size.
 """
 
 import re
@@ -14,16 +14,18 @@ from collectors.formats import Format, watch
 from collectors.formats.documents import WATCH_TYPES, Listing, Piece, entries_of, header_of
 from collectors.formats.json_items import outline
 from collectors.formats.json_stream import JsonStream, MalformedJson
+from collectors.formats.logs import LONGEST_BYTES, log_line
 from collectors.formats.stream import Recording, Skipped, too_long
-from timeline.core.entries import Entry
+from timeline.core.entries import LogLine, Observation, Place
 
 _LOG_BEGINS = b"==== START logs for container "
 _NEXT = re.compile(rb"\n(?=[{\[]|%s)" % _LOG_BEGINS)
-_LOG_ENDS = re.compile(rb"==== END logs for container [^\n]*")
+_LOG_HEADER = re.compile(rb"==== START logs for container ([a-z0-9-]+) of pod ([a-z0-9-]+)/([a-z0-9.-]+) ====\s*")
+_LOG_ENDS = b"==== END logs for container "
 
 
-def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
-    """Yield the entries of the documents, and what was skipped."""
+def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
+    """Yield the entries of the documents, the lines of the logs, and what was skipped."""
     return entries_of(_Documents(recording).pieces(), recording.name, bodies)
 
 
@@ -39,7 +41,7 @@ class _Documents:
         self._limit = recording.limits.line_bytes
         self._stream = JsonStream(recording.chunks(), self._limit)
 
-    def pieces(self) -> Iterator[Piece | Skipped]:
+    def pieces(self) -> Iterator[Piece | LogLine | Skipped]:
         while first_character := self._stream.peek():
             try:
                 if first_character == b"{":
@@ -48,13 +50,26 @@ class _Documents:
                     yield from self._items()
                 elif first_character != b"=":
                     raise MalformedJson("it is neither JSON nor the log of a container")
-                elif not self._stream.seek(_LOG_ENDS):
-                    raise MalformedJson("the log of a container has no end: the dump was cut")
+                else:
+                    yield from self._log()
             except MalformedJson as error:
                 yield self._skipped(error)
                 self._stream.seek(_NEXT)
             except _ArrayLost:
                 continue
+
+    def _log(self) -> Iterator[LogLine]:
+        """Yield the lines of the log of a container that have a time. Raise MalformedJson if the log has no end."""
+        header = _LOG_HEADER.match(self._stream.take_line(LONGEST_BYTES))
+        log = b"/".join(header.group(2, 3, 1)).decode() if header else self._file
+        while self._stream.peek():
+            place = Place(self._file, self._stream.line)
+            data = self._stream.take_line(LONGEST_BYTES)
+            if data.startswith(_LOG_ENDS):
+                return
+            if line := log_line(data, log, place):
+                yield line
+        raise MalformedJson("the log of a container has no end: the dump was cut")
 
     def _document(self) -> Iterator[Piece | Skipped]:
         """Yield an object, or the items of a list. Raise MalformedJson if nothing in it can be used."""

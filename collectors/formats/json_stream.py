@@ -129,6 +129,18 @@ class JsonStream:
         self._advance(found.end())
         return True
 
+    def take_line(self, most: int) -> bytes:
+        """Take the rest of the line with its line break; return at most so many of its first bytes."""
+        kept = b""
+        while (end := self._buffer.find(b"\n", self._position)) < 0:
+            kept += self._buffer[self._position : self._position + most - len(kept)]
+            self._advance(len(self._buffer))
+            if not self._read_more():
+                return kept
+        kept += self._buffer[self._position : min(end, self._position + most - len(kept))]
+        self._advance(end + 1)
+        return kept
+
     def rest(self) -> bytes:
         """Return the bytes that are in the buffer and not taken yet."""
         return self._buffer[self._position :]

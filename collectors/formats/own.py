@@ -1,7 +1,8 @@
 """This module reads and writes Causeline's own recordings, which keep every field of an entry.
 
-A recording is JSON, one document a line. The first line is the header, {"schema": "causeline.recording/v1"}; each other
-line is an entry, or a mark of a stream, as timeline/history/codec.py writes them.
+A recording is JSON, one document a line. The first line is the header, {"schema": "causeline.recording/v2"}; each other
+line is an entry, a request that changed nothing, a line of a log, or a mark of a stream, as timeline/history/codec.py
+writes them. Version 1 has no requests and no lines of logs.
 """
 
 import re
@@ -16,10 +17,10 @@ from collectors.formats.json_items import outline
 from collectors.formats.rejections import reason_of
 from collectors.formats.stream import NotARecording, Recording, Skipped
 from collectors.redaction import redact_json
-from timeline.core.entries import Mark, Observation, Place
+from timeline.core.entries import LogLine, Mark, Observation, Place, Request
 from timeline.history.codec import Known, line_of, observation_of
 
-VERSION = 1
+VERSION = 2
 _SCHEMA = "causeline.recording/v"
 _HEADER = re.compile(rf'\{{"schema": ?"{re.escape(_SCHEMA)}(\d{{1,9}})"'.encode())
 _QUOTED = re.compile(r" '.*'", re.DOTALL)  # a value that msgspec quotes in its message
@@ -67,11 +68,15 @@ def _entry(line: bytes, here: Place, bodies: bool, known: Known) -> Observation:
     entry = observation_of(line, known, bodies=bodies)
     if isinstance(entry, Mark):
         return entry
+    if isinstance(entry, LogLine):
+        return replace(entry, place=entry.place or here)
     ref = entry.ref
     if "\0" in "".join((ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid)):
         raise ValueError("a NUL character stands in the object's name")
+    if isinstance(entry, Request):
+        return replace(entry, place=entry.place or here)
     body = redact_json(entry.body, ref.kind) if entry.body else b""
-    return replace(entry, place=entry.place or here, body=body)
+    return replace(entry, place=entry.place or here, body=body, intent=None)  # it is read from the redacted object
 
 
 FORMAT = Format("Causeline recording", sniff, read)

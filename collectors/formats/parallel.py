@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 from collectors import redaction
 from collectors.formats.stream import Block, Line, Recording, Skipped
-from timeline.core.entries import Entry
+from timeline.core.entries import Entry, Request
 
 READ_ALONE = 16 * 1024**2  # bytes that are read before the helper is started, since starting it takes time
 _BLOCK_LINES = 200  # lines that a block has at least, except the last
@@ -32,7 +32,7 @@ _BLOCKS_WAITING = 16  # blocks that may wait for an earlier one; with more, this
 class Reader(Protocol):
     """This protocol describes what reads the lines of one recording."""
 
-    def read(self, lines: Iterable[Line | Skipped]) -> Iterator[Entry | Skipped]: ...
+    def read(self, lines: Iterable[Line | Skipped]) -> Iterator[Entry | Request | Skipped]: ...
 
     def learned(self) -> Any:
         """Return what it has learned since the last call that a reader of other lines has to know."""
@@ -41,7 +41,7 @@ class Reader(Protocol):
         """Add what a reader of other lines has learned."""
 
 
-def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | Skipped]:
+def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | Request | Skipped]:
     """Yield the entries of a recording, in the order of its lines, and what was skipped."""
     blocks = recording.blocks()
     bytes_read = 0
@@ -54,7 +54,7 @@ def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | S
         return
     helper = _Helper(reader, recording)
     pending_numbers: deque[int] = deque()  # first lines of the blocks that are not yielded yet
-    read: dict[int, Iterable[Entry | Skipped]] = {}  # first line -> entries of a block that was read
+    read: dict[int, Iterable[Entry | Request | Skipped]] = {}  # first line -> entries of a block that was read
     try:
         for block in _larger_blocks(blocks):
             pending_numbers.append(block.number)
@@ -130,7 +130,7 @@ class _Helper:
         self._pending.append((self._free_slots.pop(), block))
         return True
 
-    def results(self, wait: bool = False) -> Iterator[tuple[int, Iterable[Entry | Skipped]]]:
+    def results(self, wait: bool = False) -> Iterator[tuple[int, Iterable[Entry | Request | Skipped]]]:
         """Yield the first line and the entries of each block that the helper has read; with `wait`, wait for all."""
         while self._pending and (wait or self._dead or self._pipe.poll()):
             slot, block = self._pending.popleft()

@@ -9,7 +9,8 @@ from collectors.formats.stream import TOO_DEEP, Skipped
 
 WANTED = (
     "Causeline reads Kubernetes audit logs, also as clouds and log stores export them; what kubectl get, get -w,"
-    " events and cluster-info dump write; and what it exported itself. All of them plain, compressed or in archives."
+    " events and cluster-info dump write; the logs of controllers; and what it exported itself. All of them plain,"
+    " compressed or in archives."
 )
 _REASONS_SHOWN = 10  # files whose reason a message gives
 _LOOKS = {

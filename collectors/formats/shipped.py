@@ -11,7 +11,7 @@ from collectors.formats import Format, aks, audit, cloudwatch, elastic, event_li
 from collectors.formats.json_items import Pattern, items, outline
 from collectors.formats.stream import Recording, Skipped
 from collectors.formats.wrapped import event_in_json, read_records
-from timeline.core.entries import Entry
+from timeline.core.entries import Observation
 
 _IN_TEXT = re.compile(rb'\\"auditID\\+"')
 _OTHERS = (aks, audit, cloudwatch, elastic, event_list, gke, loki)
@@ -22,7 +22,7 @@ def sniff(head: bytes) -> bool:
     return _records(head) is not None and not any(other.FORMAT.sniff(head) for other in _OTHERS)
 
 
-def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
     """Yield the entries of the events, and what was skipped."""
     return read_records(recording, items(recording, _records(recording.head()) or ()), bodies, event_in_json)
 

@@ -11,7 +11,7 @@ from collectors.formats import Format
 from collectors.formats.json_stream import Item
 from collectors.formats.stream import Recording, Skipped
 from collectors.formats.wrapped import event_in_text, read_records
-from timeline.core.entries import Entry
+from timeline.core.entries import Observation
 
 _CELL = re.compile(rb'^([^{\n]*,)?"\{""[^\n]*""auditID""', re.MULTILINE)
 
@@ -21,7 +21,7 @@ def sniff(head: bytes) -> bool:
     return _CELL.search(head) is not None
 
 
-def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
     """Yield the entries of the events, and what was skipped."""
     return read_records(recording, _cells(recording), bodies, lambda cell: event_in_text(cell.decode()))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from collectors.formats import Format
 from collectors.formats.documents import WATCH_TYPES, Piece, entries_of
 from collectors.formats.stream import Recording, Skipped
-from timeline.core.entries import Entry
+from timeline.core.entries import Observation
 
 _EVENT = re.compile(
     rb"""^ *\{ *"(?:type" *: *"(?:%s)" *, *"object"|object" *: *\{ *"(?:apiVersion|kind)")"""
@@ -23,7 +23,7 @@ def sniff(head: bytes) -> bool:
     return _EVENT.search(head) is not None
 
 
-def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
     """Yield the entries of the watch events, and what was skipped."""
     lines = recording.lines()
     pieces = (line if isinstance(line, Skipped) else Piece(line.number, line.data) for line in lines)

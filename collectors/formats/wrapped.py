@@ -15,7 +15,7 @@ from collectors.formats.json_items import Pattern, items, outline
 from collectors.formats.json_stream import Item
 from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Line, Recording, Skipped
-from timeline.core.entries import Entry
+from timeline.core.entries import Observation
 
 _DEPTH = 6  # how deep an event may be in its record, such as hits.hits[]._source.kubernetes.audit
 _PLAIN = re.compile(r'\{"kind":"Event","apiVersion":"audit\.k8s\.io/')
@@ -40,7 +40,7 @@ def wrapped(name: str, *shapes: Shape, event_in: "Callable[[bytes], bytes | None
         places = outline(head)
         return [shape.records for shape in shapes if shape.sign in places]
 
-    def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+    def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
         records = items(recording, *found(recording.head()))
         return read_records(recording, records, bodies, event_in or event_in_json)
 
@@ -49,7 +49,7 @@ def wrapped(name: str, *shapes: Shape, event_in: "Callable[[bytes], bytes | None
 
 def read_records(
     recording: Recording, records: Iterator[Item | Skipped], bodies: bool, event_in: Callable[[bytes], bytes | None]
-) -> Iterator[Entry | Skipped]:
+) -> Iterator[Observation | Skipped]:
     """Yield the entries of records that hold one audit event each, and what was skipped.
 
     `event_in` takes the event out of a record. It returns None if there is none, and raises ValueError if the record is

@@ -14,7 +14,7 @@ import yaml
 from collectors.formats import Format
 from collectors.formats.documents import Header, Listing, Piece, entries_of, header_of
 from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped, too_long
-from timeline.core.entries import Entry
+from timeline.core.entries import Observation
 
 _VALUES = 1_000_000  # of one object; no object with as many fits into etcd
 _BLANK_LINES = 1_000  # blank lines in a row that are kept
@@ -222,7 +222,7 @@ def pieces(recording: Recording) -> Iterator[Piece | Skipped]:
     return _Cut(recording).pieces()
 
 
-def read(recording: Recording, bodies: bool) -> Iterator[Entry | Skipped]:
+def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
     """Yield the entries of the documents, and what was skipped."""
     return entries_of(pieces(recording), recording.name, bodies)
 

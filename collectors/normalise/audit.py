@@ -15,8 +15,9 @@ from collectors.normalise.deletion import (
     outlives_delete,
 )
 from collectors.normalise.interning import Interner
+from collectors.normalise.requests import named_revision
 from collectors.redaction import redact_json
-from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Level, Place, revision
+from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Level, Place
 from timeline.kinds import Kind, Metadata, kind_of
 
 
@@ -44,23 +45,9 @@ class _Binding(msgspec.Struct, gc=False):
     target: _Target | None = None
 
 
-class _Precondition(msgspec.Struct, gc=False):
-    resourceVersion: str | None = None
-
-
-class _Request(msgspec.Struct, gc=False):
-    """This struct holds the resourceVersion in a request.
-
-    The API server refuses an update whose resourceVersion is not the latest, so an update names the one it replaces.
-    """
-
-    metadata: _Precondition | None = None
-
-
 _answer = msgspec.json.Decoder(_Answer)
 _status = msgspec.json.Decoder(_Status)
 _binding = msgspec.json.Decoder(_Binding)
-_request = msgspec.json.Decoder(_Request)
 _CHANGES = {
     "create": Change.CREATED,
     "update": Change.MODIFIED,
@@ -213,6 +200,9 @@ class _EventReader:
         if level is Level.FULL and facts is None and not is_present(event.responseObject):
             level = Level.METADATA  # its bodies were removed from the log
         text = interner.text
+        named = named_revision(event) if event.verb == "update" else None
+        # With the same resourceVersion the update changed nothing.
+        replaces = named if named != own_version and is_present(event.requestObject) else None
         return Entry(
             interner.ref(ref, kind.kind, metadata),
             change,
@@ -223,7 +213,7 @@ class _EventReader:
             facts,
             sets,
             interner.owner(metadata),
-            self._replaces(own_version) if event.verb == "update" else None,
+            replaces,
             level,
             text(ref.subresource, ref.subresource),
             text(event.user.username, event.user.username),
@@ -231,16 +221,10 @@ class _EventReader:
             event.auditID,
             self._place,
             body,
+            0,
+            interner.client(event),
+            named if own_version is None else None,
         )
-
-    def _replaces(self, own_version: int | None) -> int | None:
-        """Return the resourceVersion that an update replaces; None if it is unknown or nothing changed."""
-        if not is_present(self._event.requestObject):
-            return None
-        metadata = _request.decode(self._event.requestObject).metadata
-        previous_version = revision(metadata.resourceVersion) if metadata else None
-        # With the same resourceVersion the update changed nothing.
-        return previous_version if previous_version != own_version else None
 
     def _custom_kind(self, name: str) -> Kind:
         """Return the kind of a resource that is not built in, and note its name for lines that do not have it."""

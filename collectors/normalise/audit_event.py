@@ -5,11 +5,21 @@ import re
 import msgspec
 
 from collectors.normalise import is_present
-from timeline.kinds import Metadata, seconds
+from timeline.core.entries import Client
+from timeline.kinds import Metadata, address, seconds
+
+
+class _Extra(msgspec.Struct, gc=False, rename=lambda name: f"authentication.kubernetes.io/{name.replace('_', '-')}"):
+    """This struct holds what a token that is bound to a Pod says of the client."""
+
+    pod_name: list[str] = []
+    pod_uid: list[str] = []
+    node_name: list[str] = []
 
 
 class _User(msgspec.Struct, gc=False):
     username: str = ""
+    extra: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
 
 class ObjectReference(msgspec.Struct, gc=False):
@@ -22,10 +32,12 @@ class ObjectReference(msgspec.Struct, gc=False):
     name: str = ""
     uid: str = ""
     subresource: str = ""
+    resourceVersion: str = ""
 
 
-class _Code(msgspec.Struct, gc=False):
+class _Outcome(msgspec.Struct, gc=False):
     code: int | None = None
+    reason: str | None = None
 
 
 class AuditEvent(msgspec.Struct, gc=False):
@@ -41,8 +53,9 @@ class AuditEvent(msgspec.Struct, gc=False):
     requestURI: str = ""
     user: _User = msgspec.field(default_factory=_User)
     userAgent: str = ""
+    sourceIPs: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     objectRef: ObjectReference | None = None
-    responseStatus: _Code | None = None
+    responseStatus: _Outcome | None = None
     requestObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     responseObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     requestReceivedTimestamp: str = ""
@@ -53,7 +66,10 @@ class AuditEvent(msgspec.Struct, gc=False):
 
 
 _text = msgspec.json.Decoder(str)
+_texts = msgspec.json.Decoder(list[str] | None)
+_extra = msgspec.json.Decoder(_Extra | None)
 _stamp = msgspec.json.Decoder(Metadata)
+_LONGEST = 256  # characters of each field of a client that are kept
 _seconds: dict[str, int] = {}
 _fraction = re.compile(r"\.(\d{1,6})")
 
@@ -74,6 +90,18 @@ def fill_timestamps(event: AuditEvent) -> None:
         event.stageTimestamp = stage.removesuffix("Z") + ".999999Z"
     if not event.requestReceivedTimestamp or not (event.stageTimestamp or is_present(event.timestamp)):
         raise ValueError("the event has no requestReceivedTimestamp or no stageTimestamp")
+
+
+def client_of(event: AuditEvent) -> Client:
+    """Return what the event says of the process that sent the request; an empty one if it says nothing.
+
+    Only the fields that Kubernetes itself writes are read: https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/
+    """
+    read = (_texts.decode(event.sourceIPs) if is_present(event.sourceIPs) else None) or []
+    addresses = [canonical for each in read if (canonical := address(each))]
+    extra = (_extra.decode(event.user.extra) if is_present(event.user.extra) else None) or _Extra()
+    pod, uid, node = ((each[0] if each else "")[:_LONGEST] for each in (extra.pod_name, extra.pod_uid, extra.node_name))
+    return Client(",".join(addresses)[:_LONGEST], pod, uid, node)
 
 
 def instant(text: str) -> int:

@@ -18,6 +18,7 @@ _REQUEST_TIMEOUT = 60_000_000  # µs; --request-timeout of the API server, for a
 _VERSION = re.compile(r"v\d+((alpha|beta)\d+)?")
 _SHORT_GROUPS = {"core": "", "apps": "apps", "batch": "batch", "autoscaling": "autoscaling", "policy": "policy"}
 _HTTP = {3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 10: 409, 14: 503, 16: 401}  # gRPC code -> HTTP status
+_REASONS = {5: "NotFound", 6: "AlreadyExists", 7: "Forbidden", 10: "Conflict"}  # gRPC code -> reason of a refusal
 
 
 class _Authentication(msgspec.Struct, gc=False):
@@ -26,6 +27,7 @@ class _Authentication(msgspec.Struct, gc=False):
 
 class _Client(msgspec.Struct, gc=False):
     callerSuppliedUserAgent: str = ""
+    callerIp: str = ""
 
 
 class _Status(msgspec.Struct, gc=False):
@@ -95,8 +97,12 @@ def event_in(record: bytes) -> bytes | None:
             "verb": verb,
             "user": {"username": payload.authenticationInfo.principalEmail},
             "userAgent": payload.requestMetadata.callerSuppliedUserAgent,
+            "sourceIPs": [payload.requestMetadata.callerIp],
             "objectRef": _reference(payload.methodName, payload.resourceName),
-            "responseStatus": {"code": failure or (201 if created else 200)},
+            "responseStatus": {
+                "code": failure or (201 if created else 200),
+                "reason": _REASONS.get(payload.status.code, ""),
+            },
             "requestObject": payload.request,
             "responseObject": payload.response,
             "requestReceivedTimestamp": entry.timestamp,

@@ -1,19 +1,21 @@
 """This pure module keeps one copy of values that many events of one log repeat, such as names and references."""
 
 from collectors.normalise import owner
-from collectors.normalise.audit_event import ObjectReference
-from timeline.core.entries import ObjectRef, Owner
+from collectors.normalise.audit_event import AuditEvent, ObjectReference, client_of
+from timeline.core.entries import Client, ObjectRef, Owner
 from timeline.kinds import Kind, Metadata, kind_of
 
 
 class Interner:
-    """This class keeps one copy of each object reference, owner and text of one log, and the kinds the log names."""
+    """This class keeps one copy of each object reference, owner, client and text of one log, and the kinds the log
+    names."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self.text = self._texts.setdefault  # `text(name, name)` returns the first copy of an equal text
         self._refs: dict[str, ObjectRef] = {}
         self._owners: dict[str, Owner | None] = {}
+        self._clients: dict[tuple[bytes, bytes], Client] = {}
         self.kind_names: dict[tuple[str, str], str] = {}  # (group, resource) -> kind, as the log names it
 
     def ref(self, ref: ObjectReference, kind: str, metadata: Metadata) -> ObjectRef:
@@ -56,12 +58,22 @@ class Interner:
             known = self._owners[uid] = owner(metadata)
         return known
 
+    def client(self, event: AuditEvent) -> Client:
+        """Return the client of an event as `client_of` does."""
+        key = bytes(event.sourceIPs), bytes(event.user.extra)
+        if key not in self._clients:
+            if len(self._clients) == _CLIENTS:
+                self._clients.clear()
+            self._clients[key] = client_of(event)
+        return self._clients[key]
+
     def kind(self, group: str, resource: str) -> Kind | None:
         """Return the kind of a built-in resource; None for any other."""
         name = _KINDS.get((group, resource))
         return kind_of(group, name) if name else None
 
 
+_CLIENTS = 10_000  # how many clients are kept; each new token of a Pod looks like another one
 _KINDS = {
     ("", "pods"): "Pod",
     ("", "services"): "Service",
@@ -93,6 +105,12 @@ _KINDS = {
     ("networking.k8s.io", "ingresses"): "Ingress",
     ("policy", "poddisruptionbudgets"): "PodDisruptionBudget",
     ("storage.k8s.io", "storageclasses"): "StorageClass",
+    ("apiextensions.k8s.io", "customresourcedefinitions"): "CustomResourceDefinition",
+    ("apiregistration.k8s.io", "apiservices"): "APIService",
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): "MutatingWebhookConfiguration",
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): "ValidatingWebhookConfiguration",
+    ("autoscaling", "horizontalpodautoscalers"): "HorizontalPodAutoscaler",
+    ("scheduling.k8s.io", "priorityclasses"): "PriorityClass",
     ("rbac.authorization.k8s.io", "roles"): "Role",
     ("rbac.authorization.k8s.io", "rolebindings"): "RoleBinding",
     ("rbac.authorization.k8s.io", "clusterroles"): "ClusterRole",

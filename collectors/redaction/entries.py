@@ -3,6 +3,7 @@
 A user name may be a token, a message may quote one, and so may any field that clients of the cluster can fill.
 """
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -11,9 +12,11 @@ from msgspec.structs import fields, replace
 from collectors.redaction import policy
 from collectors.redaction.objects import clean_text
 from collectors.redaction.text import without_known_forms
-from timeline.core.entries import Entry, Facts, Mark, ObjectRef, Observation, Owner
+from timeline.core.entries import Client, Entry, Facts, LogLine, Mark, ObjectRef, Observation, Owner, Request
 from timeline.kinds.event import EventFacts
 
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_UUID_LENGTH = 36
 _SHORT = 14  # characters; no credential that is recognised by its form is shorter
 _CACHED = 4096  # results in each cache
 _harmless: set[str] = set()
@@ -24,6 +27,7 @@ def forget() -> None:
     _harmless.clear()
     _clean_ref.cache_clear()
     _clean_owner.cache_clear()
+    _clean_client.cache_clear()
 
 
 def without_credentials(observation: Observation) -> Observation:
@@ -31,6 +35,10 @@ def without_credentials(observation: Observation) -> Observation:
     if isinstance(observation, Mark):
         mark = observation
         return replace(mark, reason=clean_text(mark.reason)) if mark.reason else mark
+    if isinstance(observation, LogLine):
+        return line_without_credentials(observation)
+    if isinstance(observation, Request):
+        return request_without_credentials(observation)
     return entry_without_credentials(observation)
 
 
@@ -43,7 +51,9 @@ def entry_without_credentials(entry: Entry) -> Entry:
     )
     actor, agent, sets = _clean_name(entry.actor), _clean_name(entry.user_agent), entry.sets and _clean_sets(entry.sets)
     identity, action = _clean_name(entry.identity), _clean_name(entry.action)
+    client = entry.client and _clean_client(entry.client)
     same = ref is entry.ref and owner is entry.owner and facts is entry.facts and sets is entry.sets
+    same = same and client is entry.client
     if same and (actor, agent, identity, action) == (entry.actor, entry.user_agent, entry.identity, entry.action):
         return entry
     return replace(
@@ -56,13 +66,40 @@ def entry_without_credentials(entry: Entry) -> Entry:
         user_agent=agent,
         identity=identity,
         action=action,
+        client=client,
     )
+
+
+def request_without_credentials(request: Request) -> Request:
+    """Return the request without credentials in its names; the same request if it has none."""
+    changed: dict[str, Any] = {
+        name: clean for name in _TEXTS if (clean := _clean_name(text := getattr(request, name))) != text
+    }
+    if (ref := _clean_ref(request.ref)) is not request.ref:
+        changed["ref"] = ref
+    if request.client and (client := _clean_client(request.client)) is not request.client:
+        changed["client"] = client
+    return replace(request, **changed) if changed else request
+
+
+def line_without_credentials(line: LogLine) -> LogLine:
+    """Return the line of a log without credentials; the same line if it has none."""
+    log, text, level = _clean_name(line.log), clean_text(line.text), _clean_name(line.level)
+    objects = tuple(map(_clean_name, line.objects))
+    if (log, text, level, objects) == (line.log, line.text, line.level, line.objects):
+        return line
+    return replace(line, log=log, text=text, level=level, objects=objects)
+
+
+_TEXTS = ("verb", "reason", "action", "since", "match", "selector", "actor", "user_agent", "identity")
 
 
 def _clean_name(text: str) -> str:
     """Return a name without credentials that are recognised by their form or by the words before them."""
     if len(text) < _SHORT or text in _harmless:
         return text
+    if len(text) == _UUID_LENGTH and _UUID.fullmatch(text) and not policy.patterns():
+        return text  # the ids of most observations, which would push everything else out of the cache
     clean = clean_text(text) if " " in text or "=" in text or "://" in text else without_known_forms(text)
     if clean != text:
         return clean
@@ -79,6 +116,12 @@ def _clean_ref(ref: ObjectRef) -> ObjectRef:
 
 
 @lru_cache(_CACHED)
+def _clean_client(client: Client) -> Client:
+    clean = [_clean_name(each) for each in (client.address, client.pod, client.pod_uid, client.node)]
+    return client if clean == [client.address, client.pod, client.pod_uid, client.node] else Client(*clean)
+
+
+@lru_cache(_CACHED)
 def _clean_owner(owner: Owner) -> Owner:
     clean = [_clean_name(each) for each in (owner.group, owner.version, owner.kind, owner.name, owner.uid)]
     return owner if clean == [owner.group, owner.version, owner.kind, owner.name, owner.uid] else Owner(*clean)
@@ -90,7 +133,7 @@ def _clean_facts(facts: Facts) -> Facts:
         changed["message"] = text
     for name in _text_fields(type(facts)):
         value = getattr(facts, name)
-        if value and (text := _clean_value(value)) != value:
+        if value and not _is_known(value) and (text := _clean_value(value)) != value:
             changed.setdefault(name, text)
     return replace(facts, **changed) if changed else facts
 
@@ -104,6 +147,13 @@ def _text_fields(type_of_facts: type[Facts]) -> tuple[str, ...]:
 def _clean_sets(sets: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
     clean = tuple((name, _clean_value(value)) for name, value in sets)
     return sets if clean == sets else clean
+
+
+def _is_known(value: Any) -> bool:
+    """Return whether it is known that a value has no credentials, which is quicker to find out than to clean it."""
+    if isinstance(value, str):
+        return len(value) < _SHORT or value in _harmless
+    return not isinstance(value, tuple) or all(map(_is_known, value))
 
 
 def _clean_value(value: Any) -> Any:

@@ -16,7 +16,7 @@ from collectors.formats import Limits, NotARecording, Reading, Skipped, named, r
 from collectors.replay import core_events
 from collectors.replay.commit_order import Commit, Draft, commit_of, in_commit_order, revision_of, spread
 from collectors.replay.resources import Names, Resource, guess_names, names_in_definition
-from timeline.core.entries import Change, Entry, Observation, moment
+from timeline.core.entries import Change, Entry, LogLine, Observation, Request, moment
 from timeline.core.observations import identity
 from timeline.history.ledger import Ledger
 from timeline.history.lifelines import Track
@@ -63,6 +63,8 @@ def tape(inputs: Sequence[tuple[Path, str]], limits: Limits = Limits()) -> Tape:
 def _observations(reading: Reading, skipped: list[Skipped]) -> Iterator[Observation]:
     """Yield the observations of a reading, and keep what was skipped first."""
     for item in reading:
+        if isinstance(item, Request | LogLine):
+            continue  # it shows no change, so there is nothing to serve
         if not isinstance(item, Skipped):
             yield item
         elif not skipped:

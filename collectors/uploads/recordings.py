@@ -12,7 +12,7 @@ from psycopg.errors import DiskFull
 
 from collectors.analysis import SKIPS_KEPT, Report, Skips, available_processors, nothing_to_judge, two_clusters_message
 from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
-from timeline.core.entries import Observation
+from timeline.core.entries import LogLine, Observation, Request
 from timeline.history.world import World
 from timeline.models import Source
 from timeline.pipeline import TwoClusters, ingest
@@ -41,7 +41,8 @@ class Count:
         """Begin with `refused`, the inputs that were skipped before."""
         self._report = report
         self.reading: Reading | None = None
-        self.read = 0
+        self.read = 0  # how many changes of objects, and marks
+        self.kept = 0  # how many of these, of requests that changed nothing, and of lines of logs
         self.skips = Skips()
         for each in refused:
             self.skips.add(each)
@@ -54,10 +55,11 @@ class Count:
             if isinstance(item, Skipped):
                 self.skips.add(item)
             else:
-                self.read += 1
                 self.skips.use(item)
-                if self.read % _EVERY == 0:
-                    _check_room(self.read)
+                self.kept += 1
+                self.read += not isinstance(item, Request | LogLine)
+                if self.kept % _EVERY == 0:
+                    _check_room(self.kept)
                     if self._report:
                         self._report(reading, self.read)
                 yield item
@@ -80,7 +82,7 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
     try:
         with transaction.atomic():
             new = ingest(source, world, count.entries(reading))
-            if not count.read:
+            if not count.read and not (source.ready and count.kept):
                 raise NotARecording(_nothing(called, reading, count.skips))
             _save_inputs_and_skips(source, names, count.skips)
             store.show_source(source)
@@ -124,7 +126,7 @@ def _check_room(entries: int) -> None:
 
 def _nothing(called: str, reading: Reading, skips: Skips) -> str:
     """Return why nothing was imported."""
-    if skips.kept:
+    if skips.kept and not all(each.reason.startswith("is a log") for each in skips.kept):
         return f"{called}: no change of an object can be used. The first reason: {skips.kept[0]}."
     return nothing_to_judge(called, reading)
 

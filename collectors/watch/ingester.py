@@ -11,7 +11,7 @@ from collectors.watch.discovery import DiscoveryResult
 from collectors.watch.resources import Resource
 from collectors.watch.streams import RESTORED, StreamStatus
 from timeline import pipeline
-from timeline.core.entries import Entry, Mark
+from timeline.core.entries import Observation
 from timeline.models import Cluster, Stream
 from timeline.storage import leases, live
 
@@ -57,7 +57,7 @@ class Ingester:
         """
         self._streams.check()
         items = self._streams.queue.take(BATCH, IDLE_SECONDS, self._committed + COMMIT_SECONDS)
-        batch = [each for each in items if isinstance(each, Entry | Mark)]
+        batch = [each for each in items if isinstance(each, Observation)]
         now = time.monotonic()
         if batch or now - self._committed >= IDLE_SECONDS:
             self._committed = now

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from collectors.watch.discovery import Discovery, DiscoveryResult
 from collectors.watch.event_queue import EventQueue
 from collectors.watch.reflector import Reflector
-from timeline.core.entries import Entry, Mark
+from timeline.core.entries import Observation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ class StreamStatus(NamedTuple):
     error: str
 
 
-StreamItem = Entry | Mark | StreamStatus | DiscoveryResult
+StreamItem = Observation | StreamStatus | DiscoveryResult
 
 
 class Streams:

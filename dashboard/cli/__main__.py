@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import __version__, environment
-from dashboard.cli import analyze, clusters, record, replay, serve
+from dashboard.cli import analyze, changes, clusters, compare, record, replay, serve
 from dashboard.cli.terminal import say
 from dashboard.services import ServiceError, Stopped
 from dashboard.services.launcher import PORTS
@@ -198,6 +198,63 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.set_defaults(run=analyze.report)
     command = commands.add_parser(
+        "compare",
+        help="say what differs between runs of the same work that went well and one that did not",
+        epilog="Exit status: 0 nothing differs, 1 something differs, 2 input or command not understood, or most of an "
+        "input skipped.",
+    )
+    command.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="a recording, an archive or a folder of them, for each run; the last one is the run that did not go well",
+    )
+    command.add_argument(
+        "--owner",
+        action="append",
+        default=[],
+        metavar="NS/KIND/NAME",
+        help="compare only this object and what it owns; may be repeated, with one FILE or with as many; #2 after the"
+        " name means its second incarnation",
+    )
+    command.add_argument(
+        "--output",
+        choices=["table", "json"],
+        default="table",
+        help="a table to read, or the comparison document (%(default)s)",
+    )
+    command.add_argument(
+        "--allow-skipped",
+        action="store_true",
+        help="accept the result even if most lines of an input were skipped",
+    )
+    command.set_defaults(run=compare.compare)
+    command = commands.add_parser(
+        "changes",
+        help="say what people changed before a time, or before each incident",
+        epilog="Exit status: 0 printed, 2 input or command not understood, or most of an input skipped.",
+    )
+    command.add_argument("files", nargs="+", metavar="FILE", help="a recording, an archive or a folder of them, or -")
+    command.add_argument(
+        "--before",
+        metavar="TIME",
+        help="list what changed before this time, such as 2026-11-21T07:52:00Z (before each incident)",
+    )
+    command.add_argument(
+        "--about", metavar="NS/KIND/NAME", help="rank by the distance from this object (before its end)"
+    )
+    command.add_argument(
+        "--minutes", type=_minutes, default=30, help="how many minutes to look back, up to a day (%(default)s)"
+    )
+    command.add_argument("--limit", type=_limit, default=20, help="the most changes to list (%(default)s)")
+    command.add_argument("--output", choices=["table", "json"], default="table", help="text or JSON (%(default)s)")
+    command.add_argument(
+        "--allow-skipped",
+        action="store_true",
+        help="accept the result even if most lines of an input were skipped",
+    )
+    command.set_defaults(run=changes.changes)
+    command = commands.add_parser(
         "replay",
         help="serve recordings as a Kubernetes API that kubectl and client libraries can read",
         epilog="Exit status: 0 stopped, 1 the port is taken, 2 input or command not understood.",
@@ -260,14 +317,30 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("id", nargs="?", metavar="ID", help="the rule, such as service-gap (all rules)")
     command.add_argument("--markdown", action="store_true", help="print all rules as Markdown, as in docs/rules.md")
     command.set_defaults(run=analyze.rules)
-    command = commands.add_parser("schema", help="print the JSON Schema of what analyze --output json prints")
-    command.add_argument("version", nargs="?", choices=["v1", "v2"], default="v2", help="the version (%(default)s)")
+    command = commands.add_parser(
+        "schema", help="print the JSON Schema of what analyze or compare --output json prints"
+    )
+    command.add_argument(
+        "version",
+        nargs="?",
+        choices=["v1", "v2", "comparison"],
+        default="v2",
+        help="the version of the findings document, or the comparison document (%(default)s)",
+    )
     command.set_defaults(run=analyze.schema)
     return parser
 
 
 def _port(text: str) -> int:
     return _number(text, 0, 65_535)
+
+
+def _minutes(text: str) -> int:
+    return _number(text, 1, 1440)
+
+
+def _limit(text: str) -> int:
+    return _number(text, 1, 1000)
 
 
 def _workers(text: str) -> int:

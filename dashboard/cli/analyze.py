@@ -36,7 +36,7 @@ def analyze(options: argparse.Namespace) -> int:
     if isinstance(analysis, int):
         return analysis
     findings = choose(analysis.findings, options.rule, options.namespace, options.since, options.until)
-    with _writing_standard_output():
+    with writing_standard_output():
         if options.output == "json":
             import orjson
 
@@ -86,7 +86,7 @@ def report(options: argparse.Namespace) -> int:
     except NotWritable as error:
         say(str(error))
         return 2
-    with _writing_standard_output():
+    with writing_standard_output():
         sys.stdout.buffer.write(content)
     return 2 if _mostly_skipped(analysis, options) else 0
 
@@ -134,6 +134,7 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
             environment.limits(),
             progress,
             counts=getattr(options, "coverage", False),
+            intents=options.run is report,
         )
     except (NotARecording, ValueError, OSError, environment.SettingError) as error:
         progress.end()
@@ -164,7 +165,7 @@ def leave(status: int) -> NoReturn:
 
 
 @contextmanager
-def _writing_standard_output() -> Iterator[None]:
+def writing_standard_output() -> Iterator[None]:
     """Ignore that the reader of standard output closes it early. Raises Unwritten for any other error, such as a full
     disk."""
     try:
@@ -187,7 +188,7 @@ def rules(options: argparse.Namespace) -> int:
     if options.id and rule is None:
         say(f"There is no rule {options.id}. `causeline rules` lists them.")
         return 2
-    with _writing_standard_output():
+    with writing_standard_output():
         if options.markdown:
             print(catalogue(), end="")
         elif rule:
@@ -200,9 +201,7 @@ def rules(options: argparse.Namespace) -> int:
 def schema(options: argparse.Namespace) -> int:
     from importlib.resources import files
 
-    with _writing_standard_output():
-        print(
-            (files("timeline") / f"payloads/schemas/findings-{options.version}.json").read_text(encoding="utf-8"),
-            end="",
-        )
+    name = "comparison-v1" if options.version == "comparison" else f"findings-{options.version}"
+    with writing_standard_output():
+        print((files("timeline") / f"payloads/schemas/{name}.json").read_text(encoding="utf-8"), end="")
     return 0

@@ -1,7 +1,7 @@
 """This module prints an analysis and the rules in a terminal."""
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 from collectors.analysis import Analysis, group_by_reason
@@ -27,6 +27,7 @@ from timeline.payloads.findings import FindingGroupPayload, ProofPayload
 from timeline.payloads.incidents import Incident
 
 _SKIPPED = 5  # reasons shown; JSON has them all
+_LOGS = 10  # logs of programs that are listed
 _EVENTS = 6  # events of a row's proof that are shown, besides the last one; JSON has all of them
 _INDENT = " " * 8
 
@@ -87,11 +88,12 @@ def show_findings(analysis: Analysis, terminal: Terminal) -> None:
 def show_input(analysis: Analysis, terminal: Terminal, *, with_coverage: bool, only: Sequence[str] = ()) -> None:
     """Print what was read, what was skipped, and which rules could judge it. `only`: these rules."""
     rows = coverage(analysis.world)
-    judged = judgeable(rows, [rule for rule in rulebook() if not only or rule.id in only])
+    judged = judgeable(rows, [rule for rule in rulebook() if not only or rule.id in only], logs=analysis.world.has_logs)
     if partly_read(analysis.skipped):
         rows, judged = of_parts(rows), judged_in_part(judged)
     if with_coverage:
         _show_coverage(rows, judged, terminal)
+        _show_logs(analysis.world.lines_of_logs(), terminal)
         terminal.wrapped(f"{wording.redacted(analysis.redacted or {})} None of it is stored.", "")
         terminal.line()
     show_skipped(analysis.skipped, analysis.skips, terminal, "--output json lists them")
@@ -100,6 +102,19 @@ def show_input(analysis: Analysis, terminal: Terminal, *, with_coverage: bool, o
     terminal.wrapped(_summary(analysis), "")
     if not with_coverage and analysis.world.seen:
         _show_lack(judged, terminal)
+
+
+def _show_logs(lines: Mapping[str, int], terminal: Terminal) -> None:
+    """Print the logs of programs that were read, those with the most lines first."""
+    if not lines:
+        return
+    terminal.line(terminal.paint("Logs of programs", "title"))
+    shown = sorted(lines.items(), key=lambda each: (-each[1], each[0]))
+    for log, count in shown[:_LOGS]:
+        terminal.wrapped(f"{plain(log)}: {wording.count(count)} {wording.plural('line', count)}", "", "    ")
+    if len(shown) > _LOGS:
+        terminal.line(f"and {len(shown) - _LOGS} more")
+    terminal.line()
 
 
 def _show_lack(judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
@@ -167,9 +182,14 @@ def _show_heading(severity: str, title: str, terminal: Terminal) -> None:
 
 
 def _show_grounds(group: FindingGroupPayload, proof: Sequence[ProofPayload], terminal: Terminal) -> None:
-    """Print why a row holds, its effect, its proof, and what to do."""
+    """Print what is behind a row, why it holds, its effect, its proof, and what to do."""
+    cause = next((found["cause"] for found in group["findings"] if "cause" in found), None)
+    if cause:
+        terminal.wrapped(f"Cause: {plain(cause['sentence'])}", _INDENT)
     terminal.wrapped(f"{plain(group['why'])} Effect: {plain(group['effect_text'])}.", _INDENT)
-    for event in proof:
+    shown = {event["audit_id"] for event in proof}
+    unseen = [event for event in cause["proof"] if event["audit_id"] not in shown] if cause else []
+    for event in (*unseen, *proof):
         terminal.wrapped(_proof(event), _INDENT, "  ")
     for advice in group["advice"]:
         terminal.wrapped(f"→ {plain(advice)}", _INDENT, "  ")

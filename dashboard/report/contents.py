@@ -1,6 +1,6 @@
 """This module says what a report contains, from a database or from an analysis. It writes nothing."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,15 +8,19 @@ from collectors.analysis import Analysis, choose
 from dashboard.presentation import wording
 from dashboard.report.figure import Opening, opening
 from timeline.judge import rulebook
+from timeline.judging.changes import known_changes
 from timeline.layout import outline
 from timeline.layout.excerpt import excerpt
 from timeline.payloads import documents, incidents
+from timeline.payloads.changes import ChangesPayload, before_incident
 from timeline.payloads.findings import FindingGroupPayload, SourceDocumentPayload
 from timeline.payloads.incidents import InView
 from timeline.payloads.measuring import StepsPayload
 from timeline.payloads.windows import OverviewPayload, WindowPayload
 
 INCIDENTS = 100  # the most incidents that are listed; a file with more would be too large to send
+BEFORE = 5  # the most sets of changes before an incident that are listed
+EXPLAINED = 20  # the most incidents for which the changes before them are listed
 ROWS = 10  # the most occurrences of an incident that are listed
 NOTE = 4000  # characters of the author's note
 _NAMES = 12  # files named in the title
@@ -59,6 +63,7 @@ class Contents(NamedTuple):
     skipped: list[tuple[str, int, str]]  # file, line, reason
     skips: int  # all that was skipped
     mostly_skipped: Sequence[str]  # a sentence for each file of which most was skipped
+    changes: Mapping[str, ChangesPayload]  # what changed before an incident, by its id
     note: Note | None = None
     made: str = ""  # when a report of a watched cluster was made, which shows what was known then; "" for a recording
     drawn: Drawn | None = None  # None for a report without a picture
@@ -112,6 +117,7 @@ def of_analysis(
         skipped=[(each.file, each.line, each.reason) for each in analysis.skipped],
         skips=analysis.skips,
         mostly_skipped=analysis.mostly_skipped,
+        changes=_changes(analysis, every, {each.incident["id"] for each in found[:EXPLAINED]}),
         note=Note(note) if note else None,
         drawn=Drawn(
             drawn.overview,
@@ -121,6 +127,20 @@ def of_analysis(
             opening([row for each in found[:INCIDENTS] for row in each.rows], {}),
         ),
     )
+
+
+def _changes(
+    analysis: Analysis, every: Sequence[incidents.Incident], wanted: Collection[str]
+) -> dict[str, ChangesPayload]:
+    known = known_changes(analysis.world)
+    findings = {each.id: each for each in analysis.findings}
+    return {
+        each.id: before_incident(
+            analysis.world, known, each, [findings[finding] for finding in each.findings], limit=BEFORE
+        )
+        for each in every
+        if each.id in wanted
+    }
 
 
 def _in_view(every: Sequence[incidents.Incident], rows: Sequence[FindingGroupPayload]) -> list[InView]:

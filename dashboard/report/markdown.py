@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 
 from dashboard import __version__
-from dashboard.presentation import wording
+from dashboard.presentation import changes_before, wording
 from dashboard.presentation.catalogue import words
 from dashboard.report import summary
 from dashboard.report.contents import Contents
@@ -152,6 +152,15 @@ def _incident(number: int, each: InView, contents: Contents) -> Iterator[str]:
         yield from _proof(row, alone=each.occurrences == 1)
     if each.occurrences > 1:
         yield from _others(each)
+    if changed := summary.changes(each, contents):
+        yield "**Changed before**"
+        yield ""
+        for one in changed:
+            details = [one.when, one.near, one.where, one.who, one.time, one.steps_words]
+            yield f"- {text(one.text)} · {' · '.join(text(detail) for detail in details if detail)}"
+        yield ""
+        yield changes_before.NOTE
+        yield ""
     if incident["advice"]:
         yield "**What to do**"
         yield ""

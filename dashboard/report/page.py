@@ -12,7 +12,7 @@ from django.utils.safestring import mark_safe
 
 from dashboard import __version__
 from dashboard.drawing import figures
-from dashboard.presentation import pills, times, wording
+from dashboard.presentation import changes_before, pills, times, wording
 from dashboard.presentation.bidi import shown
 from dashboard.presentation.catalogue import sections, words
 from dashboard.report import inlining, summary
@@ -59,6 +59,7 @@ def rendered(contents: Contents) -> str:
         "entries": contents.entries,
         "counts": summary.counts(contents),
         "scope_sentences": summary.scope(contents),
+        "changes_note": changes_before.NOTE,
         "without_incident": summary.nothing(contents),
         "scope": [{"heading": heading, "words": words} for heading, words in contents.scope],
         "settings": changed,
@@ -141,6 +142,7 @@ def _incident(each: InView, contents: Contents, folder: str, anchors: set[str], 
         "effect": incident["effect"],
         "effect_text": summary.effect_text(each),
         "notes": summary.notes(each),
+        "changes": summary.changes(each, contents),
         "steps": wording.advice(incident["advice"]),
         "rows": rows,
         "rows_more": wording.some(each.occurrences - len(rows)),

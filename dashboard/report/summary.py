@@ -6,6 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from dashboard.presentation import wording
+from dashboard.presentation.changes_before import Row, rows
 from dashboard.report.contents import Contents, Note
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import AcknowledgementPayload, FindingGroupPayload
@@ -158,6 +159,12 @@ def notes(each: InView) -> list[Noted]:
 def _noted(noted: AcknowledgementPayload) -> str:
     note = f": {noted['note']}" if noted["note"] else ""
     return f"by {noted['by'] or 'somebody'} at {clock(noted['at'])}{note}"
+
+
+def changes(each: InView, contents: Contents) -> list[Row]:
+    """Return what changed before an incident, the likeliest to matter first."""
+    found = contents.changes.get(each.incident["id"])
+    return rows(found) if found else []
 
 
 def author(note: Note) -> str:

@@ -15,7 +15,7 @@ from tests.running import WITH_TOKEN
 
 FIXTURE = Path(__file__).parents[1] / "rules/service-gap/fires-plain-pods.jsonl"
 HOSTILE = "<img src=x onerror=alert(1)>\u202eثلاثة" + "n" * 200
-PAGES = ("object", "change", "finding", "coverage", "rules", "rule", "go", "unknown", "missing")
+PAGES = ("object", "change", "finding", "changes", "coverage", "rules", "rule", "go", "unknown", "missing")
 NO_PAGE = "404"  # which the browser complains about
 
 
@@ -40,6 +40,7 @@ def addresses_of(site: str, recording: str, rule: str) -> dict[str, str]:
         "object": subject["url"],
         "change": f"{subject['url']}{change}/",
         "finding": finding["url"],
+        "changes": f"{recording}changes/?finding={finding['id']}",
         "coverage": f"{recording}coverage/",
         "rules": "/rules/",
         "rule": f"/rules/{rule}/",
@@ -114,6 +115,18 @@ def test_the_pages_lead_to_each_other(page: Page, addresses: dict[str, str]) -> 
     page.go_back()
     page.get_by_role("link", name="Show on the timeline").click()
     expect(page.locator(".finding.selected")).to_contain_text("Service ring was away")
+
+
+def test_the_timeline_leads_to_what_changed_in_the_part_that_is_shown(page: Page, addresses: dict[str, str]) -> None:
+    start = addresses["coverage"].removesuffix("coverage/")
+    page.goto(f"{start}?start=1795247510000000&end=1795247520000000")
+    expect(page.locator("#labels")).to_contain_text("ring")
+    mark = page.locator("#axis-changes a", has_text="▲").first
+    expect(mark).to_have_attribute("title", "ConfigMap calm0-svc was deleted, and 2 more objects · vc-cm-head")
+    expect(mark).to_have_attribute("href", re.compile(r"/objects/\d+/\?at=\d+#revisions$"))
+    page.get_by_role("link", name="What changed", exact=True).click()
+    expect(page).to_have_url(re.compile(r"/changes/\?before=1795247520000000&minutes=1$"))
+    expect(page.locator("time").first).to_have_text("2026-11-21 07:52:00 UTC")
 
 
 def test_an_alert_leads_to_the_group_of_its_owner(page: Page, addresses: dict[str, str]) -> None:

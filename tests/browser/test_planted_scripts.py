@@ -109,6 +109,7 @@ def test_nothing_planted_runs_on_any_page(page: Page, arrive: Arrive, planted: s
         "/go",
         "/rules/",
         f"{planted}coverage/",
+        f"{planted}changes/?minutes=1440",
         "/sources/999999/",
         f"/go?name={quote(IMAGE)}",
     ]

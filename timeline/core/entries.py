@@ -1,4 +1,5 @@
-"""This module defines what collectors observe: entries (changes of objects) and marks (how complete a watch is).
+"""This module defines what collectors observe: entries (changes of objects), requests that changed nothing, lines
+of the logs of programs, and marks (how complete a watch is).
 
 It is pure. Times are whole microseconds since 1970, UTC. Resource versions are Python integers, since they may exceed
 64 bits.
@@ -115,6 +116,26 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     line: int
 
 
+class Client(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, rename="camel"):
+    """This says which process sent a request, as far as the audit log shows it.
+
+    A Pod is known by the token that was bound to it (KEP-1205). `address` holds the source addresses of the request,
+    with a comma between them if it came through proxies; anybody on the way can have written them. Without any of this,
+    it is false.
+    """
+
+    address: str = ""
+    pod: str = ""
+    pod_uid: str = ""
+    node: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.address or self.pod_uid)
+
+
+# What somebody wants of an object: sorted pairs of aspect and value (see `timeline.core.intent`).
+Intent = tuple[tuple[str, str], ...]
+
 _WITHIN = 999_999  # µs that a time can lose at most when it is cut to a whole second
 
 
@@ -146,6 +167,12 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     place: Place | None = None
     body: bytes = b""  # the redacted object as JSON; empty where bodies are not kept
     arrived: int = 0  # when a collector received it from a watch (µs, by the API server's clock); 0 without a watch
+    # The process that sent the request; None without an audit log, and in what was stored before clients were kept.
+    client: Client | None = None
+    named: int | None = (
+        None  # the revision that an update named, where it is unknown whether the update changed anything
+    )
+    intent: Intent | None = None  # what somebody wants of the object, read from its body when that is not kept
 
     @property
     def writer(self) -> str:
@@ -200,4 +227,66 @@ class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     other: str = ""  # the kind with which this one was compared, as `kinds.qualified` names it
 
 
-Observation = Entry | Mark
+class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """This is one request that changed nothing but shows what its client knew: a write that the API server refused, a
+    write after which the object was as before, or a read.
+
+    It was received and answered between `received` and `staged`, in microseconds since 1970. A watch is answered when
+    it ends; `staged` is FOREVER as long as no line of the log shows its end. `ref` has an empty name if the request is
+    about all objects of a kind.
+
+    The fields `since`, `match`, `initial` and `selector` are those of the address of a list or a watch. `since` is the
+    text of its resourceVersion: "" asks for the newest state, "0" for any.
+    """
+
+    ref: ObjectRef
+    verb: str  # get, list, watch, create, update, patch, delete, deletecollection, or "write" for any of these
+    code: int  # the HTTP status; 0 if the log does not have it
+    received: int
+    staged: int = FOREVER
+    reason: str = ""  # of a refusal: Conflict, AlreadyExists, NotFound, Expired, …
+    named: int | None = None  # the revision of the object that a write named as the one to be replaced
+    answered: int | None = None  # the revision of the object that answered a get
+    action: str = ""  # the subresource: "status", "scale", …
+    since: str = ""
+    match: str = ""  # resourceVersionMatch
+    initial: bool = False  # sendInitialEvents
+    applied: bool = False  # whether a patch named its field manager, as a server-side apply has to
+    selector: str = ""  # labelSelector and fieldSelector
+    actor: str = ""
+    user_agent: str = ""
+    client: Client | None = None
+    identity: str = ""  # the id of the observation itself (auditID)
+    place: Place | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Return whether the API server refused the request."""
+        return self.code >= 400
+
+
+class Unknown(StrEnum):
+    """This enumeration lists what the time of a line of a log may leave open."""
+
+    NOTHING = ""
+    ZONE = "zone"  # the line has a date and a time, which are taken for UTC
+    YEAR = "year"  # the line has neither year nor zone, as klog writes it; the year in `LogLine.time` is 1972
+
+
+class LogLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """This is one line of the log of a program, such as a controller in a container. It says nothing certain about an
+    object: it shows what the program wrote, by the program's own clock.
+
+    `log` names the log: "namespace/pod/container" as far as that is known, else the file.
+    """
+
+    log: str
+    time: int  # µs since 1970
+    text: str  # without its time and level
+    level: str = ""  # "trace", "debug", "info", "warning", "error" or "fatal"; "" if the line does not say it
+    unknown: Unknown = Unknown.NOTHING
+    objects: tuple[str, ...] = ()  # the objects that the text names, each as "namespace/name", or "*/name" without one
+    place: Place | None = None
+
+
+Observation = Entry | Mark | Request | LogLine

@@ -25,22 +25,28 @@ def merged(one: Entry, other: Entry) -> Entry:
     An observation with the times of an audit log is preferred to one with the whole seconds of an object, and the
     earlier one to the later one, because a later request that returns the same revision wrote nothing.
     """
-    first, second = sorted((one, other), key=_precedence)
+    first, second = sorted((one, other), key=precedence)
     added: dict[str, Any] = {}
     if first.resource_version is None and second.resource_version is not None:
         added["resource_version"] = second.resource_version
     if first.facts is None and second.facts is not None:
         added["facts"] = second.facts
+    if first.intent is None and second.intent is not None:
+        added["intent"] = second.intent
     if first.owner is None and second.owner is not None:
         added["owner"] = second.owner
     if first.replaces is None and second.replaces is not None and second.replaces != first.resource_version:
         added["replaces"] = second.replaces
+    if first.clock is Clock.AUDIT and first.client is None and second.client is not None:
+        added["client"] = second.client
+    if first.named is None and second.named is not None and first.resource_version is None:
+        added["named"] = second.named
     if first.change is Change.OBSERVED and second.change is not Change.OBSERVED:
         added["change"] = second.change
     return replace(first, **added) if added else first
 
 
-def _precedence(entry: Entry) -> tuple[bool, int, int, str, str, int, int]:
+def precedence(entry: Entry) -> tuple[bool, int, int, str, str, int, int]:
     """Return a sort key that puts the preferred observation of a change first. It does not depend on the order in
     which lines were read."""
     file, line = (entry.place.file, entry.place.line) if entry.place else ("", 0)
@@ -59,7 +65,7 @@ def reconciled(entries: list[Entry], watched_until: int = 0) -> list[Entry]:
     """
     if watched_until and entries[0].ref.uid:
         entries = [entry for entry in entries if not (_bare(entry) and entry.received <= watched_until)] or entries
-    loose = sorted((entry for entry in entries if _loose(entry)), key=_precedence)
+    loose = sorted((entry for entry in entries if _loose(entry)), key=precedence)
     other = [entry for entry in entries if entry.clock is Clock.OBJECT and entry.resource_version is not None]
     if not loose or not other or not loose[0].ref.uid:
         return entries

@@ -8,10 +8,11 @@ for each space (see `timeline/core/order.py`).
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from msgspec.structs import replace
 
-from timeline.core.entries import FOREVER, Clock, Entry
+from timeline.core.entries import FOREVER, Clock, Entry, Request
 from timeline.core.order import SECOND, CommitClock, offsets
 from timeline.history.lifelines import Name, name_of
 from timeline.history.seen import GroupKind, Seen
@@ -24,6 +25,8 @@ _ON_ITS_WAY = 5 * SECOND  # µs that a change may take at most from its commit u
 Stamped = tuple[int, int, int]  # resource version, received, staged
 
 Entries = Mapping[GroupKind, Sequence[Entry]]
+
+_Timed = TypeVar("_Timed", Entry, Request)
 
 
 class Clocks:
@@ -60,10 +63,17 @@ class Clocks:
 
     def corrected(self, entry: Entry) -> Entry:
         """Return the entry with the clock offset of its file subtracted from its times."""
-        ahead = self.offsets.get(entry.place.file, 0) if entry.place and entry.clock is Clock.AUDIT else 0
+        return self._corrected(entry) if entry.clock is Clock.AUDIT else entry
+
+    def corrected_request(self, request: Request) -> Request:
+        """Return the request with the clock offset of its file subtracted from its times."""
+        return self._corrected(request)
+
+    def _corrected(self, each: _Timed) -> _Timed:
+        ahead = self.offsets.get(each.place.file, 0) if each.place else 0
         if not ahead:
-            return entry
-        return replace(entry, received=entry.received - ahead, staged=self.earlier(entry.staged, ahead))
+            return each
+        return replace(each, received=each.received - ahead, staged=self.earlier(each.staged, ahead))
 
     @staticmethod
     def earlier(staged: int, ahead: int) -> int:

@@ -1,4 +1,5 @@
-"""This module writes an entry or a mark as one line of JSON and reads it back, for storing and exporting.
+"""This module writes an entry, a request, a line of a log or a mark as one line of JSON and reads it back, for
+storing and exporting.
 
 Times are microseconds since 1970, UTC; a `staged` of FOREVER is omitted. Revisions are text, since they may exceed 64
 bits. `facts` is the state after the change, and `sets` holds single facts that a partial response showed; both have the
@@ -7,92 +8,49 @@ field names of timeline/kinds. `body` is the redacted object. Empty fields are o
 
 from collections.abc import MutableMapping
 from functools import cache
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
 from timeline.core.entries import (
     FOREVER,
-    Change,
-    Clock,
     Entry,
     Facts,
     Level,
+    LogLine,
     Mark,
-    MarkType,
-    ObjectRef,
     Observation,
-    Owner,
-    Place,
+    Request,
     revision,
+)
+from timeline.history.line_shapes import (
+    EntryLine,
+    EntryRead,
+    LogFields,
+    LogLineLine,
+    MarkFields,
+    MarkLine,
+    RequestFields,
+    RequestLine,
 )
 from timeline.kinds import kind_of
 
-_Time = Annotated[int, msgspec.Meta(ge=0, lt=FOREVER)]
-
-
-class _Line(msgspec.Struct, omit_defaults=True, gc=False):
-    """This is an entry as it is written. The names of the fields are part of the format."""
-
-    ref: ObjectRef
-    change: Change
-    clock: Clock
-    received: _Time
-    staged: _Time | None = None
-    resourceVersion: str | None = None
-    replaces: str | None = None
-    level: Level | None = None
-    action: str = ""
-    actor: str = ""
-    userAgent: str = ""
-    identity: str = ""
-    owner: Owner | None = None
-    place: Place | None = None
-    facts: Any = None
-    sets: Any = None
-    body: Any = None
-    arrived: _Time = 0
-
-
-class _Read(_Line, gc=False):
-    """This is an entry as it is read. Fields whose type depends on the kind of the object stay raw JSON at first."""
-
-    facts: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    sets: dict[str, msgspec.Raw] = {}
-    body: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-
-
-class _MarkFields(msgspec.Struct, omit_defaults=True, gc=False):
-    """This is a mark as it is written and read. The names of the fields are part of the format."""
-
-    group: str
-    version: str
-    kind: str
-    what: MarkType
-    time: _Time
-    resourceVersion: str | None = None
-    since: _Time = 0
-    sinceResourceVersion: str | None = None
-    reason: str = ""
-    other: str = ""
-
-
-class _MarkLine(msgspec.Struct, gc=False):
-    mark: _MarkFields
-
-
 _encode = msgspec.json.Encoder().encode
-_decode_mark = msgspec.json.Decoder(_MarkLine).decode
+_decode_mark = msgspec.json.Decoder(MarkLine).decode
+_decode_request = msgspec.json.Decoder(RequestLine).decode
+_decode_log = msgspec.json.Decoder(LogLineLine).decode
 _MARK = b'{"mark":'
-_decode = msgspec.json.Decoder(_Read).decode
+_REQUEST = b'{"request":'
+_LOG = b'{"log":'
+_decode = msgspec.json.Decoder(EntryRead).decode
 _NOTHING = (b"", b"null")
 Known = MutableMapping[object, Any]  # maps each value to the first equal one, so that many entries can share it
 
 
 def line_of(entry: Observation) -> bytes:
-    """Return an entry or a mark as a line of JSON, without a line break."""
+    """Return an observation as a line of JSON, without a line break."""
     if isinstance(entry, Mark):
-        fields = _MarkFields(
+        fields = MarkFields(
             entry.group,
             entry.version,
             entry.kind,
@@ -104,10 +62,19 @@ def line_of(entry: Observation) -> bytes:
             entry.reason,
             entry.other,
         )
-        return _encode(_MarkLine(fields))
+        return _encode(MarkLine(fields))
+    if isinstance(entry, Request):
+        return _encode(RequestLine(_request_fields(entry)))
+    if isinstance(entry, LogLine):
+        line = entry
+        return _encode(
+            LogLineLine(
+                LogFields(line.log, line.time, line.text, line.level, line.unknown, line.objects, line.place),
+            )
+        )
     own, before = entry.resource_version, entry.replaces
     return _encode(
-        _Line(
+        EntryLine(
             entry.ref,
             entry.change,
             entry.clock,
@@ -126,7 +93,34 @@ def line_of(entry: Observation) -> bytes:
             dict(entry.sets) if entry.sets else None,
             msgspec.Raw(entry.body) if entry.body else None,
             entry.arrived,
+            entry.client,
+            _text(entry.named),
+            None if entry.body else entry.intent,  # with the body, it can be read from that
         )
+    )
+
+
+def _request_fields(request: Request) -> RequestFields:
+    return RequestFields(
+        request.ref,
+        request.verb,
+        request.code,
+        request.received,
+        request.staged if request.staged < FOREVER else None,
+        request.reason,
+        _text(request.named),
+        _text(request.answered),
+        request.action,
+        request.since,
+        request.match,
+        request.initial,
+        request.applied,
+        request.selector,
+        request.actor,
+        request.user_agent,
+        request.client,
+        request.identity,
+        request.place,
     )
 
 
@@ -135,11 +129,18 @@ def _text(revision: int | None) -> str | None:
 
 
 def observation_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> Observation:
-    """Return the entry or mark that a line of JSON holds.
+    """Return the observation that a line of JSON holds.
 
     Pass the same `known` for all lines, so that equal values share memory. Without `bodies`, the body is left empty.
     Raises ValueError, or RecursionError, if the line is not in the form that `line_of` writes.
     """
+    if line[: len(_REQUEST)] == _REQUEST:
+        return _request_of(line, known)
+    if line[: len(_LOG)] == _LOG:
+        log = _decode_log(line).log
+        once = known.setdefault
+        name = once(log.log, log.log)
+        return LogLine(name, log.time, log.text, once(log.level, log.level), log.unknown, log.objects, log.place)
     if line[: len(_MARK)] != _MARK:
         return entry_of(line, known, bodies=bodies)
     read = _decode_mark(line).mark
@@ -157,8 +158,34 @@ def observation_of(line: bytes | memoryview, known: Known, *, bodies: bool = Tru
     )
 
 
+def _request_of(line: bytes | memoryview, known: Known) -> Request:
+    read = _decode_request(line).request
+    once = known.setdefault
+    return Request(
+        once(read.ref, read.ref),
+        once(read.verb, read.verb),
+        read.code,
+        read.received,
+        FOREVER if read.staged is None else read.staged,
+        once(read.reason, read.reason),
+        revision(read.named),
+        revision(read.answered),
+        once(read.action, read.action),
+        read.since,
+        read.match,
+        read.initial,
+        read.applied,
+        read.selector,
+        once(read.actor, read.actor),
+        once(read.userAgent, read.userAgent),
+        once(read.client, read.client),
+        read.identity,
+        read.place,
+    )
+
+
 def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> Entry:
-    """Return the entry that a line of JSON holds. This is `observation_of` for lines that cannot be marks."""
+    """Return the entry that a line of JSON holds. This is `observation_of` for lines that are surely entries."""
     read = _decode(line)
     ref, owner = read.ref, read.owner
     type_of_facts = kind_of(ref.group, ref.kind).facts_type
@@ -182,6 +209,9 @@ def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> 
         read.place,
         bytes(read.body) if bodies and _is_set(read.body) else b"",
         read.arrived,
+        once(read.client, read.client),
+        revision(read.named),
+        once(read.intent, read.intent),
     )
 
 

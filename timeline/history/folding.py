@@ -126,9 +126,11 @@ def _plain(entry: Entry) -> bool:
 
 def _repeats(before: Entry, after: Entry, kind: Kind) -> Facts | None:
     """Return the facts to keep if `after` repeats `before`; None if it carries new information."""
-    if (before.owner, before.action, before.actor, before.user_agent, before.level) != (
-        after.owner, after.action, after.actor, after.user_agent, after.level,
+    if (before.owner, before.action, before.actor, before.user_agent, before.level, before.intent) != (
+        after.owner, after.action, after.actor, after.user_agent, after.level, after.intent,
     ):  # fmt: skip
+        return None
+    if before.client != after.client:
         return None
     if (before.place and before.place.file) != (after.place and after.place.file):
         return None

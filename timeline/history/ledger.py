@@ -10,19 +10,26 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from timeline.core.entries import Change, Clock, Entry, Mark, MarkType, Observation
+from timeline.core.entries import Change, Clock, Entry, Intent, LogLine, Mark, MarkType, ObjectRef, Observation, Request
+from timeline.core.intent import intent_of
+from timeline.core.joining import joined
 from timeline.core.observations import identity, merged, reconciled
 from timeline.core.order import SECOND
+from timeline.history.acts import Acts, acted_in
 from timeline.history.clocks import Clocks, Stamped
 from timeline.history.conflicts import two_clusters, two_uids
 from timeline.history.extent import Extent
 from timeline.history.folding import MANY
 from timeline.history.incarnations import incarnations_of
 from timeline.history.lifelines import Name, Track, name_of
+from timeline.history.logs import Logs
 from timeline.history.object_entries import ObjectEntries
+from timeline.history.requests import Requests, without_effect
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.snapshot import ObjectSnapshot, Snapshot
 from timeline.history.streams import Stream
+
+_Key = tuple[str, str, str, str, str]  # UID, name, namespace, kind and group of an object
 
 
 class Ledger:
@@ -31,12 +38,15 @@ class Ledger:
     `keeps` returns whether an entry is worth keeping; all other entries are only counted. A ledger with `keeps` is
     settled only once, when everything was learned, and leaves out repetitive writes (see `timeline/history/folding.py`)
     of recordings, too; a ledger without `keeps` leaves them out of live sources only.
+
+    With `intents`, it keeps of each body what somebody wants of the object (see `timeline/core/intent.py`).
     """
 
-    def __init__(self, keeps: Callable[[Entry], bool] | None = None) -> None:
+    def __init__(self, keeps: Callable[[Entry], bool] | None = None, *, intents: bool = False) -> None:
         self._keeps = keeps
-        self._refused: dict[object, Entry] = {}  # entries that `keeps` refused, without their facts
-        self._objects: dict[tuple[str, str, str, str, str], ObjectEntries] = {}  # by UID, name, namespace, kind, group
+        self._intents: dict[Intent | None, Intent | None] | None = {} if intents else None  # each value once
+        self._refused: dict[object, Entry] = {}  # entries that `keeps` refused, without facts but for acts
+        self._objects: dict[_Key, ObjectEntries] = {}
         self._lanes: dict[Name, list[ObjectEntries]] = {}
         self._lane_numbers: dict[Name, int] = {}
         self._numbers = 0  # how many objects there ever were
@@ -47,6 +57,9 @@ class Ledger:
         self.seen: dict[GroupKind, Seen] = defaultdict(Seen)
         self.streams: dict[GroupKind, Stream] = defaultdict(Stream)  # of kinds that are watched live
         self.clocks = Clocks(self.seen, self.streams)
+        self.requests = Requests(self.clocks.corrected_request)
+        self.acts = Acts(self.clocks.corrected)
+        self.logs = Logs(lambda: self.extent.last)
         self.remembered = 0  # tracks that ended before this drawn time (µs since 1970) may have been forgotten
 
     @property
@@ -58,7 +71,7 @@ class Ledger:
 
     def learn(self, entries: Iterable[Observation]) -> Iterator[tuple[int, Observation]]:
         """Learn observations, and yield those that add information, each with the number of its object, or 0 for a
-        mark.
+        mark, a request or a line of a log.
 
         This is a generator: it learns only as far as the caller consumes it. A ledger that later learns just the
         yielded observations knows the same.
@@ -72,18 +85,27 @@ class Ledger:
                     self.extent.reach(entry.time, entry.time, logged=False)
                     yield 0, entry
                 continue
+            if isinstance(entry, Request):
+                if self.requests.learn(entry):
+                    yield 0, entry
+                continue
+            if isinstance(entry, LogLine):
+                if self.logs.learn(entry):
+                    yield 0, entry
+                continue
             if keeps and not keeps(entry):
                 self._refuse(entry)
                 continue
             ref = entry.ref
-            key = (ref.uid, ref.name, ref.namespace, ref.kind, ref.group)
+            key = ref.uid, ref.name, ref.namespace, ref.kind, ref.group
             known = objects.get(key) or self._begin(key)
             change = identity(entry)
             before = known.entries.get(change)
             if entry.arrived and entry.change is not Change.OBSERVED:
                 self.streams[ref.group, ref.kind].reach(entry.resource_version, entry.arrived)
-            # Bodies are stored elsewhere; to hold a million entries in memory, only their facts are kept here.
-            now = replace(entry, body=b"") if entry.body else entry
+            now = self._without_body(entry) if entry.body else entry
+            if ref.kind == "Event":
+                self.acts.learn(now)
             news = extend(now)
             folded = before is None and known.folded is not None and change in known.folded
             news |= known.seen.count(now, now if folded else before)
@@ -97,7 +119,12 @@ class Ledger:
                     known.fold(self._blind(known.name))
                     if entry.arrived:
                         known.shorten()
-            elif (now := known.merged(before, now)) != before:
+                continue
+            if later := _later_write(before, now):
+                request = without_effect(later)
+                if self.requests.learn(request):
+                    yield 0, request
+            if (now := known.merged(before, now)) != before:
                 known.entries[change] = now
                 if now.near != before.near:
                     self.clocks.reconsider()
@@ -107,11 +134,21 @@ class Ledger:
             elif news:
                 yield known.number, entry
 
+    def _without_body(self, entry: Entry) -> Entry:
+        """Return an entry as it is kept here. Bodies are stored elsewhere; to hold a million entries in memory, only
+        facts and intents are kept."""
+        if self._intents is None or (intent := intent_of(entry.ref, entry.body)) is None:
+            return replace(entry, body=b"")
+        return replace(entry, body=b"", intent=self._intents.setdefault(intent, intent))
+
     def _refuse(self, entry: Entry) -> None:
         ref = entry.ref
         change = ref.group, ref.kind, ref.uid or (ref.namespace, ref.name), identity(entry)
         before = self._refused.get(change)
-        now = replace(entry, facts=None, body=b"") if entry.facts or entry.body else entry
+        facts = entry.facts if acted_in(entry) else None
+        now = entry if facts is entry.facts and not entry.body else replace(entry, facts=facts, body=b"")
+        if ref.kind == "Event":
+            self.acts.learn(now)
         self.extent.extend(now)
         seen = self.seen[ref.group, ref.kind]
         seen.count(now, before)
@@ -121,7 +158,7 @@ class Ledger:
             self._refused[change] = now
             seen.recount(before, now)
 
-    def _begin(self, key: tuple[str, str, str, str, str]) -> ObjectEntries:
+    def _begin(self, key: _Key) -> ObjectEntries:
         uid, name, namespace, kind, group = key
         lane = Name(group, kind, namespace, name)
         self._numbers += 1
@@ -167,7 +204,7 @@ class Ledger:
             groups = [[self.clocks.corrected(entry) for entry in entries] for entries in groups]
         if (seen := self.seen[name[:2]]).levels and (seen.streamed or seen.listed):
             until = seen.streamed_until + SECOND if seen.watched and seen.streamed else 0
-            groups = [reconciled(entries, until) for entries in groups]
+            groups = [reconciled(entries, until) for entries in (joined(groups) if seen.streamed else groups)]
         return incarnations_of(name, groups, self.clocks.of_space(space), space)
 
     def _grow(self) -> bool:
@@ -189,7 +226,11 @@ class Ledger:
             if entry.resource_version is not None:
                 entries[entry.ref.group, entry.ref.kind].append(entry)
         if len(self.extent.files) > 1:
+            before = self.clocks.offsets
             self.clocks.compare_files(entries)
+            if self.clocks.offsets != before:
+                self.requests.reconsider()
+                self.acts.reconsider()
             if self.clocks.offsets:
                 corrected = self.clocks.corrected
                 entries = {kind: [corrected(entry) for entry in of_kind] for kind, of_kind in entries.items()}
@@ -297,6 +338,9 @@ class Ledger:
             if each.folded:
                 each.folded.drop(before)
         self.clocks.thin(revisions)
+        self.requests.forget(before)
+        self.acts.forget(before)
+        self.logs.forget(before)
 
     def snapshot(self) -> Snapshot:
         """Return everything that is known of a live source, in a form that can be stored."""
@@ -308,6 +352,11 @@ class Ledger:
             lanes=self._lanes_numbered,
             seen=[(*kind, seen.state()) for kind, seen in self.seen.items()],
             marks=[mark for kind, stream in self.streams.items() for mark in stream.marks(kind)],
+            evidence=[
+                *self.requests,
+                *self.logs,
+                *(entry for entry in self.acts if _key(entry.ref) not in self._objects),
+            ],
             steps=self.clocks.steps(),
             objects=[
                 ObjectSnapshot(each.number, self._lane_numbers[each.name], list(each.entries.values()))
@@ -324,17 +373,41 @@ class Ledger:
             self.seen[group, kind].restore(state)
         for mark in snapshot.marks:
             self.streams[mark.group, mark.kind].learn(mark)
+        for each in snapshot.evidence:
+            if isinstance(each, Request):
+                self.requests.learn(each)
+            elif isinstance(each, LogLine):
+                self.logs.learn(each)
+            else:
+                self.acts.learn(each)
         for number, lane, entries in snapshot.objects:
             ref = entries[0].ref
+            if ref.kind == "Event":
+                for entry in entries:
+                    self.acts.learn(entry)
             name = name_of(ref)
             known = ObjectEntries(name, ref.uid, number, self.seen[name[:2]])
             known.entries = {identity(entry): entry for entry in entries}
             known.room = max(MANY, len(entries))
-            self._objects[ref.uid, ref.name, ref.namespace, ref.kind, ref.group] = known
+            self._objects[_key(ref)] = known
             self._lanes.setdefault(name, []).append(known)
             self._lane_numbers[name] = lane
             self._unsettled[name] = None
         self._numbers, self._lanes_numbered = snapshot.numbers, snapshot.lanes
+
+
+def _key(ref: ObjectRef) -> _Key:
+    return ref.uid, ref.name, ref.namespace, ref.kind, ref.group
+
+
+def _later_write(one: Entry, other: Entry) -> Entry | None:
+    """Return the later of two writes in an audit log that were answered with the same revision. It changed nothing.
+    Return None if the two are not writes, or are one and the same."""
+    if one.clock is not Clock.AUDIT or other.clock is not Clock.AUDIT or one.identity == other.identity:
+        return None
+    if one.resource_version is None or Change.OBSERVED in (one.change, other.change):
+        return None
+    return max(one, other, key=lambda each: (each.received, each.staged, each.identity))
 
 
 def _never(since: int, until: int) -> bool:

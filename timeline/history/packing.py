@@ -12,7 +12,7 @@ import zstandard
 
 # The numbers of the dictionaries for new frames, which deploy/train_dictionary.py made.
 ENTRIES = 1
-LIFELINES = 2
+LIFELINES = 3
 _LEVEL = 1  # higher levels take longer and make lines that resemble each other no smaller
 
 

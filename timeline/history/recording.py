@@ -4,16 +4,18 @@ A source that grows batch by batch, such as a live cluster, is judged through it
 subjects whose judgement read it are judged again.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+from timeline.core.entries import LogLine, Request
 from timeline.core.order import At
+from timeline.history.acts import Act
 from timeline.history.completeness import Completeness
 from timeline.history.dependencies import LAST, SEEN, WRITES, Dependencies
 from timeline.history.index import counted_otherwise
 from timeline.history.lifelines import Key, Name, Track
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.tracks import Settlement
-from timeline.history.world import World
+from timeline.history.world import T, World
 
 
 class RecordingWorld(World):
@@ -42,6 +44,9 @@ class RecordingWorld(World):
             self.dependencies.changed(track, since)
         for track in (*settlement.removed, *settlement.bounded):
             self.dependencies.changed(track, 0)
+        for what, names in (("requests", self._ledger.requests.changed), ("acts", self._ledger.acts.changed)):
+            self.dependencies.differs(*((what, name) for name in names))
+            names.clear()
         return settlement
 
     def forget(self, tracks: Collection[Track], before: int) -> None:
@@ -139,6 +144,26 @@ class RecordingWorld(World):
         duplicates."""
         if self._tracks.is_mixed(name):
             self.dependencies.look(*LAST)
+
+    def requests(self, name: Name) -> Sequence[Request]:
+        self.dependencies.look("requests", name)
+        return super().requests(name)
+
+    def acts(self, name: Name) -> Sequence[Act]:
+        self.dependencies.look("acts", name)
+        return super().acts(name)
+
+    def log_lines(self, name: Name) -> Sequence[LogLine]:
+        self.dependencies.look(*WRITES)
+        return super().log_lines(name)
+
+    def logs(self) -> Sequence[tuple[str, Sequence[LogLine]]]:
+        self.dependencies.look(*WRITES)
+        return super().logs()
+
+    def once(self, key: object, compute: Callable[[], T]) -> T:
+        self.dependencies.look(*WRITES)
+        return super().once(key, compute)
 
     def of_uid(self, uid: str) -> Track | None:
         self.dependencies.look("uid", uid)

@@ -14,6 +14,7 @@ class Seen:
     def __init__(self) -> None:
         self.changes = 0
         self.levels: Counter[Level] = Counter()  # how many writes audit logs show at each level
+        self.unattributed = 0  # how many of these were stored without the process that sent them
         self.created = False  # whether an audit log shows a creation
         self.statuses = False  # whether an audit log shows a write of the status at level RequestResponse
         self.listed = False  # whether a list showed which objects existed
@@ -30,6 +31,7 @@ class Seen:
         if entry.clock is Clock.AUDIT:
             if before is None:
                 self.levels[entry.level] += 1
+                self.unattributed += _unattributed(entry)
             if entry.change is Change.CREATED:
                 self.created = True
             elif entry.action == "status" and entry.level is Level.FULL:
@@ -53,6 +55,7 @@ class Seen:
             self.levels[now.level] += 1
             if before.clock is Clock.AUDIT:
                 self.levels -= Counter([before.level])
+        self.unattributed += _unattributed(now) - _unattributed(before)
 
     def state(self) -> list[int]:
         """Return the counts for a kind of a live source, in a form that can be stored."""
@@ -80,3 +83,8 @@ class Seen:
         """Return whether writes of the status are observed, with the state after them. Many audit policies omit
         them."""
         return self.streamed or (self.statuses and self.levels.keys() == {Level.FULL})
+
+
+def _unattributed(entry: Entry) -> bool:
+    """Return whether a write of an audit log was stored without the process that sent it."""
+    return entry.clock is Clock.AUDIT and entry.client is None

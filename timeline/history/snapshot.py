@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from timeline.core.entries import Entry, Mark
+from timeline.core.entries import Entry, LogLine, Mark, Request
 from timeline.history.codec import Known, entry_of, line_of, observation_of
 
-VERSION = 1
+VERSION = 2
+_READ = (1, VERSION)  # version 1 has no evidence
 
 
 class ObjectSnapshot(NamedTuple):
@@ -33,6 +34,7 @@ class Snapshot(NamedTuple):
     lanes: int  # how many lanes there ever were
     seen: list[tuple[str, str, list[int]]]  # group, kind, and the state of `Seen`
     marks: list[Mark]
+    evidence: list[Request | LogLine | Entry]  # requests, lines of logs, entries of Events whose objects were forgotten
     steps: list[tuple[str, int, int]]  # what `Clocks.steps` returned: space, revision, drawn time
     objects: list[ObjectSnapshot]
 
@@ -60,7 +62,8 @@ _decode_object = msgspec.json.Decoder(_ObjectLine).decode
 
 
 def lines_of(snapshot: Snapshot) -> Iterator[bytes]:
-    """Yield a snapshot as lines of JSON without line breaks: the head, each mark, an empty line, and each object."""
+    """Yield a snapshot as lines of JSON without line breaks: the head, the marks and the evidence, an empty line,
+    and each object."""
     steps = [(space, str(revision), time) for space, revision, time in snapshot.steps]
     yield _encode(
         _Head(
@@ -75,6 +78,7 @@ def lines_of(snapshot: Snapshot) -> Iterator[bytes]:
         )
     )
     yield from map(line_of, snapshot.marks)
+    yield from map(line_of, snapshot.evidence)
     yield b""
     for number, lane, entries in snapshot.objects:
         yield _encode(_ObjectLine(number, lane, [msgspec.Raw(line_of(entry)) for entry in entries]))
@@ -87,14 +91,17 @@ def snapshot_of(lines: Iterable[bytes]) -> Snapshot | None:
         head = _decode_head(next(rest))
     except msgspec.ValidationError:
         return None
-    if head.version != VERSION:
+    if head.version not in _READ:
         return None
     known: Known = {}
     marks: list[Mark] = []
+    evidence: list[Request | LogLine | Entry] = []
     while line := next(rest):
-        mark = observation_of(line, known)
-        assert isinstance(mark, Mark)
-        marks.append(mark)
+        each = observation_of(line, known, bodies=False)
+        if isinstance(each, Mark):
+            marks.append(each)
+        else:
+            evidence.append(each)
     return Snapshot(
         first=head.first,
         last=head.last,
@@ -103,6 +110,7 @@ def snapshot_of(lines: Iterable[bytes]) -> Snapshot | None:
         lanes=head.lanes,
         seen=head.seen,
         marks=marks,
+        evidence=evidence,
         steps=[(space, int(revision), time) for space, revision, time in head.steps],
         objects=[_object_of(line, known) for line in rest],
     )

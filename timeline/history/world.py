@@ -6,10 +6,13 @@ Times are drawn times (see `timeline/core/order.py`) in microseconds since 1970,
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
-from timeline.core.entries import Change, Entry, ObjectRef, Observation
+from timeline.core.actors import actor_of
+from timeline.core.entries import Change, Entry, LogLine, ObjectRef, Observation, Request, Unknown
 from timeline.core.order import SECOND, At
+from timeline.history.acts import Act
 from timeline.history.completeness import Completeness, losses
 from timeline.history.expiry import expired
 from timeline.history.ledger import Ledger
@@ -19,6 +22,7 @@ from timeline.history.snapshot import Snapshot
 from timeline.history.streams import Stream
 from timeline.history.tracks import Settlement, Tracks
 
+T = TypeVar("T")
 _MARGIN = 5 * SECOND  # µs by which a watch may begin before, or end after, an audit log of the same time
 # The start of a range in which gaps do not matter: the list that ends a gap shows whether a given object changed in it.
 _SINCE_LISTED = -1
@@ -28,16 +32,18 @@ class World:
     """This class holds the tracks of one source, and answers the questions that rules ask about them.
 
     `keeps` returns whether an entry belongs to a track; all other entries are only counted. For a source that grows,
-    use `timeline.history.recording.RecordingWorld`, which also records what each judgement reads.
+    use `timeline.history.recording.RecordingWorld`, which also records what each judgement reads. Without `intents`,
+    nobody asks for the changes that somebody meant (see `timeline.judging.intents`).
     """
 
-    def __init__(self, keeps: Callable[[Entry], bool] | None = None) -> None:
-        self._ledger = Ledger(keeps)
+    def __init__(self, keeps: Callable[[Entry], bool] | None = None, *, intents: bool = True) -> None:
+        self._ledger = Ledger(keeps, intents=intents)
         self._tracks = Tracks(self._ledger.seen)
         # Tracks that may miss writes. Which of these count is decided later, when the beginning of the log is known.
         self._suspects: set[Key] = set()
         self._completeness: Completeness | None = None
         self._owners: dict[Key, Track | None] = {}  # results of `owner_of` since the last `settle`
+        self._computed: dict[object, Any] = {}  # results of `once` since the last `settle`
         # The rule that judges a live source now, and the time up to which the watches that it needs are complete.
         self.horizon: tuple[str, int] | None = None
 
@@ -45,7 +51,7 @@ class World:
 
     def learn(self, entries: Iterable[Observation]) -> Iterator[tuple[int, Observation]]:
         """Learn observations, and yield those that add information, each with the number of its object, or 0 for a
-        mark.
+        mark, a request or a line of a log.
 
         This is a generator: it learns only as far as the caller consumes it.
         """
@@ -65,6 +71,7 @@ class World:
                 self._suspects.discard(track.key)
         self._completeness = None
         self._owners = {}
+        self._computed = {}
         return settlement
 
     def expired(self, before: int, events: int) -> list[Track]:
@@ -181,6 +188,71 @@ class World:
         This is the part of `two_clusters` that is cheap enough for every batch.
         """
         return self._ledger.two_kube_systems()
+
+    def requests(self, name: Name) -> Sequence[Request]:
+        """Return the requests about the objects of a name that changed nothing, in the order in which they were
+        received. With an empty name, these are the requests about all objects of a kind in a namespace, or in all."""
+        return self._ledger.requests.about(name)
+
+    def acts(self, name: Name) -> Sequence[Act]:
+        """Return what the Events about the objects of a name show of the copies of these objects that their writers
+        held, in the order in which the Events were recorded."""
+        return self._ledger.acts.about(name)
+
+    def log_lines(self, name: Name) -> Sequence[LogLine]:
+        """Return the lines of the logs of programs that name an object, in the order in which they were written.
+
+        A line that names no namespace counts if only one object of this kind is known by this name.
+        """
+        alone = [each for each in self._tracks.index.names(name.group, name.kind) if each.name == name.name]
+        return self._ledger.logs.naming(name, alone=alone == [name])
+
+    @property
+    def has_logs(self) -> bool:
+        """Return whether the source has lines of the logs of programs."""
+        return len(self._ledger.logs) > 0
+
+    def lines_of_logs(self) -> dict[str, int]:
+        """Return how many lines of each log of a program the source has, by the name of the log."""
+        return self._ledger.logs.counts()
+
+    def logs_without(self) -> dict[Unknown, int]:
+        """Return how many logs have lines that leave something open about their times, by what they leave open."""
+        return self._ledger.logs.without()
+
+    def logs(self) -> Sequence[tuple[str, Sequence[LogLine]]]:
+        """Return each log of a program, sorted by name, with its lines in the order of its file."""
+        return [(name, self._ledger.logs.log(name)) for name in self._ledger.logs.names()]
+
+    def watches(self) -> Sequence[Request]:
+        """Return the watch requests about all objects of a kind, in the order in which they were received."""
+        return self._ledger.requests.watches()
+
+    def writes_of(self, process: str) -> Sequence[tuple[Track, Moment]]:
+        """Return the changes that a process wrote (see `core.actors`), in the order in which they were received.
+
+        A live source has none, since a watch does not show which process wrote.
+        """
+        return self.once(("writes", process), lambda: self._writes_of(process))
+
+    def _writes_of(self, process: str) -> Sequence[tuple[Track, Moment]]:
+        written = [
+            (track, moment)
+            for track in (() if self.live else self.tracks())
+            for moment in track.moments
+            if moment.entry.client and (actor := actor_of(moment.entry)) and actor.process == process
+        ]
+        return sorted(written, key=lambda each: (each[1].entry.received, each[1].at, each[0].key))
+
+    def once(self, key: object, compute: Callable[[], T]) -> T:
+        """Return what `compute` returns, which is called once for each key as long as nothing is learned.
+
+        Judgements of live sources may not use it, because it does not record what they read.
+        """
+        if key not in self._computed:
+            self._computed[key] = compute()
+        result: T = self._computed[key]
+        return result
 
     # Tracks and their relations
 

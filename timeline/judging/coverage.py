@@ -6,11 +6,12 @@ from typing import Literal, NamedTuple
 from timeline.core.entries import Change, Level
 from timeline.history.seen import Seen
 from timeline.history.world import World
-from timeline.judging.remedies import policy_line, remedy, resource_of, watch_command
+from timeline.judging.remedies import IMPORT_AGAIN, LOGS, REQUESTS, policy_line, remedy, resource_of, watch_command
 from timeline.judging.rulebook import Rule
 from timeline.kinds import qualified
 
 Depth = Literal["RequestResponse", "Request", "Metadata", "watch", "list"]
+Requests = Literal["kept", "lost", "part", "none"]
 Judgement = Literal["exact", "bounded", "inconclusive", "not"]
 
 
@@ -27,6 +28,7 @@ class CoverageRow(NamedTuple):
     entries: int  # the number of observed changes
     bodies: bool  # whether the bodies of some objects were recorded, not only that the objects changed
     dated: bool  # whether the times of changes are known; in a watch, managedFields carry them
+    requests: Requests = "kept"  # whether it is known who sent the writes; "none" without an audit log
 
     @property
     def name(self) -> str:
@@ -67,7 +69,17 @@ def coverage(world: World) -> list[CoverageRow]:
         dated = level != "watch" or _dated(group, kind, world)
         rows.append(
             CoverageRow(
-                group, kind, resource_of(kind), level, complete, holes, seen.listed, seen.changes, bodies, dated
+                group,
+                kind,
+                resource_of(kind),
+                level,
+                complete,
+                holes,
+                seen.listed,
+                seen.changes,
+                bodies,
+                dated,
+                _requests(seen),
             )
         )
     return rows
@@ -79,13 +91,36 @@ def _dated(group: str, kind: str, world: World) -> bool:
     return not changes or any(each.user_agent for each in changes)
 
 
-def judgeable(rows: Iterable[CoverageRow], rules: Iterable[Rule]) -> list[RuleCoverage]:
-    """Return for each rule the best verdict that it can give, why, and what to record for a better one."""
+def judgeable(rows: Iterable[CoverageRow], rules: Iterable[Rule], *, logs: bool = False) -> list[RuleCoverage]:
+    """Return for each rule the best verdict that it can give, why, and what to record for a better one.
+
+    `logs` says whether the source has lines of the logs of programs.
+    """
     by_kind = {qualified(row.group, row.kind): row for row in rows}
     watching = bool(by_kind) and all(row.level in ("watch", "list") for row in by_kind.values())
+    requests = {row.requests for row in by_kind.values()} - {"none"}
     return [
-        _judgeable(rule, [(kind, by_kind.get(kind)) for kind in rule.needs + rule.any_of], watching) for rule in rules
+        (_without_logs(rule) if rule.logs and not logs else None)
+        or (_without_requests(rule, requests) if rule.requests and requests != {"kept"} else None)
+        or _judgeable(rule, [(kind, by_kind.get(kind)) for kind in rule.needs + rule.any_of], watching)
+        for rule in rules
     ]
+
+
+def _without_logs(rule: Rule) -> RuleCoverage:
+    return RuleCoverage(rule.id, "not", "it needs the log of the program, and no log was read", LOGS)
+
+
+def _without_requests(rule: Rule, requests: set[Requests]) -> RuleCoverage:
+    """Return what a rule can judge that needs the requests of an audit log, if not all of them are known."""
+    if not requests:
+        why = "without an audit log, it is not known who sent which request, nor what was refused"
+        return RuleCoverage(rule.id, "not", why, REQUESTS)
+    if requests == {"lost"}:
+        why = "who sent which request, and what was refused, was not kept when the audit log was imported"
+        return RuleCoverage(rule.id, "not", why, IMPORT_AGAIN)
+    why = "of a part of the audit log, it was not kept who sent which request, nor what was refused"
+    return RuleCoverage(rule.id, "bounded", why, IMPORT_AGAIN)
 
 
 def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]], watching: bool) -> RuleCoverage:
@@ -157,6 +192,7 @@ _NO_PART = (  # how the reason begins when a whole file was skipped because it i
     "is an archive without",
     "is empty",
     "is a kubeconfig",
+    "is a log",
 )
 
 
@@ -177,6 +213,13 @@ def judged_in_part(rules: Iterable[RuleCoverage]) -> list[RuleCoverage]:
 
 _PARTLY = "a part of the recording could not be read, in which writes may stand"
 _WHOLE = "Add what was skipped, from a copy that is whole, to the same recording."
+
+
+def _requests(seen: Seen) -> Requests:
+    logged = seen.levels.total()
+    if not seen.unattributed:
+        return "kept" if logged else "none"
+    return "lost" if seen.unattributed == logged else "part"
 
 
 def _level(seen: Seen) -> Depth:

@@ -123,6 +123,15 @@ def worst(occurrences: Iterable[Occurrence]) -> Occurrence:
     return max(occurrences, key=lambda each: (*each.weight, -each.first))
 
 
+class Cause(msgspec.Struct, frozen=True, gc=False):
+    """This is what is behind a violation, as far as it is proven: which rule reports causes of this kind, one or two
+    sentences, and the events that prove it, in commit order."""
+
+    rule: str
+    sentence: str
+    proof: tuple[Proof, ...]
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """This is one violation of a rule by one subject, however often it happened."""
 
@@ -137,6 +146,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     measured: Occurrence | None = None  # the occurrence whose length is the delay of the finding, if it has a delay
     affects: tuple[ObjectRef, ...] = ()  # other objects that the violation harms
     count: int | None = None  # how many objects there were too many; None: the number of occurrences counts
+    cause: Cause | None = None  # what is behind it; None where nothing proves a cause (see `judging.causes`)
     status: Status = Status.CONFIRMED
     status_reason: str = ""  # one sentence that says why the finding is not confirmed
 
@@ -169,7 +179,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> str:
         """Return a stable key, which stays the same when the violation is observed again or happens again."""
-        return digest(self.rule, self.subject, f"{self.other.kind}/{self.other.name}" if self.other else "")
+        other = self.other
+        elsewhere = other.namespace if other and other.namespace != self.subject.namespace else ""
+        named = f"{other.kind}/{other.name}" if other else ""
+        return digest(self.rule, self.subject, f"{elsewhere}/{named}" if elsewhere else named)
 
 
 def digest(*parts: str | ObjectRef | None) -> str:

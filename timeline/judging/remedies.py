@@ -1,6 +1,12 @@
 """This pure module says what to record so that a rule can judge: lines of an audit policy, and kubectl commands."""
 
 POLICY = "In the audit policy: "
+REQUESTS = (
+    f"{POLICY}- {{level: Metadata, verbs: [list, watch]}}\n"
+    f"{POLICY}- {{level: RequestResponse, verbs: [create, update, patch, delete, deletecollection]}}"
+)
+LOGS = "kubectl logs --timestamps --prefix -n NAMESPACE POD > POD.log"
+IMPORT_AGAIN = "Import the same audit log again, into the same recording."
 _GROUPS = {
     "Job": "batch",
     "Lease": "coordination.k8s.io",

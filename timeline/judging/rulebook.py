@@ -15,11 +15,12 @@ from timeline.judging.findings import Finding
 
 # Increase this number with every change after which a rule reports something else, or the same in other words, for the
 # same entries. Sources that an older version judged are then judged again (see `timeline.rejudging`).
-VERSION = 4
+VERSION = 5
 ATTEMPTS = 5  # how often judging a source again is tried, since a worker may be stopped or run out of memory
 
 
 Judge = Callable[[Track, World], Iterable[Finding]]
+Whole = Callable[[World], Iterable[Finding]]
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -35,6 +36,9 @@ class Rule(msgspec.Struct, frozen=True):
     any_of: tuple[str, ...] = ()  # kinds of which, besides `needs`, at least one must have been observed
     incident: str = ""  # the title of an incident of several findings (see `judging.incidents`)
     times: bool = False  # whether it measures durations, so that clocks of whole seconds make its findings bounded
+    requests: bool = False  # whether it needs to know who sent requests, or which were refused: only audit logs show it
+    logs: bool = False  # whether it needs the logs of programs
+    untracked: Whole | None = None  # finds what concerns objects that no observation shows, such as those of logs
 
 
 def rule(
@@ -46,6 +50,9 @@ def rule(
     any_of: tuple[str, ...] = (),
     lists: bool = False,
     times: bool = False,
+    requests: bool = False,
+    logs: bool = False,
+    untracked: Whole | None = None,
 ) -> Callable[[Judge], Judge]:
     """Return a decorator that registers a function as a rule. `Rule` describes the arguments.
 
@@ -56,7 +63,9 @@ def rule(
         module = inspect.getmodule(judge)
         page = inspect.cleandoc((module and module.__doc__) or "")
         title = page.partition("\n")[0].rstrip(".")
-        _rules[identity] = Rule(identity, judges, needs, title, page, judge, lists, any_of, incident, times)
+        _rules[identity] = Rule(
+            identity, judges, needs, title, page, judge, lists, any_of, incident, times, requests, logs, untracked
+        )
         return judge
 
     return enter

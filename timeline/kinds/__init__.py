@@ -181,6 +181,10 @@ def _subtitle(facts: Any) -> str:
     return ""
 
 
+def _drawn(facts: Any) -> Any:
+    return facts
+
+
 def _addresses(facts: Any) -> Iterable[str]:
     return ()
 
@@ -213,6 +217,7 @@ class Kind(NamedTuple):
     # Returns what the search finds the object by besides its names, in words that say why: "on node-3".
     clues: Callable[[Any], Iterable[str]] = _clues
     telling: Telling = Telling()  # which parts of its status tell people how it is
+    drawn: Callable[[Any], Any] = _drawn  # returns the facts without what only judgements need
 
     @property
     def has_phases(self) -> bool:

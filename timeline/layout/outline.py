@@ -44,9 +44,10 @@ def lifeline(track: Track, plain: Callable[[Any], Any] = msgspec.to_builtins) ->
     """
     rows = []
     held: object = None
+    drawn = track.kind.drawn
     for each in track.moments:
         revision = each.entry.resource_version
-        facts = None if each.facts is held else plain(each.facts)
+        facts = None if each.facts is held else plain(drawn(each.facts))
         change, action = each.entry.change.value, each.entry.action
         rows.append([each.time, revision and str(revision), change, action, [*each.within], each.entry.writer, facts])
         held = each.facts

@@ -64,7 +64,7 @@ def spans_and_events(kind: Kind, lifeline: list[list[Any]], until: int | None, l
                 spans.append(Span(time, time, phase, True, within, None, actor))
             if before is not None:
                 events += [
-                    Event(time, mark.mark, mark.text, revision, within, actor) for mark in _marks(kind, before, facts)
+                    Event(time, mark.mark, mark.text, revision, within, actor) for mark in marks(kind, before, facts)
                 ]
         before = facts
     if spans:
@@ -75,7 +75,7 @@ def spans_and_events(kind: Kind, lifeline: list[list[Any]], until: int | None, l
     return spans, events, before
 
 
-def _marks(kind: Kind, before: Any, after: Any) -> Iterable[Mark]:
+def marks(kind: Kind, before: Any, after: Any) -> Iterable[Mark]:
     yield from kind.marks(before, after)
     if after.deleting and not before.deleting:
         yield Mark("deleting", "deletion asked for")

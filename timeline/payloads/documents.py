@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from timeline.core.durations import duration
-from timeline.core.entries import ObjectRef, moment
+from timeline.core.entries import ObjectRef, Unknown, moment
 from timeline.history.lifelines import public_uid
 from timeline.history.world import World
 from timeline.judging.coverage import RuleCoverage, coverage, judgeable, judged_in_part, partly_read
@@ -74,7 +74,7 @@ def proof_payload(proof: Proof, time: int | None = None) -> ProofPayload:
 
 def finding(found: Finding) -> FindingPayload:
     first, last, worst = found.occurrences[0], found.occurrences[-1], found.worst
-    return {
+    payload: FindingPayload = {
         "id": found.id,
         "rule": found.rule,
         "severity": found.severity,
@@ -96,6 +96,10 @@ def finding(found: Finding) -> FindingPayload:
         "proof": [proof_payload(proof, time) for each in found.occurrences for proof, time in proofs(each)],
         "advice": list(found.advice),
     }
+    if cause := found.cause:
+        proof = [proof_payload(each) for each in cause.proof]
+        payload["cause"] = {"rule": cause.rule, "sentence": cause.sentence, "proof": proof}
+    return payload
 
 
 def source_document(world: World, rules: Iterable[Rule]) -> SourceDocumentPayload:
@@ -113,7 +117,7 @@ def source_document(world: World, rules: Iterable[Rule]) -> SourceDocumentPayloa
             }
             for row in rows
         ],
-        "rules": [_rule(each) for each in judgeable(rows, rules)],
+        "rules": [_rule(each) for each in judgeable(rows, rules, logs=world.has_logs)],
         "changes": [row.entries for row in rows],
         "clocks": clocks(world),
     }
@@ -140,12 +144,25 @@ def _rule(each: RuleCoverage) -> RulePayload:
 
 
 def clocks(world: World) -> list[str]:
-    """Return a sentence for each file whose times were corrected because its clock differed."""
-    return [
+    """Return a sentence for each file whose times were corrected because its clock differed, and one for each kind of
+    logs that leave open when their lines were written."""
+    without = world.logs_without()
+    corrected = [
         f"The clock behind {file} was about {duration(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'} the "
         "others', as neighbouring revisions tell; its times are corrected by that."
         for file, ahead in world.offsets.items()
     ]
+    return corrected + [_undated(each, without[each]) for each in (Unknown.YEAR, Unknown.ZONE) if each in without]
+
+
+def _undated(unknown: Unknown, logs: int) -> str:
+    many = "one log" if logs == 1 else f"{logs} logs"
+    if unknown is Unknown.YEAR:
+        return (
+            f"The times in {many} have no year and no time zone; they are taken for UTC, in the year that is nearest to"
+            " the end of the rest. Without the rest, they are not placed."
+        )
+    return f"The times in {many} have no time zone; they are taken for UTC."
 
 
 def document(
@@ -206,5 +223,8 @@ def assembled(
 
 
 def first_version(document: DocumentPayload) -> FirstDocumentPayload:
-    """Return the same document in the first version, which has no incidents."""
-    return {"schema": "causeline.findings/v1", "source": document["source"], "findings": document["findings"]}
+    """Return the same document in the first version, which has no incidents and no causes."""
+    findings = [each.copy() for each in document["findings"]]
+    for each in findings:
+        each.pop("cause", None)
+    return {"schema": "causeline.findings/v1", "source": document["source"], "findings": findings}

@@ -3,9 +3,12 @@
 Times are ISO 8601 where they are text, and microseconds since 1970, UTC, where they are integers.
 """
 
-from typing import Literal
+from typing import (
+    Literal,
+    NotRequired,  # Pydantic does not accept that of typing before Python 3.12
+)
 
-from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
+from typing_extensions import TypedDict
 
 from timeline.judging.findings import Severity
 
@@ -36,8 +39,16 @@ class ProofPayload(TypedDict):
     line: int | None
 
 
+class CausePayload(TypedDict):
+    """This is what is behind a violation, as far as it is proven."""
+
+    rule: str  # which reports causes of this kind
+    sentence: str  # "job-controller created Pod a. It acted on revision 384 of Job train; revision 415 was …"
+    proof: list[ProofPayload]
+
+
 class FindingPayload(TypedDict):
-    """This is one violation, as in the findings document `causeline.findings/v1`."""
+    """This is one violation, as in the findings document. The first version of that has no causes."""
 
     id: str
     rule: str
@@ -59,6 +70,7 @@ class FindingPayload(TypedDict):
     why: str  # one or two sentences that explain the verdict
     proof: list[ProofPayload]
     advice: list[str]
+    cause: NotRequired[CausePayload]  # only where one is proven
 
 
 class SkippedPayload(TypedDict):
@@ -132,6 +144,7 @@ class IncidentPayload(TypedDict):
     last_time: str
     effect: Literal["none", "possible", "observed"]
     effect_text: str  # of the worst finding
+    cause: str  # what is behind it, in one or two sentences; "" where nothing proves a cause
     actors: list[str]  # who wrote what the proof shows, the most frequent one first
     advice: list[str]
     findings: list[str]  # their ids, the gravest first
@@ -210,6 +223,7 @@ class IncidentRowPayload(TypedDict):
     times: list[int]  # when the latest occurrences began, 256 at most
     effect: Literal["none", "possible", "observed"]
     effect_text: str
+    cause: str  # what is behind it, in one or two sentences; "" where nothing proves a cause
     actors: list[str]
     advice: list[str]
     roots: list[int]  # WindowPayload's `focus` parameters that bring its subjects to the top

@@ -46,6 +46,7 @@ class Incident(NamedTuple):
     open: bool  # whether an occurrence still went on at the end of what the source shows
     effect: str
     effect_text: str
+    cause: str  # what is behind it, in one or two sentences; "" where nothing proves a cause
     actors: list[str]  # the most frequent one first
     advice: list[str]
 
@@ -78,6 +79,7 @@ def part(anchor: Name, document: FindingPayload, occurrences: Iterable[dict[str,
         [name for proof in document["proof"] if (name := writer(proof["actor"], proof["user_agent"]))],
         document["advice"],
         root,
+        document["cause"]["sentence"] if "cause" in document else "",
     )
 
 
@@ -130,6 +132,7 @@ def incident_of(each: Members) -> Incident:
         each.open,
         gravest.effect,
         gravest.effect_text,
+        each.cause,
         each.actors,
         gravest.advice,
     )
@@ -158,6 +161,7 @@ def row(each: Incident, verdict: VerdictName) -> IncidentRowPayload:
         "times": [first for first, _ in each.times][-TIMES:],
         "effect": shown["effect"],
         "effect_text": shown["effect_text"],
+        "cause": each.cause,
         "actors": shown["actors"],
         "advice": shown["advice"],
         "roots": [],
@@ -190,6 +194,7 @@ def payload(each: Incident) -> IncidentPayload:
         "last_time": documents.timestamp(each.last),
         "effect": Effect(each.effect).value,
         "effect_text": each.effect_text,
+        "cause": each.cause,
         "actors": each.actors,
         "advice": each.advice,
         "findings": each.findings,

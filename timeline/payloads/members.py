@@ -33,6 +33,7 @@ class Part(NamedTuple):
     actors: list[str]  # who wrote what the proof shows
     advice: list[str]
     root: int = 0  # the track number of the subject's root owner; 0 without a database
+    cause: str = ""  # what is behind it, in one or two sentences; "" where nothing proves a cause
 
 
 class Members:
@@ -51,6 +52,7 @@ class Members:
         self._template = template
         self._parts: dict[str, Part] = {}
         self._gravest: list[tuple[Any, ...]] = []  # see `_gravity`
+        self._caused: list[tuple[Any, ...]] = []  # the gravity of those with a proven cause
         self._ends: list[int] = []
         self._groups: Counter[str] = Counter()  # by the group of an occurrence, in how many findings it is
         self._subjects: Counter[tuple[str, str, str]] = Counter()
@@ -72,6 +74,8 @@ class Members:
             self.remove(each.id)
             self._parts[each.id] = each
             insort(self._gravest, _gravity(each))
+            if each.cause:
+                insort(self._caused, _gravity(each))
             subject = each.kind, each.name, each.uid
             self._kinds[each.kind] += subject not in self._subjects
             self._subjects[subject] += 1
@@ -94,6 +98,8 @@ class Members:
         if (each := self._parts.pop(finding, None)) is None:
             return
         _take(self._gravest, _gravity(each))
+        if each.cause:
+            _take(self._caused, _gravity(each))
         if _fewer(self._subjects, (each.kind, each.name, each.uid)):
             _fewer(self._kinds, each.kind)
         self._name(each, _take)
@@ -137,6 +143,11 @@ class Members:
             return self.gravest.summary
         subject, counts = f"{self.gravest.kind} {self.gravest.name}", (self._excess, len(self.times))
         return incidents.title(self._template, self.anchor, list(self._kinds), self.subjects, subject, *counts)
+
+    @property
+    def cause(self) -> str:
+        """The cause of the gravest finding of which it is proven; "" if there is none."""
+        return self._parts[self._caused[0][-1]].cause if self._caused else ""
 
     @property
     def status(self) -> str:

@@ -12,10 +12,14 @@ from timeline.queries.acknowledgements import (
     withdraw,
 )
 from timeline.queries.acknowledgements import ended as acknowledgement_ended
+from timeline.queries.alike import alike
 from timeline.queries.baselines import Baseline, baseline, clear_baseline, set_baseline
 from timeline.queries.baselines import worse as came_out_of_baseline
 from timeline.queries.candidates import Candidate, Target
+from timeline.queries.changes import Asked, asked, changes_before
 from timeline.queries.clusters import cluster, clusters, epochs, health
+from timeline.queries.comparing import GOOD as GOOD_RUNS
+from timeline.queries.comparing import Chosen, TooLarge, compare
 from timeline.queries.coverage import coverage, withheld
 from timeline.queries.deletions import Contents, Deletion, contents, sources_of, undoable
 from timeline.queries.deltas import Deltas, Missed, missed
@@ -76,6 +80,7 @@ __all__ = [
     "AT_ONCE",
     "FINDINGS",
     "FINDINGS_SHOWN",
+    "GOOD_RUNS",
     "INCIDENTS",
     "LANES",
     "LATE",
@@ -83,9 +88,11 @@ __all__ = [
     "PAGE",
     "SORTS",
     "Answer",
+    "Asked",
     "Baseline",
     "Candidate",
     "ChangeInPlace",
+    "Chosen",
     "Contents",
     "Deletion",
     "Deltas",
@@ -105,6 +112,7 @@ __all__ = [
     "Revision",
     "SourceRow",
     "Target",
+    "TooLarge",
     "Unknown",
     "View",
     "WrongOrder",
@@ -114,12 +122,16 @@ __all__ = [
     "acknowledged_at",
     "acknowledgement_ended",
     "active_silences",
+    "alike",
+    "asked",
     "baseline",
     "came_out_of_baseline",
     "change_in_place",
+    "changes_before",
     "clear_baseline",
     "cluster",
     "clusters",
+    "compare",
     "contents",
     "coverage",
     "covered",

@@ -187,6 +187,7 @@ def _payload(
         "times": row.times,
         "effect": row.effect,  # type: ignore[typeddict-item]
         "effect_text": row.effect_text,
+        "cause": row.cause,
         "actors": row.actors,
         "advice": row.advice,
         "roots": row.roots,

@@ -15,22 +15,23 @@ from django.db import connection
 from psycopg import sql
 
 from timeline.core import masks
-from timeline.core.entries import Entry, Mark, Observation, moment
+from timeline.core.entries import Entry, LogLine, Mark, Observation, moment
 from timeline.history import packing
 from timeline.history.codec import Known, entry_of, line_of, observation_of
 from timeline.history.packing import Packer, unpack
 from timeline.models import Source
 from timeline.storage import tables
 
-ENTRIES = 128  # the most entries of a chunk
-_BYTES = 512 * 1024  # the most bytes of the lines of a chunk, unless one line alone has more
-WINDOW = 4096  # the most entries that are sorted together
-_WINDOW_BYTES = 16 * 1024**2  # after this many bytes, the entries so far are sorted
+ENTRIES = 256  # the most entries of a chunk
+_BYTES = 1024 * 1024  # the most bytes of the lines of a chunk, unless one line alone has more
+WINDOW = 8192  # the most entries that are sorted together
+_WINDOW_BYTES = 32 * 1024**2  # after this many bytes, the entries so far are sorted
 _COLUMNS = ("source_id", "sequence", "keys", "low", "high", "first", "last", "lines")
 _TYPES = ("int8", "int8", "int4[]", "int4", "int4", "timestamptz", "timestamptz", "bytea")
 _PAGE = 32  # the most chunks that are read at a time
 _PAGE_BYTES = 1024**2  # about how many bytes are read at a time, estimated from the chunks before
 _NEWEST = 8  # chunks that `newest` reads at a time
+_FEW = 32  # the most keys with which each key of a chunk is compared
 _Row = tuple[int, int, list[int], int, int, datetime, datetime, bytes]
 
 
@@ -41,7 +42,8 @@ class Stored(NamedTuple):
 
 
 def write(source: Source, entries: Iterable[tuple[int, Observation]]) -> None:
-    """Store observations, each with the key of its track, or 0 for a mark, in the open table of a source.
+    """Store observations, each with the key of its track, or 0 for a mark, a request or a line of a log, in the
+    open table of a source.
 
     `source.stored` and `source.redacted` are updated, but not saved.
     """
@@ -55,10 +57,10 @@ def _as_lines(entries: Iterable[tuple[int, Observation]], counts: Counter[str]) 
     for key, each in entries:
         line = line_of(each)
         masks.count(line, counts)
-        if isinstance(each, Mark):
+        if isinstance(each, Mark | LogLine):
             yield key, each.time, line
             continue
-        if each.facts is not None and not each.body:
+        if isinstance(each, Entry) and each.facts is not None and not each.body:
             counts[masks.WITHHELD] += 1
         yield key, each.received, line
 
@@ -173,13 +175,12 @@ def newest(source_id: int, wanted: set[int], *, most: int) -> Iterator[Stored]:
 
 
 def observations(source_id: int, *, after: int = 0) -> Iterator[Observation]:
-    """Yield all observations of a source, including marks, with a sequence number higher than `after`. Entries have no
-    bodies."""
+    """Yield all observations of a source, including marks, with a sequence number higher than `after`."""
     known: Known = {}
     for sequence, held, lines in _chunks(source_id, None, after, None, None):
         for number, line in zip(range(sequence, sequence + len(held)), _lines(lines), strict=True):
             if number > after:
-                yield observation_of(line, known, bodies=False)
+                yield observation_of(line, known)
 
 
 def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, int, bytes]]:
@@ -189,7 +190,7 @@ def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, int, byte
         for number, key, line in zip(range(sequence, end), held, _lines(packed), strict=False):
             if number >= first:
                 each = observation_of(line, known, bodies=False)
-                yield key, each.time if isinstance(each, Mark) else each.received, line
+                yield key, each.time if isinstance(each, Mark | LogLine) else each.received, line
         if sequence + len(held) >= end:
             return
 
@@ -212,7 +213,10 @@ def _chunks(
     conditions = ["source_id = %s", "sequence > %s"]
     more: list[Any] = []
     if keys is not None:
-        conditions.append("keys && %s::int[] AND low <= %s AND high >= %s")
+        # PostgreSQL compares each key with each of a few, and looks up each key among many.
+        few = "keys && %s::int[]"
+        many = "EXISTS (SELECT FROM unnest(keys) AS key WHERE key = ANY(%s::int[]))"
+        conditions.append(f"{few if len(keys) <= _FEW else many} AND low <= %s AND high >= %s")
         more += [sorted(keys), max(keys, default=0), min(keys, default=0)]
     if start is not None:
         conditions.append("last >= %s")

@@ -57,6 +57,17 @@ def fill(target: sql.Identifier, columns: tuple[str, ...], rows: Iterable[tuple[
                 copy.write_row(row)
 
 
+def append(target: sql.Identifier, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
+    """Insert rows that are not in the table yet."""
+    with (
+        connection.cursor() as cursor,
+        connection.wrap_database_errors,
+        cursor.copy(_copy_into(target, columns)) as copy,
+    ):
+        for row in rows:
+            copy.write_row(row)
+
+
 def _copy_into(table: sql.Identifier, columns: tuple[str, ...]) -> sql.Composed:
     return sql.SQL("COPY {} ({}) FROM STDIN").format(table, sql.SQL(", ").join(map(sql.Identifier, columns)))
 

@@ -37,7 +37,7 @@ def _in_order(value: Any, shape: Any) -> Any:
         if isinstance(value, list) and get_origin(each) is list:
             return [_in_order(item, *get_args(each)) for item in value]
         if isinstance(value, dict) and is_typeddict(each):
-            return {name: _in_order(value[name], of) for name, of in _fields(each).items()}
+            return {name: _in_order(value[name], of) for name, of in _fields(each).items() if name in value}
     return value
 
 

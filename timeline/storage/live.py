@@ -18,7 +18,18 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from psycopg import sql
 
-from timeline.core.entries import FOREVER, Entry, MarkType, ObjectRef, Observation, Owner, microseconds, moment
+from timeline.core.entries import (
+    FOREVER,
+    Entry,
+    LogLine,
+    MarkType,
+    ObjectRef,
+    Observation,
+    Owner,
+    Request,
+    microseconds,
+    moment,
+)
 from timeline.history import lifelines, streams
 from timeline.history.lifelines import public_uid
 from timeline.history.packing import ENTRIES, LIFELINES, Packer, unpack
@@ -32,6 +43,7 @@ from timeline.layout.places import rank_of
 from timeline.models import Cluster, Delta, SnapshotPart, Source, Stream, Track
 from timeline.payloads import documents
 from timeline.storage import chunks, incidents, notify, retention, store, tables
+from timeline.storage.changes import LiveChanges
 from timeline.storage.copying import upsert
 from timeline.storage.live_findings import LiveFindings
 
@@ -72,6 +84,7 @@ class Live:
         self._arrangement = Arrangement(world, stored)
         self._findings = LiveFindings(source, world)
         self._written: dict[int, int] = {}  # by the number of a track: a hash of its row without the lifeline
+        self._changes = LiveChanges(source, world)
         self._reached: dict[GroupKind, tuple[int, int]] = {}  # the watermarks that were written last
         self._least = FOREVER  # the least µs from the arrival of an entry, by the cluster's clock, until it was written
         # When what only time changes was last judged, by a monotonic clock, and how long that took; seconds.
@@ -122,6 +135,7 @@ class Live:
         source = self.source
         source.sequence += 1
         tracks = self._write_tracks(changed)
+        self._changes.write(changed)
         moved = self._findings.write(judged)
         entries = self._write_streams(batch)
         self._write_source()
@@ -184,8 +198,9 @@ class Live:
         for each in batch:
             if isinstance(each, Entry):
                 counts[each.ref.group, each.ref.kind] += 1
+            elif isinstance(each, Request | LogLine):
                 continue
-            if each.what is MarkType.GAP:
+            elif each.what is MarkType.GAP:
                 gaps.append(each)
             elif each.what is MarkType.LISTED:
                 listed[each.group, each.kind] = moment(each.time)
@@ -236,6 +251,7 @@ class Live:
             self._arrangement.forget(track)
             self._findings.forget(track.key)
             self._written.pop(self.world.number(track), None)
+            self._changes.forget(track.key)
         self.world.forget(over, before)
         if self.source.cluster:
             self.source.cluster.refresh_from_db(fields=["keep_bytes", "keep_days"])

@@ -191,7 +191,7 @@ def track_rows(
             _array(world.lanes_of(track.references())),
             _array(track.addresses()),
             track.created.entry.writer if track.created else "",
-            writers,
+            writers or None,
             as_text("\n".join(" ".join(clue.split()) for clue in track.clues())),
         )
         whole, writers = (None, None), []
@@ -200,9 +200,9 @@ def track_rows(
             yield (*left, packer.pack(as_json(lifeline).encode()), *right)
 
 
-def _array(values: Iterable[int] | Iterable[str]) -> str:
-    """Return numbers or IP addresses as a PostgreSQL array."""
-    return f"{{{','.join(map(str, values))}}}"
+def _array(values: list[int] | list[str]) -> str | None:
+    """Return numbers or IP addresses as a PostgreSQL array; None if there are none."""
+    return f"{{{','.join(map(str, values))}}}" if values else None
 
 
 def strip_row(source: Source, world: World, strip: places.Strip, order: Arrangement) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from ninja.utils import check_csrf
 
 from dashboard import __version__
 from dashboard.access import rights
-from dashboard.web.api import clusters, incidents, objects, silences, sources, uploads, windows
+from dashboard.web.api import changes, clusters, comparison, incidents, objects, silences, sources, uploads, windows
 from dashboard.web.api.answers import problem
 from timeline.models import Finding, Incident, Source, Track, Upload
 
@@ -40,8 +40,10 @@ for router in (
     clusters.router,
     windows.router,
     incidents.router,
+    changes.router,
     silences.router,
     objects.router,
+    comparison.router,
     uploads.router,
 ):
     api.add_router("", router)

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from dashboard.drawing.pictures import picture
-from dashboard.presentation import incidents, wording
+from dashboard.presentation import changes_before, incidents, wording
 from dashboard.presentation.catalogue import words
 from dashboard.web.views.findings import NOTE, linked, person, proof_row
 from timeline import queries
@@ -58,6 +58,8 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
     columns, start, end = queries.finding_columns(source.id, worst, shown)
     now = microseconds(timezone.now())
     noted = incident["acknowledged"]
+    asked = queries.asked(source.id, incident=incident["id"])
+    before = queries.changes_before(source.id, asked.at, about=asked.tracks, limit=_CHANGES)
     return {
         "source": source,
         "incident": incident,
@@ -77,6 +79,10 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
         ],
         "why": words(shown["why"]),
         "steps": wording.advice(incident["advice"]),
+        "changes": changes_before.rows(before),
+        "changes_total": before["total"],
+        "changes_minutes": changes_before.minutes(before["minutes"]),
+        "changes_nothing": changes_before.nothing(before),
         "findings": queries.findings_of_incident(source.id, incident["id"]),
         "more": max(0, incident["findings"] - queries.FINDINGS_SHOWN),
         "acknowledged_at": noted["at"][:19].replace("T", " ") if noted else "",
@@ -84,4 +90,5 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
     }
 
 
+_CHANGES = 3  # sets of changes that the page of an incident shows
 _EFFECTS = ["none", "possible", "observed"]

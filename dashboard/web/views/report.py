@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 
 from dashboard.presentation import wording
 from dashboard.report import markdown, page
-from dashboard.report.contents import INCIDENTS, NOTE, ROWS, Contents, Drawn, Note
+from dashboard.report.contents import BEFORE, EXPLAINED, INCIDENTS, NOTE, ROWS, Contents, Drawn, Note
 from dashboard.report.figure import opening
 from dashboard.web.api.windows import Arrangement
 from dashboard.web.views.findings import person
@@ -27,6 +27,7 @@ from timeline.queries.sources import SEVERITIES
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
+    from timeline.payloads.changes import ChangesPayload
     from timeline.payloads.findings import FindingGroupPayload
     from timeline.payloads.windows import OverviewPayload, WindowPayload
     from timeline.queries import SourceRow
@@ -140,9 +141,15 @@ def _contents(source: "SourceRow", arrangement: Asked, asked: dict[str, str], *,
         skipped=[(each["file"], each["line"], each["reason"]) for each in coverage["skipped"]],
         skips=coverage["skipped_total"],
         mostly_skipped=documents.mostly_skipped(coverage["mostly_skipped"]),
+        changes={each.incident["id"]: _changes(source.id, each.incident["id"]) for each in found.incidents[:EXPLAINED]},
         made=_now() if source.is_live else "",
     )
     return contents._replace(drawn=_drawn(source.id, view, contents, asked)) if drawn else contents
+
+
+def _changes(source_id: int, incident: str) -> "ChangesPayload":
+    asked = queries.asked(source_id, incident=incident)
+    return queries.changes_before(source_id, asked.at, about=asked.tracks, limit=BEFORE)
 
 
 def _drawn(source_id: int, view: queries.View, contents: Contents, asked: dict[str, str]) -> Drawn:

@@ -1,7 +1,8 @@
-// This module runs the timeline on the server's page, with search, sharing, and the report of the view.
+// This module runs the timeline on the server's page, with search, sharing, the report of the view, and what changed in it.
 
 import { byId } from "./draw/dom.js";
-import { announce, showFinding, showObject, store } from "./timeline.js";
+import { announce, begun, showFinding, showObject, store } from "./timeline.js";
+import { changeMarks } from "./ui/changeMarks.js";
 import { reportDialog } from "./ui/reportDialog.js";
 import { Search } from "./ui/search.js";
 
@@ -24,3 +25,13 @@ share.addEventListener("click", async () => {
 });
 
 reportDialog({ store, announce });
+begun.then(() => changeMarks({ store, source: document.body.dataset.source }));
+
+const changed = byId("changed");
+
+/** Leads to what people changed in the part that is shown, around the object in focus. */
+changed.addEventListener("click", () => {
+  const { start, end } = store.view();
+  const minutes = Math.min(1440, Math.max(1, Math.ceil((end - start) / 60e6)));
+  changed.href = `${changed.pathname}?before=${Math.round(end)}&minutes=${minutes}${store.focus ? `&about=${store.focus}` : ""}`;
+});

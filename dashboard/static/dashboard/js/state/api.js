@@ -63,6 +63,9 @@ export const change = (source, track, question) => request(`/api/sources/${sourc
 /** The creation numbers that the page shows, of all windows. */
 export const creations = new Creations();
 
+/** Fetches what people changed before a time: {changes, …}, the likeliest to matter first. */
+export const changes = (source, question) => request(`/api/sources/${source}/changes?${query(question)}`);
+
 /** Fetches windows of one source. A new request aborts the previous one, which then never resolves. */
 export class Windows {
   #controller = null;

@@ -1,0 +1,117 @@
+"""This pure module reads from events of an audit log what shows the knowledge of a client: which revisions its requests
+named, and the requests that changed nothing."""
+
+import re
+from urllib.parse import parse_qs
+
+import msgspec
+
+from collectors.normalise import is_present
+from collectors.normalise.audit_event import AuditEvent, fill_timestamps, instant, latest
+from collectors.normalise.interning import Interner
+from timeline.core.entries import FOREVER, Place, Request, revision
+from timeline.kinds import Metadata, kind_of
+
+READS = frozenset({"get", "list", "watch"})
+WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+UNKNOWN = "unknown"  # is noted for a resourceVersion in the address of a read that is no number
+_LONGEST = 512  # characters of each selector that are kept
+_REASON = re.compile(r"[A-Z][A-Za-z]{1,63}")
+_MATCHES = ("Exact", "NotOlderThan")
+_NO_METADATA = Metadata()
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    resourceVersion: str | None = None
+
+
+class _Preconditions(msgspec.Struct, gc=False):
+    resourceVersion: str | None = None
+
+
+class _Body(msgspec.Struct, gc=False):
+    """This struct holds where a body names a revision: an object or list in its metadata, the options of a deletion in
+    their preconditions."""
+
+    metadata: _Metadata | None = None
+    preconditions: _Preconditions | None = None
+
+
+_body = msgspec.json.Decoder(_Body)
+
+
+def named_revision(event: AuditEvent) -> int | None:
+    """Return the resourceVersion that a write named as the one to be replaced; None if it named none.
+
+    The API server refuses the write if that is not the latest. Of an update, it logs the revision in `objectRef` at
+    every level; https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/ describes the fields.
+    """
+    if event.objectRef and event.objectRef.resourceVersion:
+        return revision(event.objectRef.resourceVersion)
+    return _revision_in(event.requestObject)
+
+
+def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request | None:
+    """Return the request of an audit event that changed nothing: a refused write, or a read. None for other events.
+
+    A watch has two events: one when it starts, and one when it ends. Raise ValueError if the event cannot be used.
+    """
+    ref, verb = event.objectRef, event.verb
+    starts = event.stage == "ResponseStarted" and verb == "watch"
+    code = (event.responseStatus.code if event.responseStatus else None) or 0
+    if ref is None or not ref.resource or not (starts or event.stage == "ResponseComplete"):
+        return None
+    if verb not in READS and (verb not in WRITES or code < 400 or "dryRun=" in event.requestURI):
+        return None
+    if not event.requestReceivedTimestamp or not event.stageTimestamp:
+        fill_timestamps(event)
+    if "/" in ref.apiVersion and not ref.apiGroup:  # v1alpha1
+        ref.apiGroup, _, ref.apiVersion = ref.apiVersion.rpartition("/")
+    kind = interner.kind(ref.apiGroup, ref.resource)
+    if kind is None:
+        kind = kind_of(ref.apiGroup, interner.kind_names.get((ref.apiGroup, ref.resource), ref.resource))
+    text, reading = interner.text, verb in READS
+    address = parse_qs(event.requestURI.partition("?")[2][:4096]) if verb in ("list", "watch") else {}
+    selectors = [address[name][0][:_LONGEST] for name in ("labelSelector", "fieldSelector") if name in address]
+    reason = (event.responseStatus.reason if event.responseStatus else None) or ""
+    if not _REASON.fullmatch(reason):
+        reason = ""
+    since = _first(address, "resourceVersion")
+    match = _first(address, "resourceVersionMatch")
+    return Request(
+        interner.ref(ref, kind.kind, _NO_METADATA),
+        text(verb, verb),
+        code,
+        instant(event.requestReceivedTimestamp),
+        FOREVER if starts or not event.stageTimestamp else latest(event.stageTimestamp),
+        text(reason, reason),
+        None if reading else named_revision(event),
+        _revision_in(event.responseObject) if reading and code < 300 else None,
+        text(ref.subresource, ref.subresource),
+        since if since in ("", "0") or revision(since) else UNKNOWN,
+        match if match in _MATCHES else "",
+        _first(address, "sendInitialEvents") == "true",
+        verb == "patch" and "fieldManager=" in event.requestURI,
+        ",".join(selectors),
+        text(event.user.username, event.user.username),
+        text(event.userAgent, event.userAgent),
+        interner.client(event),
+        event.auditID,
+        place,
+    )
+
+
+def _first(address: dict[str, list[str]], name: str) -> str:
+    return address.get(name, [""])[0]
+
+
+def _revision_in(body: msgspec.Raw) -> int | None:
+    """Return the revision that a body names; None if there is no body, or if it names none."""
+    if not is_present(body):
+        return None
+    try:
+        named = _body.decode(body)
+    except msgspec.ValidationError:
+        return None  # a patch that is a list, or an object whose metadata is something else
+    metadata, preconditions = named.metadata, named.preconditions
+    return revision(metadata.resourceVersion if metadata else preconditions.resourceVersion if preconditions else None)

@@ -1,0 +1,32 @@
+"""This operation compares runs of the same work."""
+
+from typing import Annotated
+
+from django.http import HttpRequest, HttpResponseBase
+from ninja import Query, Router
+from ninja.errors import HttpError
+from pydantic import Field
+
+from dashboard.web.api.answers import json_response
+from dashboard.web.runs import NotChosen, chosen
+from timeline import queries
+from timeline.payloads.comparison import ComparisonPayload
+
+router = Router(tags=["objects"])
+_Run = Annotated[str, Field(max_length=40)]
+
+
+@router.get("/compare", response=ComparisonPayload)
+def compare(
+    request: HttpRequest,
+    bad: _Run,
+    good: Annotated[list[_Run], Query(min_length=1, max_length=queries.GOOD_RUNS)],
+) -> HttpResponseBase:
+    """Return what differs between a run that did not go well (`bad`) and runs that did (`good`, which may be repeated).
+
+    A run is an object, written as the numbers of its source and its track (`7-1234`), or a whole source (`7`).
+    """
+    try:
+        return json_response(request, queries.compare(*chosen(good, bad)))
+    except (NotChosen, queries.TooLarge) as error:
+        raise HttpError(422, str(error)) from None

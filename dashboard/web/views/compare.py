@@ -1,0 +1,96 @@
+"""This page puts the run that did not go well beside runs that went well, and lets people choose these."""
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.http import Http404
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from dashboard.presentation import comparison
+from dashboard.web.runs import NotChosen, chosen, run_of
+from dashboard.web.views.objects import when
+from timeline import queries
+from timeline.kinds import qualified
+from timeline.models import Source, Track
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from django.http import HttpRequest, HttpResponse
+
+    from timeline.queries import Chosen
+
+_SOURCES = 50  # the most sources that are offered
+
+
+@require_safe
+def show_comparison(request: "HttpRequest") -> "HttpResponse":
+    bad, good = request.GET.get("bad", ""), request.GET.getlist("good")
+    try:
+        if not good:
+            return _choose(request, bad)
+        fine, broken = chosen(good, bad)
+        document = queries.compare(fine, broken)
+    except (NotChosen, queries.TooLarge) as problem:
+        return _choose(request, bad, str(problem))
+    except (Source.DoesNotExist, Track.DoesNotExist):
+        raise Http404("An object or a recording of this comparison does not exist. It may have been deleted.") from None
+    alone, both = comparison.apart(document)
+    context = {
+        "document": document,
+        "alone": alone,
+        "title": comparison.heading(document),
+        "owners": [comparison.owner(each, broken.source) for each in both],
+        "others": _address(broken, ()),
+        "swapped": _address(fine[0], [broken]) if len(fine) == 1 else "",
+        "api": f"/api{_address(broken, fine).replace('/compare/', '/compare')}",
+    }
+    return render(request, "compare.html", context)
+
+
+def _address(bad: "Chosen", good: "Sequence[Chosen]") -> str:
+    return f"/compare/?{urlencode([('bad', bad), *(('good', each) for each in good)])}"
+
+
+def _choose(request: "HttpRequest", bad: str, problem: str = "") -> "HttpResponse":
+    """Let people choose the good runs of an object, or, without one, which sources to compare."""
+    status = 400 if problem else 200
+    wanted = None
+    try:
+        wanted = run_of(bad) if bad else None
+    except NotChosen as error:
+        problem, status = problem or str(error), 400
+    context: dict[str, Any] = {"problem": problem, "bad": bad}
+    if wanted is None or wanted.track is None:
+        sources = queries.recent_sources(_SOURCES)
+        context |= {"sources": sources, "chosen": wanted.source if wanted else None}
+        return render(request, "compare_choose.html", context, status=status)
+    name = request.GET.get("name", "").replace("\0", "").strip()[:253]
+    try:
+        run = queries.track(wanted.source, wanted.track)
+        offered = queries.alike(wanted.source, wanted.track, name)
+    except (Source.DoesNotExist, Track.DoesNotExist):
+        raise Http404("The object does not exist. Its recording may have been deleted.") from None
+    names = {each.id: each.name for each in queries.recent_sources(1_000)}
+    rows = [
+        {
+            "value": f"{row.source_id}-{row.id}",
+            "life": life,
+            "when": when(life["start"], life["end"]),
+            "where": names.get(row.source_id, "") if row.source_id != wanted.source else "",
+        }
+        for row in offered
+        for life in queries.lives([row], row.source_id)
+    ]
+    kind = qualified(run["object"]["group"], run["object"]["kind"])
+    context |= {
+        "run": run,
+        "kind": kind,
+        "when": when(run["start"], run["end"]),
+        "source": queries.source(wanted.source),
+        "rows": rows,
+        "name": name,
+        "most": queries.GOOD_RUNS,
+    }
+    return render(request, "compare_choose.html", context, status=status)

@@ -1,0 +1,203 @@
+"""This pure module reads from an object what somebody wants of it, and the conditions that say whether it is well.
+
+The result is small and can be compared: if it differs between two states of an object, then somebody meant to change
+something, or the object went bad. A heartbeat does not change it. Values that may be long or private are kept as a
+hash. The object was redacted before.
+"""
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from timeline.core.entries import Intent, ObjectRef
+
+_LONGEST = 120  # characters of a value; a longer one is kept as a hash
+_MOST = 60  # aspects of one object; a hash stands for the others
+_DEEPEST = 12  # levels of maps and lists that are searched for aspects
+_NEVER = frozenset(
+    {
+        ("", "Pod"),  # what its owner wants of a Pod is in the owner; people's writes are known by their requests
+        ("", "Event"),
+        ("", "Endpoints"),
+        ("", "Binding"),
+        ("events.k8s.io", "Event"),
+        ("discovery.k8s.io", "EndpointSlice"),
+        ("coordination.k8s.io", "Lease"),
+        ("apps", "ControllerRevision"),
+        ("metrics.k8s.io", "NodeMetrics"),
+        ("metrics.k8s.io", "PodMetrics"),
+        ("storage.k8s.io", "CSINode"),
+        ("storage.k8s.io", "CSIStorageCapacity"),
+        ("storage.k8s.io", "VolumeAttachment"),
+        ("networking.k8s.io", "IPAddress"),
+        ("cilium.io", "CiliumEndpoint"),
+    }
+)
+_COUNTS = frozenset(
+    {"replicas", "parallelism", "completions", "minReplicas", "maxReplicas", "minAvailable", "minMember"}
+)
+_PLAIN = frozenset({"suspend", "paused", "schedule", "unschedulable"})
+_MAPS = frozenset({"selector", "podSelector", "namespaceSelector", "objectSelector", "nodeSelector"})
+_CONTAINERS = frozenset({"containers", "initContainers"})
+_DATA = frozenset({"data", "binaryData", "stringData"})
+_HEAD = frozenset({"apiVersion", "kind", "metadata", "status", "spec"})
+_RESTARTED = "kubectl.kubernetes.io/restartedAt"
+_GOOD = frozenset({"Ready", "Available", "Established", "Progressing", "Healthy", "Accepted", "Programmed"})
+_BAD = frozenset(
+    {"Failed", "ReplicaFailure", "NetworkUnavailable", "MemoryPressure", "DiskPressure", "PIDPressure", "Degraded",
+     "Stalled", "NonStructuralSchema", "NamespaceDeletionContentFailure", "NamespaceDeletionDiscoveryFailure"}
+)  # fmt: skip
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder(order="sorted").encode
+
+
+def has_intent(group: str, kind: str) -> bool:
+    """Return whether objects of a kind carry what somebody wants. Heartbeats, Events and endpoints do not."""
+    return (group, kind) not in _NEVER
+
+
+def intent_of(ref: ObjectRef, body: bytes) -> Intent | None:
+    """Return what somebody wants of an object, as sorted pairs of aspect and value; None where that cannot be known."""
+    if not body or not has_intent(ref.group, ref.kind):
+        return None
+    try:
+        whole = _decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if not isinstance(whole, dict):
+        return None
+    found: dict[str, str] = {}
+    _read_metadata(whole.get("metadata"), found)
+    rest: dict[str, Any] = {}
+    if isinstance(spec := whole.get("spec"), dict):
+        rest = _without_aspects(spec, "", found, 0)
+        if ref.kind == "Node":
+            rest = {}  # addresses and the id of the machine, which nobody sets by hand
+    for key, value in whole.items():
+        if key in _DATA:
+            found[key] = _hashed(value)
+        elif key not in _HEAD:
+            found[f"field {_short(key)}"] = _hashed(value)
+    if template := rest.pop("template", None):
+        found["template"] = _hashed(template)
+    if rest:
+        found["spec"] = _hashed(rest)
+    _read_conditions(whole.get("status"), found)
+    pairs = sorted(found.items())
+    if len(pairs) > _MOST:
+        pairs = [*pairs[:_MOST], ("further fields", _hashed(pairs[_MOST:]))]
+    return tuple(pairs)
+
+
+def is_bad(aspect: str, value: str) -> bool:
+    """Return whether a condition, as an aspect such as "condition Ready", is bad with this value."""
+    name = aspect.partition(" ")[2]
+    return value != "True" if name in _GOOD else value == "True"
+
+
+def _read_metadata(metadata: Any, found: dict[str, str]) -> None:
+    if not isinstance(metadata, dict):
+        return
+    finalizers = metadata.get("finalizers")
+    if isinstance(finalizers, list) and finalizers:
+        found["finalizers"] = _listed(str(each) for each in finalizers)
+    owners = metadata.get("ownerReferences")
+    if isinstance(owners, list) and owners:
+        found["ownerReferences"] = _listed(
+            f"{each.get('kind')} {each.get('name')}" for each in owners if isinstance(each, dict)
+        )
+
+
+def _read_conditions(status: Any, found: dict[str, str]) -> None:
+    conditions = status.get("conditions") if isinstance(status, dict) else None
+    for each in conditions if isinstance(conditions, list) else ():
+        if isinstance(each, dict) and (name := each.get("type")) in (_GOOD | _BAD if isinstance(name, str) else ()):
+            value = str(each.get("status"))
+            found[f"condition {name}"] = value if value in ("True", "False", "Unknown") else "Unknown"
+
+
+def _without_aspects(fields: dict[str, Any], place: str, found: dict[str, str], depth: int) -> dict[str, Any]:
+    """Add the aspects of a map to `found`, and return the map without them. `place` names the item of a list that the
+    map is in."""
+    rest: dict[str, Any] = {}
+    for key, value in fields.items():
+        if value is None:
+            continue
+        if key in _CONTAINERS and isinstance(value, list):
+            left = [_container(each, place, found) if isinstance(each, dict) else each for each in value]
+            if any(left):
+                rest[key] = left
+        elif key in _COUNTS and isinstance(value, int):
+            _add(found, _aspect(key, place), str(value))
+        elif (key in _PLAIN and isinstance(value, str | bool)) or (key in _MAPS and isinstance(value, dict)):
+            _add(found, _aspect(key, place), _value(value))
+        elif key == "taints" and isinstance(value, list):
+            _add(found, _aspect(key, place), _listed(map(_taint, value)))
+        elif key == _RESTARTED:
+            _add(found, _aspect("restart", place), _value(value))
+        elif isinstance(value, dict) and depth < _DEEPEST:
+            if left_over := _without_aspects(value, place, found, depth + 1):
+                rest[key] = left_over
+        elif isinstance(value, list) and depth < _DEEPEST:
+            rest[key] = [
+                _without_aspects(each, _short(each.get("name", place)), found, depth + 1)
+                if isinstance(each, dict)
+                else each
+                for each in value
+            ]
+        else:
+            rest[key] = value
+    return rest
+
+
+def _container(fields: dict[str, Any], place: str, found: dict[str, str]) -> dict[str, Any]:
+    name = "/".join(filter(None, (place, _short(fields.get("name", "")))))
+    rest = dict(fields)
+    rest.pop("name", None)
+    if image := rest.pop("image", None):
+        _add(found, _aspect("image", name), _value(image))
+    command = [rest.pop("command", None), rest.pop("args", None)]
+    if any(command):
+        _add(found, _aspect("command", name), _hashed(command))
+    if resources := rest.pop("resources", None):
+        _add(found, _aspect("resources", name), _value(resources))
+    environment = [rest.pop("env", None), rest.pop("envFrom", None)]
+    if any(environment):
+        _add(found, _aspect("environment", name), _hashed(environment))
+    return rest
+
+
+def _taint(taint: Any) -> str:
+    if not isinstance(taint, dict):
+        return ""
+    key, value, effect = (str(taint.get(name) or "") for name in ("key", "value", "effect"))
+    return f"{key}{'=' if value else ''}{value}:{effect}"
+
+
+def _aspect(name: str, place: str) -> str:
+    return f"{name} {place}" if place else name
+
+
+def _add(found: dict[str, str], aspect: str, value: str) -> None:
+    """Add a value. Two of one aspect, as of containers without a name, are kept together."""
+    found[aspect] = value if aspect not in found else _value(f"{found[aspect]}; {value}")
+
+
+def _listed(values: Iterable[str]) -> str:
+    return _value(", ".join(sorted(set(filter(None, values)))))
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else ""
+    return text if len(text) <= _LONGEST else _hashed(text)
+
+
+def _value(value: Any) -> str:
+    text = value if isinstance(value, str) else _encode(value).decode()
+    return text if len(text) <= _LONGEST else _hashed(value)
+
+
+def _hashed(value: Any) -> str:
+    return f"#{blake2b(_encode(value), digest_size=4).hexdigest()}"

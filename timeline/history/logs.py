@@ -1,0 +1,136 @@
+"""This module keeps the lines of the logs of programs of one source. It is pure."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import chain
+
+from msgspec.structs import replace
+
+from timeline.core.entries import LogLine, Unknown, microseconds, moment
+from timeline.history.lifelines import Name
+
+_Key = tuple[str, int, str, int]
+
+
+class Logs:
+    """This class keeps lines by the log in which they stand and by the objects that they name.
+
+    What it answers does not depend on the order in which lines were learned, nor on repetitions: a line with the same
+    time, text and number in the same log is one line, whatever its file is called.
+    """
+
+    def __init__(self, about: Callable[[], int]) -> None:
+        """`about` returns a time of the source, in microseconds since 1970, or 0: a line that has no year is placed
+        into the year in which it is nearest to this time."""
+        self._about = about
+        self._known: dict[_Key, LogLine] = {}
+        self._sorted: tuple[int, dict[str, list[LogLine]]] | None = None  # the time of the source, and what follows
+        self._naming: dict[str, list[LogLine]] | None = None  # by object, as far as it was asked for
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[LogLine]:
+        """Yield all lines as they were learned, in no order."""
+        return iter(self._known.values())
+
+    def learn(self, line: LogLine) -> bool:
+        """Learn a line; return whether that added information."""
+        key = line.log, line.time, line.text, _place(line)[1]
+        before = self._known.get(key)
+        if before is not None and _place(before) <= _place(line):
+            return False
+        self._known[key] = line
+        self._sorted = self._naming = None
+        return True
+
+    def without(self) -> dict[Unknown, int]:
+        """Return how many logs have lines that leave something open about their times, by what they leave open."""
+        logs = {(line.unknown, line.log) for line in self._known.values() if line.unknown}
+        return Counter(unknown for unknown, _ in logs)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many lines each log has, by its name."""
+        return Counter(line.log for line in self._known.values())
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all logs, sorted."""
+        return sorted(self._by_log())
+
+    def log(self, name: str) -> Sequence[LogLine]:
+        """Return the lines of a log as they stand in its file; of several files, the one that begins first comes first.
+
+        Lines without a year are left out as long as nothing else in the source has a time.
+        """
+        return self._by_log().get(name, ())
+
+    def naming(self, name: Name, *, alone: bool) -> Sequence[LogLine]:
+        """Return the lines of all logs that name an object, by time; if `alone`, also those that name no namespace.
+
+        A line seldom says of which kind the object is, so that a line about a Service may be one about the Pod of its
+        name.
+        """
+        by_log = self._by_log()
+        if self._naming is None:
+            self._naming = defaultdict(list)
+            for line in sorted((line for lines in by_log.values() for line in lines), key=_order):
+                for each in line.objects:
+                    self._naming[each].append(line)
+        found = self._naming.get(f"{name.namespace}/{name.name}", [])
+        without = self._naming.get(f"*/{name.name}", []) if alone else []
+        return sorted(found + without, key=_order) if without else found
+
+    def forget(self, before: int) -> None:
+        """Forget the lines that were written before a time, in microseconds since 1970."""
+        about = self._about()
+        kept = {key: line for key, line in self._known.items() if _dated(line, about).time >= before}
+        if len(kept) < len(self._known):
+            self._known, self._sorted, self._naming = kept, None, None
+
+    def _by_log(self) -> dict[str, list[LogLine]]:
+        about = self._about()
+        if self._sorted is None or self._sorted[0] != about:
+            by_log: dict[str, list[LogLine]] = defaultdict(list)
+            for line in self._known.values():
+                if about or line.unknown is not Unknown.YEAR:
+                    by_log[line.log].append(_dated(line, about))
+            self._sorted, self._naming = (about, {log: _as_written(lines) for log, lines in by_log.items()}), None
+        return self._sorted[1]
+
+
+def _dated(line: LogLine, about: int) -> LogLine:
+    """Return a line with the year in which it is nearest to a time of the source; the line itself if it has one."""
+    if line.unknown is not Unknown.YEAR or not about:
+        return line
+    written, year = moment(line.time), moment(about).year
+    times = [microseconds(each) for one in (year - 1, year, year + 1) if (each := _in_year(written, one))]
+    nearest = min(times, key=lambda time: (abs(time - about), time), default=line.time)
+    return replace(line, time=nearest)
+
+
+def _in_year(written: datetime, year: int) -> datetime | None:
+    if not 1970 < year < 9999:
+        return None
+    try:
+        return written.replace(year=year, tzinfo=UTC)
+    except ValueError:  # the 29th of February
+        return None
+
+
+def _as_written(lines: Iterable[LogLine]) -> list[LogLine]:
+    """Return the lines of one log file by file. A file may hold the logs of two Pods, one behind the other."""
+    files: dict[str, list[LogLine]] = defaultdict(list)
+    for line in lines:
+        files[_place(line)[0]].append(line)
+    for of_file in files.values():
+        of_file.sort(key=lambda line: (*_place(line), line.time, line.text))
+    return list(chain.from_iterable(sorted(files.values(), key=lambda of_file: min(map(_order, of_file)))))
+
+
+def _order(line: LogLine) -> tuple[int, str, str, int, str]:
+    return line.time, line.log, *_place(line), line.text
+
+
+def _place(line: LogLine) -> tuple[str, int]:
+    return (line.place.file, line.place.line) if line.place else ("", 0)

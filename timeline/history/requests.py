@@ -1,0 +1,109 @@
+"""This module keeps the requests of one source that changed nothing: refused writes, writes without effect, and reads.
+
+It is pure.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+
+from timeline.core.entries import Entry, Request
+from timeline.core.order import SECOND
+from timeline.history.lifelines import Name, name_of
+
+_LONGEST = (
+    86_400 * SECOND
+)  # µs that a watch whose end no line shows can have lasted; API servers end them after an hour
+
+
+class Requests:
+    """This class keeps requests by the object, or the kind, that they are about.
+
+    What it answers does not depend on the order in which requests were learned, nor on repetitions.
+    """
+
+    def __init__(self, corrected: Callable[[Request], Request]) -> None:
+        """`corrected` returns a request with the offset of its file's clock subtracted from its times."""
+        self._corrected = corrected
+        self._known: dict[Name, dict[object, Request]] = defaultdict(dict)
+        self._sorted: dict[Name, list[Request]] = {}  # the answers of `about` that still hold
+        self.changed: set[Name] = set()  # the names of which the answer may differ since this set was emptied
+
+    def __len__(self) -> int:
+        return sum(map(len, self._known.values()))
+
+    def __iter__(self) -> Iterator[Request]:
+        """Yield all requests as they were learned, in no order."""
+        return chain.from_iterable(requests.values() for requests in self._known.values())
+
+    def learn(self, request: Request) -> bool:
+        """Learn a request; return whether that added information. A log shows the start and the end of a watch."""
+        name = name_of(request.ref)
+        known = self._known[name]
+        key = request.identity or (request.verb, request.received)
+        before = known.get(key)
+        if before is not None and _precedence(before) <= _precedence(request):
+            return False
+        known[key] = request
+        self._sorted.pop(name, None)
+        self.changed.add(name)
+        return True
+
+    def about(self, name: Name) -> Sequence[Request]:
+        """Return the requests about the objects of a name, in the order in which they were received.
+
+        With an empty name, these are the requests about all objects of a kind, in one namespace or in all.
+        """
+        if name not in self._known:
+            return ()
+        if name not in self._sorted:
+            requests = map(self._corrected, self._known[name].values())
+            self._sorted[name] = sorted(requests, key=lambda each: (each.received, each.identity))
+        return self._sorted[name]
+
+    def watches(self) -> Sequence[Request]:
+        """Return the watches of all objects of a kind, in the order in which they were received."""
+        kinds = chain.from_iterable(each.values() for name, each in self._known.items() if not name.name)
+        found = (self._corrected(each) for each in kinds if each.verb == "watch")
+        return sorted(found, key=lambda each: (each.received, each.identity))
+
+    def reconsider(self) -> None:
+        """Compute the times again the next time they are asked for, since clock offsets have changed."""
+        self._sorted.clear()
+        self.changed.update(self._known)
+
+    def forget(self, before: int) -> None:
+        """Forget the requests that were answered before a time, in microseconds since 1970."""
+        for name, requests in list(self._known.items()):
+            kept = {key: each for key, each in requests.items() if min(each.staged, each.received + _LONGEST) >= before}
+            if len(kept) < len(requests):
+                self.changed.add(name)
+                self._sorted.pop(name, None)
+                self._known[name] = kept
+            if not kept:
+                del self._known[name]
+
+
+def _precedence(request: Request) -> tuple[bool, int, str, int]:
+    """Return a sort key that puts the observation first that says more: one that has the process that sent the request,
+    and one that has the end of a watch."""
+    file, line = (request.place.file, request.place.line) if request.place else ("", 0)
+    return request.client is None, request.staged, file, line
+
+
+def without_effect(write: Entry) -> Request:
+    """Return the request of a write that changed nothing, because its answer repeats the revision of an earlier one."""
+    return Request(
+        write.ref,
+        "write",
+        200,
+        write.received,
+        write.staged,
+        answered=write.resource_version,
+        action=write.action,
+        actor=write.actor,
+        user_agent=write.user_agent,
+        client=write.client,
+        identity=write.identity,
+        place=write.place,
+    )

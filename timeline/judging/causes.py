@@ -1,0 +1,65 @@
+"""This pure module finds what is behind a violation, where that is proven: an old copy, or a lost Lease.
+
+A finding says what went wrong. If one of the writes that prove it was sent by a controller that acted on an old copy of
+the owner, or by a process that had lost its Lease, then that is its cause.
+"""
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from timeline.core.actors import actor_of
+from timeline.history.lifelines import Moment, Track, name_of
+from timeline.history.world import World
+from timeline.judging.findings import Cause, Finding, Proof
+from timeline.judging.lost_leases import late_writes_of
+from timeline.judging.staleness import stale_acts
+
+# Rules that report causes themselves.
+_CAUSES = frozenset({"stale-view", "stale-write", "view-went-back", "write-after-lease-lost", "write-storm"})
+
+
+def explained(finding: Finding, world: World) -> Finding:
+    """Return the finding with its cause, if one is proven: that of its gravest occurrence which has one."""
+    if finding.rule in _CAUSES or world.live:
+        return finding
+    occurrences = sorted(finding.occurrences, key=lambda each: (each.weight, -each.first), reverse=True)
+    causes = (cause for each in occurrences for proof in each.proof for cause in _causes(proof, world))
+    cause = next(causes, None)
+    return replace(finding, cause=cause) if cause else finding
+
+
+def _causes(proof: Proof, world: World) -> Iterator[Cause]:
+    track = world.track((name_of(proof.ref), proof.ref.uid))
+    if track is None or proof.moment.entry.client is None:
+        return
+    yield from _old_copy(track, proof.moment, world)
+    yield from _lost_lease(track, proof.moment, world)
+
+
+def _old_copy(track: Track, moment: Moment, world: World) -> Iterator[Cause]:
+    for stale in stale_acts(track, world):
+        if stale.done.identity == moment.identity:
+            owner, newer = stale.owner.ref, stale.unseen.stamp.resource_version
+            verb = "created" if stale.created else "deleted"
+            yield Cause(
+                "stale-view",
+                f"{stale.actor} {verb} {track.ref.kind} {track.ref.name}. {stale.sentence}",
+                (
+                    Proof(f"{owner.kind} at revision {newer}, which it had not seen", owner, stale.unseen),
+                    Proof(f"{verb} on revision {stale.act.revision}", track.ref, stale.done),
+                ),
+            )
+
+
+def _lost_lease(track: Track, moment: Moment, world: World) -> Iterator[Cause]:
+    for late in late_writes_of(track.key, world):
+        if any(each.identity == moment.identity for each in late.writes):
+            yield Cause(
+                "write-after-lease-lost",
+                f"{actor_of(moment.entry)} wrote {track.ref.kind} {track.ref.name}. {late.sentence}",
+                (
+                    Proof("Lease taken over", late.lease.ref, late.new.first),
+                    Proof("written by the old holder", track.ref, moment),
+                ),
+            )

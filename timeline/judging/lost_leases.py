@@ -1,0 +1,134 @@
+"""This pure module finds what a process wrote after it had lost a Lease to another process.
+
+Who writes a Lease shows who holds it: only its holder renews it, and only the next holder takes it over. The audit log
+shows that at every level.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from timeline.core.actors import Actor, actor_of
+from timeline.core.durations import Length
+from timeline.core.entries import Change, Clock
+from timeline.history.lifelines import Key, Moment, Track
+from timeline.history.world import World
+from timeline.judging.leases import is_heartbeat
+from timeline.judging.verdicts import between
+
+_WITHOUT_LEASE = frozenset({"Event", "Lease"})  # kinds that replicas write which hold no Lease
+
+
+class Term(NamedTuple):
+    """This is the time in which one process wrote a Lease, and no other did."""
+
+    actor: Actor
+    first: Moment
+    last: Moment
+
+    @property
+    def holder(self) -> str:
+        """Return the identity that the process wrote into the Lease, or its name if the log does not show that."""
+        return getattr(self.first.facts, "holder", "") or str(self.actor)
+
+
+class LateWrite(NamedTuple):
+    """This is what a process wrote to one object after it had lost a Lease."""
+
+    lease: Track
+    old: Term
+    new: Term
+    track: Track
+    writes: tuple[Moment, ...]
+
+    @property
+    def late(self) -> Length:
+        """Return how long after the take-over the first of the writes was sent."""
+        return between(self.new.first, self.writes[0])
+
+    @property
+    def sentence(self) -> str:
+        """Return what is proven, as a sentence."""
+        name = self.lease.ref.name
+        return f"{actor_of(self.writes[0].entry)} had lost Lease {name} to {self.new.holder} {self.late} before."
+
+
+def late_writes(lease: Track, world: World) -> Sequence[LateWrite]:
+    """Return what was written after this Lease was lost, by object."""
+    return () if world.live else world.once(("late", lease.key), lambda: tuple(_late_writes(lease, world)))
+
+
+def late_writes_of(key: Key, world: World) -> Sequence[LateWrite]:
+    """Return what was written to an object after any Lease was lost."""
+    return () if world.live else world.once("late", lambda: _by_object(world)).get(key, ())
+
+
+def _by_object(world: World) -> dict[Key, list[LateWrite]]:
+    found: dict[Key, list[LateWrite]] = defaultdict(list)
+    for lease in world.of_kind("coordination.k8s.io", "Lease"):
+        for late in late_writes(lease, world):
+            found[late.track.key].append(late)
+    return found
+
+
+def _late_writes(lease: Track, world: World) -> Iterator[LateWrite]:
+    terms = [] if is_heartbeat(lease) else _terms(lease)
+    for place, (old, new) in enumerate(pairwise(terms)):
+        process, taken = old.actor.process, new.first.entry
+        again = (each.first.entry.received for each in terms[place + 2 :] if each.actor.process == process)
+        until = next(again, None)
+        writes: dict[Key, list[Moment]] = defaultdict(list)
+        tracks: dict[Key, Track] = {}
+        for track, moment in world.writes_of(process):
+            sent = moment.entry.received
+            if sent > taken.staged and (until is None or sent < until):
+                if track.ref.kind == "Lease" and track is not lease:
+                    break  # the process still renews another Lease, on which its writes may rest
+                if track.ref.kind not in _WITHOUT_LEASE:
+                    writes[track.key].append(moment)
+                    tracks[track.key] = track
+        else:
+            needless = _written_before(process, old.first, world) if old.first.change is Change.CREATED else set()
+            for key, moments in sorted(writes.items()):
+                if (key[0][:2], _component(moments[0])) not in needless:
+                    yield LateWrite(lease, old, new, tracks[key], tuple(moments))
+
+
+def _terms(lease: Track) -> list[Term]:
+    """Return the terms of a Lease by the processes that wrote it; none if they cannot be told apart.
+
+    A write by hand is no term: it comes from another program, or leaves the holder as it is.
+    """
+    terms: list[Term] = []
+    for moment in lease.moments:
+        actor = actor_of(moment.entry) if moment.clock is Clock.AUDIT and moment.entry.client else None
+        if actor is None:
+            continue
+        if terms and terms[-1].actor.process == actor.process:
+            terms[-1] = terms[-1]._replace(last=moment)
+        elif not terms or (terms[-1].actor.component == actor.component and _takes(terms[-1].last, moment)):
+            terms.append(Term(actor, moment, moment))
+    return terms
+
+
+def _takes(before: Moment, moment: Moment) -> bool:
+    """Return whether a write by another process can be a take-over. It is none if it shows the same holder, or none."""
+    if moment.entry.facts is None:
+        return True
+    holder = getattr(moment.facts, "holder", "")
+    return bool(holder) and holder != getattr(before.facts, "holder", "")
+
+
+def _written_before(process: str, first: Moment, world: World) -> set[tuple[tuple[str, str], str]]:
+    """Return kind and component of what a process wrote before it created the Lease, which needs no Lease."""
+    return {
+        ((track.ref.group, track.ref.kind), _component(moment))
+        for track, moment in world.writes_of(process)
+        if moment.entry.staged < first.entry.received
+    }
+
+
+def _component(moment: Moment) -> str:
+    actor = actor_of(moment.entry)
+    return actor.component if actor else ""

@@ -1,0 +1,70 @@
+"""This pure module lets rules use requests that changed nothing as proof, and relates them to changes of objects."""
+
+from timeline.core.entries import Change, Clock, Entry, Request
+from timeline.history.lifelines import Moment, Track
+from timeline.history.world import World
+
+
+def moment_of(request: Request) -> Moment:
+    """Return a request in the form of the events that prove a finding. It is in no lifeline, because nothing changed.
+
+    Its revision is the one that it named, or else the one that answered it.
+    """
+    revision = request.named if request.named is not None else request.answered
+    entry = Entry(
+        request.ref,
+        Change.OBSERVED,
+        revision,
+        Clock.AUDIT,
+        request.received,
+        request.staged,
+        action=request.action,
+        actor=request.actor,
+        user_agent=request.user_agent,
+        identity=request.identity,
+        place=request.place,
+        client=request.client,
+    )
+    return Moment(request.received, None, entry, (request.received, revision or 0))
+
+
+def refused_as_old(request: Request) -> bool:
+    """Return whether a write was refused because the revision of its object that it named was not the newest.
+
+    A server-side apply, which always names its field manager, is also refused where other managers own its fields.
+    """
+    conflict = request.code == 409 and request.reason in ("", "Conflict")
+    return conflict and (request.verb == "update" or (request.verb == "patch" and not request.applied))
+
+
+def overtaken_by(track: Track, request: Request, world: World) -> Moment | None:
+    """Return the last write of an object before a refused one, if no other write can explain that it was refused.
+
+    Then the revision that the refused write named had been replaced at the latest by this write. None if there was
+    another write while the request was under way, or if a write may be missing.
+    """
+    before = [each for each in track.moments if each.clock is Clock.AUDIT and each.entry.staged < request.received]
+    last = max(before, key=lambda each: (each.entry.staged, each.at), default=None)
+    own = last.stamp.resource_version if last else None
+    if last is None or (own is not None and request.named is not None and request.named >= own):
+        return None  # a write is missing that replaced this revision
+    for each in track.moments:
+        earliest, latest = each.committed
+        if each not in before and earliest <= request.staged and (latest is None or latest > last.entry.staged):
+            return None
+    group, kind, *_ = track.name
+    return last if world.complete(group, kind, last.time, request.staged) else None
+
+
+def replaced_by(track: Track, revision: int) -> Moment | None:
+    """Return the change by which a revision of an object surely was replaced: the first known one after it.
+
+    None if the track does not show the revision, or nothing after it.
+    """
+    known = False
+    for moment in track.moments:
+        own = moment.stamp.resource_version
+        if revision in (moment.replaces, moment.entry.named) or (own is not None and own > revision and known):
+            return moment
+        known = known or own == revision
+    return None

@@ -1,0 +1,154 @@
+"""A program that dropped the endpoints of a Service because it did not know the Service yet.
+
+## What it sees
+
+The log of a kube-vip shows that it handled usable endpoints of a Service before the Service was in its table, that it
+did nothing with them, and that it has not announced the Service since.
+
+## Why it matters
+
+The Service can serve, and its address is set, but nobody announces the address on the network. The program waits for
+the next change of the endpoints, which may never come: kube-vip came back to such a Service when its watch was opened
+again, half an hour to an hour later (kube-vip/kube-vip#1092).
+
+## Proof
+
+The line of the log that shows the endpoints being handled without effect, and the later line that shows that the
+program now knew the Service. Both were written by one process, in this order. No later line of this process announces
+the Service, for at least 5 s.
+
+## Looks alike but is benign
+
+- A Service without a usable endpoint, such as `externalTrafficPolicy: Local` without an endpoint on the node.
+- A Service that the program has to ignore (`kube-vip.io/ignore`), or whose class it does not serve.
+- A program that knew the Service before its endpoints: then it had another reason to do nothing.
+- A kube-vip that uses neither BGP nor routing tables: it does not announce a Service because of its endpoints.
+- A Service that was announced later, or that was deleted, or a process that ended soon after.
+- A program that does not say in its log that it knew the Service at last.
+- A log that begins after the program was started: what is missing may have been written before.
+
+## What to do
+
+Touch the EndpointSlice of the Service, or restart the Pod that should announce it. Upgrade kube-vip to v0.9.1 or later.
+The lines that prove this are of level debug (`vip_loglevel` 5); a log without them cannot show it.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from timeline.core.actors import KIND
+from timeline.core.durations import Length
+from timeline.core.entries import Change, Clock, Entry, LogLine, ObjectRef
+from timeline.core.order import SECOND
+from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.consumers import KUBE_VIP, runs
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
+from timeline.judging.rulebook import rule, setting
+from timeline.judging.verdicts import Verdict
+
+WAIT = setting("consumer-order", "wait", 5, "s", "How long a program must have done nothing for a Service.")
+
+
+class _Overlooked(NamedTuple):
+    """This is one run in which a Service was overlooked."""
+
+    handled: LogLine
+    known: LogLine
+    idle: int  # µs for which it has done nothing since
+
+
+def _untracked(world: World) -> Iterator[Finding]:
+    """Yield the findings about Services of which nothing but a log tells."""
+    for name, overlooked in _overlooked(world).items():
+        if not world.incarnations(name):
+            yield _finding(ObjectRef("", "v1", name.kind, name.namespace, name.name), overlooked)
+
+
+@rule(
+    "consumer-order",
+    judges=("Service",),
+    logs=True,
+    untracked=_untracked,
+    incident="{anchor} was overlooked by the program that announces it{times}",
+)
+def judge(service: Track, world: World) -> Iterator[Finding]:
+    if world.live:
+        return  # only recordings have logs
+    lives = world.incarnations(service.name)
+    overlooked = [
+        each
+        for each in _overlooked(world).get(service.name, ())
+        if _life_at(lives, each.handled.time) is service and not service.facts_at(each.handled.time).ignored
+    ]
+    if overlooked:
+        yield _finding(service.ref, overlooked)
+
+
+def _overlooked(world: World) -> dict[Name, list[_Overlooked]]:
+    return world.once("consumer-order", lambda: _find(world))
+
+
+def _find(world: World) -> dict[Name, list[_Overlooked]]:
+    found: dict[Name, list[_Overlooked]] = {}
+    for name, of_name in sorted(runs(world).items()):
+        for run in of_name:
+            if (seen := run.overlooked) and seen[2] - _within(seen[0]) >= WAIT.microseconds:
+                of_service = found.setdefault(name, [])
+                if seen[0].time not in (each.handled.time for each in of_service):  # the same line in a longer log
+                    of_service.append(_Overlooked(*seen))
+    return found
+
+
+def _within(line: LogLine) -> int:
+    """Return by how many microseconds the time of a line may be too early, since most logs have only whole seconds."""
+    return SECOND - 1 if line.time % SECOND == 0 else 0
+
+
+def _life_at(lives: Sequence[Track], time: int) -> Track:
+    """Return the incarnation that the line of a log is about: the last that began by its time, else the first."""
+    begun = [life for life in lives if life.first.time <= time]
+    return begun[-1] if begun else lives[0]
+
+
+def _finding(ref: ObjectRef, overlooked: Sequence[_Overlooked]) -> Finding:
+    occurrences = tuple(sorted((_occurrence(ref, each) for each in overlooked), key=lambda each: each.first))
+    restart = kubectl(ref.namespace, "get endpointslices -l kubernetes.io/service-name={}", ref.name)
+    return Finding(
+        rule="consumer-order",
+        subject=ref,
+        other=ObjectRef("", "", KIND, "", KUBE_VIP),
+        anchor=Name("", ref.kind, ref.namespace, ref.name),
+        verdict=Verdict.EXACT,
+        summary=f"{KUBE_VIP} handled the endpoints of Service {ref.name} before it knew the Service, and dropped them",
+        occurrences=occurrences,
+        measured=longest(occurrences),
+        advice=(
+            f"Stop: touch an EndpointSlice of the Service ({restart}), or restart the Pod of {KUBE_VIP}.",
+            f"Prevent: upgrade {KUBE_VIP} to v0.9.1 or later.",
+            f"Verify: the log of {KUBE_VIP} says that it announces the Service.",
+        ),
+    )
+
+
+def _occurrence(ref: ObjectRef, each: _Overlooked) -> Occurrence:
+    handled, known = each.handled, each.known
+    idle = Length(each.idle - _within(handled), None)
+    return occurrence(
+        Proof(f"{KUBE_VIP} handled its endpoints and did nothing", ref, _moment(handled, ref)),
+        Proof(f"{KUBE_VIP} knew the Service", ref, _moment(known, ref)),
+        headline=f"{KUBE_VIP} handled the endpoints of {{subjects}} before it knew the Service, and did nothing with"
+        f" them for {idle}",
+        plural="Services",
+        why="Exact: one process wrote both lines, in this order, into one log. The times are those of this log.",
+        effect=(Effect.POSSIBLE, "no line of the log says that the Service was announced"),
+        last=handled.time + each.idle,
+        interval=idle,
+    )
+
+
+def _moment(line: LogLine, ref: ObjectRef) -> Moment:
+    """Return a line of a log in the form of the events that prove a finding. It is in no lifeline."""
+    entry = Entry(ref, Change.OBSERVED, None, Clock.OBJECT, line.time, line.time + _within(line), place=line.place)
+    return Moment(line.time, None, entry, (line.time, line.place.line if line.place else 0))

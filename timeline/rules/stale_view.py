@@ -1,0 +1,100 @@
+"""A controller that created or deleted an object on the strength of an old copy of its owner.
+
+## What it sees
+
+A controller created or deleted a child, such as a Pod of a Job, and its own Event about that names a revision of the
+owner which was no longer the newest: the owner had been changed before the request was received.
+
+## Why it matters
+
+The act fits a state that had passed. A Job that is complete gets another Pod, an object that is being deleted gets new
+children, a smaller number of replicas is not heeded. This is the cause behind excess Pods and many other violations.
+
+## Proof
+
+The revision that the Event names (`involvedObject.resourceVersion`), the change of the owner after it, and the request.
+The change was answered before the request was received. It is not known when the controller read its copy; this may
+have been some time before it acted, so nothing proves that its watch was behind.
+
+## Looks alike but is benign
+
+- A change of the owner that was committed while the request was under way.
+- A change that need not have changed the act, such as a count in the status that the controller wrote itself: this is
+  never more than an info, and is not reported below half a second.
+- A copy that was old by less than half a second is never more than an info: each controller is behind by some time.
+- An Event that was patched later, or that names no revision.
+
+## What to do
+
+Find out why the controller's copy was old: an API server or a proxy that holds its watch back, a queue that is too
+long, requests that are throttled. Kubernetes 1.36 lets the controllers of Jobs, ReplicaSets, DaemonSets and
+StatefulSets wait until they have seen their own writes.
+"""
+
+from collections.abc import Iterator
+
+from timeline.history.lifelines import Track
+from timeline.history.world import World
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
+from timeline.judging.rulebook import rule, setting
+from timeline.judging.staleness import StaleAct, stale_acts
+from timeline.judging.verdicts import Verdict
+
+LAG = setting("stale-view", "lag", 0.5, "s", "From which age on an old copy is more than an info.")
+
+
+@rule(
+    "stale-view", judges=(), requests=True, incident="Children of {anchor} were created or deleted on old copies of it"
+)
+def judge(child: Track, world: World) -> Iterator[Finding]:
+    if child.owner is None or world.live:
+        return
+    stale = [each for each in stale_acts(child, world) if each.matters or each.lag.least >= LAG.microseconds]
+    if not stale:
+        return
+    occurrences = tuple(_occurrence(child, each) for each in stale)
+    ref, first = child.ref, stale[0]
+    owner = first.owner.ref
+    yield Finding(
+        rule="stale-view",
+        subject=ref,
+        other=owner,
+        verdict=Verdict.EXACT,
+        summary=f"{ref.kind} {ref.name} was {_verb(first)} on revision {first.act.revision} of {owner.kind} "
+        f"{owner.name}, {first.lag} after a newer one",
+        occurrences=occurrences,
+        measured=longest(occurrences),
+        advice=(
+            f"Stop: look at the other children of {owner.kind} {owner.name} of that time.",
+            "Prevent: find out why the copy was old: a watch that is held back, a long queue, throttled requests; "
+            "Kubernetes 1.36 lets its controllers wait until they have seen their own writes.",
+            "Verify: the Events of this controller name the newest revision of what they are about.",
+        ),
+    )
+
+
+def _verb(stale: StaleAct) -> str:
+    return "created" if stale.created else "deleted"
+
+
+def _occurrence(child: Track, stale: StaleAct) -> Occurrence:
+    owner, act = stale.owner.ref, stale.act
+    newer = stale.unseen.stamp.resource_version
+    state = f", when {owner.kind} {owner.name} {stale.matters}" if stale.matters else ""
+    old = stale.lag.least >= LAG.microseconds
+    if stale.matters and old:
+        effect = Effect.POSSIBLE, f"{{names}} was {_verb(stale)} although {owner.kind} {owner.name} {stale.matters}"
+    else:
+        effect = Effect.NONE, "the newer state need not have led to another act"
+    return occurrence(
+        Proof(f"unseen: revision {newer}", owner, stale.unseen),
+        Proof(f"{_verb(stale)} on revision {act.revision}", child.ref, stale.done),
+        headline=f"{stale.actor} {_verb(stale)} {{subjects}} on revision {act.revision} of {owner.kind} {owner.name}"
+        f"{state}",
+        plural=f"{child.ref.kind}s",
+        why=f"Exact: the Event {act.event.name} names revision {act.revision}; revision {newer} was answered before "
+        "the request was received.",
+        effect=effect,
+        arrow=f"{stale.lag} unseen",
+        interval=stale.lag,
+    )

@@ -1,0 +1,156 @@
+"""An update refused because it rested on a revision that had been replaced before.
+
+## What it sees
+
+An update or a patch that named a revision of its object and was answered with 409 Conflict, although the write that
+replaced this revision had been answered before the request was received. The client had not yet read the newer one.
+
+## Why it matters
+
+The API server refused the write, so no harm was done by it. But the client acts on an old copy of the object, and what
+it does to other objects on the strength of that copy is not refused: it creates Pods that are no longer wanted, or
+deletes those that are.
+
+## Proof
+
+The write that replaced the revision, and the refused request, which names the revision. The request was received after
+the other write had been answered, so no race between the two explains the conflict.
+
+## Looks alike but is benign
+
+- Two requests that overlap: one of them has to lose, whatever its client had seen.
+- One conflict and then success: clients read the object again and repeat the write. This is only an info. It is a
+  warning if the same replaced revision is named again more than a second later, because then the copy stands still.
+- A refused creation, or a patch that names no revision.
+- A revision that no line of the log shows as replaced.
+
+## What to do
+
+Look at the actor of the refused request. A controller whose copy stands still watches through an API server or a proxy
+that lags behind, or it is overloaded: compare its watch with that of other clients, and look at its queues.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from timeline.core.actors import KIND, Actor, actor_of
+from timeline.core.durations import Length
+from timeline.core.entries import Clock, Request
+from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.world import World
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
+from timeline.judging.requests import moment_of, overtaken_by, refused_as_old, replaced_by
+from timeline.judging.rulebook import rule, setting
+from timeline.judging.verdicts import Verdict
+
+STILL = setting("stale-write", "still", 1, "s", "How long after a conflict a client must have read the object again.")
+
+
+class _Conflict:
+    """This is one refused write, and the write that had replaced what it named, or at the latest had done so."""
+
+    def __init__(self, request: Request, replacing: Moment, *, known: bool) -> None:
+        self.request = request
+        self.replacing = replacing
+        self.known = known  # whether the replacing write is known to be the one that replaced the named revision
+        least, most = request.received - replacing.entry.staged, request.received - replacing.entry.received
+        self.lag = Length(least, most if known else None)
+
+    @property
+    def named(self) -> str:
+        return "an older revision" if self.request.named is None else f"revision {self.request.named}"
+
+
+@rule(
+    "stale-write",
+    judges=(),
+    requests=True,
+    incident="{anchor} tried to update {subjects} from replaced revisions{times}",
+)
+def judge(track: Track, world: World) -> Iterator[Finding]:
+    by_actor: dict[Actor | None, list[_Conflict]] = defaultdict(list)
+    for request in world.requests(track.name):
+        own = request.ref.uid in ("", track.ref.uid)
+        if own and refused_as_old(request) and (conflict := _conflict(track, request, world)):
+            by_actor[actor_of(request)].append(conflict)
+    occurrences = sorted(
+        (_occurrence(track, actor, conflicts) for actor, conflicts in by_actor.items()),
+        key=lambda each: (each.first, each.last, each.headline),
+    )
+    if not occurrences:
+        return
+    count = sum(map(len, by_actor.values()))
+    most = max(by_actor, key=lambda actor: (len(by_actor[actor]), str(actor)))
+    who = str(most or "somebody") if len(by_actor) == 1 else f"{len(by_actor)} actors"
+    times = f"{count} times" if count > 1 else "once"
+    yield Finding(
+        rule="stale-write",
+        subject=track.ref,
+        anchor=Name("", KIND, "", most.component if most else "somebody"),
+        verdict=Verdict.EXACT,
+        summary=f"{who} tried {times} to update {track.ref.kind} {track.ref.name} from a replaced revision",
+        occurrences=tuple(occurrences),
+        measured=longest(occurrences),
+        count=count,
+        advice=(
+            "Stop: look at the actor of the refused request: what else did it do on the strength of this copy?",
+            "Prevent: compare its watch with that of other clients; a proxy or an API server may hold it back.",
+            'Verify: `apiserver_request_total{code="409"}` of that client no longer grows.',
+        ),
+    )
+
+
+def _conflict(track: Track, request: Request, world: World) -> _Conflict | None:
+    """Return the conflict if the revision that the request named had surely been replaced before it was received."""
+    replacing = None if request.named is None else replaced_by(track, request.named)
+    if replacing and replacing.clock is Clock.AUDIT:
+        return _Conflict(request, replacing, known=True) if replacing.entry.staged < request.received else None
+    latest = overtaken_by(track, request, world)
+    return _Conflict(request, latest, known=False) if latest else None
+
+
+def _occurrence(track: Track, actor: Actor | None, conflicts: Sequence[_Conflict]) -> Occurrence:
+    """Return all conflicts of one actor as one occurrence, proved by the one whose copy was the oldest."""
+    worst = max(conflicts, key=lambda each: (each.lag.least, -each.request.received))
+    still = _stands_still(conflicts)
+    request, replacing = worst.request, worst.replacing
+    ref = track.ref
+    named = worst.named
+    if still:
+        effect = Effect.POSSIBLE, f"the copy that {actor or 'the client'} acts on stood still for {still}"
+    else:
+        effect = Effect.NONE, "the API server refused the write"
+    return occurrence(
+        Proof(f"replaced {named}" if worst.known else "last write before it", ref, replacing),
+        Proof(f"refused: it named {named}", ref, moment_of(request)),
+        headline=f"{actor or 'somebody'} tried to update {{subjects}} from {named}, replaced {worst.lag} before",
+        plural=f"objects of kind {ref.kind}",
+        why=_why(worst),
+        effect=effect,
+        first=min(min(each.request.received, replacing.time) for each in conflicts),
+        last=max(each.request.received for each in conflicts),
+        arrow=worst.lag.arrow,
+        interval=worst.lag,
+    )
+
+
+def _why(conflict: _Conflict) -> str:
+    if conflict.known:
+        return (
+            f"Exact: the refused request names {conflict.named}, and was received after the write that replaced it was "
+            "answered."
+        )
+    return (
+        "Exact: the object was not written while the request was under way, and no line is known to be lost, so the "
+        "last write before it had replaced what it named, or an earlier one had."
+    )
+
+
+def _stands_still(conflicts: Sequence[_Conflict]) -> Length | None:
+    """Return for how long at least one replaced revision was named again and again; None if it never was for longer
+    than the setting allows."""
+    by_revision: dict[int | None, list[int]] = defaultdict(list)
+    for each in conflicts:
+        by_revision[each.request.named].append(each.request.received)
+    longest_span = max(max(times) - min(times) for times in by_revision.values())
+    return Length(longest_span, None) if longest_span > STILL.microseconds else None

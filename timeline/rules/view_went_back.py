@@ -1,0 +1,171 @@
+"""A client that watched from a revision and later went on from an older one.
+
+## What it sees
+
+A client watched all objects of a kind from one revision, and later, when that watch had ended, from an older revision,
+although objects of the kind were changed between the two revisions. It had seen these changes, and then no longer saw
+them.
+
+## Why it matters
+
+Controllers rely on time never running backwards. One that sees the past deletes what it believes to be left over, and
+creates what it believes to be missing. It happens when a client moves to an API server whose cache lags behind, and
+lists there with `resourceVersion=0`, which accepts any age.
+
+## Proof
+
+The two watch requests, whose addresses name the revisions, and the first change between these that the client no longer
+saw. Only a token that is bound to a Pod shows that one process sent both requests; without one, the finding is
+inconclusive.
+
+## Looks alike but is benign
+
+- A watch that goes on from an older revision, if no object of the kind was changed in between. Where the log does not
+  show the revisions of all changes, the finding says that what was changed is not known.
+- Two watches at the same time: these are two parts of a program, or two programs behind one address.
+- A restart that lists what is newest (`resourceVersion` left out).
+
+## What to do
+
+Find out which API server answered the second list, and why its cache was behind: its connection to etcd, its load.
+Clients that cannot bear the past list without `resourceVersion`, or with `resourceVersionMatch=NotOlderThan` and the
+last revision that they have seen.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from timeline.core.actors import Actor, actor_of
+from timeline.core.durations import Length
+from timeline.core.entries import Request, revision
+from timeline.history.lifelines import Key, Moment, Name, Track
+from timeline.history.world import World
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
+from timeline.judging.requests import moment_of
+from timeline.judging.rulebook import rule
+from timeline.judging.verdicts import Verdict
+
+_SHOWN = 20  # occurrences that a finding has at most
+
+
+class _Return(NamedTuple):
+    """This is one return to an older revision: the watch of the newest revision before it, and the watch after it."""
+
+    newest: Request
+    older: Request
+    track: Track  # the object with the first change that the client no longer saw; else one of those that it watched
+    unseen: Moment | None  # that change; None if the log does not show the revisions of all changes
+    changes: int  # how many changes it no longer saw, as far as that is known
+
+
+@rule("view-went-back", judges=(), requests=True, incident="{anchor} saw the past{times}")
+def judge(track: Track, world: World) -> Iterator[Finding]:
+    group, kind, namespace, _ = track.name
+    watched = world.requests(Name(group, kind, "", "")) or world.requests(Name(group, kind, namespace, ""))
+    if watched and not world.live:
+        yield from world.once("view-went-back", lambda: _findings(world)).get(track.key, ())
+
+
+def _findings(world: World) -> dict[Key, list[Finding]]:
+    """Return one finding for each client that went back, by the key of the object that proves it."""
+    watches: dict[tuple[Actor, Name, str], list[tuple[int, Request]]] = defaultdict(list)
+    for request in world.watches():
+        actor, since = actor_of(request), revision(request.since)
+        if actor and since and not request.refused:
+            ref = request.ref
+            watches[actor, Name(ref.group, ref.kind, ref.namespace, ""), request.selector].append((since, request))
+    by_actor: dict[Actor, list[_Return]] = defaultdict(list)
+    for (actor, scope, _), requests in watches.items():
+        by_actor[actor] += _returns(requests, scope, world)
+    found: dict[Key, list[Finding]] = defaultdict(list)
+    for actor, returns in sorted(by_actor.items()):
+        if returns:
+            returns.sort(key=lambda each: (each.older.received, each.older.identity))
+            found[returns[0].track.key].append(_finding(actor, returns))
+    return found
+
+
+def _returns(requests: list[tuple[int, Request]], scope: Name, world: World) -> Iterator[_Return]:
+    newest, at = requests[0][1], requests[0][0]
+    for since, request in requests[1:]:
+        if since >= at:
+            newest, at = request, since
+        elif request.received > newest.staged:
+            changes = world.once(("changes", scope), lambda: _changes(scope, world))
+            start, end = (bisect_right(changes, each, key=lambda change: change[0]) for each in (since, at))
+            if start < end:
+                _, _, track, unseen = changes[start]
+                yield _Return(newest, request, track, unseen, end - start)
+            elif one := world.once(("without revision", scope), lambda: _without_revision(scope, world)):
+                yield _Return(newest, request, one, None, 0)
+            newest, at = request, since  # from here on, it sees what this watch shows
+
+
+def _changes(scope: Name, world: World) -> list[tuple[int, Key, Track, Moment]]:
+    """Return the changes of a kind, in one namespace or in all, sorted by revision."""
+    changes = [
+        (moment.stamp.resource_version, track.key, track, moment)
+        for track in world.of_kind(scope.group, scope.kind)
+        if scope.namespace in ("", track.ref.namespace)
+        for moment in track.moments
+        if moment.stamp.resource_version is not None
+    ]
+    return sorted(changes, key=lambda each: each[:2])
+
+
+def _without_revision(scope: Name, world: World) -> Track | None:
+    """Return an object of a kind of which the log does not show the revision of each change; None if there is none."""
+    tracks = (each for each in world.of_kind(scope.group, scope.kind) if scope.namespace in ("", each.ref.namespace))
+    unclear = (each for each in tracks if any(one.stamp.resource_version is None for one in each.moments))
+    return next(unclear, None)
+
+
+def _finding(actor: Actor, returns: list[_Return]) -> Finding:
+    occurrences = tuple(_occurrence(actor, each) for each in returns[:_SHOWN])
+    kinds = sorted({each.older.ref.kind for each in returns})
+    return Finding(
+        rule="view-went-back",
+        subject=actor.ref,
+        anchor=Name("", actor.ref.kind, "", str(actor)),
+        verdict=Verdict.EXACT if actor.bound else Verdict.INCONCLUSIVE,
+        summary=f"{actor} watched {', '.join(kinds)} from an older revision than before",
+        occurrences=occurrences,
+        measured=longest(occurrences),
+        count=len(returns),
+        advice=(
+            "Stop: look at what the client wrote while it saw the past.",
+            "Prevent: find out which API server answered its list, and why the cache of that server was behind.",
+            "Verify: each of its watches goes on from a revision that is not older than the one before.",
+        ),
+    )
+
+
+def _occurrence(actor: Actor, back: _Return) -> Occurrence:
+    newest, older = back.newest, back.older
+    lag, proof, changes = None, [], "what was changed in between is not known"
+    if back.unseen:
+        committed = back.unseen.entry
+        lag = Length(max(0, older.received - committed.staged), older.received - committed.received)
+        proof = [Proof("first change not seen again", back.track.ref, back.unseen)]
+        changes = "one change unseen again" if back.changes == 1 else f"{back.changes} changes unseen again"
+    sure = (
+        "Exact: both requests carry the token of one Pod"
+        if actor.bound
+        else "Inconclusive: both requests come from one address and one program, which may be several processes"
+    )
+    return occurrence(
+        *proof,
+        Proof(f"watched from revision {newest.since}", back.track.ref, moment_of(newest)),
+        Proof(f"went on from revision {older.since}", back.track.ref, moment_of(older)),
+        headline=f"{actor} had watched {older.ref.kind}s from revision {newest.since}, and went on from {older.since}: "
+        f"{changes}",
+        plural="clients",
+        why=f"{sure}, and the second watch began after the first had ended.",
+        effect=(Effect.NONE, "nothing shows that it acted on what it saw"),
+        first=newest.received,
+        last=older.received,
+        arrow=f"{lag} back" if lag else "back",
+        interval=lag,
+    )

@@ -1,0 +1,111 @@
+"""A write by a process that had lost its Lease to another.
+
+## What it sees
+
+A process that held a Lease wrote an object after another holder's take-over of the Lease had been answered, and before
+it held the Lease again.
+
+## Why it matters
+
+Leader election exists so that only one replica acts. Two that act at once undo each other's work, create what is there
+already, and delete what the other needs. A leader that was stopped for a while (a paused machine, a starved container)
+goes on when it wakes up, until it finds out that its time has passed.
+
+## Proof
+
+The take-over, and the writes. The audit log shows which process renewed the Lease before, and that the same process
+sent the writes: by the Pod to which its token is bound, or else by its address and program. The API server received the
+writes after it had answered the take-over.
+
+## Looks alike but is benign
+
+- A write that was received before the take-over was answered.
+- Events, and the Lease itself: a replica that waits writes these, too.
+- What the process also wrote before it created the Lease, since that needs no Lease.
+- A process that still renews another Lease: the writes may rest on that one.
+- A process that cannot be told apart from the new holder.
+
+## What to do
+
+Find out what stopped the old leader: its node, its CPU limit, its connection to the API server. A process should end
+when it loses its Lease, and its renew deadline should be shorter than the duration of the Lease. Look at each object
+that both have written.
+"""
+
+from collections.abc import Iterator
+
+from timeline.core.actors import actor_of
+from timeline.history.lifelines import Track
+from timeline.history.world import World
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.lost_leases import LateWrite, late_writes
+from timeline.judging.rulebook import rule, setting
+from timeline.judging.verdicts import Verdict
+
+SOON = setting("write-after-lease-lost", "soon", 60, "s", "Within which time a write of the new holder too does harm.")
+
+
+@rule(
+    "write-after-lease-lost",
+    judges=("Lease",),
+    needs=("Lease",),
+    requests=True,
+    incident="The old holder of {anchor} went on writing after it had lost it",
+)
+def judge(lease: Track, world: World) -> Iterator[Finding]:
+    by_object: dict[Track, list[LateWrite]] = {}
+    for late in late_writes(lease, world):
+        by_object.setdefault(late.track, []).append(late)
+    for track, several in by_object.items():
+        occurrences = tuple(_occurrence(late, world) for late in several)
+        ref, name = track.ref, lease.ref.name
+        latest = max(occurrences, key=lambda each: (each.length, -each.first))
+        yield Finding(
+            rule="write-after-lease-lost",
+            subject=lease.ref,
+            other=ref,
+            anchor=lease.name,
+            verdict=Verdict.EXACT if all(late.old.actor.bound for late in several) else Verdict.BOUNDED,
+            summary=f"{ref.kind} {ref.name} was written {latest.interval} after its writer had lost Lease {name}",
+            occurrences=occurrences,
+            measured=latest,
+            advice=(
+                "Stop: end the process of the old holder, if it still runs.",
+                f"Clean: look at {ref.kind} {ref.name}, which two processes may have written.",
+                "Prevent: find out what stopped the old holder (its node, its CPU limit, its connection), and let it "
+                "end when it loses its Lease.",
+                "Verify: only the holder of the Lease writes.",
+            ),
+        )
+
+
+def _occurrence(late: LateWrite, world: World) -> Occurrence:
+    first, last, taken = late.writes[0], late.writes[-1], late.new.first
+    ref, holder = late.track.ref, late.new.holder
+    both = any(
+        track is late.track and taken.time <= moment.time and abs(moment.time - first.time) <= SOON.microseconds
+        for track, moment in world.writes_of(late.new.actor.process)
+    )
+    if both:
+        effect = Effect.OBSERVED, f"{holder}, which holds the Lease, wrote {{names}} as well"
+    else:
+        effect = Effect.POSSIBLE, f"{holder} held the Lease and could have written {{names}} as well"
+    proof = [Proof("Lease taken over", late.lease.ref, taken), Proof("written by the old holder", ref, first)]
+    if last is not first:
+        proof.append(Proof("last write by the old holder", ref, last))
+    times = f" and {len(late.writes) - 1} more times" if len(late.writes) > 1 else ""
+    sure = (
+        "Exact: the token of one Pod sent"
+        if late.old.actor.bound
+        else "Bounded: one program at one address, which may be several processes, sent"
+    )
+    return occurrence(
+        *proof,
+        headline=f"{actor_of(first.entry)} wrote {{subjects}} {late.late} after {holder} had taken Lease "
+        f"{late.lease.ref.name}{times}",
+        plural=f"objects of kind {ref.kind}",
+        why=f"{sure} the renewals of the Lease and the write, which was received after the take-over was answered.",
+        effect=effect,
+        arrow=f"{late.late} after",
+        interval=late.late,
+    )

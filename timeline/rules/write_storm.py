@@ -1,0 +1,114 @@
+"""A client that writes one object again and again without changing anything.
+
+## What it sees
+
+Within a minute, one client sent at least twenty writes about one object (or about one name) that changed nothing: the
+object was as the write wanted it, or the API server refused the write because the object existed already, was gone, or
+had been changed meanwhile.
+
+## Why it matters
+
+Each such write costs the API server, its webhooks and etcd as much as one that changes something, and a controller that
+is busy with it comes to other objects late. It mostly comes from a controller that does not see what it has written.
+
+## Proof
+
+The first and the last of the writes. A write changed nothing if its answer repeats the revision of an earlier write, or
+if it was refused with 409 Conflict, 409 AlreadyExists or 404 NotFound.
+
+## Looks alike but is benign
+
+- A single run over all objects, which writes each of them once without an effect.
+- Retries that are fewer than twenty within a minute, such as those with a growing delay.
+- Renewals of a Lease and heartbeats of Nodes: these change the object.
+- Writes that a policy forbids (403) or that are not valid (422): these are another mistake.
+
+## What to do
+
+Look at the client's log about this object. A controller should compare the object with what it wants before it writes,
+and wait longer after each refusal.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from timeline.core.actors import Actor, actor_of
+from timeline.core.durations import Length
+from timeline.core.entries import Request
+from timeline.history.lifelines import Track
+from timeline.history.world import World
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.requests import moment_of
+from timeline.judging.rulebook import rule, setting
+from timeline.judging.verdicts import Verdict
+
+WRITES = setting("write-storm", "writes", 20, "", "How many writes that change nothing are too many.")
+WITHIN = setting("write-storm", "within", 60, "s", "The time within which so many writes are too many.")
+_IN_VAIN = frozenset({200, 201, 404, 409})  # the answers to writes that changed nothing
+
+
+@rule("write-storm", judges=(), requests=True, incident="{subjects} was written again and again without effect")
+def judge(track: Track, world: World) -> Iterator[Finding]:
+    by_actor: dict[Actor, list[Request]] = defaultdict(list)
+    for request in world.requests(track.name):
+        actor = actor_of(request)
+        own = request.ref.uid in ("", track.ref.uid) and _within(track, request, world)
+        if actor and own and request.code in _IN_VAIN and request.verb not in ("get", "list", "watch"):
+            by_actor[actor].append(request)
+    occurrences = [_occurrence(track, actor, storm) for actor, sent in by_actor.items() for storm in _storms(sent)]
+    if not occurrences:
+        return
+    occurrences.sort(key=lambda each: (each.first, each.last, each.headline))
+    worst = max(occurrences, key=lambda each: (len(each.proof), each.length, -each.first))
+    yield Finding(
+        rule="write-storm",
+        subject=track.ref,
+        verdict=Verdict.EXACT,
+        summary=worst.headline.format(subjects=f"{track.ref.kind} {track.ref.name}"),
+        occurrences=tuple(occurrences),
+        advice=(
+            "Stop: look at the log of the client about this object, and restart or scale down the client if it harms.",
+            "Prevent: a controller should compare before it writes, and wait longer after each refusal.",
+            "Verify: the requests of this client about this object become fewer.",
+        ),
+    )
+
+
+def _within(track: Track, request: Request, world: World) -> bool:
+    """Return whether a request without a UID was sent in the time of this incarnation: the last that began by then."""
+    if request.ref.uid:
+        return True
+    lives = world.incarnations(track.name)
+    begun = [life for life in lives if life.first.time <= request.received] or lives[:1]
+    return bool(begun) and begun[-1] is track
+
+
+def _storms(sent: Sequence[Request]) -> Iterator[Sequence[Request]]:
+    """Yield the series of writes of which each stretch of the setting's length has too many, in order of time."""
+    count, start, end = int(WRITES.value), 0, 0
+    for last in range(count - 1, len(sent)):
+        first = last - count + 1
+        if sent[last].received - sent[first].received > WITHIN.microseconds:
+            continue
+        if first >= end:
+            if end:
+                yield sent[start:end]
+            start = first
+        end = last + 1
+    if end:
+        yield sent[start:end]
+
+
+def _occurrence(track: Track, actor: Actor, storm: Sequence[Request]) -> Occurrence:
+    first, last = storm[0], storm[-1]
+    refused = sum(each.refused for each in storm)
+    length = Length(last.received - first.received, last.received - first.received)
+    in_vain = f"{refused} were refused, the others changed nothing" if refused else "none of them changed anything"
+    return occurrence(
+        Proof("first write", track.ref, moment_of(first)),
+        Proof("last write", track.ref, moment_of(last)),
+        headline=f"{actor} wrote {{subjects}} {len(storm)} times in {length} without effect",
+        plural=f"objects of kind {track.ref.kind}",
+        why=f"Exact: of the {len(storm)} requests {in_vain}, as their answers show.",
+        effect=(Effect.POSSIBLE, "the API server and the client were busy with writes in vain"),
+    )

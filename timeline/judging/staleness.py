@@ -56,10 +56,18 @@ def stale_acts(child: Track, world: World) -> Iterator[StaleAct]:
     for done in _done(child):
         actor = actor_of(done.entry)
         act = actor and _act(child, done, owner, actor, world)
-        if act and actor and (unseen := _unseen(owner, act, done)):
-            matters = next(((each, words) for each in unseen if (words := _matters(owner, act, each))), None)
-            moment, words = matters or (unseen[0], "")
-            yield StaleAct(actor, act, done, owner, moment, words)
+        if act and actor and (stale := resting_on(owner, act, done, actor)):
+            yield stale
+
+
+def resting_on(owner: Track, act: Act, done: Moment, actor: Actor) -> StaleAct | None:
+    """Return what an actor did on the copy of the owner that its Event names, if that copy was old; else None."""
+    unseen = _unseen(owner, act, done)
+    if not unseen:
+        return None
+    matters = next(((each, words) for each in unseen if (words := _matters(owner, act, each))), None)
+    moment, words = matters or (unseen[0], "")
+    return StaleAct(actor, act, done, owner, moment, words)
 
 
 def _done(child: Track) -> Iterator[Moment]:

@@ -46,9 +46,9 @@ def _told(entry: Entry) -> bool:
 
 
 def _shown(entry: Entry) -> bool:
-    """Return whether this is a change of which a watch shows the content and the second in which it was written."""
+    """Return whether this is a change of which a watch shows the content."""
     watched = entry.clock is Clock.OBJECT and entry.resource_version is not None and entry.facts is not None
-    return watched and entry.change in _WRITTEN and entry.dated
+    return watched and entry.change in _WRITTEN
 
 
 def _order(entry: Entry) -> tuple[int, int, str]:
@@ -71,11 +71,16 @@ def _pairs(told: list[Entry], shown: list[Entry], groups: Sequence[list[Entry]])
 
 
 def _possible(write: Entry, shown: list[Entry], groups: Sequence[list[Entry]]) -> list[Entry]:
-    """Return the changes that a write can have made, by what it did, when, to which UID, and by its manager."""
+    """Return the changes that a write can have made, by what it did, when, to which UID, and by its manager.
+
+    Of a change that the same manager made in the same second as the one before it, a watch shows no time of its own. An
+    update that names the revision before it can still have made it.
+    """
     found = [
         change
         for change in shown
         if change.change is write.change
+        and (change.dated or write.named is not None)
         and write.ref.uid in ("", change.ref.uid)
         and change.received <= write.staged
         and write.received < change.received + SECOND

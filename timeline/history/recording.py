@@ -12,7 +12,7 @@ from timeline.history.acts import Act
 from timeline.history.completeness import Completeness
 from timeline.history.dependencies import LAST, SEEN, WRITES, Dependencies
 from timeline.history.index import counted_otherwise
-from timeline.history.lifelines import Key, Name, Track
+from timeline.history.lifelines import Key, Moment, Name, Track
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.tracks import Settlement
 from timeline.history.world import T, World
@@ -134,6 +134,10 @@ class RecordingWorld(World):
             self.dependencies.look(*what)
         else:
             self.dependencies.look_until(until, *what)
+
+    def writes_without_uid(self, track: Track) -> list[Moment]:
+        self._look(None, "name", track.name)
+        return super().writes_without_uid(track)
 
     def is_duplicate(self, track: Track) -> bool:
         self._look_at_duplicates(track.name)

@@ -277,6 +277,13 @@ class World:
         lives = self._tracks.incarnations(name)
         return lives if until is None else lives[: bisect_right(lives, until, key=_began) + 1]
 
+    def writes_without_uid(self, track: Track) -> list[Moment]:
+        """Return the writes of which no observation shows whether they are those of this track or of another one of
+        its name; none for a track that has no UID itself."""
+        if not public_uid(track.ref):
+            return []
+        return [each for life in self._tracks.lane(track.name) if not public_uid(life.ref) for each in life.moments]
+
     def is_duplicate(self, track: Track) -> bool:
         """Return whether a track consists only of writes without a UID that a watch shows as writes of tracks with a
         UID."""

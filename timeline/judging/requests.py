@@ -1,6 +1,6 @@
 """This pure module lets rules use requests that changed nothing as proof, and relates them to changes of objects."""
 
-from timeline.core.entries import Change, Clock, Entry, Request
+from timeline.core.entries import FOREVER, Change, Clock, Entry, Request
 from timeline.history.lifelines import Moment, Track
 from timeline.history.world import World
 
@@ -41,19 +41,26 @@ def overtaken_by(track: Track, request: Request, world: World) -> Moment | None:
     """Return the last write of an object before a refused one, if no other write can explain that it was refused.
 
     Then the revision that the refused write named had been replaced at the latest by this write. None if there was
-    another write while the request was under way, or if a write may be missing.
+    another write while the request was under way, or if a write may be missing. A log without bodies does not show the
+    UID of what was patched, so all such writes of the name count.
     """
-    before = [each for each in track.moments if each.clock is Clock.AUDIT and each.entry.staged < request.received]
+    moments = [each for each in (*track.moments, *world.writes_without_uid(track)) if each.change is not Change.OBSERVED]
+    before = [each for each in moments if _answered(each, request)]
     last = max(before, key=lambda each: (each.entry.staged, each.at), default=None)
     own = last.stamp.resource_version if last else None
-    if last is None or (own is not None and request.named is not None and request.named >= own):
-        return None  # a write is missing that replaced this revision
-    for each in track.moments:
+    if last is None or last.change is Change.DELETED or (own and request.named and request.named >= own):
+        return None  # the object was created again, or a write is missing that replaced this revision
+    for each in moments:
         earliest, latest = each.committed
-        if each not in before and earliest <= request.staged and (latest is None or latest > last.entry.staged):
+        if not _answered(each, request) and earliest <= request.staged and (latest or FOREVER) > last.entry.staged:
             return None
     group, kind, *_ = track.name
     return last if world.complete(group, kind, last.time, request.staged) else None
+
+
+def _answered(write: Moment, request: Request) -> bool:
+    """Return whether a write was surely answered before a request was received."""
+    return write.clock is Clock.AUDIT and write.entry.staged < request.received
 
 
 def replaced_by(track: Track, revision: int) -> Moment | None:

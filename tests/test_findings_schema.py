@@ -52,10 +52,12 @@ def shape(schema: dict[str, Any], definitions: dict[str, Any], closed: bool) -> 
     if "array" in types:
         return frozenset([("array", shape(schema["items"], definitions, closed))])
     if "object" in types:
-        assert sorted(schema["required"]) == sorted(schema["properties"])
         assert schema.get("additionalProperties") is (False if closed else None)
-        fields = {name: shape(each, definitions, closed) for name, each in schema["properties"].items()}
-        return frozenset([("object", frozenset(fields.items()))])
+        fields = [
+            (name, name in schema["required"], shape(each, definitions, closed))
+            for name, each in schema["properties"].items()
+        ]
+        return frozenset([("object", frozenset(fields))])
     return frozenset(types)
 
 

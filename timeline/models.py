@@ -369,7 +369,8 @@ class Incident(models.Model):
     times = ArrayField(models.BigIntegerField())  # when the latest occurrences began: microseconds since 1970, UTC
     effect = models.TextField()
     effect_text = models.TextField()
-    cause = models.TextField(default="")  # what is behind it, in one or two sentences; "" where nothing proves a cause
+    cause = models.TextField(default="")  # what is behind it, for how many findings; "" where nothing proves a cause
+    caused = models.CharField(max_length=16, default="")  # Finding.identity of the finding that this cause is of
     actors = ArrayField(models.TextField())  # who wrote what the proofs show, the most frequent one first
     advice = ArrayField(models.TextField())
     roots = ArrayField(models.BigIntegerField())  # Track.root of its subjects

@@ -61,6 +61,7 @@ def proof(proof: ProofPayload, folder: str) -> dict[str, str]:
         "revision": proof["resource_version"] or "",
         "actor": proof["actor"] or "",
         "agent": proof["user_agent"] or "",
+        "program": (proof["user_agent"] or "").partition(" ")[0],
         "audit_id": proof["audit_id"] or "",
         "place": f"{file}:{proof['line']}" if proof["line"] else file,
     }

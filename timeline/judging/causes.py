@@ -5,6 +5,7 @@ the owner, or by a process that had lost its Lease, then that is its cause.
 """
 
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from timeline.history.world import World
 from timeline.judging.findings import Cause, Finding, Proof
 from timeline.judging.lost_leases import late_writes_of
 from timeline.judging.staleness import stale_acts
+from timeline.judging.verdicts import between
 
 # Rules that report causes themselves.
 _CAUSES = frozenset({"stale-view", "stale-write", "view-went-back", "write-after-lease-lost", "write-storm"})
@@ -40,14 +42,17 @@ def _causes(proof: Proof, world: World) -> Iterator[Cause]:
 def _old_copy(track: Track, moment: Moment, world: World) -> Iterator[Cause]:
     for stale in stale_acts(track, world):
         if stale.done.identity == moment.identity:
-            owner, newer = stale.owner.ref, stale.unseen.stamp.resource_version
-            verb = "created" if stale.created else "deleted"
+            owner, act, verb = stale.owner.ref, stale.act, "created" if stale.created else "deleted"
+            named = _named(stale.owner)
+            state = f" when {named} {stale.matters}" if stale.matters else ""
+            copies = (each for each in stale.owner.moments if each.stamp.resource_version == act.revision)
             yield Cause(
                 "stale-view",
-                f"{stale.actor} {verb} {track.ref.kind} {track.ref.name}. {stale.sentence}",
+                f"{stale.actor} {verb} {_named(track)}{state}. {stale.sentence}",
                 (
-                    Proof(f"{owner.kind} at revision {newer}, which it had not seen", owner, stale.unseen),
-                    Proof(f"{verb} on revision {stale.act.revision}", track.ref, stale.done),
+                    *(Proof(f"{named} as the copy had it", owner, each) for each in islice(copies, 1)),
+                    Proof(f"{named} {stale.matters or 'changed'}, which the copy lacks", owner, stale.unseen),
+                    Proof(f"{_named(track)} {verb}; Event {act.event.name} names the copy", track.ref, stale.done),
                 ),
             )
 
@@ -55,11 +60,18 @@ def _old_copy(track: Track, moment: Moment, world: World) -> Iterator[Cause]:
 def _lost_lease(track: Track, moment: Moment, world: World) -> Iterator[Cause]:
     for late in late_writes_of(track.key, world):
         if any(each.identity == moment.identity for each in late.writes):
+            lease, verb = _named(late.lease), moment.change.value
             yield Cause(
                 "write-after-lease-lost",
-                f"{actor_of(moment.entry)} wrote {track.ref.kind} {track.ref.name}. {late.sentence}",
+                f"{actor_of(moment.entry)} {verb} {_named(track)}. It had lost {lease} to {late.new.holder} "
+                f"{between(late.new.first, moment)} before.",
                 (
-                    Proof("Lease taken over", late.lease.ref, late.new.first),
-                    Proof("written by the old holder", track.ref, moment),
+                    Proof(f"{lease} last written by its old holder", late.lease.ref, late.old.last),
+                    Proof(f"{lease} taken over", late.lease.ref, late.new.first),
+                    Proof(f"{_named(track)} {verb} by the old holder", track.ref, moment),
                 ),
             )
+
+
+def _named(track: Track) -> str:
+    return f"{track.ref.kind} {track.ref.name}"

@@ -97,8 +97,11 @@ def finding(found: Finding) -> FindingPayload:
         "advice": list(found.advice),
     }
     if cause := found.cause:
-        proof = [proof_payload(each) for each in cause.proof]
-        payload["cause"] = {"rule": cause.rule, "sentence": cause.sentence, "proof": proof}
+        payload["cause"] = {
+            "rule": cause.rule,
+            "sentence": cause.sentence,
+            "proof": [{**proof_payload(each), "object": object_payload(each.ref)} for each in cause.proof],
+        }
     return payload
 
 
@@ -227,4 +230,4 @@ def first_version(document: DocumentPayload) -> FirstDocumentPayload:
     findings = [each.copy() for each in document["findings"]]
     for each in findings:
         each.pop("cause", None)
-    return {"schema": "causeline.findings/v1", "source": document["source"], "findings": findings}
+    return {"schema": "causeline.findings/v1", "source": document["source"], "findings": [*findings]}

@@ -39,16 +39,22 @@ class ProofPayload(TypedDict):
     line: int | None
 
 
+class CauseProofPayload(ProofPayload):
+    """This is a step of the chain that led to a violation."""
+
+    object: ObjectPayload  # which changed
+
+
 class CausePayload(TypedDict):
     """This is what is behind a violation, as far as it is proven."""
 
     rule: str  # which reports causes of this kind
-    sentence: str  # "job-controller created Pod a. It acted on revision 384 of Job train; revision 415 was …"
-    proof: list[ProofPayload]
+    sentence: str  # "job-controller created Pod a when Job train was Complete. It acted on revision 384 of …"
+    proof: list[CauseProofPayload]  # in commit order
 
 
-class FindingPayload(TypedDict):
-    """This is one violation, as in the findings document. The first version of that has no causes."""
+class FirstFindingPayload(TypedDict):
+    """This is one violation, as in the first version of the findings document."""
 
     id: str
     rule: str
@@ -70,6 +76,11 @@ class FindingPayload(TypedDict):
     why: str  # one or two sentences that explain the verdict
     proof: list[ProofPayload]
     advice: list[str]
+
+
+class FindingPayload(FirstFindingPayload):
+    """This is one violation, as in the findings document."""
+
     cause: NotRequired[CausePayload]  # only where one is proven
 
 
@@ -144,7 +155,7 @@ class IncidentPayload(TypedDict):
     last_time: str
     effect: Literal["none", "possible", "observed"]
     effect_text: str  # of the worst finding
-    cause: str  # what is behind it, in one or two sentences; "" where nothing proves a cause
+    cause: str  # what is behind it, and for how many of its findings; "" where nothing proves a cause
     actors: list[str]  # who wrote what the proof shows, the most frequent one first
     advice: list[str]
     findings: list[str]  # their ids, the gravest first
@@ -164,7 +175,7 @@ class FirstDocumentPayload(TypedDict):
 
     schema: Literal["causeline.findings/v1"]
     source: SourcePayload
-    findings: list[FindingPayload]
+    findings: list[FirstFindingPayload]
 
 
 class AcknowledgementPayload(TypedDict):
@@ -223,7 +234,8 @@ class IncidentRowPayload(TypedDict):
     times: list[int]  # when the latest occurrences began, 256 at most
     effect: Literal["none", "possible", "observed"]
     effect_text: str
-    cause: str  # what is behind it, in one or two sentences; "" where nothing proves a cause
+    cause: str  # what is behind it, and for how many of its findings; "" where nothing proves a cause
+    caused: str  # the id of the finding that this cause is of; "" without a cause
     actors: list[str]
     advice: list[str]
     roots: list[int]  # WindowPayload's `focus` parameters that bring its subjects to the top

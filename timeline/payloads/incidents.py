@@ -46,7 +46,8 @@ class Incident(NamedTuple):
     open: bool  # whether an occurrence still went on at the end of what the source shows
     effect: str
     effect_text: str
-    cause: str  # what is behind it, in one or two sentences; "" where nothing proves a cause
+    cause: str  # what is behind it, and for how many of its findings; "" where nothing proves a cause
+    caused: str  # the id of the finding that this cause is of
     actors: list[str]  # the most frequent one first
     advice: list[str]
 
@@ -79,7 +80,7 @@ def part(anchor: Name, document: FindingPayload, occurrences: Iterable[dict[str,
         [name for proof in document["proof"] if (name := writer(proof["actor"], proof["user_agent"]))],
         document["advice"],
         root,
-        document["cause"]["sentence"] if "cause" in document else "",
+        (document["cause"]["rule"], document["cause"]["sentence"]) if "cause" in document else ("", ""),
     )
 
 
@@ -133,6 +134,7 @@ def incident_of(each: Members) -> Incident:
         gravest.effect,
         gravest.effect_text,
         each.cause,
+        each.caused,
         each.actors,
         gravest.advice,
     )
@@ -162,6 +164,7 @@ def row(each: Incident, verdict: VerdictName) -> IncidentRowPayload:
         "effect": shown["effect"],
         "effect_text": shown["effect_text"],
         "cause": each.cause,
+        "caused": each.caused,
         "actors": shown["actors"],
         "advice": shown["advice"],
         "roots": [],

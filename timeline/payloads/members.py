@@ -33,7 +33,7 @@ class Part(NamedTuple):
     actors: list[str]  # who wrote what the proof shows
     advice: list[str]
     root: int = 0  # the track number of the subject's root owner; 0 without a database
-    cause: str = ""  # what is behind it, in one or two sentences; "" where nothing proves a cause
+    cause: tuple[str, str] = ("", "")  # the rule and the sentence of what is behind it; "" where nothing proves a cause
 
 
 class Members:
@@ -53,6 +53,7 @@ class Members:
         self._parts: dict[str, Part] = {}
         self._gravest: list[tuple[Any, ...]] = []  # see `_gravity`
         self._caused: list[tuple[Any, ...]] = []  # the gravity of those with a proven cause
+        self._causes: Counter[str] = Counter()  # by the rule that reports such causes, how many findings have one
         self._ends: list[int] = []
         self._groups: Counter[str] = Counter()  # by the group of an occurrence, in how many findings it is
         self._subjects: Counter[tuple[str, str, str]] = Counter()
@@ -74,8 +75,9 @@ class Members:
             self.remove(each.id)
             self._parts[each.id] = each
             insort(self._gravest, _gravity(each))
-            if each.cause:
+            if any(each.cause):
                 insort(self._caused, _gravity(each))
+                self._causes[each.cause[0]] += 1
             subject = each.kind, each.name, each.uid
             self._kinds[each.kind] += subject not in self._subjects
             self._subjects[subject] += 1
@@ -98,8 +100,9 @@ class Members:
         if (each := self._parts.pop(finding, None)) is None:
             return
         _take(self._gravest, _gravity(each))
-        if each.cause:
+        if any(each.cause):
             _take(self._caused, _gravity(each))
+            _fewer(self._causes, each.cause[0])
         if _fewer(self._subjects, (each.kind, each.name, each.uid)):
             _fewer(self._kinds, each.kind)
         self._name(each, _take)
@@ -145,9 +148,21 @@ class Members:
         return incidents.title(self._template, self.anchor, list(self._kinds), self.subjects, subject, *counts)
 
     @property
+    def caused(self) -> str:
+        """The id of the gravest finding of which a cause is proven; "" if there is none."""
+        return self._caused[0][-1] if self._caused else ""
+
+    @property
     def cause(self) -> str:
-        """The cause of the gravest finding of which it is proven; "" if there is none."""
-        return self._parts[self._caused[0][-1]].cause if self._caused else ""
+        """The cause of that finding, and for how many findings such a cause is proven; "" if there is none."""
+        if not self.caused:
+            return ""
+        rule, sentence = self._parts[self.caused].cause
+        proven, all_of_it = self._causes[rule], len(self._parts)
+        if all_of_it == 1:
+            return sentence
+        some = f"{proven} of its {all_of_it} findings" if proven < all_of_it else f"all {all_of_it} findings"
+        return f"{sentence} A cause of this kind is proven for {some}."
 
     @property
     def status(self) -> str:

@@ -16,6 +16,7 @@ from timeline.queries.alike import alike
 from timeline.queries.baselines import Baseline, baseline, clear_baseline, set_baseline
 from timeline.queries.baselines import worse as came_out_of_baseline
 from timeline.queries.candidates import Candidate, Target
+from timeline.queries.causes import CauseOf, cause_of
 from timeline.queries.changes import Asked, asked, changes_before
 from timeline.queries.clusters import cluster, clusters, epochs, health
 from timeline.queries.comparing import GOOD as GOOD_RUNS
@@ -91,6 +92,7 @@ __all__ = [
     "Asked",
     "Baseline",
     "Candidate",
+    "CauseOf",
     "ChangeInPlace",
     "Chosen",
     "Contents",
@@ -126,6 +128,7 @@ __all__ = [
     "asked",
     "baseline",
     "came_out_of_baseline",
+    "cause_of",
     "change_in_place",
     "changes_before",
     "clear_baseline",

@@ -188,6 +188,7 @@ def _payload(
         "effect": row.effect,  # type: ignore[typeddict-item]
         "effect_text": row.effect_text,
         "cause": row.cause,
+        "caused": row.caused,
         "actors": row.actors,
         "advice": row.advice,
         "roots": row.roots,

@@ -23,8 +23,8 @@ _ROOTS = 1000  # the latest root owners by which an incident is found
 _SEVERITIES = ("error", "warning", "info")
 _COLUMNS = (
     "source_id", "identity", "rule", "rank", "status", "group", "kind", "namespace", "name", "title", "subjects",
-    "names", "findings", "occurrences", "first", "last", "open", "times", "effect", "effect_text", "cause", "actors",
-    "advice", "roots", "worst", "words",
+    "names", "findings", "occurrences", "first", "last", "open", "times", "effect", "effect_text", "cause", "caused",
+    "actors", "advice", "roots", "worst", "words",
 )  # fmt: skip
 
 
@@ -168,6 +168,7 @@ def _row(source: models.Source, each: Members) -> tuple[Any, ...]:
         gravest.effect,
         as_text(gravest.effect_text),
         as_text(each.cause),
+        each.caused,
         list(map(as_text, actors)),
         list(map(as_text, gravest.advice)),
         each.roots[-_ROOTS:],

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
     from timeline.payloads.objects import FindingPagePayload, OccurrencePayload
-    from timeline.queries import SourceRow
+    from timeline.queries import CauseOf, SourceRow
 
 _TIMES = 200  # the most occurrences that are listed
 _NAMED = 12  # objects that are shown; further ones are folded
@@ -84,6 +84,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
     return {
         "source": source,
         "incident": queries.incident_of(source.id, finding["id"]),
+        **because(queries.cause_of(source.id, finding["id"]), source.id),
         "finding": finding,
         "number": number,
         "shown": shown,
@@ -122,6 +123,17 @@ def proof_row(each: dict[str, Any], source_id: int) -> dict[str, str]:
     track = each["track"]
     url = f"/sources/{source_id}/objects/{track}/?at={each['at']}#revisions" if track else ""
     return {**wording.proof(each, ""), "url": url}  # type: ignore[arg-type]
+
+
+def because(cause: "CauseOf | None", source_id: int, words: str = "") -> dict[str, Any]:
+    """Return what parts/cause.html shows. `words` says it of a whole incident."""
+    if cause is None:
+        return {"cause": None}
+    return {
+        "cause": cause,
+        "because": words or cause["sentence"],
+        "chain": [proof_row(each, source_id) for each in cause["proof"]],
+    }
 
 
 def _when(moment: int, proof: list[Any]) -> str:

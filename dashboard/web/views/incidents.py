@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 from dashboard.drawing.pictures import picture
 from dashboard.presentation import changes_before, incidents, wording
 from dashboard.presentation.catalogue import words
-from dashboard.web.views.findings import NOTE, linked, person, proof_row
+from dashboard.web.views.findings import NOTE, because, linked, person, proof_row
 from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.models import Finding, Incident, Source
@@ -83,6 +83,7 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
         "changes_total": before["total"],
         "changes_minutes": changes_before.minutes(before["minutes"]),
         "changes_nothing": changes_before.nothing(before),
+        **because(queries.cause_of(source.id, incident["caused"]), source.id, incident["cause"]),
         "findings": queries.findings_of_incident(source.id, incident["id"]),
         "more": max(0, incident["findings"] - queries.FINDINGS_SHOWN),
         "acknowledged_at": noted["at"][:19].replace("T", " ") if noted else "",

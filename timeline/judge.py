@@ -121,7 +121,7 @@ def settled(finding: Finding, world: World) -> Finding:
     (rule,) = (rule for rule in rulebook() if rule.id == finding.rule)
     moments = [proof.moment for each in finding.occurrences for proof in each.proof]
     revision = max((moment.entry.resource_version or 0 for moment in moments if not moment.space), default=0)
-    arrived = max(moment.entry.arrived for moment in moments)
+    arrived = max(moment.entry.arrived or moment.entry.received for moment in moments)
     late = []
     for kind in _watched_kinds(rule, world):
         stream = world.streams[kind]

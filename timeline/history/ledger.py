@@ -39,11 +39,15 @@ class Ledger:
     settled only once, when everything was learned, and leaves out repetitive writes (see `timeline/history/folding.py`)
     of recordings, too; a ledger without `keeps` leaves them out of live sources only.
 
-    With `intents`, it keeps of each body what somebody wants of the object (see `timeline/core/intent.py`).
+    With `intents`, it keeps of each body what somebody wants of the object (see `timeline/core/intent.py`). With
+    `followed`, a worker watches the source, and audit logs only add to what its watches show.
     """
 
-    def __init__(self, keeps: Callable[[Entry], bool] | None = None, *, intents: bool = False) -> None:
+    def __init__(
+        self, keeps: Callable[[Entry], bool] | None = None, *, intents: bool = False, followed: bool = False
+    ) -> None:
         self._keeps = keeps
+        self._followed = followed
         self._intents: dict[Intent | None, Intent | None] | None = {} if intents else None  # each value once
         self._refused: dict[object, Entry] = {}  # entries that `keeps` refused, without facts but for acts
         self._objects: dict[_Key, ObjectEntries] = {}
@@ -53,6 +57,8 @@ class Ledger:
         self._lanes_numbered = 0  # how many lanes there ever were
         self._unsettled: dict[Name, None] = {}  # names with new entries since the last `settle`; in order of arrival
         self._fresh: list[Entry] = []  # the new entries themselves
+        # Of a live source, by kind: names with writes of a log that the watch has not reached, and how far it had come.
+        self._ahead: dict[GroupKind, tuple[int, set[Name]]] = {}
         self.extent = Extent()
         self.seen: dict[GroupKind, Seen] = defaultdict(Seen)
         self.streams: dict[GroupKind, Stream] = defaultdict(Stream)  # of kinds that are watched live
@@ -64,8 +70,8 @@ class Ledger:
 
     @property
     def live(self) -> bool:
-        """Return whether all entries come from the watches of a live cluster."""
-        return bool(self.streams) and not self.extent.files
+        """Return whether the watches of a live cluster say what is complete, and when."""
+        return bool(self.streams) and (self._followed or not self.extent.files)
 
     # Learning
 
@@ -182,6 +188,10 @@ class Ledger:
 
     def settle(self) -> dict[Name, list[Track]]:
         """Return all tracks of each name of which something may have changed since the last call, sorted by name."""
+        for kind, (until, ahead) in list(self._ahead.items()):
+            if self.seen[kind].streamed_until > until:
+                del self._ahead[kind]
+                self._unsettled.update(dict.fromkeys(ahead))
         names: Iterable[Name] = self._unsettled
         if self._keeps:
             for each in self._objects.values():
@@ -204,12 +214,14 @@ class Ledger:
             groups = [[self.clocks.corrected(entry) for entry in entries] for entries in groups]
         if (seen := self.seen[name[:2]]).levels and (seen.streamed or seen.listed):
             until = seen.streamed_until + SECOND if seen.watched and seen.streamed else 0
+            if self._followed and any(_outruns(each, until) for entries in groups for each in entries):
+                self._ahead.setdefault(name[:2], (seen.streamed_until, set()))[1].add(name)
             groups = [reconciled(entries, until) for entries in (joined(groups) if seen.streamed else groups)]
         return incarnations_of(name, groups, self.clocks.of_space(space), space)
 
     def _grow(self) -> bool:
         """Add the new entries to the clocks. Return False if the clocks have to be built anew instead."""
-        if self._keeps or len(self.extent.files) > 1:
+        if self._keeps or (len(self.extent.files) > 1 and not self.live):
             return False
         if not self.live:
             return self.clocks.extend(self._fresh)
@@ -225,7 +237,7 @@ class Ledger:
         for entry in self._refused.values():
             if entry.resource_version is not None:
                 entries[entry.ref.group, entry.ref.kind].append(entry)
-        if len(self.extent.files) > 1:
+        if len(self.extent.files) > 1 and not self.live:
             before = self.clocks.offsets
             self.clocks.compare_files(entries)
             if self.clocks.offsets != before:
@@ -408,6 +420,11 @@ def _later_write(one: Entry, other: Entry) -> Entry | None:
     if one.resource_version is None or Change.OBSERVED in (one.change, other.change):
         return None
     return max(one, other, key=lambda each: (each.received, each.staged, each.identity))
+
+
+def _outruns(entry: Entry, until: int) -> bool:
+    """Return whether an entry is a write of an audit log that was received after a watch had shown its last change."""
+    return entry.clock is Clock.AUDIT and entry.resource_version is None and entry.received > until > 0
 
 
 def _never(since: int, until: int) -> bool:

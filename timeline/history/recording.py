@@ -4,8 +4,10 @@ A source that grows batch by batch, such as a live cluster, is judged through it
 subjects whose judgement read it are judged again.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+from timeline.core.actors import actor_of
 from timeline.core.entries import LogLine, Request
 from timeline.core.order import At
 from timeline.history.acts import Act
@@ -24,11 +26,12 @@ class RecordingWorld(World):
     Call `dependencies.begin` with a subject before it is judged; outside of a judgement nothing is recorded.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, followed: bool = False) -> None:
+        super().__init__(followed=followed)
         self.dependencies = Dependencies()
         self._horizons: dict[str, int] = {}  # by rule: the end of the source when it was last judged
         self._last_observed: object = None  # what `_observed` was when it was last compared
+        self._written: dict[str, set[Key]] = defaultdict(set)  # by process: the tracks that it wrote, and maybe others
 
     # What has changed
 
@@ -44,16 +47,36 @@ class RecordingWorld(World):
             self.dependencies.changed(track, since)
         for track in (*settlement.removed, *settlement.bounded):
             self.dependencies.changed(track, 0)
+        for track, before, _ in settlement.replaced:
+            self._note_writers(track)
+            if before:
+                self._note_writers(before)
         for what, names in (("requests", self._ledger.requests.changed), ("acts", self._ledger.acts.changed)):
             self.dependencies.differs(*((what, name) for name in names))
             names.clear()
         return settlement
+
+    def _note_writers(self, track: Track) -> None:
+        """Note which processes wrote a track that has changed, for `writes_of`."""
+        if self._ledger.seen[track.name[:2]].levels:
+            actors = (actor_of(each.entry) for each in track.moments if each.entry.client)
+            for process in {actor.process for actor in actors if actor}:
+                self._written[process].add(track.key)
+                self.dependencies.differs(("process", process))
+
+    def writes_of(self, process: str) -> Sequence[tuple[Track, Moment]]:
+        self.dependencies.look("process", process)
+        return self._writes_of(process, self._tracks.resolve(self._written.get(process, ())))
 
     def forget(self, tracks: Collection[Track], before: int) -> None:
         super().forget(tracks, before)
         for track in tracks:
             self.dependencies.changed(track, 0)
             self.dependencies.forget(track.key)
+        forgotten = {track.key for track in tracks}
+        self._written = defaultdict(
+            set, {each: left for each, keys in self._written.items() if (left := keys - forgotten)}
+        )
 
     def passed(self, horizons: Mapping[str, int]) -> bool:
         """Return whether the horizon of any rule differs from the one in the last call of `stale`."""
@@ -168,6 +191,10 @@ class RecordingWorld(World):
     def once(self, key: object, compute: Callable[[], T]) -> T:
         self.dependencies.look(*WRITES)
         return super().once(key, compute)
+
+    def track(self, key: Key) -> Track | None:
+        self.dependencies.look("name", key[0])
+        return super().track(key)
 
     def of_uid(self, uid: str) -> Track | None:
         self.dependencies.look("uid", uid)

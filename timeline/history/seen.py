@@ -59,13 +59,17 @@ class Seen:
 
     def state(self) -> list[int]:
         """Return the counts for a kind of a live source, in a form that can be stored."""
-        return [self.changes, int(self.listed), int(self.streamed), self.streamed_since, self.streamed_until]
+        logged = [int(self.created), int(self.statuses), self.unattributed, *(self.levels[level] for level in Level)]
+        return [self.changes, int(self.listed), int(self.streamed), self.streamed_since, self.streamed_until, *logged]
 
     def restore(self, state: list[int]) -> None:
         """Set the counts to what `state` returned."""
-        changes, listed, streamed, since, until = state
+        changes, listed, streamed, since, until, *logged = state
         self.changes, self.listed, self.streamed = changes, bool(listed), bool(streamed)
         self.streamed_since, self.streamed_until = since, until
+        if logged:  # older states have nothing of audit logs
+            self.created, self.statuses, self.unattributed = bool(logged[0]), bool(logged[1]), logged[2]
+            self.levels = +Counter(dict(zip(Level, logged[3:], strict=True)))
 
     @property
     def watched(self) -> bool:

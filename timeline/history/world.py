@@ -33,11 +33,14 @@ class World:
 
     `keeps` returns whether an entry belongs to a track; all other entries are only counted. For a source that grows,
     use `timeline.history.recording.RecordingWorld`, which also records what each judgement reads. Without `intents`,
-    nobody asks for the changes that somebody meant (see `timeline.judging.intents`).
+    nobody asks for the changes that somebody meant (see `timeline.judging.intents`). `followed` says that a worker
+    watches the source.
     """
 
-    def __init__(self, keeps: Callable[[Entry], bool] | None = None, *, intents: bool = True) -> None:
-        self._ledger = Ledger(keeps, intents=intents)
+    def __init__(
+        self, keeps: Callable[[Entry], bool] | None = None, *, intents: bool = True, followed: bool = False
+    ) -> None:
+        self._ledger = Ledger(keeps, intents=intents, followed=followed)
         self._tracks = Tracks(self._ledger.seen)
         # Tracks that may miss writes. Which of these count is decided later, when the beginning of the log is known.
         self._suspects: set[Key] = set()
@@ -137,7 +140,7 @@ class World:
 
     @property
     def live(self) -> bool:
-        """Return whether all entries come from the watches of a live cluster."""
+        """Return whether the watches of a live cluster say what is complete, and when."""
         return self._ledger.live
 
     @property
@@ -229,16 +232,14 @@ class World:
         return self._ledger.requests.watches()
 
     def writes_of(self, process: str) -> Sequence[tuple[Track, Moment]]:
-        """Return the changes that a process wrote (see `core.actors`), in the order in which they were received.
+        """Return the changes that a process wrote (see `core.actors`), in the order in which they were received. Only
+        an audit log shows which process wrote."""
+        return self.once(("writes", process), lambda: self._writes_of(process, self.tracks()))
 
-        A live source has none, since a watch does not show which process wrote.
-        """
-        return self.once(("writes", process), lambda: self._writes_of(process))
-
-    def _writes_of(self, process: str) -> Sequence[tuple[Track, Moment]]:
+    def _writes_of(self, process: str, tracks: Iterable[Track]) -> Sequence[tuple[Track, Moment]]:
         written = [
             (track, moment)
-            for track in (() if self.live else self.tracks())
+            for track in tracks
             for moment in track.moments
             if moment.entry.client and (actor := actor_of(moment.entry)) and actor.process == process
         ]
@@ -383,6 +384,8 @@ class World:
         if self._ledger.live:
             blind = start != _SINCE_LISTED and self._ledger.streams[group, kind].blind(start, end)
             return streamed and not blind and end <= self._ledger.clocks.reached((group, kind))
+        if (stream := self._ledger.streams.get((group, kind))) and stream.blind(start, end):
+            return False
         if (seen.watched and seen.streamed) or (streamed and end <= seen.streamed_until):
             return streamed and end <= seen.streamed_until
         log_begins, log_ends = self._ledger.extent.logged

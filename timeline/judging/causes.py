@@ -23,7 +23,7 @@ _CAUSES = frozenset({"stale-view", "stale-write", "view-went-back", "write-after
 
 def explained(finding: Finding, world: World) -> Finding:
     """Return the finding with its cause, if one is proven: that of its gravest occurrence which has one."""
-    if finding.rule in _CAUSES or world.live:
+    if finding.rule in _CAUSES:
         return finding
     occurrences = sorted(finding.occurrences, key=lambda each: (each.weight, -each.first), reverse=True)
     causes = (cause for each in occurrences for proof in each.proof for cause in _causes(proof, world))

@@ -56,12 +56,15 @@ class LateWrite(NamedTuple):
 
 def late_writes(lease: Track, world: World) -> Sequence[LateWrite]:
     """Return what was written after this Lease was lost, by object."""
-    return () if world.live else world.once(("late", lease.key), lambda: tuple(_late_writes(lease, world)))
+    terms = [] if is_heartbeat(lease) else _terms(lease)
+    if len(terms) < 2:
+        return ()
+    return world.once(("late", lease.key), lambda: tuple(_late_writes(lease, terms, world)))
 
 
 def late_writes_of(key: Key, world: World) -> Sequence[LateWrite]:
     """Return what was written to an object after any Lease was lost."""
-    return () if world.live else world.once("late", lambda: _by_object(world)).get(key, ())
+    return world.once("late", lambda: _by_object(world)).get(key, ())
 
 
 def _by_object(world: World) -> dict[Key, list[LateWrite]]:
@@ -72,8 +75,7 @@ def _by_object(world: World) -> dict[Key, list[LateWrite]]:
     return found
 
 
-def _late_writes(lease: Track, world: World) -> Iterator[LateWrite]:
-    terms = [] if is_heartbeat(lease) else _terms(lease)
+def _late_writes(lease: Track, terms: Sequence[Term], world: World) -> Iterator[LateWrite]:
     for place, (old, new) in enumerate(pairwise(terms)):
         process, taken = old.actor.process, new.first.entry
         again = (each.first.entry.received for each in terms[place + 2 :] if each.actor.process == process)

@@ -44,7 +44,9 @@ def overtaken_by(track: Track, request: Request, world: World) -> Moment | None:
     another write while the request was under way, or if a write may be missing. A log without bodies does not show the
     UID of what was patched, so all such writes of the name count.
     """
-    moments = [each for each in (*track.moments, *world.writes_without_uid(track)) if each.change is not Change.OBSERVED]
+    moments = [
+        each for each in (*track.moments, *world.writes_without_uid(track)) if each.change is not Change.OBSERVED
+    ]
     before = [each for each in moments if _answered(each, request)]
     last = max(before, key=lambda each: (each.entry.staged, each.at), default=None)
     own = last.stamp.resource_version if last else None

@@ -47,7 +47,7 @@ LAG = setting("stale-view", "lag", 0.5, "s", "From which age on an old copy is m
     "stale-view", judges=(), requests=True, incident="Children of {anchor} were created or deleted on old copies of it"
 )
 def judge(child: Track, world: World) -> Iterator[Finding]:
-    if child.owner is None or world.live:
+    if child.owner is None:
         return
     stale = [each for each in stale_acts(child, world) if each.matters or each.lag.least >= LAG.microseconds]
     if not stale:

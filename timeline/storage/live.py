@@ -297,7 +297,7 @@ def open_again(source: Source) -> Live:
     """Take over a live source: read its world from the database, and judge it. Raises store.Overtaken if the source was
     deleted or changed meanwhile."""
     source.refresh_from_db()
-    world = RecordingWorld()
+    world = RecordingWorld(followed=True)
     after = _recall(world, source)
     for _ in world.learn(chunks.observations(source.pk, after=after)):
         pass

@@ -248,7 +248,7 @@ class Track(models.Model):
     needs = Sparse(models.BigIntegerField(), default=list)  # the numbers of the lanes that it refers to
     addresses = Sparse(models.TextField(), default=list)  # IP addresses that it had (see `Kind.addresses`)
     creator = models.TextField(default="")  # who created it; "" if that was not observed
-    writers = Sparse(models.TextField(), default=list)  # who changed the lane; empty in rows but the lane's first
+    writers = Sparse(models.TextField(), default=list)  # who else changed the lane; only in its first row
     clues = models.TextField(default="")  # by what the search finds it besides its names (see `Kind.clues`), in lines
 
     class Meta:

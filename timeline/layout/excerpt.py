@@ -153,7 +153,7 @@ class _Excerpt:
         for number, lane in enumerate(lanes, 1):
             first = lane.tracks[0]
             root, heading = self._id(self._arrangement.root(first)), str(self._rank(lane))
-            born, creator = self._arrangement.number(first), first.created.entry.writer if first.created else ""
+            born, creator = self._arrangement.number(first), outline.creator(first)
             rows.append(LaneRow(number, root, heading, born, *first.name, first.family, creator=creator))
         return rows
 

@@ -5,7 +5,7 @@ The module is pure. Times are microseconds since 1970, UTC.
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -54,10 +54,16 @@ def lifeline(track: Track, plain: Callable[[Any], Any] = msgspec.to_builtins) ->
     return rows
 
 
-def writers(tracks: Iterable[Track]) -> list[str]:
-    """Return everybody who changed one of these tracks, sorted; "" stands for changes of which nothing says who made
-    them."""
-    return sorted({moment.entry.writer for track in tracks for moment in track.moments})
+def creator(track: Track) -> str:
+    """Return who created an object; "" if that was not observed."""
+    return track.created.entry.writer if track.created else ""
+
+
+def other_writers(tracks: Sequence[Track]) -> list[str]:
+    """Return everybody but the creator of the first of these tracks who changed one of them, sorted; "" stands for
+    changes of which nothing says who made them."""
+    names = {moment.entry.writer for track in tracks for moment in track.moments}
+    return sorted(names - {creator(tracks[0]) or None})
 
 
 def actors(world: World) -> list[tuple[str, int]]:

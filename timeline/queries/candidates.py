@@ -56,7 +56,9 @@ def candidates(sources: Sequence[Source], target: Target, namespace: str) -> lis
     by_key = {source.pk: source for source in sources}
     rows = Track.objects.filter(source__in=list(by_key))
     if target.uid:
-        found = _latest(rows.filter(uid=target.uid).exclude(uid__startswith=ANONYMOUS).defer("lifeline"))
+        rows = rows.filter(uid=target.uid).exclude(uid__startswith=ANONYMOUS).defer("lifeline")
+        events = Q(family="Events")  # they are not in the index of UIDs
+        found = _latest(rows.filter(~events)) or _latest(rows.filter(events))
     elif target.address:
         holders = list(_latest(rows.filter(addresses__contains=[target.address]).exclude(addresses=[])))
         near = [row for row in holders if row.namespace == namespace] or holders  # the label may name another namespace

@@ -78,7 +78,7 @@ def _objects(source_id: int, words: list[str]) -> list[FoundObjectPayload]:
         by_fact = f"(uid LIKE %(uid{index})s OR clues ILIKE %(like{index})s OR addresses @> %(address{index})s::text[])"
         conditions.append(f"({by_name} OR {by_fact})")
         by_facts.append(by_fact)
-        exact.append(f"uid LIKE %(uid{index})s OR addresses @> %(address{index})s::text[]")
+        exact.append(f"uid LIKE %(uid{index})s OR coalesce(addresses @> %(address{index})s::text[], FALSE)")
         exact.append(f"clues || E'\\n' ILIKE %(end{index})s")
     # All incarnations of a lane have the same name, so only the first one is found by it.
     query = f"""
@@ -117,12 +117,12 @@ def _found(
     family: str,
     uid: str,
     clues: str,
-    addresses: list[str],
+    addresses: list[str] | None,
     span: Any,
     life: Any,
 ) -> FoundObjectPayload:
     named = {word for word in words if _in(word, name) or _in(word, namespace) or kind.lower() in kinds_of(word)}
-    why = _why([word for word in words if word not in named], uid, addresses, clues.split("\n"))
+    why = _why([word for word in words if word not in named], uid, addresses or [], clues.split("\n"))
     when = life if why or span is None else span
     return {
         "track": track,

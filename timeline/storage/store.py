@@ -164,7 +164,7 @@ def track_rows(
     """
     root = order.root(lane.tracks[0])
     whole: tuple[str | None, ...] = _span(lane.tracks) if len(lane.tracks) > 1 else ()
-    writers = outline.writers(lane.tracks)
+    others = outline.other_writers(lane.tracks)
     for track in lane.tracks:
         ref, life = track.ref, _range(track.first.time, track.until)
         whole = whole or (life, moment(track.last.time).isoformat())
@@ -190,11 +190,11 @@ def track_rows(
             world.number(owner) if (owner := world.owner_of(track)) else 0,
             _array(world.lanes_of(track.references())),
             _array(track.addresses()),
-            track.created.entry.writer if track.created else "",
-            writers or None,
+            outline.creator(track),
+            others or None,
             as_text("\n".join(" ".join(clue.split()) for clue in track.clues())),
         )
-        whole, writers = (None, None), []
+        whole, others = (None, None), []
         if not is_written(track, (*left, *right)):
             lifeline = outline.lifeline(track, plain=_unchanged)
             yield (*left, packer.pack(as_json(lifeline).encode()), *right)

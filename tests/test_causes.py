@@ -8,9 +8,13 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from collectors.formats import Skipped, read
+from collectors.analysis import analyse
+from collectors.formats import Limits, Skipped, read
+from dashboard.report import markdown, page
+from dashboard.report.contents import of_analysis
 from tests.markup import without_times
 from tests.recordings import findings_of, observations_of, world_of
+from tests.test_analyze import causeline
 from timeline.core.entries import Entry, Request
 from timeline.history.lifelines import Name
 from timeline.history.world import World
@@ -25,6 +29,10 @@ EXCESS = RULES / "stale-view/fires-after-its-job-was-complete.jsonl"
 LEADER = RULES / "write-after-lease-lost/fires-the-old-leader-wakes-up.jsonl"
 
 
+SENTENCE = (
+    "job-controller created Pod report-0-r9wx8 when Job report-0 was Complete. It acted on revision 481 of Job report-0"
+    "; revision 581 was committed ≈ 0.979 s before by itself."
+)
 ANCHOR = Name("batch", "Job", "nightly", "report-0")
 
 
@@ -37,10 +45,7 @@ def cause(path: Path, rule: str, *, without: type | None = None) -> Cause | None
 def test_an_excess_pod_names_the_old_copy_of_its_job() -> None:
     found = cause(EXCESS, "job-excess-pods")
     assert found is not None and found.rule == "stale-view"
-    assert found.sentence == (
-        "job-controller created Pod report-0-r9wx8 when Job report-0 was Complete. It acted on revision 481 of Job "
-        "report-0; revision 581 was committed ≈ 0.979 s before by itself."
-    )
+    assert found.sentence == SENTENCE
     assert [(one.moment.stamp.resource_version, one.role) for one in found.proof] == [
         (481, "Job report-0 as the copy had it"),
         (581, "Job report-0 was Complete, which the copy lacks"),
@@ -68,7 +73,7 @@ def test_an_incident_says_for_how_many_of_its_findings_a_cause_is_proven() -> No
     incident.put([caused(2), caused(3)])
     assert incident.cause == "Reason 1. A cause of this kind is proven for all 3 findings."
     incident.put([caused(1, rule=""), caused(4, rule="write-after-lease-lost")])
-    assert incident.cause == "Reason 2. A cause of this kind is proven for 2 of its 4 findings."
+    assert incident.cause == "Reason 2. A cause of this kind is proven for 2 of 4 findings."
     assert incident.caused == "2"
     for each in ("2", "3", "4"):
         incident.remove(each)
@@ -91,6 +96,23 @@ def test_findings_that_are_causes_have_none() -> None:
             assert each.cause is None or each.rule == "job-excess-pods"
 
 
+def test_analyze_and_reports_say_the_cause_with_its_chain() -> None:
+    for options in ((), ("--findings",)):
+        printed = " ".join(causeline("analyze", EXCESS, *options)[1].split())
+        assert printed.count(f"Cause: {SENTENCE}") == 1
+        assert printed.count("Job report-0 as the copy had it · revision 481") == 1
+
+    contents = of_analysis(analyse([(EXCESS, EXCESS.name)], Limits()))
+    written = markdown.document(contents)
+    assert f"; over. Because {SENTENCE}" in written
+    details = written[written.index("## Incidents") :]
+    assert details.index("**Because** job-controller created Pod report-0-r9wx8 when") < details.index("**Proof**")
+    assert "| Job report-0 as the copy had it | 2026-11-22 05:56:13.288902 | 481 |" in details
+    whole = without_times(page.rendered(contents))
+    assert whole.count(f"<strong>Because</strong> {SENTENCE}") == 1
+    assert "The events that prove the cause" in whole
+
+
 @pytest.fixture(scope="module")
 def nightly(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Source]:
     """A recording of a Job that got a Pod on an old copy, and of a leader that went on writing."""
@@ -110,8 +132,8 @@ def test_the_pages_of_finding_and_incident_begin_with_the_cause(client: Client, 
     behind = Finding.objects.get(source=nightly, rule="stale-view")
     job = f"/sources/{nightly.pk}/objects/{Track.objects.get(source=nightly, kind='Job').id}/"
     for address in (f"findings/{incident.caused}", f"incidents/{incident.identity}"):
-        page = without_times(client.get(f"/sources/{nightly.pk}/{address}/").content.decode())
-        main = page[page.index('<section class="cause"') :]
+        shown = without_times(client.get(f"/sources/{nightly.pk}/{address}/").content.decode())
+        main = shown[shown.index('<section class="cause"') :]
         assert "<strong>Because</strong> job-controller created Pod report-0-r9wx8 when Job report-0 was Comp" in main
         assert main.index("Because") < main.index("What to do")
         chain = main[main.index('class="chain"') : main.index("</ol>")]
@@ -122,16 +144,25 @@ def test_the_pages_of_finding_and_incident_begin_with_the_cause(client: Client, 
         )
         assert "committed within 05:56:17.339062 – .345066" in chain and "system:kube-controller-manager" in chain
         assert f'href="/sources/{nightly.pk}/findings/{behind.identity}/">{behind.document["summary"]}' in main
-    page = client.get(f"/sources/{nightly.pk}/findings/{behind.identity}/").content.decode()
-    assert 'class="cause"' not in page
+    shown = client.get(f"/sources/{nightly.pk}/findings/{behind.identity}/").content.decode()
+    assert 'class="cause"' not in shown
+
+
+@pytest.mark.django_db
+def test_lists_of_incidents_say_their_causes(client: Client, nightly: Source) -> None:
+    incident = Incident.objects.get(source=nightly, rule="job-excess-pods")
+    assert incident.cause == SENTENCE
+    job = f"objects/{Track.objects.get(source=nightly, kind='Job').id}/"
+    for address in ("/", "/incidents/", f"/sources/{nightly.pk}/incidents/", f"/sources/{nightly.pk}/{job}"):
+        assert f"<strong>Because</strong> {SENTENCE}" in client.get(address).content.decode(), address
 
 
 @pytest.mark.django_db
 def test_a_cause_that_is_reported_nowhere_leads_to_its_rule(client: Client, nightly: Source) -> None:
     incident = Incident.objects.get(source=nightly, rule="job-excess-pods")
     Finding.objects.filter(source=nightly, rule="stale-view").update(withdrawn=True)
-    page = client.get(f"/sources/{nightly.pk}/incidents/{incident.identity}/").content.decode()
-    assert '<a href="/rules/stale-view/">About stale-view ›</a>' in page
+    shown = client.get(f"/sources/{nightly.pk}/incidents/{incident.identity}/").content.decode()
+    assert '<a href="/rules/stale-view/">About stale-view ›</a>' in shown
 
 
 @pytest.mark.django_db

@@ -48,7 +48,9 @@ def show_incidents(analysis: Analysis, terminal: Terminal, *, brief: bool = Fals
         )
         if len(incident.findings) > 1:
             terminal.wrapped(f"For example: {plain(group['summary'])}.", _INDENT)
-        _show_grounds(group, proof, terminal)
+        caused = findings[incident.caused].cause if incident.caused else None
+        chain = [documents.proof_payload(each) for each in caused.proof] if caused else []
+        _show_grounds(group, proof, terminal, incident.cause, chain)
 
 
 def _show_table(incidents: Sequence[Incident], terminal: Terminal) -> None:
@@ -171,7 +173,8 @@ def _show_group(group: FindingGroupPayload, proof: Sequence[ProofPayload], termi
     _show_heading(group["severity"], group["summary"], terminal)
     where = plain(group["namespace"] or "cluster")
     terminal.line(_INDENT + terminal.paint(f"{group['rule']} · {where} · {group['status']}", "quiet"))
-    _show_grounds(group, proof, terminal)
+    chain = next((found["cause"]["proof"] for found in group["findings"] if "cause" in found), [])
+    _show_grounds(group, proof, terminal, group["cause"], chain)
 
 
 def _show_heading(severity: str, title: str, terminal: Terminal) -> None:
@@ -181,15 +184,23 @@ def _show_heading(severity: str, title: str, terminal: Terminal) -> None:
         terminal.line(_INDENT + terminal.paint(line, "title"))
 
 
-def _show_grounds(group: FindingGroupPayload, proof: Sequence[ProofPayload], terminal: Terminal) -> None:
-    """Print what is behind a row, why it holds, its effect, its proof, and what to do."""
-    cause = next((found["cause"] for found in group["findings"] if "cause" in found), None)
+def _show_grounds(
+    group: FindingGroupPayload,
+    proof: Sequence[ProofPayload],
+    terminal: Terminal,
+    cause: str,
+    chain: Sequence[ProofPayload],
+) -> None:
+    """Print what is behind a row, with the events of that which the row does not have; then why the row holds, its
+    effect, its proof, and what to do."""
     if cause:
-        terminal.wrapped(f"Cause: {plain(cause['sentence'])}", _INDENT)
-    terminal.wrapped(f"{plain(group['why'])} Effect: {plain(group['effect_text'])}.", _INDENT)
+        terminal.wrapped(f"Cause: {plain(cause)}", _INDENT)
     shown = {event["audit_id"] for event in proof}
-    unseen = [event for event in cause["proof"] if event["audit_id"] not in shown] if cause else []
-    for event in (*unseen, *proof):
+    for event in chain:
+        if event["audit_id"] not in shown:
+            terminal.wrapped(_proof(event), _INDENT, "  ")
+    terminal.wrapped(f"{plain(group['why'])} Effect: {plain(group['effect_text'])}.", _INDENT)
+    for event in proof:
         terminal.wrapped(_proof(event), _INDENT, "  ")
     for advice in group["advice"]:
         terminal.wrapped(f"→ {plain(advice)}", _INDENT, "  ")

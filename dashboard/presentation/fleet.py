@@ -43,6 +43,7 @@ class Incident(NamedTuple):
     where: str  # "batch / Job train"
     source: str  # the name of the cluster or recording
     acknowledged: bool
+    cause: str  # what is behind it; "" where nothing proves a cause
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,7 @@ def incident(shown: IncidentRowPayload, source: str, ended: datetime | None, now
         card.where,
         source,
         bool(shown["acknowledged"]),
+        shown["cause"],
     )
 
 

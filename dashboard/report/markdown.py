@@ -7,7 +7,7 @@ written as a code span, in which neither Markdown nor what GitHub, GitLab and ch
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from dashboard import __version__
 from dashboard.presentation import changes_before, wording
@@ -16,7 +16,7 @@ from dashboard.report import summary
 from dashboard.report.contents import Contents
 from timeline.core.durations import duration
 from timeline.judging.advice import steps
-from timeline.payloads.findings import FindingGroupPayload
+from timeline.payloads.findings import FindingGroupPayload, ProofPayload
 from timeline.payloads.incidents import InView
 
 DETAILED = 20  # the most incidents that are described with their proof; the others are in the summary only
@@ -148,6 +148,10 @@ def _incident(number: int, each: InView, contents: Contents) -> Iterator[str]:
     facts = [incident["severity"], incident["status"], summary.state(each, contents), summary.numbers(each)]
     yield f"{' · '.join(facts)} · {code(incident['rule'])} · {text(summary.where(each))}"
     yield ""
+    if incident["cause"]:
+        yield f"**Because** {text(incident['cause'])}"
+        yield ""
+        yield from _events(summary.cause_proof(each))
     for row in each.rows[:1]:
         yield from _proof(row, alone=each.occurrences == 1)
     if each.occurrences > 1:
@@ -176,9 +180,18 @@ def _proof(row: FindingGroupPayload, *, alone: bool) -> Iterator[str]:
     heading = "Proof" if alone else "Proof of the gravest occurrence"
     yield f"**{heading}** {text(row['summary'])}. {_sentence(row['why'])}"
     yield ""
+    yield from _events(row["proof"])
+    harm = row["effect_text"]
+    yield f"**Effect** {row['effect']}{': ' + text(harm) if harm else ''}."
+    yield ""
+
+
+def _events(events: Sequence[ProofPayload]) -> Iterator[str]:
+    """Yield a table of events, and nothing if there are none."""
+    if not events:
+        return
     yield "| Event | Time (UTC) | Revision | Who |"
     yield "|---|---|---|---|"
-    events = row["proof"]
     for event in [*events[: _EVENTS - 1], *events[_EVENTS - 1 :][-1:]]:
         proof = wording.proof(event, "")
         program = proof["agent"].split(" ")[0]
@@ -191,9 +204,6 @@ def _proof(row: FindingGroupPayload, *, alone: bool) -> Iterator[str]:
         verb = "is" if more == 1 else "are"
         yield f"{wording.count(more)} more {wording.plural('event', more)} of the proof {verb} left out."
         yield ""
-    harm = row["effect_text"]
-    yield f"**Effect** {row['effect']}{': ' + text(harm) if harm else ''}."
-    yield ""
 
 
 def _others(each: InView) -> Iterator[str]:

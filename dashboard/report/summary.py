@@ -9,7 +9,7 @@ from dashboard.presentation import wording
 from dashboard.presentation.changes_before import Row, rows
 from dashboard.report.contents import Contents, Note
 from timeline.payloads.documents import timestamp
-from timeline.payloads.findings import AcknowledgementPayload, FindingGroupPayload
+from timeline.payloads.findings import AcknowledgementPayload, CauseProofPayload, FindingGroupPayload
 from timeline.payloads.incidents import InView
 
 _AGENTS = 2  # programs that are named for each actor
@@ -50,14 +50,23 @@ def scope(contents: Contents) -> list[str]:
 
 
 def sentence(each: InView, contents: Contents) -> str:
-    """Return an incident in one sentence: what happened, when, by whom, with what effect, and whether it goes on."""
+    """Return an incident in a sentence: what happened, when, by whom, with what effect, and whether it goes on. Another
+    one says why, where a cause is proven."""
     incident = each.incident
     seen = effect_text(each)
     if seen and incident["occurrences"] > 1:
         seen = f"for example: {seen}"
     harm = _EFFECTS[incident["effect"]] + (f" ({seen})" if seen else "")
     known = [harm, state(each, contents), acknowledged(each), silenced(each)]
-    return f"{incident['title']}, {when(each)}, {who(each)}: {'; '.join(filter(None, known))}."
+    because = f" Because {incident['cause']}" if incident["cause"] else ""
+    return f"{incident['title']}, {when(each)}, {who(each)}: {'; '.join(filter(None, known))}.{because}"
+
+
+def cause_proof(each: InView) -> list[CauseProofPayload]:
+    """Return the events that prove the cause of an incident, as far as the report shows the finding that has it."""
+    findings = (finding for row in each.rows for finding in row["findings"])
+    found = (finding["cause"]["proof"] for finding in findings if finding["id"] == each.incident["caused"])
+    return next(found, [])
 
 
 def effect_text(each: InView) -> str:

@@ -278,6 +278,7 @@ class FindingGroupPayload(TypedDict):
     namespace: str
     effect: Literal["none", "possible", "observed"]
     effect_text: str  # "ring-steady-0, -1, -2 ran meanwhile; no failure seen in the minute after"
+    cause: str  # what is behind it, and for how many of its findings; "" where nothing proves a cause
     why: str
     proof: list[ProofPayload]
     advice: list[str]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from timeline.history.lifelines import Name
 from timeline.judging import incidents
 from timeline.judging.findings import Effect, Severity
-from timeline.payloads.occurrences import rank
+from timeline.payloads.occurrences import rank, with_extent
 
 NAMES = 6  # names of subjects that an incident shows
 _EFFECTS = list(Effect)
@@ -159,10 +159,7 @@ class Members:
             return ""
         rule, sentence = self._parts[self.caused].cause
         proven, all_of_it = self._causes[rule], len(self._parts)
-        if all_of_it == 1:
-            return sentence
-        some = f"{proven} of its {all_of_it} findings" if proven < all_of_it else f"all {all_of_it} findings"
-        return f"{sentence} A cause of this kind is proven for {some}."
+        return with_extent(sentence, proven, all_of_it)
 
     @property
     def status(self) -> str:

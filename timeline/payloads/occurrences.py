@@ -98,6 +98,7 @@ def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str)
         "namespace": document["subject"]["namespace"],
         "effect": each["effect"],
         "effect_text": each["effect_text"].replace("{names}", names),
+        "cause": _cause([member.document for _, member in alike]),
         "why": each["why"],
         "proof": each["proof"],
         "advice": document["advice"],
@@ -110,6 +111,22 @@ def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str)
         "findings": [member.document for _, member in alike],
     }
     return Row(payload, [(member.subject, one) for one, member in alike])
+
+
+def _cause(findings: list[FindingPayload]) -> str:
+    """Return the first cause that is proven of these findings, and for how many; "" if there is none."""
+    causes = [each["cause"] for each in findings if "cause" in each]
+    if not causes:
+        return ""
+    return with_extent(causes[0]["sentence"], sum(each["rule"] == causes[0]["rule"] for each in causes), len(findings))
+
+
+def with_extent(cause: str, proven: int, findings: int) -> str:
+    """Return a cause with a sentence that says for how many of these findings causes of its kind are proven."""
+    if findings == 1:
+        return cause
+    some = f"{proven} of {findings} findings" if proven < findings else f"all {findings} findings"
+    return f"{cause} A cause of this kind is proven for {some}."
 
 
 def listed(names: list[str]) -> str:

@@ -47,9 +47,13 @@ function acknowledgement({ by, at, note }) {
   return el("div", {}, el("dt", {}, "Acknowledged"), el("dd", {}, note || "without a note", el("span", { class: "actor" }, `${by || "somebody"} · `, timeOf(fromIso(at), inZones(fromIso(at), null, 0)[0], { digits: 0 }))));
 }
 
-function body(group, births) {
+/** Returns what is behind an incident or a finding, as far as it is proven. */
+export const because = (cause) => (cause ? el("p", { class: "because" }, el("strong", {}, "Because"), ` ${cause}`) : null);
+
+function body(group, births, caused) {
   return el("div", { class: "finding-body" },
     el("dl", { class: "facts" },
+      group.cause && group.cause !== caused ? el("div", {}, el("dt", {}, "Because"), el("dd", {}, group.cause)) : null,
       group.proof.map((proof) => proofRow(proof, births)),
       el("div", {}, el("dt", {}, "Effect"), el("dd", {}, [group.effect, group.effect_text].filter(Boolean).join(": "))),
       objects(group),
@@ -68,9 +72,9 @@ function arrowButton(group, held) {
 
 /**
  * Returns a row of the findings. `births` has the creation numbers by time (µs), `held` says whether its arrow is pinned, `now`
- * is the current time (µs) of a live source, else null, and `untitled` says that the incident's title says the same.
+ * is the current time (µs) of a live source, else null, `caused` is the cause that is shown of its incident, and `untitled` says that the incident's title says the same.
  */
-export function row(group, { selected, held, births, now, untitled }) {
+export function row(group, { selected, held, births, now, caused, untitled }) {
   const meta = group.effect === "none" ? group.effect_text : `effect ${group.effect}`;
   const states = ["finding", group.severity, group.status, selected && "selected", group.acknowledged && "acknowledged"].filter(Boolean);
   return el("li", { class: states.join(" "), "data-finding": group.key },
@@ -80,5 +84,5 @@ export function row(group, { selected, held, births, now, untitled }) {
       group.acknowledged ? pill("acknowledged", "calm") : null,
       selected ? el("button", { type: "button", class: "link", "data-order": group.key, title: "Give each change the same room, in the order of the commits" }, "See the order") : el("span", { class: "meta" }, meta),
       arrowButton(group, held)),
-    selected ? body(group, births) : null);
+    selected ? body(group, births, caused) : null);
 }

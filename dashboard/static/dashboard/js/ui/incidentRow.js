@@ -4,7 +4,7 @@ import { el, severityShape } from "../draw/dom.js";
 import { plural } from "../state/amounts.js";
 import { incidentPage } from "../state/links.js";
 import { age, clock, day } from "../state/time.js";
-import { pill, row as findingRow } from "./findingRow.js";
+import { because, pill, row as findingRow } from "./findingRow.js";
 import { timeOf } from "./timeOf.js";
 
 /** Returns when an incident happened, and, for a live source, how long ago that was last at `now` (µs). */
@@ -22,8 +22,9 @@ function findings(incident, shown, options) {
   if (!shown) return el("p", { class: "soft rows-wait" }, "Loading its findings…");
   const one = shown.groups.length === 1 && !shown.more;
   return [
+    because(incident.cause),
     el("ol", { class: "rows", "aria-label": "Findings of this incident" }, shown.groups.map((group) => findingRow(group, {
-      selected: group.key === options.selected, held: options.held.includes(group.key), births: options.births, now: options.now, untitled: one && group.summary === incident.title,
+      selected: group.key === options.selected, held: options.held.includes(group.key), births: options.births, now: options.now, caused: incident.cause, untitled: one && group.summary === incident.title,
     }))),
     shown.more ? el("p", { class: "further" }, el("button", { type: "button", class: "button", "data-more-rows": incident.id }, "Show more of its findings")) : null,
   ];
@@ -43,7 +44,7 @@ export function row(incident, { number, open, shown, options }) {
       state === "ongoing" ? pill(options.now === null ? "ongoing when the recording ends" : "ongoing", "ongoing") : null,
       when(incident, options.now), status === "suspected" ? pill("suspected", "suspected") : null,
       acknowledged ? pill("acknowledged", "calm") : null, silenced ? pill("silenced", "calm") : null,
-      el("span", { class: "meta" }, [place(incident), occurrences > 1 && !title.endsWith("times") ? plural(occurrences, "time") : "", plural(count, "finding")].filter(Boolean).join(" · ")),
+      el("span", { class: "meta" }, [place(incident), occurrences > 1 && !title.endsWith("times") ? plural(occurrences, "time") : "", plural(count, "finding"), incident.cause && !open ? "cause known" : ""].filter(Boolean).join(" · ")),
       el("span", { class: "number", title: "The number of this incident on this page" }, `#${number}`)),
     ...(open ? [findings(incident, shown, options), incidentPage(incident) ? el("p", { class: "onward" }, el("a", { href: incidentPage(incident) }, "This incident ›")) : null].flat() : []));
 }

@@ -60,9 +60,21 @@ def catalogue() -> str:
 def _page(rule: Rule) -> Iterator[str]:
     yield f"## {rule.id}"
     yield rule.page.replace("\n## ", "\n### ")
-    kinds = [*rule.needs, "` or `".join(rule.any_of)] if rule.any_of else rule.needs
-    yield f"### What it needs\n\nChanges of {', '.join(f'`{kind}`' for kind in kinds)}, with their bodies."
+    yield f"### What it needs\n\n{' '.join(_needs(rule))}"
     own = [setting for setting in settings.values() if setting.rule == rule.id]
     if own:
         rows = [f"| `{each.variable}` | {each.default:g} | {each.unit} | {each.meaning} |" for each in own]
         yield "\n".join(["### Settings\n", "| variable | default | unit | meaning |", "|---|---|---|---|", *rows])
+
+
+def _needs(rule: Rule) -> Iterator[str]:
+    """Yield sentences that say what a recording must show for a rule."""
+    kinds = [*rule.needs, "` or `".join(rule.any_of)] if rule.any_of else rule.needs
+    if kinds:
+        yield f"Changes of {', '.join(f'`{kind}`' for kind in kinds)}, with their bodies."
+    if rule.requests:
+        yield "An audit log, which shows who sent each request and which requests were refused."
+    if rule.logs:
+        yield "The logs of programs."
+    if not (kinds or rule.requests or rule.logs):
+        yield "Changes of objects, with their bodies."

@@ -75,7 +75,7 @@ def beyond_parallelism(job: Track, born: Moment, notice: int, world: World) -> E
     known = moments[max(0, job.count_until((since, 0)) - 1) : now]
     if not known or min(moment.facts.parallelism for moment in known) < 0:
         return None
-    later = _until_surely_later(moments, now, born)
+    later = until_surely_later(moments, now, born)
     states = [*known, *later]
     allowed = max(moment.facts.parallelism for moment in states)
     unfinished = world.tally(job.ref.uid, "open", born.at)
@@ -110,7 +110,7 @@ def _waits(pod: Track | None, born: Moment) -> bool:
     return any(name == "waiting" and start <= born.at and (not end or born.at < end) for name, start, end in spells)
 
 
-def _until_surely_later(moments: Sequence[Moment], now: int, born: Moment) -> list[Moment]:
+def until_surely_later(moments: Sequence[Moment], now: int, born: Moment) -> list[Moment]:
     """Return the states of a Job from the index `now` to the first one that surely came after a Pod's creation."""
     found = []
     for at in range(now, len(moments)):

@@ -236,7 +236,6 @@ _PLAIN = {
     ("networking.k8s.io", "NetworkPolicy"): ("netpol", "Network"),
     ("networking.k8s.io", "Ingress"): ("ing", "Network"),
     ("policy", "PodDisruptionBudget"): ("pdb", "Config"),
-    ("apps", "ReplicaSet"): ("rs", "Workloads"),
     ("batch", "CronJob"): ("cj", "Jobs"),
     ("scheduling.volcano.sh", "Queue"): ("queue", "Groups"),
 }

@@ -46,12 +46,20 @@ def excerpt(
     namespaces: Collection[str] = (),
     span: tuple[int, int] | None = None,
 ) -> Excerpt:
-    """Return all findings between two times, and as many lanes as there is room for; without a span, of all times.
+    """Return all findings between two times, and as many lanes as there is room for; without a span, all findings.
 
     The lanes that findings concern come first, then their owners and relatives, then the others. If `namespaces` are
     given, the others are only lanes of these.
     """
-    return _Excerpt(world, findings, namespaces, span or (world.first, world.last)).draw()
+    findings = list(findings)
+    return _Excerpt(world, findings, namespaces, span or _whole(world, findings)).draw()
+
+
+def _whole(world: World, findings: Iterable[Finding]) -> tuple[int, int]:
+    """Return the time of a recording. Requests that changed nothing may prove findings before its first change or after
+    its last one."""
+    every = [each for found in findings for each in found.occurrences]
+    return min([world.first, *(each.first for each in every)]), max([world.last, *(each.last for each in every)])
 
 
 class _Excerpt:

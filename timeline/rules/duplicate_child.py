@@ -1,0 +1,105 @@
+"""Pods that a controller created beyond what their ReplicaSet asks for, and deleted again.
+
+## What it sees
+
+The controller of ReplicaSets created a Pod although as many were active as `spec.replicas` asks for, and then deleted
+Pods of the ReplicaSet that had not finished, while its `metadata.generation` stayed the same.
+
+## Why it matters
+
+The surplus Pods are scheduled, pull images and take work before they are deleted, and the ones that are deleted need
+not be the surplus ones: Pods that served may go instead. The controller had not seen what it had created itself, or two
+controllers acted at a time.
+
+## Proof
+
+The creations beyond `spec.replicas`, and the deletions by the same controller, which deletes Pods only if it counts too
+many, between two states of the ReplicaSet of one generation. No line of Pods is known to be missing. The greatest
+`replicas` of the last 30 s counts.
+
+## Looks alike but is benign
+
+- A rollout with surge: it has several ReplicaSets, each of which is judged by its own number.
+- A ReplicaSet that was scaled down while its Pods were created.
+- The replacement of a Pod that was evicted, deleted, preempted, or that failed.
+- A Pod that was adopted: then the ReplicaSet has one too many that its controller did not create.
+- Surplus Pods that are never deleted: nothing shows that the controller did not want them.
+- Retries of a Job: job-excess-pods judges the Pods of Jobs.
+- Workloads of other projects, which may create Pods beyond their number to replace others.
+
+## What to do
+
+Find out whether two controllers ran, or why the controller had not seen its own Pods: an API server or a proxy that
+holds its watch back. Kubernetes 1.36 lets the controller of ReplicaSets wait until it has seen its own writes
+(KEP-5647).
+"""
+
+from collections.abc import Iterator
+
+from timeline.history.lifelines import Track
+from timeline.history.world import World
+from timeline.judging.advice import kubectl
+from timeline.judging.cleanup import MOST
+from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.rulebook import rule, setting
+from timeline.judging.surplus import Surplus, surpluses
+from timeline.judging.verdicts import Verdict
+
+NOTICE = setting("duplicate-child", "notice", 30, "s", "How long a controller may take to notice smaller replicas.")
+WITHIN = setting("duplicate-child", "within", 60, "s", "How soon after its creation the surplus is deleted.")
+
+
+@rule(
+    "duplicate-child",
+    judges=("ReplicaSet",),
+    needs=("ReplicaSet", "Pod"),
+    requests=True,
+    incident="{anchor} got more Pods than it asked for{times}",
+)
+def judge(owner: Track, world: World) -> Iterator[Finding]:
+    if world.live:
+        return
+    found = list(surpluses(owner, world, NOTICE.microseconds, WITHIN.microseconds))
+    if not found:
+        return
+    ref, count = owner.ref, sum(len(each.created) for each in found)
+    pods = f"{count} Pods" if count > 1 else "one Pod"
+    yield Finding(
+        rule="duplicate-child",
+        subject=ref,
+        verdict=Verdict.EXACT,
+        summary=f"{ref.kind} {ref.name} got {pods} more than the {found[0].allowed} that it asks for",
+        occurrences=tuple(_occurrence(owner, each) for each in found),
+        affects=tuple(done.pod.ref for each in found for done in each.created)[:MOST],
+        count=count,
+        advice=(
+            "Stop: see whether two controllers act at a time: who created the Pods, and who deleted them?",
+            "Prevent: find out why the controller had not seen its own Pods: a watch that is held back, a Lease that "
+            "was lost; Kubernetes 1.36 lets it wait until it has seen them (KEP-5647).",
+            f"Verify: {kubectl(ref.namespace, 'get replicaset {} -w', ref.name)} shows that the numbers stay.",
+        ),
+    )
+
+
+def _occurrence(owner: Track, surplus: Surplus) -> Occurrence:
+    first, last, deleted = surplus.created[0], surplus.created[-1], surplus.deleted
+    proof = [
+        Proof(f"asks for {surplus.allowed}", owner.ref, surplus.state),
+        Proof("first surplus Pod created", first.pod.ref, first.moment),
+    ]
+    if last is not first:
+        proof.append(Proof("last surplus Pod created", last.pod.ref, last.moment))
+    proof.append(Proof("first one deleted", deleted[0].pod.ref, deleted[0].moment))
+    proof[1:] = sorted(proof[1:], key=lambda each: each.moment.at)
+    count = len(surplus.created)
+    return occurrence(
+        *proof,
+        headline=f"{first.actor.component} created {count} {'Pods' if count > 1 else 'Pod'} more than the "
+        f"{surplus.allowed} that {{subjects}} asks for, and deleted {len(deleted)}",
+        plural="ReplicaSets",
+        why="Exact: no line of Pods is known to be missing, and the ReplicaSet had one generation from the creations "
+        "to the deletions.",
+        effect=(Effect.POSSIBLE, f"{len(deleted)} {'Pods were' if len(deleted) > 1 else 'Pod was'} deleted again"),
+        first=first.moment.time,
+        last=max(last.moment.time, deleted[-1].moment.time),
+    )

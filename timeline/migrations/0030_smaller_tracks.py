@@ -19,6 +19,6 @@ CREATE INDEX timeline_track_uid ON timeline_track USING hash (uid);
 
 
 class Migration(migrations.Migration):
-    dependencies = [("timeline", "0028_empty_arrays")]
+    dependencies = [("timeline", "0029_caused")]
 
     operations = [migrations.RunSQL(_LEAVE_OUT, _ADD)]

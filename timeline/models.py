@@ -417,6 +417,44 @@ class IntentChange(models.Model):
         return f"{self.source_id}: change {self.number} of {self.track}"
 
 
+class Log(models.Model):
+    """This is the log of a program, such as a controller in a container. Other tables name it by its number."""
+
+    pk = models.CompositePrimaryKey("source", "number")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    number = models.IntegerField()
+    name = models.TextField()  # LogLine.log: "namespace/pod/container" as far as that is known, else the file
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class LogPage(models.Model):
+    """A page holds lines of a log that follow each other in time. The rows are derived from the stored observations."""
+
+    pk = models.CompositePrimaryKey("source", "log", "number")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    log = models.IntegerField()  # Log.number
+    number = models.IntegerField()  # its place among the pages of its log, which are in the order of time
+    first = models.DateTimeField()  # the time of its first line
+    last = models.DateTimeField()  # the time of its last line
+    count = models.SmallIntegerField()  # how many lines it holds
+    worst = models.SmallIntegerField()  # the gravest level of its lines: 0 info or less, 1 warning, 2 error
+    objects_named = ArrayField(models.TextField())  # what its lines name, as LogLine.objects
+    times = models.BinaryField()  # the time and the level of each line (see `timeline.storage.logs`)
+    lines = models.BinaryField()  # the lines in the form of `timeline.history.codec`, packed together
+
+    class Meta:
+        db_table = "timeline_log_page"
+        indexes = [
+            models.Index(fields=["source", "first"], name="log_page_first"),
+            GinIndex(fields=["objects_named"], name="log_page_objects"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source_id}: page {self.number} of log {self.log}"
+
+
 class Silence(models.Model):
     """A silence takes the incidents that it matches out of the lists until it expires. Empty matchers match all."""
 

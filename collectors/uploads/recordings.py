@@ -82,7 +82,7 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) ->
     try:
         with transaction.atomic():
             new = ingest(source, world, count.entries(reading))
-            if not count.read and not (source.ready and count.kept):
+            if not count.read and not (source.ready and count.kept) and not world.dated_logs:
                 raise NotARecording(_nothing(called, reading, count.skips))
             _save_inputs_and_skips(source, names, count.skips)
             store.show_source(source)
@@ -126,6 +126,11 @@ def _check_room(entries: int) -> None:
 
 def _nothing(called: str, reading: Reading, skips: Skips) -> str:
     """Return why nothing was imported."""
+    if any(format.startswith("log of") for format in reading.files.values()):
+        return (
+            f"{called}: the lines of this log say neither a year nor a time zone, and nothing else does. Read it again "
+            "with kubectl logs --timestamps, or import it together with an audit log, a watch or a list."
+        )
     if skips.kept and not all(each.reason.startswith("is a log") for each in skips.kept):
         return f"{called}: no change of an object can be used. The first reason: {skips.kept[0]}."
     return nothing_to_judge(called, reading)

@@ -22,7 +22,7 @@ class Logs:
 
     def __init__(self, about: Callable[[], int]) -> None:
         """`about` returns a time of the source, in microseconds since 1970, or 0: a line that has no year is placed
-        into the year in which it is nearest to this time."""
+        into the year in which it is nearest to this time, or else to other lines."""
         self._about = about
         self._known: dict[_Key, LogLine] = {}
         self._sorted: tuple[int, dict[str, list[LogLine]]] | None = None  # the time of the source, and what follows
@@ -61,7 +61,7 @@ class Logs:
     def log(self, name: str) -> Sequence[LogLine]:
         """Return the lines of a log as they stand in its file; of several files, the one that begins first comes first.
 
-        Lines without a year are left out as long as nothing else in the source has a time.
+        Lines without a year are left out as long as nothing else in the source has one.
         """
         return self._by_log().get(name, ())
 
@@ -83,19 +83,27 @@ class Logs:
 
     def forget(self, before: int) -> None:
         """Forget the lines that were written before a time, in microseconds since 1970."""
-        about = self._about()
+        about = self._around()
         kept = {key: line for key, line in self._known.items() if _dated(line, about).time >= before}
         if len(kept) < len(self._known):
             self._known, self._sorted, self._naming = kept, None, None
 
+    def _around(self) -> int:
+        """Return a time of the source; if nothing else has one, that of the last line whose year is known, or 0."""
+        known = (line.time for line in self._known.values() if line.unknown is not Unknown.YEAR)
+        return self._about() or max(known, default=0)
+
     def _by_log(self) -> dict[str, list[LogLine]]:
-        about = self._about()
-        if self._sorted is None or self._sorted[0] != about:
+        if self._sorted is None or self._sorted[0] != self._about():
+            about = self._around()
             by_log: dict[str, list[LogLine]] = defaultdict(list)
             for line in self._known.values():
                 if about or line.unknown is not Unknown.YEAR:
                     by_log[line.log].append(_dated(line, about))
-            self._sorted, self._naming = (about, {log: _as_written(lines) for log, lines in by_log.items()}), None
+            self._sorted, self._naming = (
+                (self._about(), {log: _as_written(lines) for log, lines in by_log.items()}),
+                None,
+            )
         return self._sorted[1]
 
 

@@ -215,6 +215,11 @@ class World:
         """Return whether the source has lines of the logs of programs."""
         return len(self._ledger.logs) > 0
 
+    @property
+    def dated_logs(self) -> bool:
+        """Return whether the source has lines of logs whose times are known."""
+        return any(lines for _, lines in self.logs())
+
     def lines_of_logs(self) -> dict[str, int]:
         """Return how many lines of each log of a program the source has, by the name of the log."""
         return self._ledger.logs.counts()

@@ -5,6 +5,7 @@ from typing_extensions import TypedDict  # Pydantic does not accept that of typi
 
 from timeline.judging.findings import Severity
 from timeline.payloads.findings import FindingGroupPayload
+from timeline.payloads.logs import LogLinePayload
 
 Within = tuple[int, int | None]  # µs before and after a drawn time, between which the commit was; null: unbounded
 
@@ -231,4 +232,5 @@ class SearchPayload(TypedDict):
     objects: list[FoundObjectPayload]
     findings: list[FindingGroupPayload]
     actors: list[FoundActorPayload]
+    lines: list[LogLinePayload]  # of the logs of programs, the first in time
     more: bool  # whether more objects match

@@ -55,6 +55,10 @@ from timeline.queries.incidents import PAGE as INCIDENTS
 from timeline.queries.landing import address as landing_address
 from timeline.queries.landing import findings_of, shown_life
 from timeline.queries.live import gap_count, live_health, live_state
+from timeline.queries.logs import line as log_line
+from timeline.queries.logs import lines as log_lines
+from timeline.queries.logs import logs as logs_of
+from timeline.queries.logs import marks as log_marks
 from timeline.queries.lookup import LATE, Answer, LinkQuery, Match, Relation, is_live, look_up, place
 from timeline.queries.measuring import measure, steps
 from timeline.queries.objects import FINDINGS, life, life_columns, lives, page_of
@@ -170,6 +174,10 @@ __all__ = [
     "live_health",
     "live_state",
     "lives",
+    "log_line",
+    "log_lines",
+    "log_marks",
+    "logs_of",
     "look_up",
     "measure",
     "missed",

@@ -1,4 +1,4 @@
-"""This module finds objects, findings and actors of a source by words, over all of its time.
+"""This module finds objects, findings, actors and lines of logs of a source by words, over all of its time.
 
 One scan of the tracks of a source finds objects by all that is searched at once. The number of words is limited, and so
 is the number of hits of each sort.
@@ -16,6 +16,7 @@ from timeline.kinds import address, kind_of
 from timeline.layout.lanes import lane_key
 from timeline.models import Occurrence, Source
 from timeline.payloads.windows import FoundActorPayload, FoundObjectPayload, SearchPayload
+from timeline.queries import logs
 from timeline.queries.candidates import kinds_of
 from timeline.queries.occurrences import payloads
 from timeline.queries.view import like
@@ -29,16 +30,16 @@ _beginning = re.compile(r"[0-9a-f][0-9a-f-]{7,}", re.IGNORECASE)  # the beginnin
 
 
 def search(source_id: int, text: str) -> SearchPayload:
-    """Return the objects, findings and actors of a source that match every word of a text.
+    """Return the objects, findings, actors and lines of logs of a source that match every word of a text.
 
     A word matches a part of a name, of a namespace, of the node or an image of a Pod, or of an IP address; a whole kind
     or UID, or the first eight or more characters of a UID; of findings a part of the summary or of the rule's id; of
-    actors a part of the name. Raises Source.DoesNotExist.
+    actors a part of the name; of lines a part of the text. Raises Source.DoesNotExist.
     """
     source = Source.objects.only("actors").get(pk=source_id)
     words = [word[:_LENGTH] for word in text.replace("/", " ").replace("\0", " ").split()[:_WORDS]]
     if not words:
-        return {"objects": [], "findings": [], "actors": [], "more": False}
+        return {"objects": [], "findings": [], "actors": [], "lines": [], "more": False}
     objects = _objects(source_id, words)
     matching = Occurrence.objects.filter(source_id=source_id)
     for word in words:
@@ -49,6 +50,7 @@ def search(source_id: int, text: str) -> SearchPayload:
         "objects": objects[:FOUND],
         "findings": payloads(source_id, list(matching.order_by("rank", "first", "key")[:FOUND])),
         "actors": _actors(source.actors, text),
+        "lines": logs.lines(source_id, words=text, limit=FOUND)["lines"],
         "more": len(objects) > FOUND,
     }
 

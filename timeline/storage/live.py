@@ -42,7 +42,7 @@ from timeline.layout.arrangement import Arrangement, StoredGroups
 from timeline.layout.places import rank_of
 from timeline.models import Cluster, Delta, SnapshotPart, Source, Stream, Track
 from timeline.payloads import documents
-from timeline.storage import chunks, incidents, notify, retention, store, tables
+from timeline.storage import chunks, incidents, logs, notify, retention, store, tables
 from timeline.storage.changes import LiveChanges
 from timeline.storage.copying import upsert
 from timeline.storage.live_findings import LiveFindings
@@ -126,7 +126,7 @@ class Live:
         self._time_took = self._time_judged - began
 
     def write(
-        self, batch: Iterable[Observation], changed: list[lifelines.Track], judged: dict[Key, list[Finding]]
+        self, batch: Sequence[Observation], changed: list[lifelines.Track], judged: dict[Key, list[Finding]]
     ) -> None:
         """Write everything that follows from a batch that the world has learned.
 
@@ -136,6 +136,8 @@ class Live:
         source.sequence += 1
         tracks = self._write_tracks(changed)
         self._changes.write(changed)
+        if any(isinstance(each, LogLine) for each in batch):
+            logs.write(source, self.world)
         moved = self._findings.write(judged)
         entries = self._write_streams(batch)
         self._write_source()

@@ -8,7 +8,18 @@ from ninja.utils import check_csrf
 
 from dashboard import __version__
 from dashboard.access import rights
-from dashboard.web.api import changes, clusters, comparison, incidents, objects, silences, sources, uploads, windows
+from dashboard.web.api import (
+    changes,
+    clusters,
+    comparison,
+    incidents,
+    logs,
+    objects,
+    silences,
+    sources,
+    uploads,
+    windows,
+)
 from dashboard.web.api.answers import problem
 from timeline.models import Finding, Incident, Source, Track, Upload
 
@@ -41,6 +52,7 @@ for router in (
     windows.router,
     incidents.router,
     changes.router,
+    logs.router,
     silences.router,
     objects.router,
     comparison.router,

@@ -1,5 +1,6 @@
 """These pages show one object: its lifeline, its relations, and the difference that each change made."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from django.http import Http404
@@ -8,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from dashboard.drawing.pictures import picture
-from dashboard.presentation import changes, objects, wording
+from dashboard.presentation import changes, log_lines, objects, wording
 from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.kinds import qualified
@@ -31,10 +32,13 @@ def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpR
     following = page.offset + len(page.revisions)
     columns, start, end = queries.life_columns(track)
     withheld = queries.withheld(source_id)
+    lines = queries.log_lines(source_id, about=track_id, after=_cursor(request))
     day = f"{source.last:%Y-%m-%d}" if source.last else ""
     context = {
         "source": source,
         "track": track,
+        "lines": log_lines.rows(lines),
+        "later_lines": lines["next"],
         "wrong": objects.wrong(track["incidents"], source, microseconds(timezone.now())),
         "findings_of_it": objects.findings_of_it(len(track["findings"])),
         "status": objects.status(track["status"], track["object"]["kind"], track["end"], day, withheld),
@@ -92,6 +96,12 @@ def number(request: "HttpRequest", name: str) -> int | None:
     """Return the whole number that a parameter of the address gives; None without one."""
     text = request.GET.get(name, "")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else None
+
+
+def _cursor(request: "HttpRequest") -> str:
+    """Return from which line of logs on the reader asked for lines; "" for the first one."""
+    text = request.GET.get("lines", "")
+    return text if re.fullmatch(r"[0-9]{1,16}\.[0-9]{1,9}\.[0-9]{1,15}", text) else ""
 
 
 def when(start: int | None, end: int | None) -> str:

@@ -1,0 +1,38 @@
+"""This module words the lines of the logs of programs for the page of an object. It makes no queries and no HTML."""
+
+from typing import NamedTuple
+
+from timeline.payloads.documents import timestamp
+from timeline.payloads.logs import LogLinePayload, LogLinesPayload
+
+
+class Row(NamedTuple):
+    time: str  # "2026-11-22 12:00:01.250000"
+    open: str  # what the line leaves open about its time; "" for nothing
+    level: str
+    text: str
+    log: str
+    place: str  # "kube-vip.log, line 12"
+    sequence: str  # of the timeline's address, which opens the line
+
+
+def rows(found: LogLinesPayload) -> list[Row]:
+    return [
+        Row(
+            timestamp(each["time"])[:-1].replace("T", " "),
+            open_about(each),
+            each["level"],
+            each["text"],
+            each["name"],
+            f"{each['file']}, line {each['line']}" if each["file"] else "",
+            f"l{each['log']}.{each['sequence']}",
+        )
+        for each in found["lines"]
+    ]
+
+
+def open_about(line: LogLinePayload) -> str:
+    """Return what a line leaves open about its time, in words; "" for nothing."""
+    if not line["year_known"]:
+        return "without year and zone"
+    return "" if line["zone_known"] else "without zone"

@@ -16,7 +16,7 @@ def _key(*columns: str) -> models.CompositePrimaryKey:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("timeline", "0028_empty_arrays")]
+    dependencies = [("timeline", "0030_smaller_tracks")]
 
     operations = [
         migrations.CreateModel(

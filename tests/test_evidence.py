@@ -268,7 +268,7 @@ def test_events_of_the_other_group_show_the_same() -> None:
         ("SuccessfulDelete", "Deleted pod: web-1", "web-1"),
         ("SuccessfulCreate", "Created job report-0", "report-0"),
         ("SuccessfulDelete", "delete Pod db-1 in StatefulSet db successful", "db-1"),
-        ("SuccessfulCreate", "Create Claim data-db-0 Pod db-0 in StatefulSet db success", ""),
+        ("SuccessfulCreate", "Create Claim data-db-0 Pod db-0 in StatefulSet db success", "data-db-0"),
         ("SuccessfulCreate", None, ""),
         ("Pulled", "Created pod: p", ""),
     ],

@@ -17,7 +17,7 @@ _LONGEST = 1024  # characters that the texts of an `Acted` have at most; names a
 _DAY = 86_400_000_000  # µs by which the clock of a client may differ from the clock of the API server
 _RECORDED = re.compile(r"[0-9a-f]{16}")  # nanoseconds since 1970, which client-go appends to the name of an Event
 _TELL_CHILD = ("SuccessfulCreate", "SuccessfulDelete")
-_CHILD = re.compile(r"(?:Created|Deleted) (?:pod|job):? (\S+)|(?:create|delete) Pod (\S+) in StatefulSet ")
+_CHILD = re.compile(r"(?:[Cc]reated?|[Dd]eleted?) [A-Za-z]+:? ([a-z0-9][-.a-z0-9]*)")
 
 
 class Acted(NamedTuple):
@@ -124,7 +124,7 @@ def _acted(event: EventShape) -> Acted | None:
         about.resourceVersion or "",
         recorded,
         event.reason or "",
-        (named[1] or named[2]) if named else "",
+        named[1] if named else "",
     )
     longest = len(acted.name) + len(acted.uid) + len(acted.namespace) + len(acted.kind) + len(group) + len(acted.reason)
     return acted if recorded and longest <= _LONGEST else None

@@ -57,8 +57,6 @@ WITHIN = setting("duplicate-child", "within", 60, "s", "How soon after its creat
     incident="{anchor} got more Pods than it asked for{times}",
 )
 def judge(owner: Track, world: World) -> Iterator[Finding]:
-    if world.live:
-        return
     found = list(surpluses(owner, world, NOTICE.microseconds, WITHIN.microseconds))
     if not found:
         return

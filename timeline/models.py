@@ -116,6 +116,7 @@ class Source(models.Model):
     census = models.JSONField(default=list)  # [namespace, family, number of lanes] for each namespace and family
     own_counters = models.JSONField(default=list)  # [group, kind] of the kinds with a counter of revisions of their own
     actors = models.JSONField(default=list)  # who made most changes (see `outline.actors`)
+    views = models.IntegerField(default=0)  # how many objects have a row of `ObjectView`
     tide = models.JSONField(default=dict)  # how many lanes there were in each slice (see `outline.Tide`)
     cluster = models.ForeignKey(Cluster, models.SET_NULL, null=True, related_name="sources")  # null for a recording
     ended = models.TextField(default="")  # a sentence that says why a live source has ended; "" while it has not
@@ -453,6 +454,24 @@ class LogPage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.source_id}: page {self.number} of log {self.log}"
+
+
+class ObjectView(models.Model):
+    """This says which copies of one object its actors acted on, where one of these was old (see `judging.views`).
+
+    The rows are derived from the entries. Most objects have none.
+    """
+
+    pk = models.CompositePrimaryKey("source", "track")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    track = models.BigIntegerField()  # Track.id
+    document = Packed()  # a list of ViewPayload
+
+    class Meta:
+        db_table = "timeline_object_view"
+
+    def __str__(self) -> str:
+        return f"{self.source_id}: copies of {self.track}"
 
 
 class Silence(models.Model):

@@ -9,6 +9,7 @@ from timeline.core.entries import FOREVER, Change, Clock
 from timeline.layout import bodies
 from timeline.layout.lanes import lane_key
 from timeline.payloads.objects import ShownChangePayload
+from timeline.payloads.views import CopyPayload
 from timeline.queries import Revision
 
 _FOLDED = 60  # a difference with more lines than these is folded
@@ -85,6 +86,26 @@ def beside(found: queries.ChangeInPlace, withheld: bool) -> ShownChangePayload:
         "nothing": "" if lines else _nothing(each, withheld),
         "url": f"{life['url']}?at={each.time}#r{each.sequence}",
         "revision_url": f"{life['url']}{each.sequence}/" if entry.body else "",
+    }
+
+
+def copy_beside(copied: queries.ChangeInPlace, stood: queries.ChangeInPlace, withheld: bool) -> CopyPayload:
+    """Return the difference between the copy of an object on which somebody acted, and what stood at that time."""
+    before, after, about = copied.revision.entry, stood.revision.entry, copied.life["object"]
+    known = before.body and after.body
+    lines = bodies.change(before.body, after.body) if known else []
+    why = "Nothing but the revision and managedFields differs." if known else ""
+    missing = stood if before.body else copied
+    return {
+        "track": copied.life["track"] or 0,
+        "kind": about["kind"],
+        "name": about["name"],
+        "copied": str(before.resource_version),
+        "stood": str(after.resource_version),
+        "lines": [(line.kind, line.text[:_WIDTH]) for line in lines[:_LINES_BESIDE]],
+        "lines_total": len(lines),
+        "nothing": "" if lines else why or _nothing(missing.revision, withheld),
+        "url": f"{copied.life['url']}?at={copied.revision.time}#r{copied.revision.sequence}",
     }
 
 

@@ -32,6 +32,7 @@ class Use(NamedTuple):
     child: Track | None  # the object that was created or deleted; None for other uses
     done: Moment | None  # its creation or deletion
     unseen: Moment | None  # the change after the copy's revision that had been answered before; None if there was none
+    matters: str  # what that change means for the act, such as "was Complete"; "" if that is not known
     identity: str  # tells uses at one time apart
 
     @property
@@ -99,12 +100,12 @@ def _uses(owner: Track, world: World) -> Iterator[tuple[Actor, Use]]:
             if actor := actor_of(entry):
                 what = f"updated {entry.action}".strip()
                 unseen = _replacing(owner, named, entry.received)
-                yield actor, Use(entry.received, entry.received, named, what, None, None, unseen, entry.identity)
+                yield actor, Use(entry.received, entry.received, named, what, None, None, unseen, "", entry.identity)
     for request in world.requests(owner.name):
         own = request.ref.uid in ("", owner.ref.uid)
         if own and request.named is not None and refused_as_old(request) and (actor := actor_of(request)):
             sent, unseen = request.received, _replacing(owner, request.named, request.received)
-            yield actor, Use(sent, sent, request.named, "update refused", None, None, unseen, request.identity)
+            yield actor, Use(sent, sent, request.named, "update refused", None, None, unseen, "", request.identity)
 
 
 def _recorded(owner: Track, act: Act, actor: Actor, children: Sequence[Track]) -> Use:
@@ -119,9 +120,19 @@ def _recorded(owner: Track, act: Act, actor: Actor, children: Sequence[Track]) -
                 words = f"{'created' if verb == 'Create' else 'deleted'} {child.ref.kind} {child.ref.name}"
                 unseen = stale.unseen if stale else None
                 sent = done.entry.received
-                return Use(sent, act.received, act.revision, words, child, done, unseen, act.event.name)
+                return Use(
+                    sent,
+                    act.received,
+                    act.revision,
+                    words,
+                    child,
+                    done,
+                    unseen,
+                    stale.matters if stale else "",
+                    act.event.name,
+                )
     words, unseen = act.reason or "Event", _replacing(owner, act.revision, act.recorded)
-    return Use(act.recorded, act.received, act.revision, words, None, None, unseen, act.event.name)
+    return Use(act.recorded, act.received, act.revision, words, None, None, unseen, "", act.event.name)
 
 
 def _replacing(owner: Track, named: int, before: int) -> Moment | None:

@@ -10,7 +10,8 @@ from timeline.kinds import kind_of, qualified
 from timeline.layout.intervals import bounds, committed
 from timeline.layout.lanes import LaneRow, lane_payloads
 from timeline.layout.phases import Event, Reading, Span, spans_and_events
-from timeline.payloads.windows import Arrows, Bars, Births, Columns, Holes, Marks, Shades, Strips
+from timeline.payloads.views import ViewPayload, within
+from timeline.payloads.windows import Arrows, Bars, Births, Columns, Holes, LaneViewPayload, Marks, Shades, Strips
 
 SEVERAL = -1  # the actor of a mark that stands for changes of several actors
 _WEIGHTY = ("restarted", "finished", "taken")  # merged marks get the shape of one of these, if there is one among them
@@ -80,6 +81,7 @@ class Drawing:
         )
         self._births = Births(lane=[], time=[], number=[], resource_version=[], within=[], actor=[], track=[])
         self._marks = Marks(lane=[], time=[], mark=[], text=[], resource_version=[], within=[], actor=[], track=[])
+        self._views: list[LaneViewPayload] = []
         self._holes = Holes(lane=[], start=[], begun=[], over=[], end=[], text=[], finding=[])
         self._shades = Shades(lane=[], start=[], end=[], finding=[])
         self._arrows = Arrows(
@@ -234,6 +236,13 @@ class Drawing:
                     self._add_arrow(each)
                 seen.add(each["group"])
 
+    def add_views(self, views: Iterable[ViewPayload]) -> None:
+        """Draw views below the lanes of their objects, as far as they are in the span."""
+        for each in views:
+            lane = self._lane_of_track.get(each["track"], -1)
+            if lane >= 0 and (shown := within(each, *self._span)):
+                self._views.append({**shown, "lane": lane})
+
     def _add_hole(self, each: dict[str, Any]) -> None:
         lane = self._lane_of_track.get(each["proof"][0]["track"], -1)
         if lane < 0:
@@ -285,6 +294,7 @@ class Drawing:
             "holes": self._holes,
             "shades": self._shades,
             "arrows": self._arrows,
+            "views": self._views,
             "actors": list(actors),
             "merged": self._merged,
         }

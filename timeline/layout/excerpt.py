@@ -24,6 +24,7 @@ from timeline.layout.lanes import Count, LaneRow, RootOwner, full
 from timeline.layout.places import Lane
 from timeline.payloads import documents, occurrences
 from timeline.payloads.findings import FindingGroupPayload
+from timeline.payloads.views import ViewPayload, acted_on, views
 from timeline.payloads.windows import Gaps, OverviewPayload, WindowPayload
 
 LANES = 400  # the most lanes of a report
@@ -98,12 +99,18 @@ class _Excerpt:
         stored = [self._finding(found) for found in self._findings]
         stored = [each._replace(occurrences=list(filter(self._within, each.occurrences))) for each in stored]
         drawing.add_findings((each.subject, each.occurrences) for each in stored)
+        drawing.add_views(self._views(chosen))
         findings = [row.payload for row in occurrences.rows(stored)]
         lanes_of = Counter(str(self._rank(self._lanes[at])) for at in self._order)
         counts = {heading: Count(count) for heading, count in lanes_of.items()}
         page = Page(self._rows(lanes), 0, 0, len(lanes), False, counts, self._roots(lanes))
         window = assemble(Range(0, 0, span, span), page, drawing, self._gaps(), None)
         return Excerpt(window, findings, self._overview(lanes, findings, span), len(self._order))
+
+    def _views(self, chosen: Collection[int]) -> Iterator[ViewPayload]:
+        for owner in acted_on(self._findings, self._world):
+            if self._lane_of[owner.key] in chosen:
+                yield from views(owner, self._world, self._id)
 
     def _exists(self, track: Track) -> bool:
         """Return whether an object existed at some time of the span."""

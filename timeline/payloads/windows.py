@@ -6,6 +6,7 @@ from typing_extensions import TypedDict  # Pydantic does not accept that of typi
 from timeline.judging.findings import Severity
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.logs import LogLinePayload
+from timeline.payloads.views import ViewPayload
 
 Within = tuple[int, int | None]  # µs before and after a drawn time, between which the commit was; null: unbounded
 
@@ -145,6 +146,12 @@ class Gaps(TypedDict):
     text: list[str]  # a sentence that says why
 
 
+class LaneViewPayload(ViewPayload):
+    """This is a view with the lane below which it is drawn."""
+
+    lane: int  # index in WindowPayload.lanes
+
+
 class Columns(TypedDict):
     """These are the columns that are drawn for a window."""
 
@@ -156,6 +163,7 @@ class Columns(TypedDict):
     holes: Holes
     shades: Shades
     arrows: Arrows
+    views: list[LaneViewPayload]  # of the lanes whose objects somebody acted on by old copies in this time
     actors: list[str]  # who made what is drawn: accounts, or else programs; "" where nothing says who it was
     merged: int  # marks and bars that were merged into neighbours to stay under the limit
 

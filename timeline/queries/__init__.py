@@ -79,6 +79,7 @@ from timeline.queries.tracks import track
 from timeline.queries.unknown import Unknown
 from timeline.queries.uploads import open_uploads, receiving_payload, upload_payload
 from timeline.queries.view import NOT_KNOWN, Grouping, View
+from timeline.queries.views import ShownView, copy_and_stood, view_of_finding
 from timeline.queries.windows import LANES, window
 
 __all__ = [
@@ -116,6 +117,7 @@ __all__ = [
     "RecordingCard",
     "Relation",
     "Revision",
+    "ShownView",
     "SourceRow",
     "Target",
     "TooLarge",
@@ -140,6 +142,7 @@ __all__ = [
     "clusters",
     "compare",
     "contents",
+    "copy_and_stood",
     "coverage",
     "covered",
     "create_silence",
@@ -210,6 +213,7 @@ __all__ = [
     "undo",
     "undoable",
     "upload_payload",
+    "view_of_finding",
     "window",
     "withdraw",
     "withheld",

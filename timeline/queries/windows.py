@@ -18,6 +18,7 @@ from timeline.queries.gaps import gaps
 from timeline.queries.rows import Rows
 from timeline.queries.sources import extent
 from timeline.queries.view import View
+from timeline.queries.views import views_of
 
 if TYPE_CHECKING:
     from timeline.layout.phases import Reading
@@ -53,6 +54,8 @@ def window(
     page = _page(source, view, Rows(source, view, start, end), offset, limit)
     drawing = _drawing(source, page.drawn, padded, last, width, (start, end))
     _add_findings(source, view, drawing, padded)
+    if source.views:
+        drawing.add_views(views_of(source.pk, drawing.tracks))
     return assemble(
         Range(source_id, source.sequence, padded, (first, last)),
         page,

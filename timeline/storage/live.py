@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from datetime import timedelta
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from django.conf import settings
@@ -42,7 +43,7 @@ from timeline.layout.arrangement import Arrangement, StoredGroups
 from timeline.layout.places import rank_of
 from timeline.models import Cluster, Delta, SnapshotPart, Source, Stream, Track
 from timeline.payloads import documents
-from timeline.storage import chunks, incidents, logs, notify, retention, store, tables
+from timeline.storage import chunks, incidents, logs, notify, retention, store, tables, views
 from timeline.storage.changes import LiveChanges
 from timeline.storage.copying import upsert
 from timeline.storage.live_findings import LiveFindings
@@ -138,6 +139,7 @@ class Live:
         self._changes.write(changed)
         if any(isinstance(each, LogLine) for each in batch):
             logs.write(source, self.world)
+        views.write(source, self.world, chain(*judged.values()), all_judged=False)
         moved = self._findings.write(judged)
         entries = self._write_streams(batch)
         self._write_source()

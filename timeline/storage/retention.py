@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from psycopg import sql
 
-from timeline.models import Cluster, Finding, Gap, IntentChange, LogPage, Source
+from timeline.models import Cluster, Finding, Gap, IntentChange, LogPage, ObjectView, Source, Track
 from timeline.storage import findings, incidents, notify, store, tables
 
 _PATIENCE = 10  # the most seconds to wait for a lock; a later call tries again
@@ -81,6 +81,9 @@ def _drop_rows(source: Source, before: datetime) -> tuple[int, int]:
     findings.drop_occurrences(source, before)
     IntentChange.objects.filter(source=source, at__lt=before).delete()
     LogPage.objects.filter(source=source, last__lt=before).delete()
+    if source.views:
+        kept = Track.objects.filter(source=source).values("id")
+        ObjectView.objects.filter(source=source).exclude(track__in=kept).delete()
     Gap.objects.filter(source=source, until__lt=before).delete()
     Source.objects.filter(pk=source.pk, first__lt=before).update(first=before)
     return tracks, deleted

@@ -23,10 +23,13 @@ from timeline.payloads.objects import (
     SourceCoveragePayload,
     TrackPayload,
 )
+from timeline.payloads.views import CopyPayload
 
 router = Router(tags=["objects"])
 _Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 _Cursor = Annotated[str, Field(pattern=r"^\d{0,15}$")]
+
+_Revision = Annotated[str, Field(pattern=r"^[1-9]\d{0,38}$")]
 
 
 class Note(Schema):
@@ -83,6 +86,18 @@ def change(
     if found is None:
         raise HttpError(404, "The object has no such change.")
     return json_response(request, changes.beside(found, queries.withheld(source_id)))
+
+
+@router.get("/sources/{source_id}/tracks/{track_id}/copy", response=CopyPayload)
+def copy(
+    request: HttpRequest, source_id: Number, track_id: Number, copied: _Revision, stood: _Revision
+) -> HttpResponseBase:
+    """Return how an object differed at the revision `stood`, the newest when somebody acted, from the revision `copied`
+    of the copy on which they acted."""
+    found = queries.copy_and_stood(source_id, track_id, int(copied), int(stood))
+    if found is None:
+        raise HttpError(404, "The object has no such revisions.")
+    return json_response(request, changes.copy_beside(*found, queries.withheld(source_id)))
 
 
 @router.get("/sources/{source_id}/entries", response=EntriesPayload)

@@ -76,7 +76,7 @@ def test_every_page_and_operation_of_a_deleted_recording_answers_that_there_is_n
             for converter in ("int:", "slug:", "str:", ""):
                 path = path.replace(f"<{converter}{name}>", str(value))
         assert "<" not in path, path
-        query = {"start": "0", "end": "1", "q": "a", "limit": "1"}
+        query = {"start": "0", "end": "1", "q": "a", "limit": "1", "copied": "1", "stood": "2"}
         answer = client.get(path, query)
         if answer.status_code == 405:
             answer = client.generic("PUT", path, json.dumps({"note": "mine"}), "application/json")

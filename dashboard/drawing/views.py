@@ -6,11 +6,11 @@ revision of the object that is shown has a height of its own, and the newest is 
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dashboard.drawing.ticks import Tick, clock, ticks
-from timeline.payloads.views import UsePayload, ViewPayload
+from timeline.payloads.views import CommitPayload, UsePayload, ViewPayload
 
 _TOP, _BOTTOM = 16, 14  # px above the newest revision and below the oldest
 _STEP, _LEAST, _MOST = 22, 74, 190  # px from revision to revision, and of the whole picture
@@ -76,10 +76,18 @@ class _Drawing:
         first = max(0, bisect_right([each["time"] for each in commits], start) - 1)
         self._commits = [each for each in commits[first:] if each["time"] <= end]
         known = {int(each["resource_version"]) for each in self._commits}
-        self._levels = sorted(known | {int(each["resource_version"]) for each in self._uses})
+        copied = {int(each["resource_version"]) for each in self._uses}
+        self._levels = sorted(known | copied | set(self._shown(commits)))
         inner = min(_MOST, max(_LEAST, _STEP * len(self._levels)))
         self._height = inner + _TOP + _BOTTOM
         self._step = inner / max(1, len(self._levels) - 1)
+
+    def _shown(self, commits: Sequence[CommitPayload]) -> Iterator[int]:
+        """Yield the revisions of the object that the watch had surely shown in the time of the picture."""
+        for each in self._view["seen"]:
+            if each["end"] >= self._start and each["start"] <= self._end and each["least"]:
+                least = int(each["least"])
+                yield from [at for commit in commits if (at := int(commit["resource_version"])) <= least][-1:]
 
     def draw(self, main: UsePayload) -> ViewPicture:
         seen = self._seen()
@@ -90,7 +98,7 @@ class _Drawing:
             seen=f"{seen}V{self._height}H{self._x(self._seen_from()):.1f}z" if seen else "",
             seen_line=seen,
             lags=[self._lag(each, each == main) for each in _apart(stale, main)],
-            acts=[self._act(each, each == main) for each in self._uses],
+            acts=[self._act(each, each == main) for each in sorted(self._uses, key=lambda each: each == main)],
             levels=self._labels(),
             ticks=ticks(self._start, self._end),
             summary=self._summary(stale),

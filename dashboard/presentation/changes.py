@@ -1,6 +1,7 @@
 """This module words one change of an object: when, who wrote it, and the difference that it made. It makes no queries
 and no HTML."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from dashboard.presentation import wording
@@ -145,6 +146,11 @@ def _compared(each: Revision) -> str:
         return ""
     changes = "1 change" if each.between == 1 else f"{each.between} changes"
     return f"Compared with the last state that was observed. {changes} in between did not include the object."
+
+
+def difference_rows(lines: Iterable[tuple[Any, str]]) -> list[dict[str, str]]:
+    """Return the lines of a difference as templates show them."""
+    return [_line(bodies.Line(kind, text)) for kind, text in lines]
 
 
 def _line(line: bodies.Line) -> dict[str, str]:

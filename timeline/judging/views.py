@@ -224,7 +224,7 @@ def _steps(span: Sequence[Request], shown: Sequence[tuple[int, int, int]], until
         return []
     begun = span[0].received
     named = [(each.received, at) for each in span if (at := _since(each)) is not None]
-    copies = [(time, at) for time, at, committed in shown if begun <= committed and begun <= time < until]
+    copies = [(time, at) for time, at, committed in shown if begun <= committed < time < until]
     return sorted(named + copies)
 
 

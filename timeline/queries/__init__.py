@@ -21,6 +21,7 @@ from timeline.queries.changes import Asked, asked, changes_before
 from timeline.queries.clusters import cluster, clusters, epochs, health
 from timeline.queries.comparing import GOOD as GOOD_RUNS
 from timeline.queries.comparing import Chosen, TooLarge, compare
+from timeline.queries.copies import ShownView, copy_and_stood, view_of_finding
 from timeline.queries.coverage import coverage, withheld
 from timeline.queries.deletions import Contents, Deletion, contents, sources_of, undoable
 from timeline.queries.deltas import Deltas, Missed, missed
@@ -79,7 +80,6 @@ from timeline.queries.tracks import track
 from timeline.queries.unknown import Unknown
 from timeline.queries.uploads import open_uploads, receiving_payload, upload_payload
 from timeline.queries.view import NOT_KNOWN, Grouping, View
-from timeline.queries.views import ShownView, copy_and_stood, view_of_finding
 from timeline.queries.windows import LANES, window
 
 __all__ = [

@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from dashboard.drawing.pictures import picture
-from dashboard.presentation import wording
+from dashboard.presentation import views, wording
 from dashboard.presentation.catalogue import BENIGN, sections, words
 from dashboard.web.views.objects import when
 from timeline import queries
@@ -85,6 +85,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
         "source": source,
         "incident": queries.incident_of(source.id, finding["id"]),
         **because(queries.cause_of(source.id, finding["id"]), source.id),
+        "view": views.shown(source.id, finding["id"], shown["start"], shown["end"]),
         "finding": finding,
         "number": number,
         "shown": shown,

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from dashboard.drawing.pictures import picture
-from dashboard.presentation import changes_before, incidents, wording
+from dashboard.presentation import changes_before, incidents, views, wording
 from dashboard.presentation.catalogue import words
 from dashboard.web.views.findings import NOTE, because, linked, person, proof_row
 from timeline import queries
@@ -84,6 +84,7 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
         "changes_minutes": changes_before.minutes(before["minutes"]),
         "changes_nothing": changes_before.nothing(before),
         **because(queries.cause_of(source.id, incident["caused"]), source.id, incident["cause"]),
+        "view": views.shown(source.id, incident["caused"] or worst["id"], shown["start"], shown["end"]),
         "findings": queries.findings_of_incident(source.id, incident["id"]),
         "more": max(0, incident["findings"] - queries.FINDINGS_SHOWN),
         "acknowledged_at": noted["at"][:19].replace("T", " ") if noted else "",

@@ -60,6 +60,9 @@ export const measure = (source, { start, end }) =>
 /** Fetches one change of a track: that with a `sequence`, or that at a time `at` (µs) with a `revision`. */
 export const change = (source, track, question) => request(`/api/sources/${source}/tracks/${track}/change?${query(question)}`);
 
+/** Fetches how an object at revision `stood` differed from an actor's copy at revision `copied`. `path` is that of its track: "/api/sources/1/tracks/2". */
+export const copy = (path, { copied, stood }) => request(`${path}/copy?${query({ copied, stood })}`);
+
 /** The creation numbers that the page shows, of all windows. */
 export const creations = new Creations();
 

@@ -2,13 +2,10 @@
 // which one it is.
 
 import { byId, el } from "../draw/dom.js";
-import { plural } from "../state/amounts.js";
 import { clock, day, instant } from "../state/time.js";
 import { zone } from "../state/zone.js";
+import { difference } from "./difference.js";
 import { timeOf } from "./timeOf.js";
-
-const FOLDED = 40; // a difference with more lines than these is folded
-const SIGNS = { "+": "added", "-": "removed", " ": "same", "@": "place" };
 
 /** Returns the bounds of the time of a change in words; "" if it is exact. */
 function bounds({ at, within }) {
@@ -21,17 +18,6 @@ function bounds({ at, within }) {
 function writer({ actor, user_agent: agent, controller, unknown_writer: why }) {
   if (why) return ["writer not known", el("span", { class: "actor" }, why)];
   return [controller || actor || agent, ...[actor, agent].filter((each) => each && each !== controller).map((each) => el("span", { class: "actor" }, each))];
-}
-
-function difference({ lines, lines_total: total, whole, nothing }) {
-  if (!lines.length) return el("p", { class: "said" }, nothing);
-  const shown = el("pre", { class: "diff", tabindex: "0", "aria-label": whole ? "The object" : "Difference to the state before" },
-    lines.map(([sign, text]) => el("span", { class: whole ? "whole" : SIGNS[sign] }, `${sign === "@" || whole ? "" : `${sign} `}${text}\n`)));
-  const rest = total > lines.length ? el("p", { class: "said" }, `The first ${lines.length} of ${plural(total, "line")}. The page of the object shows more.`) : null;
-  if (total <= FOLDED) return [shown, rest];
-  const of = (sign) => lines.filter(([each]) => each === sign).length;
-  const words = whole ? `The object, ${plural(total, "line")}` : total > lines.length ? plural(total, "line") : `${plural(of("+"), "line")} added, ${of("-")} removed`;
-  return el("details", {}, el("summary", {}, words), shown, rest);
 }
 
 function body(found) {

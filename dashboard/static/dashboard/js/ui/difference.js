@@ -1,0 +1,19 @@
+// This module shows the difference between two states of an object as lines.
+
+import { el } from "../draw/dom.js";
+import { plural } from "../state/amounts.js";
+
+const FOLDED = 40; // a difference with more lines than these is folded
+const SIGNS = { "+": "added", "-": "removed", " ": "same", "@": "place" };
+
+/** Returns the elements that show a difference: {lines, lines_total, whole, nothing} as ShownChangePayload has them. `label` names it for screen readers. */
+export function difference({ lines, lines_total: total, whole = false, nothing }, label = whole ? "The object" : "Difference to the state before") {
+  if (!lines.length) return el("p", { class: "said" }, nothing);
+  const shown = el("pre", { class: "diff", tabindex: "0", "aria-label": label },
+    lines.map(([sign, text]) => el("span", { class: whole ? "whole" : SIGNS[sign] }, `${sign === "@" || whole ? "" : `${sign} `}${text}\n`)));
+  const rest = total > lines.length ? el("p", { class: "said" }, `The first ${lines.length} of ${plural(total, "line")}. The page of the object shows more.`) : null;
+  if (total <= FOLDED) return [shown, rest];
+  const of = (sign) => lines.filter(([each]) => each === sign).length;
+  const words = whole ? `The object, ${plural(total, "line")}` : total > lines.length ? plural(total, "line") : `${plural(of("+"), "line")} added, ${of("-")} removed`;
+  return el("details", {}, el("summary", {}, words), shown, rest);
+}

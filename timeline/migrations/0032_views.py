@@ -10,7 +10,7 @@ import timeline.models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("timeline", "0029_caused")]
+    dependencies = [("timeline", "0031_logs")]
 
     operations = [
         migrations.AddField("source", "views", models.IntegerField(default=0)),

@@ -15,7 +15,7 @@ from pytest_django import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from tests.properties import SUITE
-from tests.recordings import SAMPLE, entries_of
+from tests.recordings import SAMPLE, observations_of
 from timeline.history.world import World
 from timeline.models import Source
 from timeline.pipeline import ingest
@@ -55,7 +55,7 @@ def pytest_collection_finish() -> None:
 def sample(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Source]:
     with django_db_blocker.unblock():
         source = store.open_source("sample")
-        ingest(source, World(), entries_of(SAMPLE))
+        ingest(source, World(), observations_of(SAMPLE))
         store.show_source(source)
     yield source
     with django_db_blocker.unblock():

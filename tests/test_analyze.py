@@ -97,7 +97,7 @@ def test_findings_of_one_cause_are_one_incident_with_its_gravest_proof() -> None
 def test_brief_is_a_line_for_each_incident() -> None:
     lines = causeline("analyze", SAMPLE, "--brief")[1].splitlines()
     table = lines[: lines.index("")]
-    assert len(table) == 4
+    assert len(table) == 6
     assert (
         "warning 2026-11-21T07:52:07Z over        2 × vol-restart: Service ring was away under 3 Pods, 2 times" in table
     )
@@ -111,7 +111,7 @@ def test_a_range_of_time_selects_what_happened_in_it() -> None:
         return {each["rule"] for each in json.loads(output)["incidents"]}
 
     assert rules("--since", "2026-11-21T07:52:08Z") == {"lease-contention"}
-    assert rules("--until", "2026-11-21T07:52:00Z") == {"lease-shared-config"}
+    assert rules("--until", "2026-11-21T07:52:00Z") == {"lease-shared-config", "stale-write"}
     assert rules("--since", "2026-11-21T07:52:08Z", "--until", "2026-11-21T07:52:09Z") == set()
     status, _, errors = causeline("analyze", SAMPLE, "--since", "yesterday")
     assert status == 2 and "yesterday is not a valid time. Write it as RFC 3339" in errors
@@ -154,7 +154,11 @@ def test_the_document_is_the_same_for_the_same_lines_in_any_order(tmp_path: Path
 def test_rules_and_namespaces_narrow_what_is_told() -> None:
     assert rules_in(document(SAMPLE)) > {"service-gap", "lease-contention"}
     assert rules_in(document(SAMPLE, "--rule", "service-gap")) == {"service-gap"}
-    assert rules_in(document(SAMPLE, "--namespace", "volcano-system")) == {"lease-contention", "lease-shared-config"}
+    assert rules_in(document(SAMPLE, "--namespace", "volcano-system")) == {
+        "lease-contention",
+        "lease-shared-config",
+        "stale-write",
+    }
 
 
 def test_a_folder_and_the_standard_input_are_read_too(tmp_path: Path) -> None:

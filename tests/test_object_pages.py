@@ -11,6 +11,7 @@ from collectors.formats import Limits
 from collectors.uploads.recordings import Count, import_into
 from tests.markup import without_times
 from tests.test_rules import FIXTURES
+from timeline.judge import rulebook
 from timeline.models import Acknowledgement, Finding, Source, Track
 from timeline.storage import store
 
@@ -234,7 +235,7 @@ def test_the_rules_are_listed_with_their_thresholds(client: Client) -> None:
 
 def test_coverage_tells_what_was_seen_and_what_each_rule_can_say(client: Client, sample: Source) -> None:
     payload = asked(client, sample, "coverage")
-    assert len(payload["rules"]) == 14 and len(payload["coverage"]) == len(payload["changes"])
+    assert len(payload["rules"]) == len(rulebook()) and len(payload["coverage"]) == len(payload["changes"])
     assert sum(payload["changes"]) == payload["entries"]
     page_of = client.get(f"/sources/{sample.pk}/coverage/").content.decode()
     assert "What each rule can say" in page_of and "pods" in page_of

@@ -139,14 +139,14 @@ def test_of_very_many_incidents_the_gravest_are_told(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(contents, "ROWS", 1)
     analysis = analysis_of(SAMPLE)
     text = words(page(analysis))
-    assert "4 incidents · 7 findings" in text
-    assert "The 2 most severe incidents are listed; 2 more are not." in text
+    assert "6 incidents · 10 findings" in text
+    assert "The 2 most severe incidents are listed; 4 more are not." in text
     assert "And 1 more occurrences, which this report leaves out." in text
 
 
 def test_it_begins_with_a_sentence_for_each_incident(written: str) -> None:
     text = words(written)
-    summary = text[text.index("7 findings Summary") : text.index("Incidents Deployment")]
+    summary = text[text.index("10 findings Summary") : text.index("Incidents Deployment")]
     assert (
         "warning: Service ring was away under 3 Pods, 2 times, from 2026-11-21 07:52:00.841 to 07:52:07.232 UTC, "
         "written by admin with vc-cm-head/v0.0.0: harm is possible (for example: ring-steady-0, -1, -2 ran "
@@ -182,8 +182,8 @@ def test_a_part_of_time_has_its_own_occurrences_lanes_and_counts() -> None:
         "report", SAMPLE, "-o", "-", "--since", "2026-11-21T07:52:06Z", "--until", "2026-11-21T07:52:08Z"
     )
     text = words(html)
-    assert status == 0 and "2 of 4 incidents · 4 of 7 findings" in text
-    assert "2 incidents outside of that are left out." in text
+    assert status == 0 and "2 of 6 incidents · 4 of 10 findings" in text
+    assert "4 incidents outside of that are left out." in text
     assert "1 of 2 occurrences · 3 findings" in text
     assert "was away for 43–58 ms" in text and "was away for ≈ 50 ms" not in text
     assert "part 2026-11-21 07:52:06 – 07:52:08 UTC, of 2026-11-21 07:51:33.577 – 07:52:59.455 UTC" in text
@@ -207,9 +207,9 @@ def test_rules_and_namespaces_narrow_it_and_are_told() -> None:
     text = words(html)
     assert status == 0
     assert "Rules only service-gap" in text and "Namespaces only vol-restart" in text
-    assert "1 of 4 incidents · 3 of 7 findings" in text
+    assert "1 of 6 incidents · 3 of 10 findings" in text
     assert "This report is narrowed to: rules service-gap; namespaces vol-restart." in text
-    assert "3 incidents outside of that are left out." in text
+    assert "5 incidents outside of that are left out." in text
     assert "service-gap" in text and "was created ≈ 30 ms before its Service" not in text
     assert "volcano-system" not in html
 

@@ -17,6 +17,7 @@ from dashboard.report import markdown
 from dashboard.report.contents import of_analysis
 from tests.recordings import SAMPLE
 from tests.test_analyze import QUIET, causeline
+from timeline.judge import rulebook
 
 COMMONMARK = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 EXTENSIONS = ["tables", "pymdownx.magiclink", "pymdownx.tilde", "pymdownx.caret", "pymdownx.mark", "pymdownx.emoji"]
@@ -165,7 +166,7 @@ def test_a_report_of_hostile_names_has_only_markup_of_its_own(tmp_path: Path, na
 def test_it_has_the_same_sentences_and_counts_as_the_page() -> None:
     status, written, errors = causeline("report", SAMPLE, "-o", "-", "--format", "markdown")
     assert (status, errors) == (0, "")
-    assert "**4 incidents · 7 findings**" in written
+    assert "**6 incidents · 10 findings**" in written
     assert (
         "- **Warning** · Service ring was away under 3 Pods, 2 times, from 2026-11-21 07:52:00.841 to 07:52:07.232 "
         "UTC, written by admin with vc-cm-head/v0.0.0: harm is possible (for example: ring-steady-0, -1, -2 ran "
@@ -174,7 +175,7 @@ def test_it_has_the_same_sentences_and_counts_as_the_page() -> None:
     ) in written
     assert "| Service deleted | 2026-11-21 07:52:00.841106 | 582 | admin with vc-cm-head/v0.0.0 |" in written
     assert "- Verify: `kubectl -n vol-restart get service ring -w --output-watch-events` shows no DELETED" in written
-    assert "3 of 14 rules cannot judge this recording" in written
+    assert f"of {len(rulebook())} rules cannot judge this recording" in written
     assert causeline("report", SAMPLE, "-o", "-", "--format", "markdown")[1] == written
 
 
@@ -190,5 +191,5 @@ def test_tables_and_lists_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markdown, "DETAILED", 1)
     monkeypatch.setattr(markdown, "_EVENTS", 1)
     written = markdown.document(of_analysis(analyse([(SAMPLE, SAMPLE.name)], Limits())))
-    assert written.count("\n### ") == 1 and "3 more are in the summary only." in written
+    assert written.count("\n### ") == 1 and "5 more are in the summary only." in written
     assert "1 more event of the proof is left out." in written

@@ -33,7 +33,7 @@ def report_of(client: Client, sample: Source, query: str = "") -> tuple[str, dic
 
 def test_of_the_whole_recording_it_tells_all_findings(client: Client, sample: Source) -> None:
     html, held = report_of(client, sample)
-    assert len(held["findings"]) == 6
+    assert len(held["findings"]) == 9
     assert held["window"]["lanes"] and (held["overview"]["first"], held["overview"]["last"]) == (
         held["window"]["first"],
         held["window"]["last"],
@@ -75,7 +75,7 @@ def test_a_selected_finding_outside_of_the_view_is_not_in_it(client: Client, sam
     assert f'data-search="finding={key}"' in report_of(client, sample, f"start={START}&end={END}&finding={key}")[0]
     html, other = report_of(client, sample, f"start={END + 2_000_000}&end={END + 3_000_000}&finding={key}")
     assert other["findings"] == [] and 'data-search=""' in html
-    assert "0 of 4 incidents · 0 of 7 findings" in html and "Nothing in this part of the recording" in html
+    assert "0 of 6 incidents · 0 of 10 findings" in html and "Nothing in this part of the recording" in html
 
 
 def test_of_an_object_it_holds_its_owner_tree_alone(client: Client, sample: Source) -> None:
@@ -85,7 +85,7 @@ def test_of_an_object_it_holds_its_owner_tree_alone(client: Client, sample: Sour
     assert {group["rule"] for group in held["findings"]} == {"lease-shared-config", "lease-contention"}
     shown = {(lane["kind"], lane["name"]) for lane in held["window"]["lanes"]}
     assert ("Lease", "volcano") in shown and ("Service", "ring") not in shown
-    assert "2 of 4 incidents · 2 of 7 findings" in html
+    assert "2 of 6 incidents · 2 of 10 findings" in html
     assert "object Lease volcano in volcano-system and what belongs to it" in html
     job = Track.objects.get(source=sample, kind="Job", name="ring", namespace="vol-restart")
     html, held = report_of(client, sample, f"focus={job.root}")
@@ -100,7 +100,7 @@ def test_of_one_incident_it_holds_only_that(client: Client, sample: Source) -> N
     gap = Incident.objects.get(source=sample, rule="service-gap")
     html, held = report_of(client, sample, f"incident={gap.identity}")
     assert {group["rule"] for group in held["findings"]} == {"service-gap"}
-    assert "1 of 4 incidents · 3 of 7 findings" in html
+    assert "1 of 6 incidents · 3 of 10 findings" in html
     assert "incident Service ring was away under 3 Pods, 2 times" in html
     html, held = report_of(client, sample, "incident=0123456789abcdef")
     assert held["findings"] == [] and "one that this recording does not have" in html
@@ -145,7 +145,7 @@ def test_markdown_is_a_second_format(
     assert answer.headers["Content-Type"] == "text/markdown; charset=utf-8"
     assert answer.headers["Content-Disposition"] == 'attachment; filename="causeline-sample.md"'
     written = answer.content.decode()
-    assert written.startswith("# Report of sample\n") and "**4 incidents · 7 findings**" in written
+    assert written.startswith("# Report of sample\n") and "**6 incidents · 10 findings**" in written
     assert "| Service deleted | 2026-11-21 07:52:00.841106 | 582 |" in written
 
 
@@ -159,9 +159,9 @@ def test_browsers_get_html_and_unknown_formats_are_refused(client: Client, sampl
 
 def test_markdown_of_a_view_says_what_it_leaves_out(client: Client, sample: Source) -> None:
     written = client.get(f"/sources/{sample.pk}/report?format=md&rule=service-gap").content.decode()
-    assert "**1 of 4 incidents · 3 of 7 findings**" in written
+    assert "**1 of 6 incidents · 3 of 10 findings**" in written
     assert "This report is narrowed to: rule service-gap." in written
-    assert "3 incidents outside of that are left out." in written
+    assert "5 incidents outside of that are left out." in written
 
 
 def test_acknowledged_and_silenced_incidents_are_told_so(client: Client, sample: Source) -> None:
@@ -188,7 +188,7 @@ def test_the_number_of_queries_does_not_depend_on_what_is_in_it(
 ) -> None:
     monkeypatch.setattr(report, "ROWS", rows)
     monkeypatch.setattr(report, "EXPLAINED", 1)  # what changed before an incident takes some queries for each of them
-    with django_assert_max_num_queries(32 + 11):
+    with django_assert_max_num_queries(32 + 12):
         report_of(client, sample)
 
 

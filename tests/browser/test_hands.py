@@ -384,7 +384,7 @@ def test_the_list_goes_on_where_it_ends(page: Page, address: str) -> None:
 
     page.route(re.compile(r"/incidents\?"), by_two)
     opened(page, address)
-    expect(page.locator("#findings-count")).to_have_text("4 incidents · 7 findings")
+    expect(page.locator("#findings-count")).to_have_text("6 incidents · 10 findings")
     expect(page.locator(".incident")).to_have_count(4)  # what is in sight of the end brings the next page
     expect(page.locator(".part")).to_have_text(["In view · 2 incidents · 5 findings", "Not in view"])
     selected = page.locator(".finding.selected")
@@ -432,7 +432,7 @@ def test_what_somebody_knows_of_is_hidden_and_counted_but_a_link_to_it_opens_it(
         expect(hidden).to_contain_text("1 acknowledged, not listed.")
         hidden.get_by_role("button", name="Show").click()
         expect(page.locator(".incident.acknowledged")).to_contain_text("was held in turn")
-        expect(page.locator("#findings-count")).to_have_text("4 incidents · 7 findings")
+        expect(page.locator("#findings-count")).to_have_text("6 incidents · 10 findings")
         expect(page).to_have_url(re.compile("hidden=1"))
         hidden.get_by_role("button", name="Hide").click()
         expect(page.locator(".incident.acknowledged")).to_have_count(0)
@@ -459,7 +459,7 @@ def test_a_group_in_focus_limits_incidents_and_report(timeline: Page) -> None:
     expect(timeline.locator(".finding.selected")).to_be_visible()
     expect(chip).to_be_visible()
     chip.click()
-    expect(timeline.locator("#findings-count")).to_have_text("4 incidents · 7 findings")
+    expect(timeline.locator("#findings-count")).to_have_text("6 incidents · 10 findings")
     expect(timeline.locator("#minimap .tick")).to_have_count(6)
     expect(timeline.locator(".group-name")).not_to_have_count(1)
     timeline.go_back()
@@ -544,7 +544,7 @@ def test_filters_stand_in_words_and_can_be_taken_back(timeline: Page) -> None:
     expect(timeline.locator("#labels .lane-name")).to_have_count(3)
     taken.get_by_role("button", name="Clear all").click()
     expect(taken).to_be_hidden()
-    expect(timeline.locator("#findings-count")).to_have_text("4 incidents · 7 findings")
+    expect(timeline.locator("#findings-count")).to_have_text("6 incidents · 10 findings")
 
 
 def test_a_name_is_not_lost_when_another_filter_is_chosen_at_once(timeline: Page) -> None:

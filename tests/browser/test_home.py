@@ -54,8 +54,8 @@ def test_a_recording_dropped_on_the_page_becomes_a_timeline(page: Page) -> None:
     page.goto("/")
     drop(page, "dropped.jsonl.zst", SAMPLE.read_bytes())
     row = page.locator(".upload", has_text="dropped.jsonl.zst")
-    expect(row).to_contain_text("changes · 4 incidents · 7 findings")
-    expect(page.locator(".recordings tbody tr", has_text="dropped")).to_contain_text("4 incidents · 7 findings")
+    expect(row).to_contain_text("changes · 6 incidents · 10 findings")
+    expect(page.locator(".recordings tbody tr", has_text="dropped")).to_contain_text("6 incidents · 10 findings")
     row.get_by_role("link", name="Open timeline").click()
     expect(page.locator(".finding.selected h4")).to_contain_text("Service ring was away for ≈ 50 ms")
 
@@ -65,7 +65,7 @@ def test_it_shows_what_was_recorded_when_and_what_was_found(page: Page, recordin
     row = page.locator(f"tr:has(a[href='{recording}'])")
     expect(row).to_contain_text("21 Nov 2026")
     expect(row).to_contain_text("07:52:59")
-    expect(row).to_contain_text("4 incidents · 7 findings")
+    expect(row).to_contain_text("6 incidents · 10 findings")
     expect(row.locator(".entries")).to_contain_text("775")
 
 
@@ -144,7 +144,7 @@ def test_two_uploads_at_once_become_two_recordings(page: Page) -> None:
     drop(page, "second.jsonl.zst", SAMPLE.read_bytes())
     for name in ("first", "second"):
         expect(page.locator(".upload", has_text=f"{name}.jsonl.zst")).to_contain_text(
-            "775 changes · 4 incidents · 7 findings"
+            "775 changes · 6 incidents · 10 findings"
         )
         expect(page.locator(".recordings tbody tr", has_text=name)).to_have_count(1)
 
@@ -161,7 +161,7 @@ def test_deleting_asks_first(page: Page) -> None:
     expect(mine.get_by_role("button", name="Delete to-delete")).to_be_focused()
     mine.get_by_role("button", name="Delete to-delete").click()
     expect(page.get_by_role("dialog")).to_contain_text("775 changes")
-    expect(page.get_by_role("dialog")).to_contain_text("7 findings")
+    expect(page.get_by_role("dialog")).to_contain_text("10 findings")
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.locator(f"[data-source='{number}']")).to_have_count(0)
     undo = page.get_by_role("button", name="Undo: restore to-delete")
@@ -225,7 +225,7 @@ def test_a_kubeconfig_among_the_files_is_left_out_and_told(page: Page, complaint
     page.goto("/")
     choose(page, *(tmp_path / name for name in ("a.jsonl.zst", "kubeconfig", "notes.txt")))
     row = page.locator(".upload", has_text="a.jsonl.zst and 2 more")
-    expect(row).to_contain_text("775 changes · 4 incidents · 7 findings")
+    expect(row).to_contain_text("775 changes · 6 incidents · 10 findings")
     reason = "it is a kubeconfig, which holds credentials; it was not kept"
     expect(row.locator(".skipped li")).to_have_text([f"kubeconfig: {reason}", f"notes.txt: {reason}"])
 

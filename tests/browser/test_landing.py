@@ -39,7 +39,7 @@ def test_the_incidents_of_the_job_of_the_object_are_listed_and_the_chip_brings_b
     expect(page.locator(".finding.selected")).to_be_visible()
     expect(page).to_have_url(re.compile(r"focus=\d+"))  # which the report of the view takes, too
     page.get_by_role("button", name="Remove the filter focus: Job ring").click()
-    expect(page.locator("#findings-count")).to_have_text("4 incidents · 7 findings")
+    expect(page.locator("#findings-count")).to_have_text("6 incidents · 10 findings")
     first = page.locator(".incident").first  # the object that the link names still comes first
     expect(first.locator("h3")).to_have_text("Service ring was away under 3 Pods, 2 times")
     expect(page).not_to_have_url(re.compile("focus="))

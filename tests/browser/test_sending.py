@@ -88,7 +88,7 @@ def test_it_goes_on_by_itself_when_the_network_is_back(page: Page, network: Netw
     expect(row).to_contain_text("waiting for the connection")
     expect(row).to_contain_text("The upload continues by itself")
     network()
-    expect(row).to_contain_text("775 changes · 4 incidents · 7 findings", timeout=LONG)
+    expect(row).to_contain_text("775 changes · 6 incidents · 10 findings", timeout=LONG)
     assert min(offsets) > 0
 
 
@@ -101,7 +101,7 @@ def test_it_goes_on_when_the_server_was_killed_and_started_again(
     offsets = offsets_of(page)
     own.start("web")
     network()
-    expect(row).to_contain_text("775 changes · 4 incidents · 7 findings", timeout=LONG)
+    expect(row).to_contain_text("775 changes · 6 incidents · 10 findings", timeout=LONG)
     assert min(offsets) > 0
 
 
@@ -117,7 +117,7 @@ def test_after_a_reload_the_same_file_goes_on_where_it_broke_off(page: Page, net
     other.write_bytes(b"{}\n")
     for path, told in (
         (other, "does not match the interrupted upload"),
-        (long, "775 changes · 4 incidents · 7 findings"),
+        (long, "775 changes · 6 incidents · 10 findings"),
     ):
         with page.expect_file_chooser() as chooser:
             row.get_by_role("button", name="Choose again…").click()
@@ -154,7 +154,7 @@ def test_what_broke_off_can_be_chosen_or_dropped_like_any_file(page: Page, netwo
     offsets = offsets_of(page)
     page.locator("#file").set_input_files(long)
     expect(page.locator(".upload", has_text=long.name)).to_contain_text(
-        "775 changes · 4 incidents · 7 findings", timeout=LONG
+        "775 changes · 6 incidents · 10 findings", timeout=LONG
     )
     assert min(offsets) > 0
 
@@ -167,7 +167,7 @@ def test_a_file_that_was_changed_meanwhile_is_sent_anew(page: Page, own: Running
     os.utime(long, (0, 0))
     offsets = offsets_of(page)
     page.locator("#file").set_input_files(long)
-    expect(page.locator(".upload", has_text="775 changes · 4 incidents · 7 findings")).to_have_count(1, timeout=LONG)
+    expect(page.locator(".upload", has_text="775 changes · 6 incidents · 10 findings")).to_have_count(1, timeout=LONG)
     assert min(offsets) == 0
     page.locator(".upload", has_text="interrupted at").get_by_role("button", name="Cancel").click()
     expect(page.locator(".upload", has_text="cancelled")).to_have_count(1)
@@ -211,7 +211,7 @@ def test_an_import_whose_worker_is_killed_is_seen_to_go_on(page: Page, own: Runn
     own.kill("worker")
     expect(row).to_contain_text("Its worker does not respond; another worker takes over.")
     own.start("worker")
-    expect(row).to_contain_text("· 7 findings", timeout=LONG)
+    expect(row).to_contain_text("· 10 findings", timeout=LONG)
     expect(page.locator(".recordings tbody tr", has_text="killed")).to_have_count(1)
 
 
@@ -220,5 +220,5 @@ def test_progress_is_listed_without_a_websocket_too(page: Page) -> None:
     page.reload()
     page.locator("#file").set_input_files(SAMPLE)
     expect(page.locator(".upload", has_text=SAMPLE.name)).to_contain_text(
-        "775 changes · 4 incidents · 7 findings", timeout=LONG
+        "775 changes · 6 incidents · 10 findings", timeout=LONG
     )

@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
+from timeline.core.actors import KIND as ACTOR
 from timeline.history.lifelines import Name, Track
 from timeline.history.world import World
 from timeline.judging.findings import Finding, digest
@@ -35,7 +36,7 @@ def title(
     """
     named = f"{subjects} {min(kinds)}s" if len(kinds) == 1 else f"{subjects} objects"
     return template.format(
-        anchor=f"{anchor.kind} {anchor.name}",
+        anchor=anchor.name if anchor.kind == ACTOR else f"{anchor.kind} {anchor.name}",
         subjects=named if subjects > 1 else subject,
         count=count,
         times=f", {times} times" if times > 1 else "",

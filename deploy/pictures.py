@@ -1,7 +1,7 @@
 """Take the pictures of docs/images again from a running demo. Run `make pictures` after the look of a page has changed.
 
-They show what the tutorial describes: the timeline, a finding, a change of an object, the coverage, and the home page
-after an import.
+They show what the tutorial describes: the timeline, a finding, a change of an object, an incident with its cause, the
+coverage, and the home page after an import.
 """
 
 import os
@@ -88,6 +88,12 @@ def main() -> None:
             )
             take(page, "object")
             page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+
+            page.goto(address.split("/sources/")[0])
+            page.get_by_role("link", name="one-pod-too-many", exact=True).click()
+            page.get_by_role("link", name="This incident").first.click()
+            page.get_by_text("Because").first.wait_for()
+            take(page, "incident")
 
             page.goto(address.split("?")[0] + "coverage")
             take(page, "coverage")

@@ -14,7 +14,7 @@ STEP = re.compile(r"^```(?P<what>sh|text)\n(?P<text>.*?)^```$", re.MULTILINE | r
 
 def test_the_commands_say_what_the_tutorial_says_they_do(tmp_path: Path) -> None:
     page = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
-    section = page.split("\n## 7. ")[1].split("\n## ")[0]
+    section = page.split("\n## 8. ")[1].split("\n## ")[0]
     environment = os.environ | {"CAUSELINE_DATA_DIR": str(tmp_path / ".causeline"), "PYTHONPATH": str(ROOT)}
     for name in ("DATABASE_URL", "REDIS_URL"):  # Causeline starts its own servers, as in the tutorial
         del environment[name]

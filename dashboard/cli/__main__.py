@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("up", parents=[served], help="start everything; Ctrl-C stops it")
     command.set_defaults(run=serve.up)
     command = commands.add_parser(
-        "demo", parents=[served], help="start everything with an example recording and an example live cluster"
+        "demo", parents=[served], help="start everything with two example recordings and an example live cluster"
     )
     command.set_defaults(run=serve.demonstrate)
     command = commands.add_parser(

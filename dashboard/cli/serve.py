@@ -19,6 +19,8 @@ from dashboard.cli.output import NotWritable, written_by_root
 from dashboard.cli.terminal import say
 from dashboard.services import ServiceError, Supervisor, leave_root
 from dashboard.services.launcher import (
+    CAUSE,
+    SAMPLE,
     await_page,
     django_command,
     finish,
@@ -56,10 +58,12 @@ def up(options: argparse.Namespace, *, sample: bool = False) -> int:
         supervisor.start(*programs(host, port, options.workers, variables, data_dir, token))
         url = await_page(supervisor, host, port)
         say(f"running{f' as {account}' if account else ''}, with logs in {data_dir / 'logs'}; Ctrl-C stops")
-        path = import_sample(supervisor, variables) if sample else "/"
+        path = import_sample(SAMPLE, supervisor, variables) if sample else "/"
         if sample:
+            caused = import_sample(CAUSE, supervisor, variables)
+            say(f"{url}{caused} shows a Job that got a Pod too many, and why")
             demo.connect(supervisor, variables, data_dir)
-            say(f"the same recording is replayed as a live cluster, {demo.CLUSTER}; {url}/ shows it")
+            say(f"the other recording is replayed as a live cluster, {demo.CLUSTER}; {url}/ shows it")
         if login == "open":
             say(f"--no-token: whoever can open {url} on this machine can read and change everything here.")
         with address.announced(data_dir, address.with_token(f"{url}/", token)):
@@ -69,7 +73,7 @@ def up(options: argparse.Namespace, *, sample: bool = False) -> int:
 
 
 def demonstrate(options: argparse.Namespace) -> int:
-    """Run `causeline demo`: start all of Causeline with an example recording and an example cluster."""
+    """Run `causeline demo`: start all of Causeline with two example recordings and an example cluster."""
     return up(options, sample=True)
 
 

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGES = Path(__file__).resolve().parent.parent.parent
-SAMPLE = Path(__file__).resolve().parent.parent / "samples" / "volcano-restart.jsonl.zst"
+SAMPLES = Path(__file__).resolve().parent.parent / "samples"
+SAMPLE = SAMPLES / "volcano-restart.jsonl.zst"
+CAUSE = SAMPLES / "one-pod-too-many.jsonl.zst"  # one Job that got a Pod too many, and the same Job without that
 PORTS = range(8000, 8100)
 START_SECONDS = 60
 STOP_SECONDS = 3
@@ -169,17 +171,17 @@ def await_page(supervisor: Supervisor, host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def import_sample(supervisor: Supervisor, variables: dict[str, str]) -> str:
-    """Import the sample and return the path of its timeline. The command writes its progress to standard error."""
-    command = django_command("import_recording", SAMPLE.name, "--name", "volcano-restart", "--once")
-    with subprocess.Popen(command, cwd=SAMPLE.parent, env=variables, stdout=subprocess.PIPE) as process:
+def import_sample(sample: Path, supervisor: Supervisor, variables: dict[str, str]) -> str:
+    """Import a sample and return the path of its timeline. The command writes its progress to standard error."""
+    command = django_command("import_recording", sample.name, "--name", sample.name.partition(".")[0], "--once")
+    with subprocess.Popen(command, cwd=sample.parent, env=variables, stdout=subprocess.PIPE) as process:
         status = finish(supervisor, process)
         assert process.stdout
         output = process.stdout.read().decode()
     for line in output.splitlines():
         if not status and line.startswith("timeline: "):
             return line.removeprefix("timeline: ")
-    raise ServiceError(f"The sample {SAMPLE} could not be imported (status {status}); the reason stands above.")
+    raise ServiceError(f"The sample {sample} could not be imported (status {status}); the reason stands above.")
 
 
 def free_port(host: str, wanted: int | None) -> int:

@@ -27,7 +27,8 @@ def cause_of(source_id: int, identity: str) -> CauseOf | None:
     if cause is None:
         return None
     uids = {each["object"]["uid"] for each in cause["proof"]} - {""}
-    tracks = dict(Track.objects.filter(source=source_id, uid__in=uids).values_list("uid", "id"))
+    of_uids = Track.objects.filter(source=source_id, uid__in=uids).exclude(family="Events")  # as the index of UIDs
+    tracks = dict(of_uids.values_list("uid", "id"))
     proof = [
         {**each, "at": microseconds(datetime.fromisoformat(each["time"])), "track": tracks.get(each["object"]["uid"])}
         for each in cause["proof"]

@@ -85,7 +85,8 @@ def test_who_takes_over_knows_what_the_log_showed() -> None:
     live = Judged()
     live.commit([*watched(log), *log])
     again = Judged()
-    assert (kept := snapshot_of(list(lines_of(live.world.snapshot()))))
+    kept = snapshot_of(list(lines_of(live.world.snapshot())))
+    assert kept
     again.world.restore(kept)
     again.commit(())
     assert causes(again.findings().values()) == causes(live.findings().values())

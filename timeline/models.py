@@ -562,8 +562,8 @@ class Occurrence(models.Model):
 
 
 class Upload(models.Model):
-    """An upload consists of files that become a recording. A worker that starts it increments `attempt`, and only
-    the latest attempt may end it.
+    """An upload consists of files that become a recording, or that are added to what a cluster's watches show. A worker
+    that starts it increments `attempt`, and only the latest attempt may end it.
 
     `bytes_read` counts the bytes that have arrived, and during the import those that were imported.
     """
@@ -572,6 +572,7 @@ class Upload(models.Model):
         RECEIVING = "receiving"
         WAITING = "waiting"
         IMPORTING = "importing"
+        ADDING = "adding"  # it was read, and waits for the worker that watches the cluster
         DONE = "done"
         FAILED = "failed"
         CANCELLED = "cancelled"
@@ -580,6 +581,7 @@ class Upload(models.Model):
     state = models.CharField(max_length=9, choices=State, default=State.RECEIVING)
     attempt = models.IntegerField(default=0)
     source = models.ForeignKey(Source, models.SET_NULL, null=True)
+    cluster = models.ForeignKey(Cluster, models.CASCADE, null=True)  # to whose source it is added; null for a recording
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )  # the account that sends it
@@ -610,3 +612,16 @@ class UploadFile(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Addition(models.Model):
+    """These are observations of an upload that wait until the worker of a live source has added them to the source."""
+
+    pk = models.CompositePrimaryKey("source", "upload", "number")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    upload = models.ForeignKey(Upload, models.CASCADE)
+    number = models.IntegerField()  # within the upload, from 0
+    lines = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"part {self.number} of upload {self.upload_id}"

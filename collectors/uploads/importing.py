@@ -14,9 +14,10 @@ from structlog.contextvars import bind_contextvars
 
 from collectors.formats import NotARecording
 from collectors.uploads import receiving
+from collectors.uploads.additions import read_into
 from collectors.uploads.recordings import Count, Stopped, import_into, title
 from timeline import metrics
-from timeline.models import Source, Upload
+from timeline.models import Addition, Source, Upload
 from timeline.storage import notify, store, tables
 
 logger = logging.getLogger(__name__)
@@ -40,6 +41,9 @@ def run(upload: Upload) -> None:
     Its row says how it ended, whatever happens; its files are removed when it has ended. Raise DatabaseError if the
     database failed and the upload shall be tried again.
     """
+    if upload.cluster_id:
+        _read_for(upload.cluster_id, upload)
+        return
     source = store.open_source(title(upload.name), upload.owner_id)
     _mine(upload).update(source=source)
     bind_contextvars(upload=upload.pk, source=source.pk)
@@ -55,11 +59,33 @@ def run(upload: Upload) -> None:
         _fail(upload, progress, source, str(error))
     except Exception as error:
         logger.exception("upload %s, attempt %s failed", upload.pk, upload.attempt)
-        of_the_database = isinstance(error, DatabaseError) and not isinstance(error, DataError)
-        if of_the_database and upload.attempt < ATTEMPTS:
+        if _is_of_the_database(error) and upload.attempt < ATTEMPTS:
             raise  # nothing was committed; `take_up_uploads` queues it again
-        who = "The database" if isinstance(error, DatabaseError) else "Causeline"
-        _fail(upload, progress, source, f"{who} could not take it; the worker's log says more. {_first_line(error)}")
+        _fail(upload, progress, source, _unforeseen(error))
+    else:
+        metrics.INGESTED_BYTES.labels("import").inc(upload.bytes_total)
+        receiving.discard(upload)
+    notify.notify(upload=upload.pk)
+
+
+def _read_for(cluster_id: int, upload: Upload) -> None:
+    """Read a claimed upload that is to be added to what is watched of a cluster; the cluster's worker adds it."""
+    bind_contextvars(upload=upload.pk, cluster=cluster_id)
+    progress = Progress(upload)
+    try:
+        with progress, transaction.atomic():
+            source = read_into(cluster_id, upload, progress.inputs, settings.LIMITS, progress.count)
+            if not _end(upload, progress, State.ADDING, source=source, entries=0, bytes_read=upload.bytes_total):
+                raise Stopped
+    except Stopped:
+        pass  # another attempt has the files now, or the upload was cancelled
+    except (NotARecording, OSError) as error:
+        _refuse(upload, progress, str(error))
+    except Exception as error:
+        logger.exception("upload %s, attempt %s failed", upload.pk, upload.attempt)
+        if _is_of_the_database(error) and upload.attempt < ATTEMPTS:
+            raise
+        _refuse(upload, progress, _unforeseen(error))
     else:
         metrics.INGESTED_BYTES.labels("import").inc(upload.bytes_total)
         receiving.discard(upload)
@@ -68,9 +94,10 @@ def run(upload: Upload) -> None:
 
 def cancel(upload: Upload) -> None:
     """Stop an upload that has not ended. Its worker notices within a second, and nothing of the upload is kept."""
-    open_states = [State.RECEIVING, State.WAITING, State.IMPORTING]
+    open_states = [State.RECEIVING, State.WAITING, State.IMPORTING, State.ADDING]
     if Upload.objects.filter(pk=upload.pk, state__in=open_states).update(state=State.CANCELLED, source=None):
         receiving.discard(upload)
+        Addition.objects.filter(upload=upload).delete()
         notify.notify(upload=upload.pk)
 
 
@@ -103,12 +130,26 @@ def _end(upload: Upload, progress: "Progress", state: State, **fields: Any) -> b
 
 def _fail(upload: Upload, progress: "Progress", source: Source, error: str) -> None:
     """Write to the row why this attempt failed, and remove its files and its source."""
-    if _end(upload, progress, State.FAILED, error=error, source=None):
-        receiving.discard(upload)
+    _refuse(upload, progress, error)
     try:
         store.discard_source(source)
     except DatabaseError:  # a periodic task (`discard_abandoned`) removes it later
         logger.warning("source %s could not be discarded", source.pk, exc_info=True)
+
+
+def _refuse(upload: Upload, progress: "Progress", error: str) -> None:
+    """Write to the row why this attempt failed, and remove its files."""
+    if _end(upload, progress, State.FAILED, error=error, source=None):
+        receiving.discard(upload)
+
+
+def _is_of_the_database(error: Exception) -> bool:
+    return isinstance(error, DatabaseError) and not isinstance(error, DataError)
+
+
+def _unforeseen(error: Exception) -> str:
+    who = "The database" if isinstance(error, DatabaseError) else "Causeline"
+    return f"{who} could not take it; the worker's log says more. {_first_line(error)}"
 
 
 def _first_line(error: Exception) -> str:

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from collectors.formats import NotARecording, Skipped, read, rejected_file, rejection_reason
 from collectors.formats.stream import HEAD_BYTES
-from timeline.models import Upload, UploadFile
+from timeline.models import Cluster, Upload, UploadFile
 from timeline.storage import notify
 
 FILES = 10_000  # of one upload; more should be packed into an archive
@@ -95,8 +95,8 @@ def received_of(upload: Upload) -> list[int]:
     return [_size(path_of(upload, file.number)) for file in files]
 
 
-def begin(name: str, files: Sequence[Announced], owner: int | None = None) -> Upload:
-    """Create an upload of this user that waits for these files.
+def begin(name: str, files: Sequence[Announced], owner: int | None = None, cluster: Cluster | None = None) -> Upload:
+    """Create an upload of this user that waits for these files. With a cluster, it is added to what is watched of it.
 
     Raise TooLarge, NotARecording if no file may be kept, and OSError if the disk lacks space.
     """
@@ -112,7 +112,8 @@ def begin(name: str, files: Sequence[Announced], owner: int | None = None) -> Up
     if total + SPARE_BYTES > shutil.disk_usage(settings.UPLOAD_DIR).free:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     with transaction.atomic():
-        upload = Upload.objects.create(name=_plain(name)[:253] or "recording", bytes_total=total, owner_id=owner)
+        called = _plain(name)[:253] or "recording"
+        upload = Upload.objects.create(name=called, bytes_total=total, owner_id=owner, cluster=cluster)
         UploadFile.objects.bulk_create(
             UploadFile(
                 upload=upload,

@@ -11,9 +11,9 @@ from collectors.watch.discovery import DiscoveryResult
 from collectors.watch.resources import Resource
 from collectors.watch.streams import RESTORED, StreamStatus
 from timeline import pipeline
-from timeline.core.entries import Observation
-from timeline.models import Cluster, Stream
-from timeline.storage import leases, live
+from timeline.core.entries import Entry, Observation, Request
+from timeline.models import Addition, Cluster, Stream
+from timeline.storage import additions, leases, live
 
 if TYPE_CHECKING:
     from collectors.watch.streams import Streams
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Show = Callable[[Cluster.State, str], None]
 BATCH = 1000  # observations in one commit at most
 COMMIT_SECONDS = 0.1  # seconds between two commits at least, unless a whole batch waits
+LOOK_SECONDS = 1.0  # seconds between two looks for a log that is to be added, while the watches report nothing
 IDLE_SECONDS = 5.0  # seconds without a commit after which rules that judge passing time are run
 MISSING = Stream.State.MISSING
 HEALTHY = {Stream.State.LISTING, Stream.State.WATCHING}
@@ -30,6 +31,10 @@ HEALTHY = {Stream.State.LISTING, Stream.State.WATCHING}
 
 class Ended(Exception):
     """This exception says that what follows does not belong to the source. Its message is shown on screen."""
+
+
+class ForeignLog(Exception):
+    """This exception says that an added log was of another cluster. The world has learned it, but nothing is stored."""
 
 
 class Ingester:
@@ -56,7 +61,9 @@ class Ingester:
         Raise Ended, leases.Lost, and what the database raises.
         """
         self._streams.check()
-        items = self._streams.queue.take(BATCH, IDLE_SECONDS, self._committed + COMMIT_SECONDS)
+        part = additions.first_part(self._live.source) if self._adds() else None
+        patience = 0 if part else LOOK_SECONDS
+        items = self._streams.queue.take(BATCH, patience, self._committed + COMMIT_SECONDS)
         batch = [each for each in items if isinstance(each, Observation)]
         now = time.monotonic()
         if batch or now - self._committed >= IDLE_SECONDS:
@@ -67,12 +74,36 @@ class Ingester:
                 raise Ended(
                     "What the server reports now cannot come from the cluster that was watched before."
                 ) from error
+        if part:
+            self._add(part)
         for each in items:
             if isinstance(each, StreamStatus):
                 self._write_status(each)
             elif isinstance(each, DiscoveryResult):
                 self._apply_discovery(each)
         self._show(*self._summary())
+
+    def _adds(self) -> bool:
+        """Return whether the watches have shown what exists, so that a log can be added to it."""
+        states = [each.state for each in self._statuses_written.values()]
+        return bool(states) and Stream.State.WAITING not in states and Stream.State.LISTING not in states
+
+    def _add(self, part: Addition) -> None:
+        """Add a part of an audit log that waits. Raise ForeignLog if it turns out to be of another cluster."""
+
+        def take() -> None:
+            self._hold()
+            additions.remove(part)
+
+        known = self._live.world.remembered
+        observed = list(additions.observations(part))
+        batch = [each for each in observed if not isinstance(each, Entry | Request) or each.received >= known]
+        try:
+            committed = pipeline.follow(self._live, batch, renew=take)
+        except pipeline.TwoClusters as error:
+            additions.refuse(part.upload, "It is of another cluster: it has another Namespace kube-system.")
+            raise ForeignLog(f"upload {part.upload_id} is of another cluster") from error
+        additions.count(part, committed.entries, len(observed) - len(batch))
 
     def _apply_discovery(self, result: DiscoveryResult) -> None:
         """Start watching resources that are served now, and stop watching those that are not."""

@@ -52,6 +52,11 @@ def may_change(user: Any, owner: int | None) -> bool:
     return is_admin(user) or (owner is not None and user.pk == owner)
 
 
+def may_add_to_clusters(user: Any) -> bool:
+    """Return whether the user may add audit logs to what is watched of a cluster, which everybody sees."""
+    return is_admin(user)
+
+
 def is_admin(user: Any) -> bool:
     """Return whether the user is an administrator. Without accounts, everybody who is let in is one."""
     return bool(user and user.is_staff) if sign_in_required() else True

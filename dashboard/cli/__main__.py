@@ -108,6 +108,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--name", metavar="N", help="the recording to add to, or the name of a new one (the first file's name)"
     )
+    command.add_argument(
+        "--cluster", metavar="C", help="add audit logs to what is watched of this connected cluster, while it goes on"
+    )
     command.set_defaults(run=serve.import_files)
     command = commands.add_parser(
         "export",

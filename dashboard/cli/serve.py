@@ -106,7 +106,8 @@ def unlock(options: argparse.Namespace) -> int:
 def import_files(options: argparse.Namespace) -> int:
     """Return the exit status: 0 imported, 1 it could not be stored, 2 the input is not understood."""
     name = ["--name", options.name] if options.name else []
-    command = ["import_recording", *name, "--", *options.files]
+    cluster = ["--cluster", options.cluster] if options.cluster else []
+    command = ["import_recording", *name, *cluster, "--", *options.files]
     return _beside(_data_dir(options), ["up_to_date", *command], reads=options.files)
 
 

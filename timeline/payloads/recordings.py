@@ -4,12 +4,14 @@ from typing import Literal
 
 from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 
-UploadState = Literal["receiving", "waiting", "importing", "done", "failed", "cancelled"]
+UploadState = Literal["receiving", "waiting", "importing", "adding", "done", "failed", "cancelled"]
 
 
 class UploadPayload(TypedDict):
     id: int
     source: int | None
+    cluster: int | None  # the cluster to which it is added; null for a recording of its own
+    cluster_name: str
     owner: int | None  # the id of the user who sends it; null without accounts
     name: str
     state: UploadState

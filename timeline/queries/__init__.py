@@ -18,7 +18,7 @@ from timeline.queries.baselines import worse as came_out_of_baseline
 from timeline.queries.candidates import Candidate, Target
 from timeline.queries.causes import CauseOf, cause_of
 from timeline.queries.changes import Asked, asked, changes_before
-from timeline.queries.clusters import cluster, clusters, epochs, health
+from timeline.queries.clusters import cluster, cluster_names, clusters, epochs, health
 from timeline.queries.comparing import GOOD as GOOD_RUNS
 from timeline.queries.comparing import Chosen, TooLarge, compare
 from timeline.queries.copies import ShownView, copy_and_stood, view_of_finding
@@ -139,6 +139,7 @@ __all__ = [
     "changes_before",
     "clear_baseline",
     "cluster",
+    "cluster_names",
     "clusters",
     "compare",
     "contents",

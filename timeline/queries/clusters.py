@@ -20,6 +20,7 @@ from timeline.payloads.clusters import (
     StreamState,
 )
 
+_NAMES = 1_000  # the most clusters that can be chosen from
 _GAPS = 100  # the most gaps in one answer
 RATE_OVER = timedelta(seconds=30)  # the time over which rate and lag are computed
 
@@ -30,6 +31,11 @@ def clusters(*, places: bool = True) -> list[ClusterPayload]:
     now = now_of_database()
     found = [(each.reference, _cluster(each, now)) for each in _rows().order_by("name")]
     return [each if places else _without_places(each, reference) for reference, each in found]
+
+
+def cluster_names() -> list[tuple[int, str]]:
+    """Return the number and the name of each connected cluster of which something is observed, sorted by name."""
+    return list(Cluster.objects.filter(source__isnull=False).order_by("name").values_list("pk", "name")[:_NAMES])
 
 
 def cluster(cluster_id: int, *, places: bool = True) -> ClusterPayload:

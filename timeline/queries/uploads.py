@@ -19,6 +19,8 @@ def upload_payload(upload: Upload) -> UploadPayload:
     return {
         "id": upload.pk,
         "source": upload.source_id,
+        "cluster": upload.cluster_id,
+        "cluster_name": upload.cluster.name if upload.cluster else "",
         "owner": upload.owner_id,
         "name": upload.name,
         "state": cast("UploadState", upload.state),
@@ -48,6 +50,6 @@ def receiving_payload(upload: Upload, received: list[int]) -> ReceivingPayload:
 
 def open_uploads() -> list[UploadPayload]:
     """Return the uploads of which bytes have arrived and that have not ended, the newest first."""
-    states = [Upload.State.WAITING, Upload.State.IMPORTING]
+    states = [Upload.State.WAITING, Upload.State.IMPORTING, Upload.State.ADDING]
     rows = Upload.objects.filter(Q(state__in=states) | Q(state=Upload.State.RECEIVING, bytes_read__gt=0))
     return [upload_payload(row) for row in rows.order_by("-pk")[:50]]

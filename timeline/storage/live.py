@@ -21,6 +21,7 @@ from psycopg import sql
 
 from timeline.core.entries import (
     FOREVER,
+    Clock,
     Entry,
     LogLine,
     MarkType,
@@ -201,7 +202,7 @@ class Live:
         listed = {}
         for each in batch:
             if isinstance(each, Entry):
-                counts[each.ref.group, each.ref.kind] += 1
+                counts[each.ref.group, each.ref.kind] += each.clock is Clock.OBJECT
             elif isinstance(each, Request | LogLine):
                 continue
             elif each.what is MarkType.GAP:

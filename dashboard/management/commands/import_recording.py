@@ -7,16 +7,17 @@ from typing import NoReturn
 
 from django.conf import settings
 from django.core.management.base import CommandParser
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 
 from collectors.formats import NotARecording
+from collectors.uploads.additions import read_into
 from collectors.uploads.recordings import Count, import_into, title
 from dashboard.access import change_log
 from dashboard.cli.terminal import Progress, Terminal, plain, say
 from dashboard.cli.text import show_skipped
 from dashboard.management.base import BaseCommand
 from dashboard.presentation import wording
-from timeline.models import Cluster, Finding, Source
+from timeline.models import Cluster, Finding, Source, Upload
 from timeline.payloads import documents
 from timeline.storage import store
 
@@ -27,16 +28,49 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE")
         parser.add_argument("--name", default="")
+        parser.add_argument("--cluster", default="")
         parser.add_argument("--once", action="store_true", help="leave a recording of this name as it is")
 
-    def handle(self, *, files: list[str], name: str, once: bool, **options: object) -> None:
+    def handle(self, *, files: list[str], name: str, cluster: str, once: bool, **options: object) -> None:
+        if cluster:
+            self._add(files, name, cluster)
+            return
         source = Source.objects.filter(name=name, ready=True).order_by("pk").last() if name else None
         if source and Cluster.objects.filter(source=source).exists():
-            _give_up(f"a cluster feeds {name}: disconnect that first, or import under another name", 2)
+            _give_up(f"a cluster feeds {name}: add audit logs with --cluster, or import under another name", 2)
         if source is None or not once:
             source = self._import(files, name, source)
             change_log.note_command("import", source=source.pk, name=source.name)
         self.stdout.write(f"timeline: /sources/{source.pk}/")
+
+    def _add(self, files: list[str], name: str, called: str) -> None:
+        """Let the worker that watches a cluster add these audit logs to its source."""
+        cluster = Cluster.objects.filter(name=called).first()
+        if name:
+            _give_up("--name is for a recording of its own: leave it out, or leave --cluster out", 2)
+        if cluster is None:
+            _give_up(f"no cluster named {called} is connected; causeline clusters lists them", 2)
+        progress = Progress(sys.stderr)
+        count = Count(report=progress)
+        inputs = [(Path(file), file) for file in files]
+        try:
+            with transaction.atomic():
+                adding = Upload.State.ADDING
+                upload = Upload.objects.create(name=title(files[0])[:253], cluster=cluster, state=adding)
+                upload.source = read_into(cluster.pk, upload, inputs, settings.LIMITS, count)
+                upload.skipped = count.skips.count
+                upload.save(update_fields=["source", "skipped"])
+        except (NotARecording, OSError) as error:
+            progress.end()
+            _give_up(str(error), 2)
+        progress.end()
+        change_log.note_command("import", source=upload.source_id, cluster=cluster.pk, name=cluster.name)
+        terminal = Terminal(sys.stderr)
+        show_skipped(count.skips.kept, count.skips.count, terminal, "the home page tells them")
+        terminal.wrapped(
+            f"{plain(called)}: {count.kept} observations were read; the worker that watches it adds them.", ""
+        )
+        self.stdout.write(f"timeline: /sources/{upload.source_id}/")
 
     def _import(self, files: list[str], name: str, known: Source | None) -> Source:
         progress = Progress(sys.stderr)

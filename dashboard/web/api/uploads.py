@@ -11,10 +11,10 @@ from pydantic import BaseModel, Field, ValidationError
 from collectors import tasks
 from collectors.formats import NotARecording
 from collectors.uploads import importing, receiving
-from dashboard.access import change_log
+from dashboard.access import change_log, rights
 from dashboard.web.api.answers import Number, json_response, only_its_owner, problem
 from timeline import queries
-from timeline.models import Upload, UploadFile
+from timeline.models import Cluster, Upload, UploadFile
 from timeline.payloads.recordings import PiecePayload, ReceivingPayload, UploadPayload, UploadsPayload
 from timeline.storage import notify
 
@@ -29,9 +29,11 @@ class NewFile(BaseModel):
 
 
 class NewUpload(BaseModel):
-    """The announcement of an upload: one or several files that become one recording."""
+    """The announcement of an upload: one or several files that become one recording, or audit logs that are added to
+    what is watched of a cluster."""
 
     name: str
+    cluster: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = None
     files: Annotated[list[NewFile], Field(max_length=10 * receiving.FILES)]
 
 
@@ -47,16 +49,20 @@ _BODY = {
 
 
 @router.post("/uploads", response={201: ReceivingPayload}, openapi_extra=_BODY)
-def upload(request: HttpRequest, name: str | None = None) -> HttpResponseBase:
-    """Start an upload: JSON announces files whose pieces follow; with `?name=` any other body is the whole file."""
+def upload(request: HttpRequest, name: str | None = None, cluster: Number | None = None) -> HttpResponseBase:
+    """Start an upload: JSON announces files whose pieces follow; with `?name=` any other body is the whole file.
+
+    With `cluster`, the number of a connected cluster, audit logs are added to what is watched of it.
+    """
     if request.content_type == "application/json" and name is None:
         return _announced(request)
     if name is None:
         raise HttpError(422, "name: Field required. It is the file's name; or announce the files in a body of JSON.")
+    target = _target(request, cluster)
     row = None
     try:
         size = int(request.META.get("CONTENT_LENGTH") or 0)
-        row = receiving.begin(name, [receiving.Announced(name or "recording", size)], _person(request))
+        row = receiving.begin(name, [receiving.Announced(name or "recording", size)], _person(request), target)
         receiving.keep(row, request)
         tasks.queue(row)
     except _REFUSALS as error:
@@ -64,7 +70,7 @@ def upload(request: HttpRequest, name: str | None = None) -> HttpResponseBase:
             receiving.discard(row)
             row.delete()
         return _refused(error)
-    change_log.about(request, upload=row.pk, name=row.name)
+    change_log.about(request, upload=row.pk, name=row.name, cluster=row.cluster_id)
     notify.notify(upload=row.pk)
     return json_response(request, queries.receiving_payload(row, receiving.received_of(row)), status=201)
 
@@ -75,13 +81,13 @@ def _announced(request: HttpRequest) -> HttpResponseBase:
     except ValidationError as error:
         where = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
         return problem(422, "The announcement is not valid", where)
+    target = _target(request, new.cluster)
     try:
-        row = receiving.begin(
-            new.name, [receiving.Announced(file.name, file.size) for file in new.files], _person(request)
-        )
+        announced = [receiving.Announced(file.name, file.size) for file in new.files]
+        row = receiving.begin(new.name, announced, _person(request), target)
     except _REFUSALS as error:
         return _refused(error)
-    change_log.about(request, upload=row.pk, name=row.name)
+    change_log.about(request, upload=row.pk, name=row.name, cluster=row.cluster_id)
     return json_response(request, queries.receiving_payload(row, receiving.received_of(row)), status=201)
 
 
@@ -149,6 +155,18 @@ def cancel_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
     only_its_owner(request, row.owner_id)
     importing.cancel(row)
     return json_response(request, queries.upload_payload(Upload.objects.get(pk=upload_id)))
+
+
+def _target(request: HttpRequest, cluster: int | None) -> Cluster | None:
+    """Return the cluster to which an upload is to be added. Raise HttpError if the user may not add to it."""
+    if cluster is None:
+        return None
+    if not rights.may_add_to_clusters(request.user):
+        raise HttpError(403, "Only administrators can add to a connected cluster.")
+    row = Cluster.objects.filter(pk=cluster).first()
+    if row is None:
+        raise HttpError(404, "No such cluster is connected.")
+    return row
 
 
 def _person(request: HttpRequest) -> int | None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
-from dashboard.access.rights import is_admin, may_change
+from dashboard.access.rights import is_admin, may_add_to_clusters, may_change
 from dashboard.presentation import clusters, fleet
 from dashboard.presentation import home as overview
 from dashboard.web.views.deletions import undoable_by
@@ -40,6 +40,7 @@ def home(request: "HttpRequest") -> "HttpResponse":
         "incidents": _newest(sum(size)),
         "undoable": undoable_by(request.user),
         "uploads": [{"payload": each, "json": orjson.dumps(each).decode()} for each in queries.open_uploads()],
+        "targets": queries.cluster_names() if may_add_to_clusters(request.user) else [],
         "limit": overview.size(settings.UPLOAD_LIMIT_BYTES),
         **(_table(request) if sum(size) >= FLEET else _cards(request, places=admin)),
     }

@@ -15,6 +15,8 @@ const trouble = (text) => {
   if (byId("trouble").textContent !== text) byId("trouble").textContent = text;
   byId("trouble").hidden = !text;
 };
+const target = document.getElementById("target"); // the cluster to add to; only for those who may
+const cluster = () => Number(target?.value) || null;
 const file = byId("file"), folder = byId("folder"), veil = byId("veil");
 let wanted = null; // the interrupted upload whose files are being chosen again
 
@@ -28,7 +30,7 @@ const uploads = new Uploads({
       (upload.folder ? folder : file).click();
     },
     done: (upload) => {
-      announce(`${upload.name} was imported: ${plural(upload.incidents, "incident")}.`);
+      announce(upload.cluster ? `${upload.name} was added to ${upload.cluster_name}.` : `${upload.name} was imported: ${plural(upload.incidents, "incident")}.`);
       recordings.renew();
     },
   },
@@ -46,7 +48,7 @@ for (const [button, input] of [[byId("choose"), file], [byId("choose-folder"), f
     input.click();
   });
   input.addEventListener("change", () => {
-    if (input.files.length) uploads.send(chosen(input.files), wanted);
+    if (input.files.length) uploads.send(chosen(input.files), wanted, cluster());
     input.value = "";
   });
 }
@@ -59,5 +61,5 @@ addEventListener("drop", (event) => {
   veil.hidden = true;
   if (!carriesFiles(event)) return;
   event.preventDefault();
-  dropped(event.dataTransfer).then((bundle) => uploads.send(bundle), () => trouble("The dropped files could not be read."));
+  dropped(event.dataTransfer).then((bundle) => uploads.send(bundle, null, cluster()), () => trouble("The dropped files could not be read."));
 });

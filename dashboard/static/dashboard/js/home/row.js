@@ -71,6 +71,7 @@ export class Row {
   silent() {
     const why = this.element.dataset.state === "importing"
       ? "Its worker does not respond; another worker takes over. Nothing is lost."
+      : this.element.dataset.state === "adding" ? "Still waiting: it is added as soon as a worker watches the cluster."
       : "Still waiting: all workers are busy, or no worker is running.";
     this.#say(this.state.textContent, el("p", { class: "soft" }, why));
   }
@@ -99,8 +100,12 @@ export class Row {
         this.#progress(read, read < total ? total : 0);
         return this.#say(`reading · ${read < total ? `${percent(read, total)} · ` : ""}${plural(upload.entries, "change")}`,
           el("p", { class: "soft" }, read < total ? this.#left(read / total) : "judging what was read…"), ...notes);
+      case "adding":
+        this.#progress(0, 0);
+        return this.#say(`adding to ${shown(upload.cluster_name)} · ${plural(upload.entries, "new change")}`,
+          el("p", { class: "soft" }, "the worker that watches the cluster adds it"), ...notes);
       case "failed":
-        this.failed("The recording could not be imported", upload.error);
+        this.failed(upload.cluster ? `It could not be added to ${shown(upload.cluster_name)}` : "The recording could not be imported", upload.error);
         return this.detail.append(...notes);
     }
     this.bar.hidden = true;
@@ -108,7 +113,8 @@ export class Row {
       this.#say("cancelled");
       return this.act(["Dismiss", () => this.element.remove()]);
     }
-    this.#say(`${plural(upload.entries, "change")} · ${plural(upload.incidents, "incident")} · ${plural(upload.findings, "finding")}`, ...notes);
+    if (upload.cluster) this.#say(`added to ${shown(upload.cluster_name)} · ${plural(upload.entries, "new change")}`, ...notes);
+    else this.#say(`${plural(upload.entries, "change")} · ${plural(upload.incidents, "incident")} · ${plural(upload.findings, "finding")}`, ...notes);
     this.act(["Dismiss", () => this.element.remove()]);
     this.actions.prepend(el("a", { class: "button primary", href: upload.url }, "Open timeline"));
   }

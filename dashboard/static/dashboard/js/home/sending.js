@@ -15,8 +15,8 @@ export class Sending {
   #before = 0; // bytes that had arrived before sending began
 
   /** `files` are {name, file}. `on` has the callbacks upload(payload), progress({sent, total, seconds}) and pause(seconds). */
-  constructor({ name, files, csrf, on }) {
-    Object.assign(this, { name, files, csrf, on });
+  constructor({ name, files, cluster, csrf, on }) {
+    Object.assign(this, { name, files, cluster, csrf, on });
     this.total = files.reduce((sum, { file }) => sum + file.size, 0);
   }
 
@@ -75,7 +75,7 @@ export class Sending {
 
   #announce() {
     const files = this.files.map(({ name, file }) => ({ name, size: file.size }));
-    return this.#post("/api/uploads", { headers: { "Content-Type": "application/json" }, body: JSON.stringify({ name: this.name, files }) });
+    return this.#post("/api/uploads", { headers: { "Content-Type": "application/json" }, body: JSON.stringify({ name: this.name, files, cluster: this.cluster }) });
   }
 
   async #file({ number, received, size }) {

@@ -29,12 +29,12 @@ export class Uploads {
     setInterval(() => this.#lookForSilentOnes(), 1000);
   }
 
-  /** Sends the chosen files, or continues their interrupted upload. With `upload`, the files have to be those of this upload. */
-  async send({ name, files, left }, upload = null) {
+  /** Sends the chosen files, or continues their interrupted upload. With `upload`, the files have to be those of this upload; with `cluster`, they are added to what is watched of it. */
+  async send({ name, files, left }, upload = null, cluster = null) {
     if (!files.length || !files.some(({ file }) => file.size)) return this.#refuse(name, files, left);
     let interrupted = null;
     try {
-      interrupted = await this.#interrupted(files, upload);
+      interrupted = await this.#interrupted(files, upload, cluster);
     } catch (error) {
       return this.on.trouble(error.message);
     }
@@ -46,7 +46,7 @@ export class Uploads {
     }
     const row = interrupted ? this.#rows.get(interrupted.id) : this.#add(name);
     const sending = new Sending({
-      name, files, csrf: this.csrf,
+      name, files, cluster, csrf: this.csrf,
       on: {
         upload: (upload) => this.#own(upload, row, sending),
         progress: (progress) => row.sending(progress),
@@ -125,9 +125,10 @@ export class Uploads {
   }
 
   /** Returns the interrupted upload of exactly these files with its parts, or null. */
-  async #interrupted(files, wanted) {
+  async #interrupted(files, wanted, cluster) {
     const total = files.reduce((sum, { file }) => sum + file.size, 0);
     for (const upload of wanted ? [wanted] : this.#uploads.values()) {
+      if (!wanted && upload.cluster !== cluster) continue;
       if (upload.state !== "receiving" || !this.#ifMine(upload, true).length || upload.bytes_total !== total || this.#sending.has(upload.id)) continue;
       const current = await request(`/api/uploads/${upload.id}`);
       const unchanged = (this.#stamps[upload.id] ?? stampOf(files)) === stampOf(files);
@@ -164,7 +165,7 @@ export class Uploads {
       const row = this.#rows.get(id), silent = Date.now() - upload.at > SILENT;
       if (this.#sending.has(id) || row.element.dataset.state !== upload.state) continue;
       if (upload.state === "receiving" && (silent || this.#mine.has(id))) this.#breakOff(upload, row);
-      else if (["waiting", "importing"].includes(upload.state) && silent) row.silent();
+      else if (["waiting", "importing", "adding"].includes(upload.state) && silent) row.silent();
     }
   }
 

@@ -19,8 +19,8 @@ def test_the_event_about_the_deletion_names_the_owner_that_is_gone() -> None:
     assert [each.ref.kind for each in found.occurrences[0].proof] == ["StatefulSet", "Pod"]
     assert found.cause and found.cause.rule == "stale-view"
     assert found.cause.sentence == (
-        "statefulset-controller deleted Pod db-1. It acted on revision 101 of an earlier StatefulSet db, which had been "
-        "deleted ≈ 9.85 s before."
+        "statefulset-controller deleted Pod db-1. It acted on revision 101 of an earlier StatefulSet db, which had "
+        "been deleted ≈ 9.85 s before."
     )
 
 

@@ -233,7 +233,7 @@ def test_questions_to_the_api_are_no_objects() -> None:
     assert entries_of(event(objectRef=reference, responseObject=review)) == []
 
 
-@pytest.mark.parametrize("subresource", ["eviction", "scale", "token", "log", "exec"])
+@pytest.mark.parametrize("subresource", ["eviction", "token", "log", "exec"])
 def test_subresources_that_are_not_the_object_give_no_entry(subresource: str) -> None:
     reference = {**event()["objectRef"], "subresource": subresource}
     assert entries_of(event(objectRef=reference)) == []

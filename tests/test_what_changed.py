@@ -14,7 +14,7 @@ from collectors.formats import Skipped, read
 from tests.applied import KUBECTL, MANAGER, NOON, OWNER, Log, deployment, rollout, world_of
 from tests.properties import examples
 from tests.recordings import SAMPLE
-from timeline.core.entries import ObjectRef, Observation
+from timeline.core.entries import Observation
 from timeline.core.intent import intent_of
 from timeline.history.lifelines import Name
 from timeline.history.world import World
@@ -189,15 +189,13 @@ def test_what_is_nearer_and_graver_and_later_ranks_first() -> None:
      b'{"metadata":{"finalizers":[{}],"ownerReferences":[5,{}]},"status":{"conditions":[1,{"type":{},"status":[]}]}}'],
 )  # fmt: skip
 def test_objects_of_any_shape_are_read(body: bytes) -> None:
-    intent = intent_of(ObjectRef("apps", "v1", "Deployment", "n", "d"), body)
+    intent = intent_of("apps", "Deployment", body)
     assert intent is None or all(len(value) <= 200 for _, value in intent)
 
 
 def test_many_and_long_values_stay_small() -> None:
     containers = [{"name": f"c{number}", "image": "x" * 5000} for number in range(1000)]
-    intent = intent_of(
-        ObjectRef("apps", "v1", "Deployment", "n", "d"), json.dumps({"spec": {"containers": containers}}).encode()
-    )
+    intent = intent_of("apps", "Deployment", json.dumps({"spec": {"containers": containers}}).encode())
     assert intent
     assert len(intent) == 61
     assert all(len(value) <= 120 for _, value in intent)

@@ -17,7 +17,8 @@ from collectors.formats.json_items import outline
 from collectors.formats.rejections import reason_of
 from collectors.formats.stream import NotARecording, Recording, Skipped
 from collectors.redaction import redact_json
-from timeline.core.entries import LogLine, Mark, Observation, Place, Request
+from timeline.core.entries import Change, Entry, Intent, LogLine, Mark, Observation, Place, Request
+from timeline.core.intent import has_intent, intent_of
 from timeline.history.codec import Known, line_of, observation_of
 
 VERSION = 2
@@ -65,7 +66,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
 
 
 def _entry(line: bytes, here: Place, bodies: bool, known: Known) -> Observation:
-    entry = observation_of(line, known, bodies=bodies)
+    entry = observation_of(line, known)
     if isinstance(entry, Mark):
         return entry
     if isinstance(entry, LogLine):
@@ -75,8 +76,17 @@ def _entry(line: bytes, here: Place, bodies: bool, known: Known) -> Observation:
         raise ValueError("a NUL character stands in the object's name")
     if isinstance(entry, Request):
         return replace(entry, place=entry.place or here)
-    body = redact_json(entry.body, ref.kind) if entry.body else b""
-    return replace(entry, place=entry.place or here, body=body, intent=None)  # it is read from the redacted object
+    wanted = entry.change is Change.MODIFIED and entry.action == "" and has_intent(ref.group, ref.kind)
+    body = redact_json(entry.body, ref.kind) if entry.body and (bodies or wanted) else b""
+    if bodies or not body:
+        return replace(entry, place=entry.place or here, body=body, intent=_scaled(entry))
+    return replace(entry, place=entry.place or here, body=b"", intent=intent_of(ref.group, ref.kind, body))
+
+
+def _scaled(entry: Entry) -> Intent | None:
+    """Return the number of replicas that a scaling set. What else is wanted is read from the redacted object alone."""
+    replicas = dict(entry.intent or ()).get("replicas", "") if entry.action == "scale" else ""
+    return (("replicas", replicas),) if replicas.isdecimal() and len(replicas) < 11 else None
 
 
 FORMAT = Format("Causeline recording", sniff, read)

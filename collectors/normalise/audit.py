@@ -17,7 +17,8 @@ from collectors.normalise.deletion import (
 from collectors.normalise.interning import Interner
 from collectors.normalise.requests import named_revision
 from collectors.redaction import redact_json
-from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Level, Place
+from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Intent, Level, Place, revision
+from timeline.core.intent import has_intent, intent_of
 from timeline.kinds import Kind, Metadata, kind_of
 
 
@@ -40,6 +41,16 @@ class _Target(msgspec.Struct, gc=False):
     name: str = ""
 
 
+class _ScaleSpec(msgspec.Struct, gc=False):
+    replicas: int = 0
+
+
+class _Scale(msgspec.Struct, gc=False):
+    kind: str = ""
+    metadata: Metadata | None = None
+    spec: _ScaleSpec | None = None
+
+
 class _Binding(msgspec.Struct, gc=False):
     metadata: Metadata | None = None
     target: _Target | None = None
@@ -48,6 +59,7 @@ class _Binding(msgspec.Struct, gc=False):
 _answer = msgspec.json.Decoder(_Answer)
 _status = msgspec.json.Decoder(_Status)
 _binding = msgspec.json.Decoder(_Binding)
+_scale = msgspec.json.Decoder(_Scale)
 _CHANGES = {
     "create": Change.CREATED,
     "update": Change.MODIFIED,
@@ -75,8 +87,8 @@ def entries_of(event: AuditEvent, place: Place, *, bodies: bool, interner: Inter
         fill_timestamps(event)
     if "/" in ref.apiVersion and not ref.apiGroup:  # v1alpha1
         ref.apiGroup, _, ref.apiVersion = ref.apiVersion.rpartition("/")
-    if ref.subresource not in _BODY_OF_OBJECT and ref.subresource != "binding":
-        return ()  # eviction, scale, token, log, …: their effect is recorded by writes of the object itself
+    if ref.subresource not in _BODY_OF_OBJECT and ref.subresource not in ("binding", "scale"):
+        return ()  # eviction, token, log, …: their effect is recorded by writes of the object itself
     if change is Change.MODIFIED and code == 201:
         change = Change.CREATED  # server-side apply creates an object that does not exist
     reader = _EventReader(event, ref, place, bodies, interner)
@@ -84,6 +96,8 @@ def entries_of(event: AuditEvent, place: Place, *, bodies: bool, interner: Inter
         return list(reader.deletions()) if is_present(event.responseObject) else ()
     if ref.subresource == "binding":
         entry = reader.binding()
+    elif ref.subresource == "scale":
+        entry = reader.scale()
     else:
         entry = reader.answer(change) if is_present(event.responseObject) else reader.request(change)
     return (entry,) if entry else ()
@@ -119,7 +133,16 @@ class _EventReader:
         metadata: Metadata = shape.metadata
         change, own_version = outcome(change, metadata, kind.kind == "Namespace" and has_namespace_finalizers(event))
         body = redact_json(bytes(event.responseObject), kind.kind) if self._bodies else b""
-        return self._entry(kind, change, own_version, metadata, facts=kind.facts(shape), body=body)
+        intent = None if self._bodies else self._intent(kind)
+        return self._entry(kind, change, own_version, metadata, facts=kind.facts(shape), body=body, intent=intent)
+
+    def _intent(self, kind: Kind) -> Intent | None:
+        """Return what is wanted of the object after a write of it, for rules that compare that. Only few lines of a log
+        are such writes."""
+        event, ref = self._event, self._ref
+        if ref.subresource or event.verb not in ("update", "patch") or not has_intent(ref.apiGroup, kind.kind):
+            return None
+        return intent_of(kind.group, kind.kind, redact_json(bytes(event.responseObject), kind.kind))
 
     def _no_object(self, change: Change, kind: Kind) -> Entry | None:
         """Return the entry of a response that is a Status, or metadata alone."""
@@ -183,6 +206,26 @@ class _EventReader:
         sets = (("node", node),) if node else ()
         return self._entry(kind, Change.MODIFIED, None, body.metadata or _METADATA, sets=sets)
 
+    def scale(self) -> Entry | None:
+        """Return the entry of a scaling, which is a write of the object whose response holds only the number."""
+        event, ref = self._event, self._ref
+        kind = self._interner.kind(ref.apiGroup, ref.resource)
+        if kind is None or event.verb not in ("update", "patch") or not is_present(event.responseObject):
+            return None
+        answer = _scale.decode(event.responseObject)
+        if answer.kind != "Scale" or answer.metadata is None or answer.spec is None:
+            return None
+        metadata, replicas = answer.metadata, answer.spec.replicas
+        sets = (("replicas", replicas),) if "replicas" in kind.facts_type.__struct_fields__ else ()
+        return self._entry(
+            kind,
+            Change.MODIFIED,
+            revision(metadata.resourceVersion),
+            metadata,
+            sets=sets,
+            intent=(("replicas", str(replicas)),),
+        )
+
     def _entry(
         self,
         kind: Kind,
@@ -192,6 +235,7 @@ class _EventReader:
         facts: Facts | None = None,
         sets: tuple[tuple[str, Any], ...] = (),
         body: bytes = b"",
+        intent: Intent | None = None,
     ) -> Entry | None:
         event, ref, interner = self._event, self._ref, self._interner
         if not (ref.name or metadata.name):
@@ -224,6 +268,7 @@ class _EventReader:
             0,
             interner.client(event),
             named if own_version is None else None,
+            intent,
         )
 
     def _custom_kind(self, name: str) -> Kind:

@@ -7,7 +7,8 @@ import msgspec
 
 from collectors.normalise import decoder, is_present, owner
 from collectors.redaction import redact_json
-from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, ObjectRef, Place, revision
+from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Intent, ObjectRef, Place, revision
+from timeline.core.intent import has_intent, intent_of
 from timeline.kinds import Metadata, kind_of, seconds
 
 
@@ -22,6 +23,7 @@ class ObservedObject(NamedTuple):
 class _Manager(msgspec.Struct, gc=False):
     manager: str = ""
     time: str | None = None
+    subresource: str = ""
 
 
 class _Managed(msgspec.Struct, gc=False):
@@ -105,6 +107,7 @@ def observed_object(
             user_agent=_writer(managers, written) if change is not Change.DELETED else "",
             place=place,
             body=_body(raw, head, api_version, kind) if bodies else b"",
+            intent=None if bodies or change is not Change.MODIFIED else _intent(raw, group, kind, managers, written),
         ),
         managers=managed_fields if managers else b"",
         # An update leaves its manager or its time; only a binding, and what the creator adds within the second, do not.
@@ -152,6 +155,15 @@ def _writer(managers: tuple[_Manager, ...], written: int) -> str:
     """Return the field manager of the latest write, which comes from the writer's user agent; "" if two may be it."""
     latest = {each.manager for each in managers if each.time and seconds(each.time) == written}
     return latest.pop() if len(latest) == 1 else ""
+
+
+def _intent(raw: bytes, group: str, kind: str, managers: tuple[_Manager, ...], written: int) -> Intent | None:
+    """Return what is wanted of an object, for rules that compare that; None if its latest writes were of a subresource,
+    such as its status."""
+    latest = (each for each in managers if each.time and seconds(each.time) == written)
+    if not has_intent(group, kind) or all(each.subresource not in ("", "scale") for each in latest):
+        return None
+    return intent_of(group, kind, redact_json(raw, kind))
 
 
 def _body(raw: bytes, head: _Head, api_version: str, kind: str) -> bytes:

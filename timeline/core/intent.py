@@ -11,10 +11,11 @@ from typing import Any
 
 import msgspec
 
-from timeline.core.entries import Intent, ObjectRef
+from timeline.core.entries import Intent
 
 _LONGEST = 120  # characters of a value; a longer one is kept as a hash
 _MOST = 60  # aspects of one object; a hash stands for the others
+_MOST_TAGS = 12  # labels of one object, and as many annotations; a hash stands for the others
 _DEEPEST = 12  # levels of maps and lists that are searched for aspects
 _NEVER = frozenset(
     {
@@ -43,6 +44,7 @@ _MAPS = frozenset({"selector", "podSelector", "namespaceSelector", "objectSelect
 _CONTAINERS = frozenset({"containers", "initContainers"})
 _DATA = frozenset({"data", "binaryData", "stringData"})
 _HEAD = frozenset({"apiVersion", "kind", "metadata", "status", "spec"})
+_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # repeats what the other fields say
 _RESTARTED = "kubectl.kubernetes.io/restartedAt"
 _GOOD = frozenset({"Ready", "Available", "Established", "Progressing", "Healthy", "Accepted", "Programmed"})
 _BAD = frozenset(
@@ -58,9 +60,9 @@ def has_intent(group: str, kind: str) -> bool:
     return (group, kind) not in _NEVER
 
 
-def intent_of(ref: ObjectRef, body: bytes) -> Intent | None:
+def intent_of(group: str, kind: str, body: bytes) -> Intent | None:
     """Return what somebody wants of an object, as sorted pairs of aspect and value; None where that cannot be known."""
-    if not body or not has_intent(ref.group, ref.kind):
+    if not body or not has_intent(group, kind):
         return None
     try:
         whole = _decode(body)
@@ -73,7 +75,7 @@ def intent_of(ref: ObjectRef, body: bytes) -> Intent | None:
     rest: dict[str, Any] = {}
     if isinstance(spec := whole.get("spec"), dict):
         rest = _without_aspects(spec, "", found, 0)
-        if ref.kind == "Node":
+        if kind == "Node":
             rest = {}  # addresses and the id of the machine, which nobody sets by hand
     for key, value in whole.items():
         if key in _DATA:
@@ -108,6 +110,24 @@ def _read_metadata(metadata: Any, found: dict[str, str]) -> None:
         found["ownerReferences"] = _listed(
             f"{each.get('kind')} {each.get('name')}" for each in owners if isinstance(each, dict)
         )
+    _read_tags(metadata.get("labels"), "label", found)
+    _read_tags(metadata.get("annotations"), "annotation", found)
+
+
+def _read_tags(tags: Any, name: str, found: dict[str, str]) -> None:
+    """Add labels or annotations, each with the hash of its value, which may be private."""
+    pairs = (
+        sorted((str(key), value) for key, value in tags.items() if key != _APPLIED) if isinstance(tags, dict) else []
+    )
+    for key, value in pairs[:_MOST_TAGS]:
+        found[f"{name} {_short(key)}"] = _hashed(value)
+    if rest := pairs[_MOST_TAGS:]:
+        found[f"{name}s"] = _hashed(rest)
+
+
+def is_tag(aspect: str) -> bool:
+    """Return whether an aspect is a label, an annotation, or several of these."""
+    return aspect.partition(" ")[0] in ("label", "labels", "annotation", "annotations")
 
 
 def _read_conditions(status: Any, found: dict[str, str]) -> None:

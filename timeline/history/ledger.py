@@ -143,7 +143,7 @@ class Ledger:
     def _without_body(self, entry: Entry) -> Entry:
         """Return an entry as it is kept here. Bodies are stored elsewhere; to hold a million entries in memory, only
         facts and intents are kept."""
-        if self._intents is None or (intent := intent_of(entry.ref, entry.body)) is None:
+        if self._intents is None or (intent := intent_of(entry.ref.group, entry.ref.kind, entry.body)) is None:
             return replace(entry, body=b"")
         return replace(entry, body=b"", intent=self._intents.setdefault(intent, intent))
 

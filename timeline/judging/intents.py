@@ -13,7 +13,7 @@ from functools import lru_cache
 import msgspec
 
 from timeline.core.entries import Change, Entry, Intent, ObjectRef
-from timeline.core.intent import has_intent, is_bad
+from timeline.core.intent import has_intent, is_bad, is_tag
 from timeline.history.lifelines import Moment, Track, public_uid
 from timeline.history.world import World
 from timeline.kinds import qualified
@@ -111,7 +111,7 @@ def _changes(track: Track, world: World) -> Iterator[IntentChange]:
     deleting = False
     for moment in track.moments:
         entry = moment.entry
-        known = entry.intent
+        known = scaled(state, entry)
         if entry.change is Change.CREATED:
             if _is_meant(track, entry):
                 yield _change(track, moment, Verb.CREATED)
@@ -132,6 +132,16 @@ def _changes(track: Track, world: World) -> Iterator[IntentChange]:
         if known is not None:
             state, unseen = known, []
         before = moment
+
+
+def scaled(state: Intent | None, entry: Entry) -> Intent | None:
+    """Return what is wanted of an object after a write of it; None if the write does not show that.
+
+    A write of its subresource `scale` shows the number of replicas alone. `state` is what was wanted before.
+    """
+    if entry.action != "scale" or entry.intent is None:
+        return entry.intent
+    return None if state is None else tuple(sorted({**dict(state), **dict(entry.intent)}.items()))
 
 
 def _differences(
@@ -172,9 +182,10 @@ def _differences(
 
 
 def _details(state: Intent, known: Intent) -> Iterator[Detail]:
+    """Yield the aspects that differ, without labels and annotations: programs change these for their own purposes."""
     old, new = dict(state), dict(known)
     for aspect in sorted(old.keys() | new.keys()):
-        if old.get(aspect) != new.get(aspect):
+        if old.get(aspect) != new.get(aspect) and not is_tag(aspect):
             yield Detail(aspect, old.get(aspect), new.get(aspect))
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PACKAGES = Path(__file__).resolve().parent.parent.parent
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 SAMPLE = SAMPLES / "volcano-restart.jsonl.zst"
-CAUSE = SAMPLES / "one-pod-too-many.jsonl.zst"  # one Job that got a Pod too many, and the same Job without that
+CAUSE = SAMPLES / "one-pod-too-many.jsonl.zst"  # a Job that got a Pod too many, and twice the same without that
 PORTS = range(8000, 8100)
 START_SECONDS = 60
 STOP_SECONDS = 3

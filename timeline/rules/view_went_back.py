@@ -16,7 +16,8 @@ lists there with `resourceVersion=0`, which accepts any age.
 
 The two watch requests, whose addresses name the revisions, and the first change between these that the client no longer
 saw. Only a token that is bound to a Pod shows that one process sent both requests; without one, the finding is
-inconclusive.
+inconclusive. It is a warning if the client then created or deleted an object on the strength of a state that one of
+these changes had replaced, or for an owner that was gone, else an info.
 
 ## Looks alike but is benign
 
@@ -43,6 +44,7 @@ from timeline.core.entries import Request, revision
 from timeline.history.lifelines import Key, Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
+from timeline.judging.past_acts import PastAct, past_act
 from timeline.judging.requests import moment_of
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict
@@ -51,13 +53,15 @@ _SHOWN = 20  # occurrences that a finding has at most
 
 
 class _Return(NamedTuple):
-    """This is one return to an older revision: the watch of the newest revision before it, and the watch after it."""
+    """This is one return to an older revision: the watch of the newest revision before it, the watch after it, and what
+    the client then did on the strength of what it saw."""
 
     newest: Request
     older: Request
     track: Track  # the object with the first change that the client no longer saw; else one of those that it watched
     unseen: Moment | None  # that change; None if the log does not show the revisions of all changes
     changes: int  # how many changes it no longer saw, as far as that is known
+    act: PastAct | None  # what it did on the strength of that
 
 
 @rule("view-went-back", judges=(), requests=True, incident="{anchor} saw the past{times}")
@@ -78,7 +82,7 @@ def _findings(world: World) -> dict[Key, list[Finding]]:
             watches[actor, Name(ref.group, ref.kind, ref.namespace, ""), request.selector].append((since, request))
     by_actor: dict[Actor, list[_Return]] = defaultdict(list)
     for (actor, scope, _), requests in watches.items():
-        by_actor[actor] += _returns(requests, scope, world)
+        by_actor[actor] += _returns(actor, requests, scope, world)
     found: dict[Key, list[Finding]] = defaultdict(list)
     for actor, returns in sorted(by_actor.items()):
         if returns:
@@ -87,7 +91,7 @@ def _findings(world: World) -> dict[Key, list[Finding]]:
     return found
 
 
-def _returns(requests: list[tuple[int, Request]], scope: Name, world: World) -> Iterator[_Return]:
+def _returns(actor: Actor, requests: list[tuple[int, Request]], scope: Name, world: World) -> Iterator[_Return]:
     newest, at = requests[0][1], requests[0][0]
     for since, request in requests[1:]:
         if since >= at:
@@ -97,9 +101,11 @@ def _returns(requests: list[tuple[int, Request]], scope: Name, world: World) -> 
             start, end = (bisect_right(changes, each, key=lambda change: change[0]) for each in (since, at))
             if start < end:
                 _, _, track, unseen = changes[start]
-                yield _Return(newest, request, track, unseen, end - start)
+                again = [(each, moment) for _, _, each, moment in changes[start:end]]
+                act = past_act(actor.process, scope[:2], request.received, again, world)
+                yield _Return(newest, request, track, unseen, end - start, act)
             elif one := world.once(("without revision", scope), lambda: _without_revision(scope, world)):
-                yield _Return(newest, request, one, None, 0)
+                yield _Return(newest, request, one, None, 0, None)
             newest, at = request, since  # from here on, it sees what this watch shows
 
 
@@ -159,13 +165,20 @@ def _occurrence(actor: Actor, back: _Return) -> Occurrence:
         *proof,
         Proof(f"watched from revision {newest.since}", back.track.ref, moment_of(newest)),
         Proof(f"went on from revision {older.since}", back.track.ref, moment_of(older)),
+        *([Proof("acted on what it saw", back.act.track.ref, back.act.moment)] if back.act else []),
         headline=f"{actor} had watched {older.ref.kind}s from revision {newest.since}, and went on from {older.since}: "
         f"{changes}",
         plural="clients",
         why=f"{sure}, and the second watch began after the first had ended.",
-        effect=(Effect.NONE, "nothing shows that it acted on what it saw"),
+        effect=_effect(back),
         first=newest.received,
-        last=older.received,
+        last=back.act.moment.time if back.act else older.received,
         arrow=f"{lag} back" if lag else "back",
         interval=lag,
     )
+
+
+def _effect(back: _Return) -> tuple[Effect, str]:
+    if back.act is None:
+        return Effect.NONE, "nothing shows that it acted on what it saw"
+    return Effect.NONE if back.act.refused else Effect.POSSIBLE, f"it then {back.act.words}"

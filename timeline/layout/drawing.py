@@ -3,7 +3,7 @@
 The results are lists of values ("columns") of one window. The module is pure. Times are microseconds since 1970, UTC.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from timeline.kinds import kind_of, qualified
@@ -236,12 +236,23 @@ class Drawing:
                     self._add_arrow(each)
                 seen.add(each["group"])
 
-    def add_views(self, views: Iterable[ViewPayload]) -> None:
-        """Draw views below the lanes of their objects, as far as they are in the span."""
+    def add_views(self, views: Iterable[ViewPayload], opened: Collection[str] | None = None) -> None:
+        """Draw views below the lanes of their objects, as far as they are in the span.
+
+        Of several views of a lane only the first is drawn, unless `opened` has the key of their fold. Without it, all
+        are drawn.
+        """
+        by_lane: dict[int, list[ViewPayload]] = {}
         for each in views:
             lane = self._lane_of_track.get(each["track"], -1)
             if lane >= 0 and (shown := within(each, *self._span)):
-                self._views.append({**shown, "lane": lane})
+                by_lane.setdefault(lane, []).append(shown)
+        for lane, shown_here in by_lane.items():
+            key = f"seen/{self._lanes[lane]['key']}"
+            drawn = shown_here if opened is None or key in opened else shown_here[:1]
+            for number, each in enumerate(drawn):
+                others = 0 if number or opened is None else len(shown_here) - 1
+                self._views.append({**each, "lane": lane, "others": others, "key": key})
 
     def _add_hole(self, each: dict[str, Any]) -> None:
         lane = self._lane_of_track.get(each["proof"][0]["track"], -1)

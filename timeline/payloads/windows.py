@@ -150,6 +150,8 @@ class LaneViewPayload(ViewPayload):
     """This is a view with the lane below which it is drawn."""
 
     lane: int  # index in WindowPayload.lanes
+    others: int  # on the first view of a lane: how many further ones it has; else 0
+    key: str  # the value of the window parameter `open` that shows these
 
 
 class Columns(TypedDict):

@@ -55,7 +55,7 @@ def window(
     drawing = _drawing(source, page.drawn, padded, last, width, (start, end))
     _add_findings(source, view, drawing, padded)
     if source.views:
-        drawing.add_views(views_of(source.pk, drawing.tracks))
+        drawing.add_views(views_of(source.pk, drawing.tracks), view.opened)
     return assemble(
         Range(source_id, source.sequence, padded, (first, last)),
         page,

@@ -14,6 +14,7 @@ import { Store } from "./state/store.js";
 import { birthsOf, countsOf, lanesOfAll } from "./state/window.js";
 import { foldIntoSheet } from "./ui/bottomSheet.js";
 import { ChangePanel } from "./ui/changePanel.js";
+import { CopyPanel } from "./ui/copyPanel.js";
 import { Filters } from "./ui/filters.js";
 import { IncidentsPanel } from "./ui/incidentsPanel.js";
 import { listen } from "./ui/keys.js";
@@ -45,10 +46,7 @@ const lanes = new Lanes({
 const toolbar = new Toolbar({ store });
 const picture = new Picture({ store, lanes, list, actors: toolbar.actors });
 const notices = new Notices({ announce, onRetry: () => (store.bounds ? refresh() : start()), onClear: () => store.clear() });
-const selection = new Selection({
-  store, list, announce, onFailed: failed, onCome: () => drawSoon(),
-  onChosen: () => (reveal.wanted = "finding"),
-});
+const selection = new Selection({ store, list, announce, onFailed: failed, onCome: () => drawSoon(), onChosen: () => (reveal.wanted = "finding") });
 const panel = new IncidentsPanel({ store, selection });
 const minimap = new Minimap({ store, onMove: (range) => store.set(range) });
 const filters = new Filters({ store });
@@ -82,6 +80,7 @@ const changes = new ChangePanel({
   store, announce, ask: (track, question) => change(source, track, question), onFailed: failed,
   onShown: (found) => (stepping.goTo({ time: found.at, within: found.within, what: found.change, revision: found.resource_version, track: found.track }), showTip(null)),
 });
+const copies = new CopyPanel({ source, announce, stage, views: () => loader.payload?.views ?? [], onShown: () => changes.close() });
 let announcedFilter = null; // the filter whose result was announced
 const reveal = new Reveal({ store, loader, lanes, selection, onHidden: (key) => acts.pin(key) });
 
@@ -174,7 +173,7 @@ const tabulate = () => store.set({ table: !store.table }, { push: true });
 
 export const keys = {
   n: () => selection.step(1), p: () => selection.step(-1), o: () => selection.order(store.finding), f: fit, r: reset, t: tabulate, c: () => toolbar.colour(), m: () => stepping.mark(), k: () => store.lane && acts.pin(store.lane),
-  Enter: () => (stepping.cursor ? changes.open(stepping.cursor) : fit()), Escape: () => changes.close() || stepping.drop(),
+  Enter: () => (stepping.cursor ? changes.open(stepping.cursor) : fit()), Escape: () => changes.close() || copies.close() || stepping.drop(),
   ArrowLeft: () => store.pan(-0.15), a: () => store.pan(-0.15), ArrowRight: () => store.pan(0.15), d: () => store.pan(0.15),
   ArrowUp: () => store.zoom(0.75), w: () => store.zoom(0.75), ArrowDown: () => store.zoom(1 / 0.75), s: () => store.zoom(1 / 0.75),
   PageUp: () => lanes.page(-1), PageDown: () => lanes.page(1),

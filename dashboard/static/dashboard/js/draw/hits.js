@@ -7,6 +7,7 @@ import { clock, digitsFor, instant, linesOf } from "../state/time.js";
 import { kindOf } from "../state/window.js";
 import { scaleOf } from "./columns.js";
 import { ROW } from "./layout.js";
+import { useAt } from "./views.js";
 
 /** Returns who made a change, for the tooltip. `index` is that of an actor in the window. */
 const by = (payload, index) => (payload.actors[index] === "" ? "writer not known" : `written by ${actorAt(payload, index)}`);
@@ -36,6 +37,8 @@ export function eventAt(scene, x, y, near = NEAR) {
 export function whatIsAt(scene, x, y) {
   const { payload, centres, view } = scene;
   const { toPixel } = scaleOf(scene);
+  const act = useAt(scene, x, y);
+  if (act) return [...act.lines, timesOf(act.use.time, (zone) => clock(act.use.time, 6, zone))];
   const lane = laneAt(scene, y);
   if (lane < 0 || Math.abs(centres[lane] - y) > 12) return null;
   const about = payload.lanes[lane];

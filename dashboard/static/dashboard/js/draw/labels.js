@@ -39,6 +39,17 @@ export function label(lane, { current, reachable, numbered, placed }) {
     strip ? stripToggle(lane, reachable) : pinButton(lane, reachable));
 }
 
+/** Returns the label of the view of an actor. Its name opens the act on the oldest copy. */
+export function viewLabel({ actor, kind, name, worst, others, key, uses, place }) {
+  const oldest = uses.reduce((best, use, at) => (use.unseen && (best < 0 || use.least > uses[best].least) ? at : best), -1);
+  return el("li", { class: "view-label" },
+    el("span", { class: "badge", "aria-hidden": "true" }, "view"),
+    el("span", { class: "lane-words" },
+      el("button", { type: "button", class: "lane-name", "data-use": `${place}.${oldest}`, title: `On which copies of ${kind} ${name} it acted` }, `seen by ${actor}`),
+      el("span", { class: "lane-about" }, `oldest copy ${worst}`)),
+    others ? el("button", { type: "button", class: "strip-toggle", "data-strip": key, "aria-label": `${others} further actors`, title: `${others} further actors` }, el("span", { "aria-hidden": "true" }, `+${others}`)) : null);
+}
+
 /** Returns the button that shows or hides folded lanes: those of the group with this key, or of all groups for "*". */
 export const folding = (key, words, opened) =>
   el("button", { type: "button", class: "folded", "data-folded": key, "aria-expanded": String(opened) },

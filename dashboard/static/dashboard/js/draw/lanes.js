@@ -3,8 +3,8 @@
 
 import { foldedIn } from "../state/window.js";
 import { byId, el } from "./dom.js";
-import { folding, heading, label } from "./labels.js";
-import { ALONE, HEADING, ROW, layOut, layOutPins } from "./layout.js";
+import { folding, heading, label, viewLabel } from "./labels.js";
+import { ALONE, HEADING, ROW, layOut, layOutPins, viewsOf } from "./layout.js";
 
 export const MARGIN = 12, BLOCK = 40;
 const ALL = "*"; // stands for all groups
@@ -58,7 +58,7 @@ export class Lanes {
     byId("pins-block").style.height = `${this.layoutOfPins.height}px`;
     this.labels.replaceChildren(...this.layout.runs.map((run, index) =>
       el("section", { class: run.closed ? "run closed" : "run" }, heading(run, lanes, index === 0, this.#continues(run, index)),
-        run.lanes.length ? el("ol", { class: "lanes" }, run.lanes.map((lane) => draw(lane, under(run, lanes[lane])))) : null,
+        run.lanes.length ? el("ol", { class: "lanes" }, run.lanes.flatMap((lane) => [draw(lane, under(run, lanes[lane])), ...viewsOf(payload, lane).map(viewLabel)])) : null,
         foldedIn(run.folded) ? folding(run.groups[0].key, foldedIn(run.folded), unfolded.includes(run.groups[0].key)) : null)),
       ...(foldedIn(this.layout.folded) ? [folding(ALL, `${foldedIn(this.layout.folded)}, in all groups`, unfolded.includes(ALL))] : []));
     this.#units = this.layout.runs.flatMap((run) => (run.closed ? run.groups.map(() => run.y) : run.lanes.map((lane) => this.layout.centres[lane] - ROW / 2)));
@@ -151,7 +151,7 @@ export class Lanes {
   #focused() {
     const { activeElement } = document;
     if (!byId("stage").contains(activeElement)) return null;
-    for (const name of ["pin", "strip", "scope", "group", "folded"]) {
+    for (const name of ["pin", "strip", "scope", "group", "folded", "use"]) {
       const value = activeElement.dataset[name];
       if (value !== undefined) return `[data-${name}="${CSS.escape(value)}"]`;
     }

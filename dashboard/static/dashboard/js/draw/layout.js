@@ -1,6 +1,6 @@
 // This module computes the position of each lane.
 
-export const ROW = 34, HEADING = 30, FOLDED = 26; // px: heights of a lane, of a heading, and of the button below a group that shows its folded lanes
+export const ROW = 34, HEADING = 30, FOLDED = 26, VIEW = 44; // px: heights of a lane, of a heading, of the button below a group that shows its folded lanes, and of the view of an actor
 const DOT = 4; // px between a heading and the dot at which an arrow ends
 const LEAVE = 14; // px below the pinned lanes for the arrows that end there
 
@@ -31,17 +31,21 @@ function numbered(lanes, runs) {
   return found;
 }
 
+/** Returns the views of actors below a lane, each with its place in the payload. */
+export const viewsOf = ({ views = [] }, lane) => views.flatMap((view, place) => (view.lane === lane ? [{ ...view, place }] : []));
+
 /**
  * Returns {runs [{key, closed, groups, lanes, y, folded (how many lanes are folded, as FoldedPayload)}], centres (y of each lane's middle, null for lanes of the other figure),
  * anchors (y where an arrow to such a lane ends), beside (y of the heading above each lane, for arrows whose other lane
  * is not shown), headings (group key → y), folded (how many lanes of all groups are folded, if the window says it), numbered
- * (whether each lane has creation numbers), height}. `unfolded` says that the lanes of all groups are shown.
+ * (whether each lane has creation numbers), views ([{view, y (its top)}] of what is drawn below lanes), height}. `unfolded` says that the lanes of all groups are shown.
  */
 export function layOut(payload, unfolded = false) {
   const centres = payload.lanes.map(() => null), beside = payload.lanes.map(() => null);
   const anchors = payload.lanes.map((_, lane) => (lane < payload.pins ? 0 : null)); // pinned lanes are above all others
   const headings = new Map();
   const runs = runsOf(payload);
+  const views = [];
   let y = 0;
   for (const run of runs) {
     run.y = y;
@@ -52,6 +56,10 @@ export function layOut(payload, unfolded = false) {
       centres[lane] = y + ROW / 2;
       beside[lane] = target;
       y += ROW;
+      for (const view of viewsOf(payload, lane)) {
+        views.push({ view, y });
+        y += VIEW;
+      }
     }
     const goesOn = run.key !== ALONE && runs.some((other) => other.y === undefined && other.key === run.key); // further down
     run.folded = sum(unfolded || run.closed || goesOn ? [] : run.groups.map((group) => group.folded));
@@ -59,7 +67,7 @@ export function layOut(payload, unfolded = false) {
   }
   const folded = sum(payload.folded ? [payload.folded] : []);
   if (folded.quiet + folded.furniture) y += FOLDED;
-  return { runs, centres, anchors, beside, headings, folded, numbered: numbered(payload.lanes, runs), height: y };
+  return { runs, centres, anchors, beside, headings, folded, views, numbered: numbered(payload.lanes, runs), height: y };
 }
 
 /** Returns the layout of the pinned lanes, one below the other. Arrows to other lanes end at their lower edge. */

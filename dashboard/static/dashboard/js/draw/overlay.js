@@ -8,6 +8,7 @@ import { HALF_BAR, PALE, cellTraceOf, inkOf, scaleOf, traceOf } from "./columns.
 import { svg } from "./dom.js";
 import { ROW } from "./layout.js";
 import { drawMeasure } from "./measure.js";
+import { viewShapes } from "./views.js";
 
 const measure = document.createElement("canvas").getContext("2d");
 const widths = new Map();
@@ -200,6 +201,7 @@ export function drawOverlay(host, scene) {
     ...unsureEnds(scene, toPixel),
     ...edgeLine(scene, toPixel),
     ...alertLine(scene, toPixel),
+    ...viewShapes(scene, toPixel, (words) => widthOf(words, BAR_FONT)),
     ...cellText(scene, toPixel),
     ...barText(scene, toPixel, obstacles(scene, toPixel, inTheWay)),
     ...holeText(scene, toPixel),

@@ -44,7 +44,7 @@ export class Picture {
     const { main, pins } = this.scenes;
     if (!main || this.figures.main.clientWidth === 0) return;
     for (const [name, scene] of [["main", main], ...(payload.pins ? [["pins", pins]] : [])]) {
-      this.edges[name].draw({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, alert: null, lane: "", without: "shade outlines" });
+      this.edges[name].draw({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, alert: null, lane: "", views: [], without: "shade outlines" });
     }
   }
 

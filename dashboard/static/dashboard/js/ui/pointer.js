@@ -2,6 +2,7 @@
 // measures, hovering shows the tooltip, and a click selects a lane or a finding.
 
 import { eventAt, laneAt, whatIsAt } from "../draw/hits.js";
+import { useAt } from "../draw/views.js";
 import { showTip } from "./tooltip.js";
 
 const CLICK = 4; // the most px that the pointer may move during a click
@@ -75,12 +76,18 @@ function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
 export function point({ store, picture, stepping, bench, onFinding, onLane, onEvent }) {
   for (const [name, figure] of Object.entries(picture.figures)) {
     const scene = () => picture.scenes[name];
-    const showTipAt = (at) => showTip(at && scene() ? whatIsAt(scene(), at.x, at.y) : null, at);
+    const showTipAt = (at) => {
+      showTip(at && scene() ? whatIsAt(scene(), at.x, at.y) : null, at);
+      const act = at && scene() ? useAt(scene(), at.x, at.y) : null;
+      figure.dispatchEvent(new CustomEvent("hover", { bubbles: true, detail: act && { use: `${act.view.place}.${act.number}`, at } }));
+    };
     handle(figure, {
       store, bench, onHover: showTipAt, onMeasure: (from, to) => stepping.between(name, from, to),
       onClick(at, target) {
         const finding = target.closest("[data-finding]")?.dataset.finding;
         if (finding) return onFinding(finding);
+        const act = scene() && useAt(scene(), at.x, at.y);
+        if (act) return figure.dispatchEvent(new CustomEvent("use", { bubbles: true, detail: `${act.view.place}.${act.number}` }));
         if (stepping.measure) stepping.drop();
         const lane = scene() ? laneAt(scene(), at.y) : -1;
         if (lane >= 0) onLane(lane);

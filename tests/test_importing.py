@@ -224,12 +224,12 @@ def test_progress_is_written_while_the_import_runs(halfway: Callable[[Callable[[
     seen: list[Upload] = []
 
     def look() -> None:
-        eventually(lambda: Upload.objects.get(pk=upload.pk).entries == 401)
+        eventually(lambda: Upload.objects.get(pk=upload.pk).entries == 211)
         seen.append(Upload.objects.select_related("source").get(pk=upload.pk))
 
     halfway(lambda: beside(look))
     importing.run(taken_up(upload))
-    assert (seen[0].state, seen[0].entries) == ("importing", 401)
+    assert (seen[0].state, seen[0].entries) == ("importing", 211)
     assert seen[0].bytes_read == SAMPLE.stat().st_size  # such a small file is read at once
     assert seen[0].seen > upload.seen
     assert seen[0].source and not seen[0].source.ready

@@ -79,7 +79,7 @@ def test_a_file_in_pieces_is_the_recording_that_it_is_whole(client: Client) -> N
     assert finish(client, upload).json()["state"] == "waiting"
     tasks.import_upload(upload)
     done = client.get(f"/api/uploads/{upload}").json()
-    assert (done["state"], done["entries"], done["findings"]) == ("done", 775, 7)
+    assert (done["state"], done["entries"], done["findings"]) == ("done", 775, 10)
     assert on_the_disk() == []
 
 

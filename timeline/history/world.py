@@ -414,7 +414,10 @@ class World:
         """Return whether surely no write is missing between two consecutive moments of this track."""
         if after.replaces is not None and before.stamp.resource_version is not None:
             return after.replaces == before.stamp.resource_version
-        return self.complete(track.ref.group, track.ref.kind, before.time, after.time)
+        kind = track.ref.group, track.ref.kind
+        # The last change that a watch shows may be dated more exactly by an audit log, within its second.
+        shown = after.time - SECOND < (seen := self._ledger.seen[kind].streamed_until) < after.time
+        return self.complete(*kind, before.time, seen if shown else after.time)
 
     def gapless(self, track: Track, start: int, end: int) -> bool:
         """Return whether surely no write of a track is missing from the drawn time `start` until before `end`."""

@@ -77,5 +77,5 @@ def surely_unchanged(piece: Track, since: int, until: int, world: World) -> bool
 
     A watch is assumed to have continued after its last change.
     """
-    watched = piece.last.clock is Clock.OBJECT
+    watched = piece.last.clock is Clock.OBJECT or world.seen[piece.ref.group, piece.ref.kind].watched
     return world.gapless(piece, since, min(until, piece.last.time) if watched else until)

@@ -11,7 +11,7 @@ from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits
 from tests.recordings import SAMPLE, entries_of, world_of
 from timeline.judge import rulebook
-from timeline.judging.coverage import coverage, judgeable
+from timeline.judging.coverage import CoverageRow, coverage, judgeable
 
 OBJECTS = Path(__file__).parent / "data/objects"
 
@@ -134,3 +134,23 @@ def test_what_was_stored_of_a_part_without_clients_is_said() -> None:
     assert (judged["old"]["stale-write"], judged["part"]["stale-write"]) == ("not", "bounded")
     for world in (world_of(old, new), world_of(new, old)):
         assert {row.requests for row in coverage(world)} == {"kept"}
+
+
+def test_what_rules_on_requests_judge_with_a_log_without_bodies_alone_and_beside_watches() -> None:
+    log = CoverageRow("", "Pod", "pods", "Metadata", True, 0, False, 9, False, True)
+    leases = CoverageRow("coordination.k8s.io", "Lease", "leases", "Metadata", True, 0, False, 9, False, True)
+    watch = log._replace(level="watch", bodies=True)
+    of = {
+        name: {each.rule: each.verdict for each in judgeable([rows, leases], rulebook())}
+        for name, rows in (("alone", log), ("beside", watch))
+    }
+    exact = ("stale-write", "view-went-back", "write-after-lease-lost", "write-storm")
+    assert {of["alone"][each] for each in exact} == {of["beside"][each] for each in exact} == {"exact"}
+    assert (of["alone"]["stale-view"], of["beside"]["stale-view"]) == ("not", "bounded")
+
+
+def test_what_judges_recordings_only_says_so_in_a_connected_cluster() -> None:
+    rows = [CoverageRow("", "Pod", "pods", "RequestResponse", True, 0, False, 9, True, True)]
+    live = {each.rule: each for each in judgeable(rows, rulebook(), live=True)}
+    assert (live["view-went-back"].verdict, live["view-went-back"].why) == ("not", "it judges recordings only")
+    assert live["stale-write"].verdict == "exact"

@@ -392,7 +392,8 @@ class World:
         if (stream := self._ledger.streams.get((group, kind))) and stream.blind(start, end):
             return False
         if (seen.watched and seen.streamed) or (streamed and end <= seen.streamed_until):
-            return streamed and end <= seen.streamed_until
+            # A log that was joined to the watch tells at which time of the last second the change was.
+            return streamed and end <= seen.streamed_until + (SECOND - 1 if seen.levels else 0)
         log_begins, log_ends = self._ledger.extent.logged
         logged = log_begins - _MARGIN <= start and end <= log_ends + _MARGIN
         return bool(seen.levels) and logged and self._all_losses.judges((group, kind), start, end)

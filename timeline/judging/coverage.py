@@ -91,17 +91,26 @@ def _dated(group: str, kind: str, world: World) -> bool:
     return not changes or any(each.user_agent for each in changes)
 
 
-def judgeable(rows: Iterable[CoverageRow], rules: Iterable[Rule], *, logs: bool = False) -> list[RuleCoverage]:
+def judgeable(
+    rows: Iterable[CoverageRow], rules: Iterable[Rule], *, logs: bool = False, live: bool = False
+) -> list[RuleCoverage]:
     """Return for each rule the best verdict that it can give, why, and what to record for a better one.
 
-    `logs` says whether the source has lines of the logs of programs.
+    `logs` says whether the source has lines of the logs of programs, and `live` whether a cluster feeds it.
     """
     by_kind = {qualified(row.group, row.kind): row for row in rows}
     watching = bool(by_kind) and all(row.level in ("watch", "list") for row in by_kind.values())
     requests = {row.requests for row in by_kind.values()} - {"none"}
+    logged = [row for row in by_kind.values() if row.requests != "none"]
+    bare = bool(logged) and all(row.level in ("Metadata", "watch", "list") for row in logged)
+    watched = any(row.level == "watch" for row in by_kind.values())
     return [
-        (_without_logs(rule) if rule.logs and not logs else None)
+        (_ONLY_RECORDINGS._replace(rule=rule.id) if rule.recordings and live else None)
+        or (_without_logs(rule) if rule.logs and not logs else None)
         or (_without_requests(rule, requests) if rule.requests and requests != {"kept"} else None)
+        or (
+            _without_bodies(rule, watched=watched) if rule.requests and bare and (rule.bare or not rule.needs) else None
+        )
         or _judgeable(rule, [(kind, by_kind.get(kind)) for kind in rule.needs + rule.any_of], watching)
         for rule in rules
     ]
@@ -109,6 +118,23 @@ def judgeable(rows: Iterable[CoverageRow], rules: Iterable[Rule], *, logs: bool 
 
 def _without_logs(rule: Rule) -> RuleCoverage:
     return RuleCoverage(rule.id, "not", "it needs the log of the program, and no log was read", LOGS)
+
+
+def _without_bodies(rule: Rule, *, watched: bool) -> RuleCoverage:
+    """Return what a rule can judge that needs the requests of an audit log, if the log has no bodies."""
+    if rule.bare:
+        return RuleCoverage(rule.id, "exact", f"the audit log has no bodies: {rule.bare}", _BODIES)
+    if watched:
+        why = "the audit log has no bodies, so it is judged where a watch shows the content of what was written"
+        return RuleCoverage(rule.id, "bounded", why, _BODIES)
+    why = "the audit log has no bodies, in which stands what it looks at"
+    return RuleCoverage(rule.id, "not", why, _BODIES)
+
+
+_BODIES = "Log the writes of the objects that matter at level RequestResponse."
+_ONLY_RECORDINGS = RuleCoverage(
+    "", "not", "it judges recordings only", "Download everything observed, and upload it as a recording."
+)
 
 
 def _without_requests(rule: Rule, requests: set[Requests]) -> RuleCoverage:

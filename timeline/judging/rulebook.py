@@ -38,6 +38,8 @@ class Rule(msgspec.Struct, frozen=True):
     times: bool = False  # whether it measures durations, so that clocks of whole seconds make its findings bounded
     requests: bool = False  # whether it needs to know who sent requests, or which were refused: only audit logs show it
     logs: bool = False  # whether it needs the logs of programs
+    bare: str = ""  # what it misses if an audit log has no bodies; "" if it judges nothing then
+    recordings: bool = False  # whether it judges recordings only, and no connected cluster
     untracked: Whole | None = None  # finds what concerns objects that no observation shows, such as those of logs
 
 
@@ -52,6 +54,8 @@ def rule(
     times: bool = False,
     requests: bool = False,
     logs: bool = False,
+    bare: str = "",
+    recordings: bool = False,
     untracked: Whole | None = None,
 ) -> Callable[[Judge], Judge]:
     """Return a decorator that registers a function as a rule. `Rule` describes the arguments.
@@ -64,7 +68,21 @@ def rule(
         page = inspect.cleandoc((module and module.__doc__) or "")
         title = page.partition("\n")[0].rstrip(".")
         _rules[identity] = Rule(
-            identity, judges, needs, title, page, judge, lists, any_of, incident, times, requests, logs, untracked
+            identity,
+            judges,
+            needs,
+            title,
+            page,
+            judge,
+            lists,
+            any_of,
+            incident,
+            times,
+            requests,
+            logs,
+            bare,
+            recordings,
+            untracked,
         )
         return judge
 

@@ -120,7 +120,7 @@ def source_document(world: World, rules: Iterable[Rule]) -> SourceDocumentPayloa
             }
             for row in rows
         ],
-        "rules": [_rule(each) for each in judgeable(rows, rules, logs=world.has_logs)],
+        "rules": [_rule(each) for each in judgeable(rows, rules, logs=world.has_logs, live=world.live)],
         "changes": [row.entries for row in rows],
         "clocks": clocks(world),
     }

@@ -70,6 +70,7 @@ def _untracked(world: World) -> Iterator[Finding]:
     "consumer-order",
     judges=("Service",),
     logs=True,
+    recordings=True,
     untracked=_untracked,
     incident="{anchor} was overlooked by the program that announces it{times}",
 )

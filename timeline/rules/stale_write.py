@@ -65,6 +65,7 @@ class _Conflict:
     "stale-write",
     judges=(),
     requests=True,
+    bare="a refused patch names no revision, so it is judged only if nothing else was written meanwhile",
     incident="{anchor} tried to update {subjects} from replaced revisions{times}",
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:

@@ -64,7 +64,14 @@ class _Return(NamedTuple):
     act: PastAct | None  # what it did on the strength of that
 
 
-@rule("view-went-back", judges=(), requests=True, incident="{anchor} saw the past{times}")
+@rule(
+    "view-went-back",
+    judges=(),
+    requests=True,
+    bare="which changes were not seen again is known only where their revisions are",
+    recordings=True,
+    incident="{anchor} saw the past{times}",
+)
 def judge(track: Track, world: World) -> Iterator[Finding]:
     group, kind, namespace, _ = track.name
     watched = world.requests(Name(group, kind, "", "")) or world.requests(Name(group, kind, namespace, ""))

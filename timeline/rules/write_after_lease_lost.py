@@ -50,6 +50,7 @@ SOON = setting("write-after-lease-lost", "soon", 60, "s", "Within which time a w
     judges=("Lease",),
     needs=("Lease",),
     requests=True,
+    bare="what was created under a generated name is missed where nothing shows who created it",
     incident="The old holder of {anchor} went on writing after it had lost it",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:

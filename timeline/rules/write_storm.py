@@ -47,7 +47,13 @@ WITHIN = setting("write-storm", "within", 60, "s", "The time within which so man
 _IN_VAIN = frozenset({200, 201, 404, 409})  # the answers to writes that changed nothing
 
 
-@rule("write-storm", judges=(), requests=True, incident="{subjects} was written again and again without effect")
+@rule(
+    "write-storm",
+    judges=(),
+    requests=True,
+    bare="of patches it is not known whether they changed anything",
+    incident="{subjects} was written again and again without effect",
+)
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor, list[Request]] = defaultdict(list)
     for request in world.requests(track.name):

@@ -25,7 +25,7 @@ def rows(found: LogLinesPayload) -> list[Row]:
             each["text"],
             each["name"],
             f"{each['file']}, line {each['line']}" if each["file"] else "",
-            f"l{each['log']}.{each['sequence']}",
+            f"{each['log']}.{each['sequence']}",
         )
         for each in found["lines"]
     ]

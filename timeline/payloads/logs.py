@@ -11,7 +11,7 @@ class LogPayload(TypedDict):
 
     log: int
     name: str  # "kube-system/kube-vip-7d/kube-vip", or else the file
-    label: str  # what names it under the lane of its Pod: the container, or else its name
+    label: str  # what names it under the lane of its Pod: the container, or else the file, or its name
     lane: str  # LanePayload.key of the lane of its Pod; "" if the source does not show the Pod
     track: int | None  # the last incarnation of the Pod
     lines: int
@@ -31,6 +31,7 @@ class LogMarksPayload(TypedDict):
     time: list[int]  # of the first line of each mark
     count: list[int]  # how many lines it stands for
     level: list[int]  # the gravest level of these: 0 info or less, 1 warning, 2 error
+    text: list[str]  # the beginning of the first of these; "" if the range has too many lines
 
 
 class NamedObjectPayload(TypedDict):

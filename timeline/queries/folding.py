@@ -11,11 +11,12 @@ from django.db import connection
 from timeline.core.entries import moment
 from timeline.layout.furniture import FURNITURE
 from timeline.layout.lanes import Folded
-from timeline.models import Source
+from timeline.models import Source, Track
 from timeline.queries.view import View
 
 ALL = "*"  # in `View.unfolded`: nothing is folded
 MOST = 2000  # the most folded lanes that are counted
+_KEPT = 20  # the most lanes that a reader keeps
 _OCCURRENCES = 300  # the most rows of the list of findings whose objects are not folded
 _COLUMNS = ('"group"', "kind", "namespace", "name")
 _FURNITURE = " OR ".join(
@@ -74,4 +75,15 @@ def _named(source: Source, view: View, start: int, end: int) -> list[int]:
     }
     with connection.cursor() as cursor:
         cursor.execute(query, values)
-        return [lane for (lane,) in cursor]
+        return [lane for (lane,) in cursor] + _kept(source, view)
+
+
+def _kept(source: Source, view: View) -> list[int]:
+    """Return the lanes that the reader keeps, because of their logs."""
+    lanes: list[int] = []
+    for key in view.kept[:_KEPT]:
+        kind, namespace, name = [*key.split("/", 2), "", ""][:3]
+        kind, _, group = kind.partition(".")
+        named = Track.objects.filter(source=source, group=group, kind=kind, namespace=namespace, name=name)
+        lanes += named.values_list("lane", flat=True).distinct()
+    return lanes

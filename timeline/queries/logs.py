@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
-from django.db.models import Max, Min, QuerySet, Sum
+from django.db.models import Count, Max, Min, QuerySet, Sum
 
 from timeline.core.entries import LogLine, Unknown, microseconds, moment
 from timeline.history.codec import Known
@@ -25,13 +25,15 @@ from timeline.payloads.logs import (
     NamedObjectPayload,
     ShownLinePayload,
 )
-from timeline.storage.logs import LINES, decoded, raw_lines_of, times_of
+from timeline.storage.logs import GRAVE, LINES, decoded, raw_lines_of, times_of
 
 LOGS = 500  # the most logs that are listed, those with the most lines
 AT_ONCE = 20  # the most logs whose marks are read at once
 MARKS = 1200  # about as many marks of a log as the widest screen has pixels
 SCANNED = 2000  # the most pages that one search reads, about half a million lines
 _PAGES = 50  # how many pages are read at a time
+_TEXTS = 8  # the most pages of a log of which marks have texts, about 2000 lines
+_BEGINNING = 300  # characters of such a text
 _NAMED = 20  # the most objects that are linked from a line
 _ROWS = 200  # the most incarnations of a name that are looked at
 
@@ -68,7 +70,8 @@ def logs(source_id: int) -> LogsPayload:
     found = []
     for row in rows[:LOGS]:
         name = names[row["log"]]
-        label, pod = pods.get(name, (name, None))
+        file = name.rpartition("/")[2]
+        label, pod = pods.get(name, (file if "." in file else name, None))
         found.append(
             LogPayload(
                 log=row["log"],
@@ -89,21 +92,29 @@ def marks(source_id: int, wanted: Sequence[int], start: int, end: int) -> list[L
     Source.objects.only("pk").get(pk=source_id, ready=True)
     chosen = list(dict.fromkeys(wanted))[:AT_ONCE]
     width = max(1, (end - start) // MARKS)
-    found = {log: LogMarksPayload(log=log, time=[], count=[], level=[]) for log in chosen}
+    found = {log: LogMarksPayload(log=log, time=[], count=[], level=[], text=[]) for log in chosen}
     pages = LogPage.objects.filter(source=source_id, log__in=chosen, first__lte=moment(end), last__gte=moment(start))
-    rows = pages.order_by("log", "number").values_list("log", "first", "last", "count", "worst", "times")
-    for log, first, last, count, worst, times in rows.iterator(chunk_size=200):
+    sizes = dict(pages.values_list("log").annotate(Count("number")))
+    few = [log for log, size in sizes.items() if size <= _TEXTS]
+    known: Known = {}
+    for page in pages.filter(log__in=few).order_by("log", "number"):
+        for line in decoded(raw_lines_of(bytes(page.lines)), known):
+            if start <= line.time <= end:
+                _add(found[page.log], line.time, 1, GRAVE.get(line.level, 0), line.text[:_BEGINNING], width)
+    rows = pages.exclude(log__in=few).order_by("log", "number")
+    columns = "log", "first", "last", "count", "worst", "times"
+    for log, first, last, count, worst, times in rows.values_list(*columns).iterator(chunk_size=200):
         begins, ends = microseconds(first), microseconds(last)
         if start <= begins and ends <= end and ends - begins < width:
-            _add(found[log], begins, count, worst, width)
+            _add(found[log], begins, count, worst, "", width)
             continue
         for time, level in times_of(bytes(times), begins):
             if start <= time <= end:
-                _add(found[log], time, 1, level, width)
+                _add(found[log], time, 1, level, "", width)
     return list(found.values())
 
 
-def _add(marks: LogMarksPayload, time: int, count: int, level: int, width: int) -> None:
+def _add(marks: LogMarksPayload, time: int, count: int, level: int, text: str, width: int) -> None:
     if marks["time"] and time - marks["time"][-1] < width:
         marks["count"][-1] += count
         marks["level"][-1] = max(marks["level"][-1], level)
@@ -111,6 +122,7 @@ def _add(marks: LogMarksPayload, time: int, count: int, level: int, width: int) 
     marks["time"].append(time)
     marks["count"].append(count)
     marks["level"].append(level)
+    marks["text"].append(text)
 
 
 def lines(

@@ -42,6 +42,7 @@ class View:
     closed: tuple[str, ...] = ()  # the keys of closed groups
     pins: tuple[str, ...] = ()  # the keys of pinned lanes
     fold: bool = False  # whether lanes without a change in the range, and furniture, are folded (see `folding`)
+    kept: tuple[str, ...] = ()  # the keys of lanes that are not folded
     unfolded: tuple[str, ...] = ()  # the keys of groups in which nothing is folded; "*" for all groups
 
     @property

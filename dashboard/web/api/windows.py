@@ -52,6 +52,7 @@ class Arrangement(Filter):
     closed: Words = ""  # keys of groups
     pins: Words = ""  # keys of lanes
     fold: bool = False  # leave out lanes that do not change between start and end, and what every namespace has
+    keep: Words = ""  # keys of lanes that are never left out so
     unfold: Words = ""  # keys of groups in which nothing is left out; "*" for all
 
     def view(self) -> queries.View:
@@ -67,6 +68,7 @@ class Arrangement(Filter):
             closed=_listed(self.closed),
             pins=_listed(self.pins),
             fold=self.fold,
+            kept=_listed(self.keep),
             unfolded=_listed(self.unfold),
         )
 

@@ -7,19 +7,21 @@ import { Picture } from "./draw/picture.js";
 import { addressBar } from "./state/address.js";
 import { Windows, change, findings, incident, incidents, measure, overview } from "./state/api.js";
 import { IncidentsList } from "./state/incidentsList.js";
-import { Loader, filterOf, incidentFilterOf } from "./state/loading.js";
+import { Loader, filterOf } from "./state/loading.js";
 import { latest, rangeAround } from "./state/ranges.js";
 import { Selection } from "./state/selection.js";
 import { Store } from "./state/store.js";
-import { birthsOf, countsOf, lanesOfAll } from "./state/window.js";
+import { birthsOf, lanesOfAll } from "./state/window.js";
 import { foldIntoSheet } from "./ui/bottomSheet.js";
 import { ChangePanel } from "./ui/changePanel.js";
 import { CopyPanel } from "./ui/copyPanel.js";
+import { filterNews } from "./ui/filterNews.js";
 import { Filters } from "./ui/filters.js";
 import { IncidentsPanel } from "./ui/incidentsPanel.js";
 import { listen } from "./ui/keys.js";
 import { LaneActs } from "./ui/laneActs.js";
 import { Listing } from "./ui/listing.js";
+import { LogLanes } from "./ui/logLanes.js";
 import { Minimap } from "./ui/minimap.js";
 import { Notices } from "./ui/notices.js";
 import { point } from "./ui/pointer.js";
@@ -38,20 +40,21 @@ const LEAST = 60e6; // the least µs that are shown of a live source
 export const announce = (text) => (byId("announce").textContent = text);
 
 const list = new IncidentsList({ incidents: (question) => incidents(source, question), findings: (question) => findings(source, question), incident: (id) => incident(source, id) });
+const logs = new LogLanes({ store, source, announce, onFailed: failed, onMarks: () => drawSoon(), onLanes: () => loader.payload && (lanes.draw(loader.payload, store.lane), draw()) });
 const lanes = new Lanes({
   onScroll, onPin: (key) => acts.pin(key), onLane: (key) => acts.select(key),
   onGroups: (keys, close) => acts.fold(close ? [...store.closed, ...keys] : store.closed.filter((key) => !keys.includes(key))),
-  onStrip: (key) => store.toggle("open", key), onScope: (root) => acts.scope(root), onFolded: (key) => store.toggle("unfold", key),
-});
+  onStrip: (key) => store.toggle("open", key), onScope: (root) => acts.scope(root), onFolded: (key) => store.toggle("unfold", key), onLogs: (numbers) => logs.toggle(numbers), onLog: (log) => logs.lines.open(log, { at: Math.round(store.view().start) }),
+}, () => logs.shown());
 const toolbar = new Toolbar({ store });
-const picture = new Picture({ store, lanes, list, actors: toolbar.actors });
+const picture = new Picture({ store, lanes, list, actors: toolbar.actors, logs });
 const notices = new Notices({ announce, onRetry: () => (store.bounds ? refresh() : start()), onClear: () => store.clear() });
 const selection = new Selection({ store, list, announce, onFailed: failed, onCome: () => drawSoon(), onChosen: () => (reveal.wanted = "finding") });
 const panel = new IncidentsPanel({ store, selection });
 const minimap = new Minimap({ store, onMove: (range) => store.set(range) });
 const filters = new Filters({ store });
 const loader = new Loader({
-  windows: new Windows(source), store, place, focus: () => selection.selected?.focus ?? store.focus,
+  windows: new Windows(source), store, place, focus: () => selection.selected?.focus ?? store.focus, keep: () => logs.keeping(),
   onLoading: () => figure.setAttribute("aria-busy", "true"), onLoaded, onFailed: failed,
 });
 const tabs = new Tabs({ store, onTurn });
@@ -80,8 +83,8 @@ const changes = new ChangePanel({
   store, announce, ask: (track, question) => change(source, track, question), onFailed: failed,
   onShown: (found) => (stepping.goTo({ time: found.at, within: found.within, what: found.change, revision: found.resource_version, track: found.track }), showTip(null)),
 });
-const copies = new CopyPanel({ source, announce, stage, views: () => loader.payload?.views ?? [], onShown: () => changes.close() });
-let announcedFilter = null; // the filter whose result was announced
+const copies = new CopyPanel({ source, announce, stage, views: () => loader.payload?.views ?? [], onShown: () => changes.close() || logs.lines.close() });
+const announceFilter = filterNews({ store, list, announce });
 const reveal = new Reveal({ store, loader, lanes, selection, onHidden: (key) => acts.pin(key) });
 
 // -- windows and findings ---------------------------------------------------------------------------------------------
@@ -106,13 +109,6 @@ function onLoaded(payload) {
   notices.lanes(payload, store.filtered().length > 0);
   draw();
   reveal.show();
-}
-
-/** Announces to screen readers, once for each new filter, how many lanes and incidents match. */
-function announceFilter(payload) {
-  const filter = JSON.stringify({ ...filterOf(store), ...incidentFilterOf(store) });
-  if (announcedFilter !== null && announcedFilter !== filter) announce(`${lanesOfAll(payload)}, ${countsOf(list.divide(store.view()).counts)} in view.`);
-  announcedFilter = filter;
 }
 
 function failed(error) {
@@ -147,6 +143,7 @@ function draw() {
   byId("table-toggle").setAttribute("aria-pressed", String(store.table));
   if (!payload) return;
   byId("lanes-count").textContent = lanesOfAll(payload, store.unfold);
+  logs.draw(payload);
   picture.draw(payload, stepping);
 }
 
@@ -171,20 +168,23 @@ export const showFinding = (group) => selection.show(group);
 const reset = () => store.bounds && store.set({ ...store.whole(), offset: 0 }, { push: true });
 const tabulate = () => store.set({ table: !store.table }, { push: true });
 
+const stepped = () => (changes.found ? changes : logs.lines.found ? logs.lines : stepping);
+export const showLine = ({ log, sequence }) => logs.lines.open(log, { sequence });
+
 export const keys = {
   n: () => selection.step(1), p: () => selection.step(-1), o: () => selection.order(store.finding), f: fit, r: reset, t: tabulate, c: () => toolbar.colour(), m: () => stepping.mark(), k: () => store.lane && acts.pin(store.lane),
-  Enter: () => (stepping.cursor ? changes.open(stepping.cursor) : fit()), Escape: () => changes.close() || copies.close() || stepping.drop(),
+  Enter: () => (stepping.cursor ? changes.open(stepping.cursor) : fit()), Escape: () => changes.close() || logs.lines.close() || copies.close() || stepping.drop(),
   ArrowLeft: () => store.pan(-0.15), a: () => store.pan(-0.15), ArrowRight: () => store.pan(0.15), d: () => store.pan(0.15),
   ArrowUp: () => store.zoom(0.75), w: () => store.zoom(0.75), ArrowDown: () => store.zoom(1 / 0.75), s: () => store.zoom(1 / 0.75),
   PageUp: () => lanes.page(-1), PageDown: () => lanes.page(1),
   "[": () => acts.fold([...store.closed, ...(loader.payload?.groups ?? []).map(({ key }) => key)]), "]": () => acts.fold([]),
-  ".": () => (changes.found ? changes : stepping).step(1), ",": () => (changes.found ? changes : stepping).step(-1),
+  ".": () => stepped().step(1), ",": () => stepped().step(-1),
   "/": () => (byId("search") ?? byId("filter-open")).focus(),
 };
 listen(keys, (target) => stepping.cursor !== null && target.closest(".lane-name") !== null);
 point({
   store, picture, stepping, bench: lanes.bench, onFinding: (key) => selection.select(key),
-  onLane: (index) => acts.select(loader.payload.lanes[index].key), onEvent: (event) => changes.open(event),
+  onLane: (index) => acts.select(loader.payload.lanes[index].key), onEvent: (event) => changes.open(event), onLine: (log, at) => logs.lines.open(log, { at }),
 });
 for (const [id, act] of [["fit", fit], ["reset", reset], ["table-toggle", tabulate]]) byId(id).addEventListener("click", act);
 for (const name of ["themechange", "zonechange"]) document.addEventListener(name, drawSoon);
@@ -248,6 +248,7 @@ export async function start() {
     return failed(error);
   }
   const { offset } = store;
+  logs.begin();
   await loader.load();
   if (offset && loader.payload) lanes.scrollTo(offset);
   listing.soon();

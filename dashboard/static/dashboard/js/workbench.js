@@ -1,12 +1,12 @@
 // This module runs the timeline on the server's page, with search, sharing, the report of the view, and what changed in it.
 
 import { byId } from "./draw/dom.js";
-import { announce, begun, showFinding, showObject, store } from "./timeline.js";
+import { announce, begun, showFinding, showLine, showObject, store } from "./timeline.js";
 import { changeMarks } from "./ui/changeMarks.js";
 import { reportDialog } from "./ui/reportDialog.js";
 import { Search } from "./ui/search.js";
 
-new Search(document.body.dataset.source, { onObject: showObject, onFinding: showFinding, onActor: (actor) => store.set({ actor, offset: 0 }, { push: true }), announce });
+new Search(document.body.dataset.source, { onObject: showObject, onFinding: showFinding, onLine: showLine, onActor: (actor) => store.set({ actor, offset: 0 }, { push: true }), announce });
 
 const share = byId("share");
 

@@ -7,6 +7,7 @@ import { clock, digitsFor, instant, linesOf } from "../state/time.js";
 import { kindOf } from "../state/window.js";
 import { scaleOf } from "./columns.js";
 import { ROW } from "./layout.js";
+import { linesAt, tipOf } from "./logs.js";
 import { useAt } from "./views.js";
 
 /** Returns who made a change, for the tooltip. `index` is that of an actor in the window. */
@@ -39,6 +40,8 @@ export function whatIsAt(scene, x, y) {
   const { toPixel } = scaleOf(scene);
   const act = useAt(scene, x, y);
   if (act) return [...act.lines, timesOf(act.use.time, (zone) => clock(act.use.time, 6, zone))];
+  const lines = linesAt(scene, x, y);
+  if (lines) return tipOf(lines);
   const lane = laneAt(scene, y);
   if (lane < 0 || Math.abs(centres[lane] - y) > 12) return null;
   const about = payload.lanes[lane];

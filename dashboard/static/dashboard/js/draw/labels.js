@@ -20,12 +20,33 @@ function stripToggle(lane, reachable) {
     el("span", { "aria-hidden": "true" }, lane.opened ? "▾" : "▸"));
 }
 
+const wordsOf = (logs) => (logs.length === 1 ? `log of ${logs[0].label}` : plural(logs.length, "log"));
+const openIn = (logs, open) => logs.some(({ log }) => open.has(log));
+
+function logToggle(lane, logs, open, reachable) {
+  const words = `${wordsOf(logs)} in ${lane.name}`;
+  return el("button", { type: "button", class: "log-toggle", "data-logs": logs.map(({ log }) => log).join(","), "aria-expanded": String(openIn(logs, open)), "aria-label": words, title: words, tabindex: reachable ? null : "-1" },
+    el("span", { "aria-hidden": "true" }, "≡"));
+}
+
+/** Returns the label of a log that is opened. Its name opens the first line in view. */
+export const logLabel = ({ log, label, name, lines }) =>
+  el("li", { class: "log-lane", "data-log": log }, el("button", { type: "button", class: "link log-name", "data-line": log, title: `${name}\nThe first line in view` }, el("bdi", {}, label)),
+    el("span", { class: "lane-about" }, plural(lines, "line")));
+
+/** Returns the heading above the logs without a lane. */
+export const logsHeading = (logs, open) =>
+  el("h2", { class: "group" },
+    el("button", { type: "button", class: "group-toggle", "data-logs": logs.map(({ log }) => log).join(","), "aria-expanded": String(openIn(logs, open)) },
+      el("span", { class: "group-arrow", "aria-hidden": "true" }, openIn(logs, open) ? "▾" : "▸"), el("span", { class: "group-name" }, "logs"),
+      el("span", { class: "group-about" }, `${logs.length}, of no Pod that is shown`)));
+
 /**
  * Returns the label of a lane. The options say whether it is the selected lane (`current`), whether the Tab key reaches its
  * controls (`reachable`), whether its creation number is shown (`numbered`), and whether the heading shows its namespace
  * (`placed`).
  */
-export function label(lane, { current, reachable, numbered, placed }) {
+export function label(lane, { current, reachable, numbered, placed, logs = [], open = new Set() }) {
   const strip = lane.members > 1;
   const page = objectPage(lane.track);
   const about = [placed ? "" : lane.namespace, lane.subtitle].filter(Boolean).join(" · ");
@@ -36,6 +57,7 @@ export function label(lane, { current, reachable, numbered, placed }) {
       page ? el("a", { class: "lane-name", href: page, tabindex: reachable ? null : "-1" }, name)
         : el("span", { class: "lane-name", tabindex: reachable ? "0" : "-1" }, name),
       el("span", { class: "lane-about" }, about)),
+    logs.length ? logToggle(lane, logs, open, reachable) : null,
     strip ? stripToggle(lane, reachable) : pinButton(lane, reachable));
 }
 

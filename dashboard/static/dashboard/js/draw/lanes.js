@@ -3,7 +3,7 @@
 
 import { foldedIn } from "../state/window.js";
 import { byId, el } from "./dom.js";
-import { folding, heading, label, viewLabel } from "./labels.js";
+import { folding, heading, label, logLabel, logsHeading, viewLabel } from "./labels.js";
 import { ALONE, HEADING, ROW, layOut, layOutPins, viewsOf } from "./layout.js";
 
 export const MARGIN = 12, BLOCK = 40;
@@ -15,8 +15,9 @@ export class Lanes {
   #unfolded = [];
   #units = []; // y of each row that `offset` counts, which are lanes that are not pinned and closed groups
 
-  /** `acts`: {onScroll(first, last), onGroups(keys, close), onStrip(key), onPin(key), onLane(key), onScope(root), onFolded(key of a group, or "*")}. */
-  constructor(acts) {
+  /** `acts`: {onScroll(first, last), onGroups(keys, close), onStrip(key), onPin(key), onLane(key), onScope(root), onFolded(key of a group, or "*"), onLogs(numbers), onLog(number)}. `logs()` → which logs there are, as LogLanes.shown. */
+  constructor(acts, logs = () => ({})) {
+    this.logs = logs;
     this.bench = byId("bench");
     this.labels = byId("labels");
     this.pins = byId("pins-labels");
@@ -29,6 +30,8 @@ export class Lanes {
       else if (held("pin")) acts.onPin(held("pin"));
       else if (held("strip")) acts.onStrip(held("strip"));
       else if (held("folded")) acts.onFolded(held("folded"));
+      else if (held("logs")) acts.onLogs(held("logs").split(","));
+      else if (held("line")) acts.onLog(Number(held("line")));
       else if (held("lane") && !event.target.closest("a")) acts.onLane(held("lane"));
     });
     let pressed = false; // while the pointer is down, labels are not redrawn, or it would be released over another link
@@ -46,21 +49,27 @@ export class Lanes {
     const anchor = this.#anchor();
     const focused = this.#focused();
     const { lanes } = payload;
-    this.layout = layOut(payload, unfolded.includes(ALL));
+    const { under = new Map(), alone = [], open = new Set() } = this.logs();
+    this.layout = layOut(payload, unfolded.includes(ALL), { under, alone, open });
     this.layoutOfPins = layOutPins(payload);
     const shown = [...Array(payload.pins).keys(), ...this.layout.runs.flatMap((run) => run.lanes)];
     const held = lanes.some(({ key }) => key === current) ? current : lanes[shown[0]]?.key;
     const draw = (index, options) => label(lanes[index], { current: lanes[index].key === current, reachable: lanes[index].key === held, ...options });
-    const under = ({ key, groups: [group] }, { namespace }) =>
+    const logLabels = (logs) => logs.filter(({ log }) => open.has(log)).map(logLabel);
+    const placed = ({ key, groups: [group] }, { namespace }) =>
       ({ numbered: key !== ALONE && group.short !== "", placed: key !== ALONE && [group.namespace, group.key].includes(namespace) });
     this.pins.replaceChildren(...lanes.slice(0, payload.pins).map((_, index) => draw(index, { numbered: true, placed: false })));
     byId("pins").hidden = payload.pins === 0;
     byId("pins-block").style.height = `${this.layoutOfPins.height}px`;
     this.labels.replaceChildren(...this.layout.runs.map((run, index) =>
       el("section", { class: run.closed ? "run closed" : "run" }, heading(run, lanes, index === 0, this.#continues(run, index)),
-        run.lanes.length ? el("ol", { class: "lanes" }, run.lanes.flatMap((lane) => [draw(lane, under(run, lanes[lane])), ...viewsOf(payload, lane).map(viewLabel)])) : null,
+        run.lanes.length ? el("ol", { class: "lanes" }, run.lanes.flatMap((lane) => {
+          const logs = under.get(lanes[lane].key) ?? [];
+          return [draw(lane, { ...placed(run, lanes[lane]), logs, open }), ...viewsOf(payload, lane).map(viewLabel), ...logLabels(logs)];
+        })) : null,
         foldedIn(run.folded) ? folding(run.groups[0].key, foldedIn(run.folded), unfolded.includes(run.groups[0].key)) : null)),
-      ...(foldedIn(this.layout.folded) ? [folding(ALL, `${foldedIn(this.layout.folded)}, in all groups`, unfolded.includes(ALL))] : []));
+      ...(foldedIn(this.layout.folded) ? [folding(ALL, `${foldedIn(this.layout.folded)}, in all groups`, unfolded.includes(ALL))] : []),
+      ...(this.layout.alone.length ? [el("section", { class: "run" }, logsHeading(this.layout.alone, open), el("ol", { class: "lanes" }, logLabels(this.layout.alone)))] : []));
     this.#units = this.layout.runs.flatMap((run) => (run.closed ? run.groups.map(() => run.y) : run.lanes.map((lane) => this.layout.centres[lane] - ROW / 2)));
     byId("block").style.height = `${this.layout.height}px`;
     byId("space-above").style.height = `${payload.offset * ROW}px`;
@@ -151,7 +160,7 @@ export class Lanes {
   #focused() {
     const { activeElement } = document;
     if (!byId("stage").contains(activeElement)) return null;
-    for (const name of ["pin", "strip", "scope", "group", "folded", "use"]) {
+    for (const name of ["pin", "strip", "scope", "group", "folded", "use", "logs", "line"]) {
       const value = activeElement.dataset[name];
       if (value !== undefined) return `[data-${name}="${CSS.escape(value)}"]`;
     }

@@ -1,6 +1,6 @@
 // This module computes the position of each lane.
 
-export const ROW = 34, HEADING = 30, FOLDED = 26, VIEW = 44; // px: heights of a lane, of a heading, of the button below a group that shows its folded lanes, and of the view of an actor
+export const ROW = 34, HEADING = 30, FOLDED = 26, VIEW = 44, LOG = 24; // px: heights of a lane, of a heading, of the button below a group that shows its folded lanes, of the view of an actor, and of a log
 const DOT = 4; // px between a heading and the dot at which an arrow ends
 const LEAVE = 14; // px below the pinned lanes for the arrows that end there
 
@@ -38,15 +38,22 @@ export const viewsOf = ({ views = [] }, lane) => views.flatMap((view, place) => 
  * Returns {runs [{key, closed, groups, lanes, y, folded (how many lanes are folded, as FoldedPayload)}], centres (y of each lane's middle, null for lanes of the other figure),
  * anchors (y where an arrow to such a lane ends), beside (y of the heading above each lane, for arrows whose other lane
  * is not shown), headings (group key → y), folded (how many lanes of all groups are folded, if the window says it), numbered
- * (whether each lane has creation numbers), views ([{view, y (its top)}] of what is drawn below lanes), height}. `unfolded` says that the lanes of all groups are shown.
+ * (whether each lane has creation numbers), views ([{view, y (its top)}] of what is drawn below lanes), logs ([{log, y of its middle}] of
+ * the logs that are opened), alone (the logs without a lane here, which come last), height}. `unfolded` says that the lanes of
+ * all groups are shown; `logs` is as LogLanes.shown returns it.
  */
-export function layOut(payload, unfolded = false) {
+export function layOut(payload, unfolded = false, { under = new Map(), alone = [], open = new Set() } = {}) {
   const centres = payload.lanes.map(() => null), beside = payload.lanes.map(() => null);
   const anchors = payload.lanes.map((_, lane) => (lane < payload.pins ? 0 : null)); // pinned lanes are above all others
   const headings = new Map();
   const runs = runsOf(payload);
   const views = [];
+  const logs = [];
   let y = 0;
+  const place = (log) => {
+    logs.push({ log, y: y + LOG / 2 });
+    y += LOG;
+  };
   for (const run of runs) {
     run.y = y;
     const target = run.closed ? y + HEADING / 2 : y + HEADING + DOT; // an open heading may cover the lanes
@@ -60,6 +67,7 @@ export function layOut(payload, unfolded = false) {
         views.push({ view, y });
         y += VIEW;
       }
+      for (const log of under.get(payload.lanes[lane].key) ?? []) if (open.has(log.log)) place(log);
     }
     const goesOn = run.key !== ALONE && runs.some((other) => other.y === undefined && other.key === run.key); // further down
     run.folded = sum(unfolded || run.closed || goesOn ? [] : run.groups.map((group) => group.folded));
@@ -67,7 +75,15 @@ export function layOut(payload, unfolded = false) {
   }
   const folded = sum(payload.folded ? [payload.folded] : []);
   if (folded.quiet + folded.furniture) y += FOLDED;
-  return { runs, centres, anchors, beside, headings, folded, views, numbered: numbered(payload.lanes, runs), height: y };
+  const units = runs.reduce((sum, run) => sum + (run.closed ? run.groups.length : run.lanes.length), 0);
+  const whole = payload.offset === 0 && units >= payload.lanes_total, keys = new Set(whole ? payload.lanes.map(({ key }) => key) : []);
+  const lost = whole ? [...under.values()].flat().filter(({ log, lane }) => open.has(log) && !keys.has(lane)) : []; // their Pods do not exist in this window
+  const last = payload.offset + units >= payload.lanes_total ? [...lost, ...alone] : []; // they come after all lanes
+  if (last.length) {
+    y += HEADING;
+    for (const log of last) if (open.has(log.log)) place(log);
+  }
+  return { runs, centres, anchors, beside, headings, folded, views, logs, alone: last, numbered: numbered(payload.lanes, runs), height: y };
 }
 
 /** Returns the layout of the pinned lanes, one below the other. Arrows to other lanes end at their lower edge. */

@@ -7,6 +7,7 @@ import { arrowsOf } from "./arrows.js";
 import { HALF_BAR, PALE, cellTraceOf, inkOf, scaleOf, traceOf } from "./columns.js";
 import { svg } from "./dom.js";
 import { ROW } from "./layout.js";
+import { logShapes } from "./logs.js";
 import { drawMeasure } from "./measure.js";
 import { viewShapes } from "./views.js";
 
@@ -202,6 +203,7 @@ export function drawOverlay(host, scene) {
     ...edgeLine(scene, toPixel),
     ...alertLine(scene, toPixel),
     ...viewShapes(scene, toPixel, (words) => widthOf(words, BAR_FONT)),
+    ...logShapes(scene),
     ...cellText(scene, toPixel),
     ...barText(scene, toPixel, obstacles(scene, toPixel, inTheWay)),
     ...holeText(scene, toPixel),

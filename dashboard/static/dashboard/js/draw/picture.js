@@ -21,8 +21,8 @@ export class Picture {
   #made = {}; // the input of the current scale
   #drawn = [-Infinity, Infinity]; // from, to (px) of the lanes that are drawn
 
-  constructor({ store, lanes, list, actors }) {
-    Object.assign(this, { store, lanes, list, actors });
+  constructor({ store, lanes, list, actors, logs }) {
+    Object.assign(this, { store, lanes, list, actors, logs });
     const skeletons = JSON.parse(byId("skeletons").textContent);
     this.fills = Object.fromEntries(Object.entries(skeletons).map(([name, { data }]) => [name, Object.fromEntries(data.map((trace) => [trace.name, trace.fillcolor ?? trace.marker?.color]))]));
     this.inks = Object.fromEntries(Object.entries(skeletons).map(([name, { data }]) => [name, Object.fromEntries(data.map((trace) => [trace.name, trace.meta?.ink]))]));
@@ -44,7 +44,7 @@ export class Picture {
     const { main, pins } = this.scenes;
     if (!main || this.figures.main.clientWidth === 0) return;
     for (const [name, scene] of [["main", main], ...(payload.pins ? [["pins", pins]] : [])]) {
-      this.edges[name].draw({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, alert: null, lane: "", views: [], without: "shade outlines" });
+      this.edges[name].draw({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, alert: null, lane: "", views: [], logs: [], without: "shade outlines" });
     }
   }
 
@@ -75,7 +75,7 @@ export class Picture {
     const shared = {
       payload, view, width, scale: this.#scale(payload), theme: theme(), inks: this.inks[theme()], fills: this.fills[theme()], cursor, measure, lane: store.lane, alert: numberOf(store.at),
       hue: store.colour === "actor" ? (actor) => this.actors.hue(actor) : null, actor: store.actor,
-      chosen: new Set([store.finding, ...store.arrows]), related: relatedTo(payload, selected),
+      lines: this.logs.marks, chosen: new Set([store.finding, ...store.arrows]), related: relatedTo(payload, selected),
     };
     const { layout, layoutOfPins } = lanes;
     const [top, bottom] = this.#inSight();

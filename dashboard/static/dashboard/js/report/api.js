@@ -60,6 +60,11 @@ export async function measure(_, { start, end }) {
 }
 
 /** Returns what the report holds of a change: its time and revision, and its writer if a finding names it. */
+// A report has no logs of programs.
+export const logs = async () => ({ logs: [], more: false });
+export const logMarks = async () => [];
+export const logLine = async () => null;
+
 export async function change(_, track, { sequence, at, revision }) {
   const { lanes } = embedded.window;
   const events = eventsOf(embedded.window).filter((event) => event.track === track);

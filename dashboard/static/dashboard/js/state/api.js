@@ -69,6 +69,15 @@ export const creations = new Creations();
 /** Fetches what people changed before a time: {changes, …}, the likeliest to matter first. */
 export const changes = (source, question) => request(`/api/sources/${source}/changes?${query(question)}`);
 
+/** Fetches the logs of programs in a source: {logs [{log (its number), lane, label, …}], more}. */
+export const logs = (source) => request(`/api/sources/${source}/logs`);
+
+/** Fetches where the lines of some logs are: [{log, time, count, level, text}], as columns. */
+export const logMarks = (source, question) => request(`/api/sources/${source}/logs/marks?${query(question)}`);
+
+/** Fetches one line of a log: that with a `sequence`, or the first one from a time `at` (µs) on. */
+export const logLine = (source, log, question) => request(`/api/sources/${source}/logs/${log}/line?${query(question)}`);
+
 /** Fetches windows of one source. A new request aborts the previous one, which then never resolves. */
 export class Windows {
   #controller = null;

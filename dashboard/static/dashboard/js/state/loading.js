@@ -20,9 +20,9 @@ export class Loader {
   #soon = 0;
   #settled = 0;
 
-  /** `place()` → {offset, limit, inSight [first, last], loaded} of the lanes; `focus()` → the root whose group comes first. */
-  constructor({ windows, store, place, focus, onLoading, onLoaded, onFailed }) {
-    Object.assign(this, { windows, store, place, focus, onLoading, onLoaded, onFailed });
+  /** `place()` → {offset, limit, inSight [first, last], loaded} of the lanes; `focus()` → the root whose group comes first; `keep()` → the keys of lanes that are not folded. */
+  constructor({ windows, store, place, focus, keep = () => [], onLoading, onLoaded, onFailed }) {
+    Object.assign(this, { windows, store, place, focus, keep, onLoading, onLoaded, onFailed });
     this.payload = null;
     this.asked = null;
   }
@@ -31,7 +31,7 @@ export class Loader {
     const { store } = this;
     const { offset, limit } = this.place();
     const { group, open, closed, pins, finding, unfold } = store;
-    return { ...store.view(), offset, limit, ...filterOf(store), group, open, closed, pins, finding, fold: true, unfold, focus: this.focus(), scope: store.focus };
+    return { ...store.view(), offset, limit, ...filterOf(store), group, open, closed, pins, finding, fold: true, unfold, keep: this.keep(), focus: this.focus(), scope: store.focus };
   }
 
   #view(asked) {

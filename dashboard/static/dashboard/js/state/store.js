@@ -20,7 +20,7 @@ const oneOf = (first, ...others) => ({
 const FIELDS = {
   axis: oneOf("time", "order"), group: oneOf("owner", "kind", "namespace", "actor"), colour: oneOf("kind", "actor"),
   kinds: list, namespace: text, name: text, rule: text, severity: text, actor: text, noise: flag, active: flag,
-  open: list, closed: list, unfold: list, pins: list, focus: text, hidden: flag, lane: text, finding: text, arrows: list, change: text, table: flag, follow: flag, at: text, about: text,
+  open: list, closed: list, unfold: list, pins: list, focus: text, hidden: flag, lane: text, finding: text, arrows: list, change: text, line: text, logs: list, table: flag, follow: flag, at: text, about: text,
 };
 export const FILTERS = ["kinds", "namespace", "name", "rule", "severity", "actor", "noise", "active"];
 const NONE = Object.fromEntries(FILTERS.map((name) => [name, FIELDS[name].read(null)])); // the filter that matches everything

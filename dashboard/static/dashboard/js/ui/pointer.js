@@ -2,6 +2,7 @@
 // measures, hovering shows the tooltip, and a click selects a lane or a finding.
 
 import { eventAt, laneAt, whatIsAt } from "../draw/hits.js";
+import { linesAt } from "../draw/logs.js";
 import { useAt } from "../draw/views.js";
 import { showTip } from "./tooltip.js";
 
@@ -72,8 +73,8 @@ function handle(figure, { store, bench, onHover, onClick, onMeasure }) {
   });
 }
 
-/** Handles the pointer on all figures. Calls `onFinding(key)` if the label of an arrow was clicked, `onLane(index)` if a lane was, and then `onEvent(event)` if an event of it was. */
-export function point({ store, picture, stepping, bench, onFinding, onLane, onEvent }) {
+/** Handles the pointer on all figures. Calls `onFinding(key)` if the label of an arrow was clicked, `onLane(index)` if a lane was, and then `onEvent(event)` if an event of it was, and `onLine(log, time)` if lines of a log were. */
+export function point({ store, picture, stepping, bench, onFinding, onLane, onEvent, onLine }) {
   for (const [name, figure] of Object.entries(picture.figures)) {
     const scene = () => picture.scenes[name];
     const showTipAt = (at) => {
@@ -89,6 +90,11 @@ export function point({ store, picture, stepping, bench, onFinding, onLane, onEv
         const act = scene() && useAt(scene(), at.x, at.y);
         if (act) return figure.dispatchEvent(new CustomEvent("use", { bubbles: true, detail: `${act.view.place}.${act.number}` }));
         if (stepping.measure) stepping.drop();
+        const lines = scene() && linesAt(scene(), at.x, at.y);
+        if (lines) {
+          showTipAt(null);
+          return onLine(lines.log.log, lines.time);
+        }
         const lane = scene() ? laneAt(scene(), at.y) : -1;
         if (lane >= 0) onLane(lane);
         const event = scene() && eventAt(scene(), at.x, at.y, NEAR[at.pointerType] ?? NEAR.mouse);

@@ -23,13 +23,18 @@ const actor = ({ name, changes }) => [
   el("span", { class: "hit-words" }, el("span", { class: "hit-name" }, actorName(name)), el("span", { class: "hit-about" }, `actor of ${plural(changes, "change")} · ${name}`)),
 ];
 
+const line = ({ text, name, level, time }) => [
+  el("span", { class: "badge family-other", "aria-hidden": "true" }, "log"),
+  el("span", { class: "hit-words" }, el("span", { class: "hit-name" }, text), el("span", { class: "hit-about" }, [level, name, when(time)].filter(Boolean).join(" · "))),
+];
+
 export class Search {
   #hits = []; // functions that show a result, in the order of the list
   #at = -1;
   #controller = null;
   #timer = 0;
 
-  /** `acts` has `onObject(found)`, `onFinding(group)` and `onActor(name)`, which are called for the chosen result, and `announce(text)`. */
+  /** `acts` has `onObject(found)`, `onFinding(group)`, `onActor(name)` and `onLine(line)`, which are called for the chosen result, and `announce(text)`. */
   constructor(source, acts) {
     this.source = source;
     this.acts = acts;
@@ -69,9 +74,9 @@ export class Search {
     }
   }
 
-  #draw({ objects, findings, actors, more }) {
+  #draw({ objects, findings, actors, lines, more }) {
     if (document.activeElement !== this.field) return;
-    this.#hits = [...objects.map((one) => () => this.acts.onObject(one)), ...actors.map((one) => () => this.acts.onActor(one.name)), ...findings.map((one) => () => this.acts.onFinding(one))];
+    this.#hits = [...objects.map((one) => () => this.acts.onObject(one)), ...actors.map((one) => () => this.acts.onActor(one.name)), ...findings.map((one) => () => this.acts.onFinding(one)), ...lines.map((one) => () => this.acts.onLine(one))];
     const option = (at, parts) => el("div", { role: "option", id: `hit-${at}`, class: "hit", "data-at": at, "aria-selected": "false" }, parts);
     const group = (name, words, from, parts) => (parts.length
       ? [el("div", { role: "group", "aria-labelledby": `hits-${name}` }, el("div", { class: "hits-head", id: `hits-${name}`, role: "presentation" }, words), parts.map((each, i) => option(from + i, each)))] : []);
@@ -80,9 +85,10 @@ export class Search {
           ...group("objects", more ? `The first ${objects.length} objects, in the whole recording` : "Objects, in the whole recording", 0, objects.map(object)),
           ...group("actors", "Actors, in the whole recording", objects.length, actors.map(actor)),
           ...group("findings", "Findings", objects.length + actors.length, findings.map(finding)),
+          ...group("lines", "Lines of logs", objects.length + actors.length + findings.length, lines.map(line)),
         ]
       : [el("p", { class: "hits-none" }, "Nothing matches")]);
-    this.acts.announce(this.#hits.length ? [more ? `the first ${objects.length} objects` : plural(objects.length, "object"), plural(actors.length, "actor"), plural(findings.length, "finding")].join(", ") : "Nothing matches");
+    this.acts.announce(this.#hits.length ? [more ? `the first ${objects.length} objects` : plural(objects.length, "object"), plural(actors.length, "actor"), plural(findings.length, "finding"), lines.length && plural(lines.length, "line")].filter(Boolean).join(", ") : "Nothing matches");
     this.#point(this.#hits.length ? 0 : -1);
   }
 

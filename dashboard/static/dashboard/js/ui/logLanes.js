@@ -1,0 +1,86 @@
+// This module keeps which logs of programs a source has, which of them are opened, and where their lines are.
+
+import { logLine, logMarks, logs as ask } from "../state/api.js";
+import { LinePanel } from "./linePanel.js";
+import { showTip } from "./tooltip.js";
+
+const MOST = 20; // logs that are opened at once
+
+export class LogLanes {
+  #all = [];
+  #under = new Map(); // key of a lane → its logs
+  #asked = ""; // for which logs and range marks were asked last
+  marks = new Map(); // number of a log → {time, count, level, text}
+
+  /** `onLanes()` is called when the lanes have to be drawn again, `onMarks()` when only what is on them. */
+  constructor({ store, source, onLanes, onMarks, onFailed, announce }) {
+    Object.assign(this, { store, source, onLanes, onMarks, onFailed });
+    this.lines = new LinePanel({ store, announce, onFailed, ask: (log, question) => logLine(source, log, question), onShown: (line) => this.#revealing(line) });
+    store.subscribe((changed) => changed.includes("logs") && this.onLanes());
+  }
+
+  /** Loads which logs there are. */
+  async begin() {
+    try {
+      this.#all = (await ask(this.source)).logs;
+    } catch (error) {
+      return this.onFailed(error);
+    }
+    for (const log of this.#all) if (log.lane) this.#under.set(log.lane, [...(this.#under.get(log.lane) ?? []), log]);
+    if (this.#all.length) this.onLanes();
+  }
+
+  /** Returns {under (key of a lane → its logs), alone (the logs without a lane), open (the numbers of those that are opened)}. */
+  shown() {
+    const { store } = this;
+    const narrowed = store.filtered().length > 0 || store.focus !== "";
+    return { under: this.#under, alone: narrowed ? [] : this.#all.filter(({ lane }) => !lane), open: new Set(store.logs.map(Number)) };
+  }
+
+  /** Returns the keys of the lanes whose logs are opened. */
+  keeping() {
+    return [...new Set(this.#all.filter(({ log, lane }) => lane && this.store.logs.includes(String(log))).map(({ lane }) => lane))];
+  }
+
+  /** Opens these logs (numbers as text), or closes them if one of them is opened. */
+  toggle(numbers) {
+    const { store } = this;
+    const others = store.logs.filter((each) => !numbers.includes(each));
+    store.set({ logs: others.length < store.logs.length ? others : [...others, ...numbers].slice(-MOST) }, { push: true });
+  }
+
+  /** Returns the changes of the store that show a line: they open its log, and move the view to its time. */
+  #revealing({ log, time }) {
+    showTip(null);
+    const { logs } = this.store;
+    const { start, end } = this.store.view(), half = Math.round((end - start) / 2);
+    const moved = time < start || time > end ? { start: time - half, end: time + half } : {};
+    return { ...(logs.includes(String(log)) ? {} : { logs: [...logs, String(log)].slice(-MOST) }), ...moved };
+  }
+
+  /** Brings panel and marks in line with the address and the loaded window. */
+  draw(payload) {
+    this.lines.draw();
+    this.#refresh(payload);
+  }
+
+  /** Loads the marks of the opened logs for a window, unless that was done. */
+  async #refresh({ start: from, end: until }) {
+    const beside = Math.round((until - from) / 10); // a window ends with the source, a log may not
+    const [start, end] = [Math.max(0, from - beside), until + beside];
+    const known = new Set(this.#all.map(({ log }) => String(log)));
+    const logs = this.store.logs.filter((each) => known.has(each)).slice(-MOST).join(",");
+    const question = `${logs} ${start} ${end}`;
+    if (!logs || question === this.#asked) return;
+    this.#asked = question;
+    try {
+      const found = await logMarks(this.source, { logs, start, end });
+      if (question !== this.#asked) return;
+      this.marks = new Map(found.map((each) => [each.log, each]));
+      this.onMarks();
+    } catch (error) {
+      this.#asked = "";
+      this.onFailed(error);
+    }
+  }
+}

@@ -1,0 +1,110 @@
+"""The logs of programs on the timeline: lanes below their Pods, lines in the panel, and the search."""
+
+import io
+import json
+import re
+import tarfile
+
+import pytest
+from playwright.sync_api import Page, ViewportSize, expect
+
+from tests.browser.conftest import becomes, imported, settled
+from tests.browser.test_with_axe import EVERYWHERE, PHONE, Themes, complaints_of_axe
+
+IN_POD = "bundle/namespaces/shop/pods/web-0/app/app/logs/current.log"
+START = 1_795_348_800_000_000  # 2026-11-22T12:00:00Z
+PLANTED = '<img src=x onerror="document.title=1"> \u202eabout'
+
+
+def pod(name: str, second: int) -> str:
+    about = {"name": name, "namespace": "shop", "uid": f"uid-{name}", "resourceVersion": str(10 + second)}
+    about["creationTimestamp"] = f"2026-11-22T12:00:{second:02}Z"
+    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": about, "spec": {}, "status": {}})
+
+
+def said(time: str, text: str, level: str = "info") -> str:
+    return json.dumps({"time": f"2026-11-22T12:{time}Z", "level": level, "msg": text})
+
+
+@pytest.fixture(scope="module")
+def with_logs(site: str) -> str:
+    """The path of the timeline of two Pods, the log of one of them, and another log."""
+    many = [said(f"00:{20 + number // 50:02}.{number % 50 * 20:03}", f"step {number}") for number in range(150)]
+    lines = [
+        said("00:05.25", f"about shop/web-0 {PLANTED}", "warn"),
+        *many,
+        said("00:58.5", "the only needle", "error"),
+    ]
+    files = {
+        "bundle/pods.json": "\n".join([pod("web-0", 1), pod("web-1", 59)]),
+        IN_POD: "\n".join(lines),
+        "bundle/kube-vip.log": "\n".join([said("00:30", "alone on its lane"), said("00:31", "and again")]),
+    }
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name, content in files.items():
+            about = tarfile.TarInfo(name)
+            about.size = len(content.encode())
+            archive.addfile(about, io.BytesIO(content.encode()))
+    return imported(site, "bundle.tar.gz", packed.getvalue())
+
+
+def middle_of(page: Page, mark: str) -> tuple[float, float]:
+    """Return the middle of what is drawn; drawing anew replaces the elements."""
+    box = becomes(page, "(mark) => document.querySelector(mark)?.getBoundingClientRect().toJSON()", mark)
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_log_is_folded_below_its_pod_and_each_line_can_be_read(page: Page, with_logs: str) -> None:
+    page.goto(with_logs)
+    toggle = page.get_by_role("button", name="log of app in web-0")
+    expect(toggle).to_have_attribute("aria-expanded", "false")
+    assert page.locator(".log-lane").count() == 0
+    toggle.click()
+    expect(page.locator(".log-lane")).to_contain_text("app")
+    expect(page.locator(".log-mark.warning")).to_have_count(1)
+    expect(page.locator(".log-mark.error")).to_have_count(1)
+    settled(page)
+    page.mouse.move(*middle_of(page, ".log-mark:not(.warning, .error)"))
+    expect(page.locator("#tip")).to_contain_text("lines")
+    page.mouse.click(*middle_of(page, ".log-mark.warning"))
+    panel = page.get_by_role("dialog", name="Log shop/web-0/app")
+    expect(panel.locator(".log-whole")).to_contain_text('<img src=x onerror="document.title=1">')
+    expect(panel.locator(".log-whole")).to_contain_text("\ufffdabout")
+    expect(panel).to_contain_text("1 of 152")
+    expect(panel).to_contain_text("current.log:1")
+    expect(panel.get_by_role("link", name="Pod shop/web-0")).to_have_attribute(
+        "href", re.compile(r"^/sources/\d+/objects/\d+/$")
+    )
+    page.keyboard.press(".")
+    expect(panel.locator(".log-whole")).to_have_text("step 0")
+    assert "line=" in settled(page) and "logs=" in settled(page)
+    page.reload()
+    expect(panel.locator(".log-whole")).to_have_text("step 0")
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    page.get_by_role("button", name="logs").click()
+    expect(page.locator(".log-lane").nth(1)).to_contain_text("kube-vip.log")
+
+
+def test_the_search_finds_a_line_and_shows_it_in_its_place(page: Page, with_logs: str) -> None:
+    page.goto(f"{with_logs}?start={START}&end={START + 10_000_000}")
+    expect(page.get_by_role("button", name="log of app in web-0")).to_be_visible()
+    page.locator("#search").fill("only NEEDLE")
+    page.get_by_role("option", name="the only needle").click()
+    expect(page.locator("#line .log-whole")).to_have_text("the only needle")
+    expect(page.locator(".log-mark.error")).to_be_visible()
+    expect(page.locator("#search")).not_to_be_focused()
+
+
+@EVERYWHERE
+def test_logs_can_be_used_by_everyone(page: Page, with_logs: str, size: ViewportSize, themes: Themes) -> None:
+    page.emulate_media(color_scheme=themes[0])
+    page.set_viewport_size(size)
+    page.goto(f"{with_logs}?logs=1,2")
+    if size == PHONE:
+        page.get_by_role("button", name="Timeline").click()
+    expect(page.locator(".log-mark").first).to_be_visible()
+    page.locator(".log-name").first.click()
+    expect(page.locator("#line")).to_be_visible()
+    assert complaints_of_axe(page, themes) == []

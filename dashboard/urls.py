@@ -4,6 +4,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path
 
 from dashboard.web.api import api
+from dashboard.web.views.actors import show_actors
 from dashboard.web.views.baselines import show_baseline
 from dashboard.web.views.changes import show_changes
 from dashboard.web.views.clusters import show_cluster, show_clusters
@@ -45,6 +46,7 @@ urlpatterns = [
     path("silences/", show_silences, name="silences"),
     path("silences/new", new_silence, name="new_silence"),
     path("sources/<int:source_id>/changes/", show_changes, name="changes"),
+    path("sources/<int:source_id>/actors/", show_actors, name="actors"),
     path("sources/<int:source_id>/coverage/", show_coverage, name="coverage"),
     path("sources/<int:source_id>/delete/", confirm_deletion, name="delete"),
     path("deletions/undo", undo, name="undo-deletion"),

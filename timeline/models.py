@@ -116,6 +116,7 @@ class Source(models.Model):
     census = models.JSONField(default=list)  # [namespace, family, number of lanes] for each namespace and family
     own_counters = models.JSONField(default=list)  # [group, kind] of the kinds with a counter of revisions of their own
     actors = models.JSONField(default=list)  # who made most changes (see `outline.actors`)
+    actors_total = models.IntegerField(default=0)  # how many actors it has; `ActorRow` keeps those with most writes
     views = models.IntegerField(default=0)  # how many objects have a row of `ObjectView`
     tide = models.JSONField(default=dict)  # how many lanes there were in each slice (see `outline.Tide`)
     cluster = models.ForeignKey(Cluster, models.SET_NULL, null=True, related_name="sources")  # null for a recording
@@ -454,6 +455,31 @@ class LogPage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.source_id}: page {self.number} of log {self.log}"
+
+
+class ActorRow(models.Model):
+    """This is what one part of one process did in a source (see `judging.activity`). The rows are derived."""
+
+    pk = models.CompositePrimaryKey("source", "identity")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    identity = models.CharField(max_length=16)
+    name = models.TextField()
+    words = models.TextField()  # its names, account and user agent in lower case, for the search
+    writes = models.BigIntegerField()
+    busiest = models.BigIntegerField()  # writes in its busiest minute
+    conflicts = models.BigIntegerField()
+    retries = models.BigIntegerField()
+    refused = models.BigIntegerField()
+    lag = models.BigIntegerField()  # µs: the age of the oldest copy on which it acted, at least; 0 without one
+    leases = models.IntegerField()
+    findings = models.IntegerField()
+    document = Packed()  # an ActorRowPayload
+
+    class Meta:
+        db_table = "timeline_actor_row"
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class ObjectView(models.Model):

@@ -15,7 +15,7 @@ from timeline.judge import judge, judged, rulebook, touched
 from timeline.judging.rulebook import VERSION
 from timeline.models import Source
 from timeline.payloads import documents
-from timeline.storage import changes, chunks, findings, incidents, logs, notify, store, views
+from timeline.storage import actors, changes, chunks, findings, incidents, logs, notify, store, views
 from timeline.storage.live import Live
 
 
@@ -61,6 +61,7 @@ def _judge(source: Source, world: World, cause: str) -> None:
     changes.write(source, world)
     logs.write(source, world)
     views.write(source, world, found)
+    actors.write(source, world, found)
     store.write_gaps(source, (gap for stream in world.streams.values() for gap in stream.gaps))
     store.write_source(source, world, documents.source_document(world, rulebook()))
     notify.notify(source=source.pk)

@@ -22,6 +22,7 @@ def shown(source_id: int, identity: str, first: int, last: int) -> dict[str, Any
     return {
         "picture": picture(view, found.start, found.end, main),
         "actor": view["actor"],
+        "agent": view["user_agent"] or view["actor"],
         "about": f"{view['kind']} {view['name']}",
         "url": f"/sources/{source_id}/objects/{view['track']}/",
         "ask": f"/api/sources/{source_id}/tracks/{view['track']}",

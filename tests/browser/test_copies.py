@@ -1,4 +1,4 @@
-"""The timeline and the page of an incident show on which old copy somebody acted, and how it differed from what stood."""
+"""The timeline and the page of an incident show an act on an old copy, and how the copy differed from what stood."""
 
 import re
 from pathlib import Path
@@ -45,3 +45,19 @@ def test_an_act_shows_its_copy_beside_what_stood(page: Page, excess: str, size: 
     page.locator("#overlay .view-act.old").last.hover(force=True)
     expect(page.locator("#tip")).to_contain_text("of Job report-0")
     expect(page.locator("#tip .diff")).to_contain_text("reason: CompletionsReached")
+
+
+@EVERYWHERE
+def test_the_page_of_actors_leads_to_what_an_actor_changed(
+    page: Page, excess: str, size: ViewportSize, themes: Themes
+) -> None:
+    page.emulate_media(color_scheme=themes[0])
+    page.set_viewport_size(size)
+    page.goto(f"{excess}actors/?order=lag")
+    row = page.get_by_role("row", name=re.compile("job-controller"))
+    expect(row).to_contain_text("stale")
+    assert complaints_of_axe(page, themes) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    if size == WIDE:
+        row.get_by_role("link", name="job-controller").click()
+        expect(page.locator("#filtered")).to_contain_text("system:kube-controller-manager")

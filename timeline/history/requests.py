@@ -61,6 +61,10 @@ class Requests:
             self._sorted[name] = sorted(requests, key=lambda each: (each.received, each.identity))
         return self._sorted[name]
 
+    def names(self) -> set[Name]:
+        """Return the names that requests are about."""
+        return set(self._known)
+
     def watches(self) -> Sequence[Request]:
         """Return the watches of all objects of a kind, in the order in which they were received."""
         kinds = chain.from_iterable(each.values() for name, each in self._known.items() if not name.name)

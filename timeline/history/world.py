@@ -197,6 +197,10 @@ class World:
         received. With an empty name, these are the requests about all objects of a kind in a namespace, or in all."""
         return self._ledger.requests.about(name)
 
+    def requested_names(self) -> set[Name]:
+        """Return the names that requests which changed nothing are about."""
+        return self._ledger.requests.names()
+
     def acts(self, name: Name) -> Sequence[Act]:
         """Return what the Events about the objects of a name show of the copies of these objects that their writers
         held, in the order in which the Events were recorded."""

@@ -7,6 +7,7 @@ not depend on the order in which observations were learned, nor on repetitions, 
 what a client was really shown.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -87,28 +88,44 @@ def views_of(owner: Track, world: World) -> list[View]:
 
 
 def _uses(owner: Track, world: World) -> Iterator[tuple[Actor, Use]]:
-    children: dict[str, list[Track]] = defaultdict(list)
-    for child in world.children(owner):
-        children[child.ref.name].append(child)
-    for act in world.acts(owner.name):
-        if act.ref.uid == owner.ref.uid and act.client and act.revision and (actor := actor_of(act)):
-            yield actor, _recorded(owner, act, actor, children.get(act.child, ()) if act.child else ())
+    yield from read_uses(owner, world)
+    revised = _revised(owner)
     for moment in owner.moments:
-        named = moment.replaces if moment.replaces is not None else moment.entry.named
-        if named is not None and moment.clock is Clock.AUDIT and moment.entry.client:
-            entry = moment.entry
-            if actor := actor_of(entry):
-                what = f"updated {entry.action}".strip()
-                unseen = _replacing(owner, named, entry.received)
-                yield actor, Use(entry.received, entry.received, named, what, None, None, unseen, "", entry.identity)
-    for request in world.requests(owner.name):
-        own = request.ref.uid in ("", owner.ref.uid)
-        if own and request.named is not None and refused_as_old(request) and (actor := actor_of(request)):
-            sent, unseen = request.received, _replacing(owner, request.named, request.received)
+        entry, named = moment.entry, named_by(moment)
+        if named is not None and (actor := actor_of(entry)):
+            unseen = _replacing(revised, named, entry.received)
+            what = f"updated {entry.action}".strip()
+            yield actor, Use(entry.received, entry.received, named, what, None, None, unseen, "", entry.identity)
+
+
+def named_by(moment: Moment) -> int | None:
+    """Return the revision of the copy on which an update rested that changed the object; None if it is not known."""
+    if moment.clock is not Clock.AUDIT or not moment.entry.client:
+        return None
+    return moment.replaces if moment.replaces is not None else moment.entry.named
+
+
+def read_uses(owner: Track, world: World) -> Iterator[tuple[Actor, Use]]:
+    """Yield the uses of copies of an object that may have been old: those that Events and refused updates show."""
+    acts, requests = world.acts(owner.name), world.requests(owner.name)
+    if not acts and not requests:
+        return
+    revised = _revised(owner)
+    children: dict[str, list[Track]] = defaultdict(list)
+    for child in world.children(owner) if acts else ():
+        children[child.ref.name].append(child)
+    for act in acts:
+        if act.ref.uid == owner.ref.uid and act.client and act.revision and (actor := actor_of(act)):
+            own = children.get(act.child, ()) if act.child else ()
+            yield actor, _recorded(owner, act, actor, own, revised)
+    for request in requests:
+        own_uid = request.ref.uid in ("", owner.ref.uid)
+        if own_uid and request.named is not None and refused_as_old(request) and (actor := actor_of(request)):
+            sent, unseen = request.received, _replacing(revised, request.named, request.received)
             yield actor, Use(sent, sent, request.named, "update refused", None, None, unseen, "", request.identity)
 
 
-def _recorded(owner: Track, act: Act, actor: Actor, children: Sequence[Track]) -> Use:
+def _recorded(owner: Track, act: Act, actor: Actor, children: Sequence[Track], revised: Sequence[Moment]) -> Use:
     """Return the use that an Event shows: that of the creation or deletion which it reports, if the log has that."""
     for child in children:
         for done in (child.created, next((each for each in child.moments if each.facts.deleting), None)):
@@ -131,16 +148,22 @@ def _recorded(owner: Track, act: Act, actor: Actor, children: Sequence[Track]) -
                     stale.matters if stale else "",
                     act.event.name,
                 )
-    words, unseen = act.reason or "Event", _replacing(owner, act.revision, act.recorded)
+    words, unseen = act.reason or "Event", _replacing(revised, act.revision, act.recorded)
     return Use(act.recorded, act.received, act.revision, words, None, None, unseen, "", act.event.name)
 
 
-def _replacing(owner: Track, named: int, before: int) -> Moment | None:
-    """Return the first change of an object after a revision, if it was answered before a time."""
-    for moment in owner.moments:
-        if (moment.stamp.resource_version or 0) > named:
-            return moment if moment.clock is Clock.AUDIT and moment.entry.staged < before else None
-    return None
+def _replacing(revised: Sequence[Moment], named: int, before: int) -> Moment | None:
+    """Return the first change of an object after a revision, if it was answered before a time.
+
+    `revised` are its changes with a revision, in commit order.
+    """
+    at = bisect_right(revised, named, key=lambda each: each.stamp.resource_version or 0)
+    first = revised[at] if at < len(revised) else None
+    return first if first and first.clock is Clock.AUDIT and first.entry.staged < before else None
+
+
+def _revised(owner: Track) -> list[Moment]:
+    return [each for each in owner.moments if each.stamp.resource_version is not None]
 
 
 def _bounds(owner: Track, actor: Actor, uses: Sequence[Use], world: World) -> Iterator[Bound]:

@@ -12,6 +12,8 @@ from timeline.queries.acknowledgements import (
     withdraw,
 )
 from timeline.queries.acknowledgements import ended as acknowledgement_ended
+from timeline.queries.actors import PAGE as ACTORS
+from timeline.queries.actors import actors
 from timeline.queries.alike import alike
 from timeline.queries.baselines import Baseline, baseline, clear_baseline, set_baseline
 from timeline.queries.baselines import worse as came_out_of_baseline
@@ -83,6 +85,7 @@ from timeline.queries.view import NOT_KNOWN, Grouping, View
 from timeline.queries.windows import LANES, window
 
 __all__ = [
+    "ACTORS",
     "AT_ONCE",
     "FINDINGS",
     "FINDINGS_SHOWN",
@@ -130,6 +133,7 @@ __all__ = [
     "acknowledged_at",
     "acknowledgement_ended",
     "active_silences",
+    "actors",
     "alike",
     "asked",
     "baseline",

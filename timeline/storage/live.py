@@ -44,7 +44,7 @@ from timeline.layout.arrangement import Arrangement, StoredGroups
 from timeline.layout.places import rank_of
 from timeline.models import Cluster, Delta, SnapshotPart, Source, Stream, Track
 from timeline.payloads import documents
-from timeline.storage import chunks, incidents, logs, notify, retention, store, tables, views
+from timeline.storage import actors, chunks, incidents, logs, notify, retention, store, tables, views
 from timeline.storage.changes import LiveChanges
 from timeline.storage.copying import upsert
 from timeline.storage.live_findings import LiveFindings
@@ -234,6 +234,7 @@ class Live:
             self._totals_changed = False
             source.census, source.tide = self._census()
             store.write_source(source, world, documents.source_document(world, rulebook()))
+            actors.write(source, world, self._findings.known())
             took = time.monotonic() - began
             self._totals_due_at = time.monotonic() + max(_TOTALS_EVERY, took * _TOTALS_SHARE)
         else:

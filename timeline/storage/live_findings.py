@@ -19,6 +19,8 @@ from timeline.storage.copying import upsert
 from timeline.storage.live_incidents import LiveIncidents
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from timeline.history.world import World
     from timeline.payloads.findings import FindingPayload
     from timeline.payloads.members import Part
@@ -39,6 +41,11 @@ class LiveFindings:
     def forget(self, subject: Key) -> None:
         """Forget the findings of a subject. Their rows in the database stay."""
         self._replace(subject, {})
+
+    def known(self) -> Iterator[Finding]:
+        """Yield the findings that hold now."""
+        for of_subject in self._known.values():
+            yield from of_subject.values()
 
     def _replace(self, subject: Key, now: dict[str, Finding]) -> None:
         """Keep these findings of a subject in place of the earlier ones."""

@@ -9,6 +9,7 @@ from ninja.utils import check_csrf
 from dashboard import __version__
 from dashboard.access import rights
 from dashboard.web.api import (
+    actors,
     changes,
     clusters,
     comparison,
@@ -55,6 +56,7 @@ for router in (
     logs.router,
     silences.router,
     objects.router,
+    actors.router,
     comparison.router,
     uploads.router,
 ):

@@ -17,7 +17,9 @@ function bounds({ at, within }) {
 
 function writer({ actor, user_agent: agent, controller, unknown_writer: why }) {
   if (why) return ["writer not known", el("span", { class: "actor" }, why)];
-  return [controller || actor || agent, ...[actor, agent].filter((each) => each && each !== controller).map((each) => el("span", { class: "actor" }, each))];
+  const { source } = document.body.dataset; // a report has none, and no page of actors
+  const name = controller || actor || agent;
+  return [source ? el("a", { href: `/sources/${source}/actors/?q=${encodeURIComponent(agent || actor)}` }, name) : name, ...[actor, agent].filter((each) => each && each !== controller).map((each) => el("span", { class: "actor" }, each))];
 }
 
 function body(found) {

@@ -1,0 +1,186 @@
+"""This pure module adds up what each actor of a source did: its writes, refusals, copies, Leases and findings.
+
+The result does not depend on the order in which observations were learned, nor on repetitions.
+"""
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from statistics import median
+
+from timeline.core.actors import Actor, actor_of
+from timeline.core.entries import Change, Request
+from timeline.core.order import SECOND
+from timeline.history.lifelines import Name, Track
+from timeline.history.world import World
+from timeline.judging.findings import Finding
+from timeline.judging.requests import overtaken_by, refused_as_old, replaced_by
+from timeline.judging.views import named_by, read_uses
+
+_MINUTE = 60 * SECOND
+_AGAIN = 60 * SECOND  # µs within which a write of the same object after a refused one is a retry
+_WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection", "write"})
+
+Key = tuple[str, str]  # the process and the component of an actor
+
+
+class Activity:
+    """This is what one actor did."""
+
+    def __init__(self) -> None:
+        self.seen: Counter[Actor] = Counter()  # one process may have several user agents and accounts
+        self.accounts: Counter[str] = Counter()  # `Entry.writer` of its writes
+        self.writes = 0
+        self.minutes: Counter[int] = Counter()  # writes in each minute since 1970
+        self.stale = self.raced = self.unclear = 0  # refused updates and patches, by why they were refused
+        self.refused = 0  # other refused writes
+        self.retries = 0
+        self.copies = 0  # acts of which it is known on which copy they rested
+        self.lags: list[int] = []  # µs, of the acts on old copies: at least how old each copy was
+        self.leases: dict[Name, bool] = {}  # the Leases that it held, and whether it still does at the end
+        self.findings: set[str] = set()
+        self.first = self.last = 0  # µs since 1970: its first and its last write
+
+    @property
+    def actor(self) -> Actor:
+        """Return the actor, by the user agent and account that it used most."""
+        return min(self.seen, key=lambda each: (-self.seen[each], each))
+
+    @property
+    def account(self) -> str:
+        """Return by whom the timeline says that its writes were made, most of them."""
+        return min(self.accounts, key=lambda each: (-self.accounts[each], each), default="")
+
+    @property
+    def busiest(self) -> int:
+        """Return how many writes it made in its busiest minute."""
+        return max(self.minutes.values(), default=0)
+
+    @property
+    def conflicts(self) -> int:
+        return self.stale + self.raced + self.unclear
+
+    @property
+    def median_lag(self) -> int | None:
+        return round(median(self.lags)) if self.lags else None
+
+    @property
+    def worst_lag(self) -> int | None:
+        return max(self.lags, default=None)
+
+
+def identity(key: Key) -> str:
+    """Return the identity of an actor within a source, for addresses."""
+    return hashlib.sha256("\0".join(key).encode()).hexdigest()[:16]
+
+
+def activities(world: World, findings: Iterable[Finding]) -> dict[Key, Activity]:
+    """Return what each actor did, by its key."""
+    found: dict[Key, Activity] = defaultdict(Activity)
+    written: dict[tuple[Key, Name], list[int]] = defaultdict(list)  # when, of objects that refused writes are about
+    asked = world.requested_names()
+    for track in world.tracks():
+        _add_writes(track, found, written, asked)
+        for actor, use in read_uses(track, world):
+            one = _of(found, actor)
+            one.copies += 1
+            if lag := use.lag:
+                one.lags.append(lag.least)
+        if track.ref.kind == "Lease" and track.ref.group == "coordination.k8s.io":
+            _add_lease(track, found)
+    for name in asked:
+        _add_refusals(name, world, found, written)
+    for finding in findings:
+        for key in _actors_of(finding):
+            if key in found:
+                found[key].findings.add(finding.id)
+    return dict(found)
+
+
+def _of(found: dict[Key, Activity], actor: Actor) -> Activity:
+    one = found[actor.process, actor.component]
+    one.seen[actor] += 1
+    return one
+
+
+def _add_writes(
+    track: Track, found: dict[Key, Activity], written: dict[tuple[Key, Name], list[int]], asked: set[Name]
+) -> None:
+    for moment in track.moments:
+        entry = moment.entry
+        if moment.change is Change.OBSERVED or (actor := actor_of(entry)) is None:
+            continue
+        one = _of(found, actor)
+        one.writes += 1
+        one.accounts[entry.writer] += 1
+        one.minutes[entry.received // _MINUTE] += 1
+        one.copies += named_by(moment) is not None
+        one.first = min(one.first or entry.received, entry.received)
+        one.last = max(one.last, entry.received)
+        if track.name in asked:
+            written[(actor.process, actor.component), track.name].append(entry.received)
+
+
+def _add_refusals(
+    name: Name, world: World, found: dict[Key, Activity], written: dict[tuple[Key, Name], list[int]]
+) -> None:
+    refused: dict[Key, list[int]] = defaultdict(list)
+    for request in world.requests(name):
+        actor = actor_of(request)
+        if not request.refused or request.verb not in _WRITES or actor is None:
+            continue
+        one = _of(found, actor)
+        refused[actor.process, actor.component].append(request.received)
+        if not refused_as_old(request):
+            one.refused += 1
+        else:
+            match _why(request, name, world):
+                case "stale":
+                    one.stale += 1
+                case "race":
+                    one.raced += 1
+                case _:
+                    one.unclear += 1
+    for key, times in refused.items():
+        found[key].retries += sum(
+            any(time < each <= time + _AGAIN for each in (*written[key, name], *times)) for time in times
+        )
+
+
+def _why(request: Request, name: Name, world: World) -> str:
+    """Return "stale" if the revision that a refused write named had surely been replaced before it was received, "race"
+    if another write was under way at the same time, else ""."""
+    tracks = [each for each in world.incarnations(name) if request.ref.uid in ("", each.ref.uid)]
+    for track in tracks:
+        replacing = None if request.named is None else replaced_by(track, request.named)
+        if replacing and replacing.entry.staged < request.received:
+            return "stale"
+        if replacing is None and overtaken_by(track, request, world):
+            return "stale"
+    for track in tracks:
+        for moment in track.moments:
+            earliest, latest = moment.committed
+            if earliest <= request.staged and latest is not None and latest >= request.received:
+                return "race"
+    return ""
+
+
+def _add_lease(lease: Track, found: dict[Key, Activity]) -> None:
+    """Note who held a Lease: whoever wrote it with a holder, and now whoever wrote the last of these states."""
+    held: list[Key] = []
+    for moment in lease.moments:
+        if getattr(moment.facts, "holder", "") and (actor := actor_of(moment.entry)):
+            held.append((actor.process, actor.component))
+    for key in held:
+        found[key].leases.setdefault(lease.name, False)
+    last: str = getattr(lease.last.facts, "holder", "")
+    if held and lease.until is None and last:
+        found[held[-1]].leases[lease.name] = True
+
+
+def _actors_of(finding: Finding) -> Iterator[Key]:
+    """Yield the keys of those who wrote what proves a finding, and of the actor that it is about."""
+    for each in finding.occurrences:
+        for proof in each.proof:
+            if actor := actor_of(proof.moment.entry):
+                yield actor.process, actor.component

@@ -91,7 +91,7 @@ def _late_writes(lease: Track, terms: Sequence[Term], world: World) -> Iterator[
                     writes[track.key].append(moment)
                     tracks[track.key] = track
         else:
-            needless = _written_before(process, old.first, world) if old.first.change is Change.CREATED else set()
+            needless = _needless(terms, old, world) | _needless(terms, new, world)
             for key, moments in sorted(writes.items()):
                 if (key[0][:2], _component(moments[0])) not in needless:
                     yield LateWrite(lease, old, new, tracks[key], tuple(moments))
@@ -122,12 +122,17 @@ def _takes(before: Moment, moment: Moment) -> bool:
     return bool(holder) and holder != getattr(before.facts, "holder", "")
 
 
-def _written_before(process: str, first: Moment, world: World) -> set[tuple[tuple[str, str], str]]:
-    """Return kind and component of what a process wrote before it created the Lease, which needs no Lease."""
+def _needless(terms: Sequence[Term], term: Term, world: World) -> set[tuple[tuple[str, str], str]]:
+    """Return kind and component of what the process of a term wrote before it had ever held the Lease, which needs no
+    Lease: some parts of a replica work without it."""
+    process = term.actor.process
+    first = next(each for each in terms if each.actor.process == process)
+    if first is terms[0] and first.first.change is not Change.CREATED:
+        return set()  # it may have held the Lease before the log begins
     return {
         ((track.ref.group, track.ref.kind), _component(moment))
         for track, moment in world.writes_of(process)
-        if moment.entry.staged < first.entry.received
+        if moment.entry.staged < first.first.entry.received
     }
 
 

@@ -14,6 +14,8 @@ from timeline.core.entries import Change, Clock
 from timeline.history.acts import Act
 from timeline.history.lifelines import Moment, Track
 from timeline.history.world import World
+from timeline.kinds.job import JobFacts
+from timeline.kinds.replica_set import ReplicaSetFacts
 
 
 class StaleAct(NamedTuple):
@@ -105,18 +107,30 @@ def _unseen(owner: Track, act: Act, done: Moment) -> list[Moment]:
 
 
 def _matters(owner: Track, act: Act, moment: Moment) -> str:
-    """Return how the owner's state differs from the copy in what a controller must heed; "" if it does not."""
+    """Return how the owner's state differs from the copy in what a controller must heed; "" if it does not, or if the
+    newer state asks for the same act: fewer children while one is deleted, more while one is created."""
+    creates = "Create" in act.reason
     before: Any = next(
         (each.facts for each in reversed(owner.moments) if (each.stamp.resource_version or 0) <= act.revision), None
     )
     now: Any = moment.facts
     if now.deleting and not (before and before.deleting):
-        return "was being deleted"
+        return "was being deleted" if creates else ""
     finished = getattr(now, "finished", "")
     if finished and not getattr(before, "finished", ""):
         return f"was {finished}"
     if getattr(now, "suspend", False) and not getattr(before, "suspend", False):
-        return "was suspended"
+        return "was suspended" if creates else ""
     if before is not None and now.generation > before.generation > 0:
-        return "had another spec"
+        old, new = _wanted(before), _wanted(now)
+        same = old is not None and new is not None and (new >= old if creates else new <= old)
+        return "" if same else "had another spec"
     return ""
+
+
+def _wanted(facts: Any) -> int | None:
+    """Return how many Pods a ReplicaSet or a Job wants at a time, which is all that its spec can change while it goes
+    on; None for other owners, or if it is not known."""
+    if isinstance(facts, ReplicaSetFacts):
+        return facts.replicas if facts.replicas >= 0 else None
+    return facts.parallelism if isinstance(facts, JobFacts) and facts.parallelism >= 0 else None

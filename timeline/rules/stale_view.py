@@ -19,6 +19,7 @@ have been some time before it acted, so nothing proves that its watch was behind
 ## Looks alike but is benign
 
 - A change of the owner that was committed while the request was under way.
+- A change that asks for the same act: a larger number while a Pod is created, a smaller one while a Pod is deleted.
 - A change that need not have changed the act, such as a count in the status that the controller wrote itself: this is
   never more than an info, and is not reported below half a second.
 - A copy that was old by less than half a second is never more than an info: each controller is behind by some time.

@@ -21,7 +21,7 @@ writes after it had answered the take-over.
 
 - A write that was received before the take-over was answered.
 - Events, and the Lease itself: a replica that waits writes these, too.
-- What the process also wrote before it created the Lease, since that needs no Lease.
+- What one of the two also wrote before it had ever held the Lease, since that needs no Lease.
 - A process that still renews another Lease: the writes may rest on that one.
 - A process that cannot be told apart from the new holder.
 

@@ -1,0 +1,12 @@
+"""These tests check that an old copy is no warning where the newer state asks for the same act."""
+
+from tests.test_rules import check_fires
+
+
+def test_a_pod_that_is_created_for_a_smaller_number_is_wanted_by_the_larger_one() -> None:
+    # ReplicaSet web   4 ========= 6 ==============
+    # Pods             0 1              2 3  4 5       2 and 3 on the copy that says 4
+    found = check_fires("stale-view/fires-scaled-up-while-it-creates", "Pod/web-2", "Pod/web-3")
+    assert {(each.severity, each.worst.effect_text) for each in found} == {
+        ("info", "the newer state need not have led to another act")
+    }

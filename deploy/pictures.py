@@ -20,6 +20,7 @@ from playwright.sync_api import Page, sync_playwright
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs/images"
 WIDTH, HEIGHT, HOME_HEIGHT = 1280, 800, 640
+WIDE, INCIDENT_HEIGHT = 1440, 1560  # the page of an incident down to what changed before it
 NARROW = 1100  # where the page of an object has one column, so that a change is not beside empty space
 WAIT_MS = 120_000  # an import has to wait for its worker
 BROWSERS = ("chromium-headless-shell", "google-chrome", "google-chrome-stable", "chromium", "chromium-browser")
@@ -93,7 +94,9 @@ def main() -> None:
             page.get_by_role("link", name="one-pod-too-many", exact=True).click()
             page.get_by_role("link", name="This incident").first.click()
             page.get_by_text("Because").first.wait_for()
-            take(page, "incident")
+            page.set_viewport_size({"width": WIDE, "height": INCIDENT_HEIGHT})
+            take(page, "incident", INCIDENT_HEIGHT)
+            page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
 
             page.goto(address.split("?")[0] + "coverage")
             take(page, "coverage")

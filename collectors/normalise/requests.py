@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 import msgspec
 
 from collectors.normalise import is_present
-from collectors.normalise.audit_event import AuditEvent, fill_timestamps, instant, latest
+from collectors.normalise.audit_event import AuditEvent, ObjectReference, fill_timestamps, instant, latest
 from collectors.normalise.interning import Interner
 from timeline.core.entries import FOREVER, Place, Request, revision
 from timeline.kinds import Metadata, kind_of
@@ -15,6 +15,7 @@ from timeline.kinds import Metadata, kind_of
 READS = frozenset({"get", "list", "watch"})
 WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 UNKNOWN = "unknown"  # is noted for a resourceVersion in the address of a read that is no number
+_REVIEWS = ("authentication.k8s.io", "authorization.k8s.io")  # their objects are answers, and are not kept
 _LONGEST = 512  # characters of each selector that are kept
 _REASON = re.compile(r"[A-Z][A-Za-z]{1,63}")
 _MATCHES = ("Exact", "NotOlderThan")
@@ -52,7 +53,8 @@ def named_revision(event: AuditEvent) -> int | None:
 
 
 def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request | None:
-    """Return the request of an audit event that changed nothing: a refused write, or a read. None for other events.
+    """Return the request of an audit event that changed nothing: a refused write, or a read; or a creation whose
+    object the event does not name. None for other events.
 
     A watch has two events: one when it starts, and one when it ends. Raise ValueError if the event cannot be used.
     """
@@ -61,7 +63,9 @@ def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request |
     code = (event.responseStatus.code if event.responseStatus else None) or 0
     if ref is None or not ref.resource or not (starts or event.stage == "ResponseComplete"):
         return None
-    if verb not in READS and (verb not in WRITES or code < 400 or "dryRun=" in event.requestURI):
+    if verb not in READS and (verb not in WRITES or "dryRun=" in event.requestURI):
+        return None
+    if verb in WRITES and code < 400 and not _creates_unnamed(event, ref, code):
         return None
     if not event.requestReceivedTimestamp or not event.stageTimestamp:
         fill_timestamps(event)
@@ -99,6 +103,12 @@ def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request |
         event.auditID,
         place,
     )
+
+
+def _creates_unnamed(event: AuditEvent, ref: ObjectReference, code: int) -> bool:
+    """Return whether a request created an object by generateName, and the event does not show the name."""
+    created = event.verb == "create" and 200 <= code < 300 and not ref.name and not ref.subresource
+    return created and not is_present(event.responseObject) and ref.apiGroup not in _REVIEWS
 
 
 def _first(address: dict[str, list[str]], name: str) -> str:

@@ -28,6 +28,7 @@ from timeline.history.requests import Requests, without_effect
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.snapshot import ObjectSnapshot, Snapshot
 from timeline.history.streams import Stream
+from timeline.history.unnamed import Unnamed
 
 _Key = tuple[str, str, str, str, str]  # UID, name, namespace, kind and group of an object
 
@@ -64,6 +65,7 @@ class Ledger:
         self.streams: dict[GroupKind, Stream] = defaultdict(Stream)  # of kinds that are watched live
         self.clocks = Clocks(self.seen, self.streams)
         self.requests = Requests(self.clocks.corrected_request)
+        self.unnamed = Unnamed(self._lanes, self.requests, self.clocks.corrected)
         self.acts = Acts(self.clocks.corrected)
         self.logs = Logs(lambda: self.extent.last)
         self.remembered = 0  # tracks that ended before this drawn time (µs since 1970) may have been forgotten
@@ -93,6 +95,7 @@ class Ledger:
                 continue
             if isinstance(entry, Request):
                 if self.requests.learn(entry):
+                    self.unnamed.learn(entry)
                     yield 0, entry
                 continue
             if isinstance(entry, LogLine):
@@ -181,6 +184,8 @@ class Ledger:
 
     def _note(self, known: ObjectEntries, entry: Entry) -> None:
         self._unsettled[known.name] = None
+        if entry.clock is Clock.AUDIT or len(known.entries) == 1:
+            self.unnamed.note(known.name)
         if not self._keeps:  # with `keeps`, everything is settled at once, and nobody needs to know what was new
             self._fresh.append(entry)
 
@@ -199,6 +204,7 @@ class Ledger:
         if (names or (self.live and self.clocks.respaced())) and not self._grow():
             self._rebuild()
             names = self._lanes
+        names = {**dict.fromkeys(names), **dict.fromkeys(self.unnamed.settle(self.extent.logged[0], self.remembered))}
         settled = {name: self._lives(name) for name in sorted(names) if name in self._lanes}
         self._unsettled = {}
         self._fresh = []
@@ -217,6 +223,7 @@ class Ledger:
             if self._followed and any(_outruns(each, until) for entries in groups for each in entries):
                 self._ahead.setdefault(name[:2], (seen.streamed_until, set()))[1].add(name)
             groups = [reconciled(entries, until) for entries in (joined(groups) if seen.streamed else groups)]
+        groups = self.unnamed.applied(name, groups)
         return incarnations_of(name, groups, self.clocks.of_space(space), space)
 
     def _grow(self) -> bool:
@@ -335,6 +342,7 @@ class Ledger:
         self._lanes[name].remove(known)
         if not self._lanes[name]:
             del self._lanes[name], self._lane_numbers[name]
+            self.unnamed.forget(name)
 
     def forgotten(self, before: int) -> None:
         """Note that tracks which ended before a drawn time, in microseconds since 1970, were forgotten.
@@ -388,6 +396,7 @@ class Ledger:
         for each in snapshot.evidence:
             if isinstance(each, Request):
                 self.requests.learn(each)
+                self.unnamed.learn(each)
             elif isinstance(each, LogLine):
                 self.logs.learn(each)
             else:
@@ -405,6 +414,7 @@ class Ledger:
             self._lanes.setdefault(name, []).append(known)
             self._lane_numbers[name] = lane
             self._unsettled[name] = None
+            self.unnamed.note(name)
         self._numbers, self._lanes_numbered = snapshot.numbers, snapshot.lanes
 
 

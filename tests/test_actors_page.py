@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
+from msgspec.structs import replace
 
 from collectors.formats import Limits
 from collectors.uploads.recordings import Count, import_into
 from tests.recordings import findings_of, observations_of, world_of
 from timeline import queries
+from timeline.core.entries import Change, Entry
 from timeline.judging.activity import activities
 from timeline.models import Source
 from timeline.payloads.actors import ActorRowPayload, actor_row
@@ -47,6 +49,13 @@ def test_the_old_and_the_new_leader_are_two_actors_and_one_holds_the_lease_now()
     found = [each for each in rows(observations_of(LEADER)).values() if each["leases"]]
     assert len(found) == 2 and {each["bound"] for each in found} == {True}
     assert sorted(lease["now"] for each in found for lease in each["leases"]) == [False, True]
+
+
+def test_a_holder_of_a_lease_of_which_no_write_was_seen_is_no_actor() -> None:
+    """A watch begins with a list. It shows who had written each Lease before."""
+    leases = [each for each in observations_of(LEADER) if isinstance(each, Entry) and each.ref.kind == "Lease"]
+    assert rows(leases)
+    assert rows([replace(each, change=Change.OBSERVED) for each in leases]) == {}
 
 
 def test_what_actors_did_depends_on_no_order_and_no_repetition() -> None:

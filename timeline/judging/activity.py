@@ -86,8 +86,8 @@ def activities(world: World, findings: Iterable[Finding]) -> dict[Key, Activity]
             one.copies += 1
             if lag := use.lag:
                 one.lags.append(lag.least)
-        if track.ref.kind == "Lease" and track.ref.group == "coordination.k8s.io":
-            _add_lease(track, found)
+    for lease in world.of_kind("coordination.k8s.io", "Lease"):
+        _add_lease(lease, found)
     for name in asked:
         _add_refusals(name, world, found, written)
     for finding in findings:
@@ -166,15 +166,17 @@ def _why(request: Request, name: Name, world: World) -> str:
 
 
 def _add_lease(lease: Track, found: dict[Key, Activity]) -> None:
-    """Note who held a Lease: whoever wrote it with a holder, and now whoever wrote the last of these states."""
+    """Note who held a Lease: whoever wrote it with a holder, and now whoever wrote the last of these states. Of those
+    whose writes were only found, as at the start of a watch, nothing is listed."""
     held: list[Key] = []
     for moment in lease.moments:
         if getattr(moment.facts, "holder", "") and (actor := actor_of(moment.entry)):
             held.append((actor.process, actor.component))
     for key in held:
-        found[key].leases.setdefault(lease.name, False)
+        if key in found:
+            found[key].leases.setdefault(lease.name, False)
     last: str = getattr(lease.last.facts, "holder", "")
-    if held and lease.until is None and last:
+    if held and lease.until is None and last and held[-1] in found:
         found[held[-1]].leases[lease.name] = True
 
 

@@ -109,7 +109,11 @@ def everything() -> str:
     """Return all rows of all tables as text, with what is compressed in them unpacked."""
     found = []
     with connection.cursor() as cursor:
-        for query in ("SELECT lines FROM timeline_chunk", "SELECT lifeline FROM timeline_track"):
+        for query in (
+            "SELECT lines FROM timeline_chunk",
+            "SELECT lifeline FROM timeline_track",
+            "SELECT lines FROM timeline_log_page",
+        ):
             cursor.execute(query)
             found += [unpack(bytes(packed)).decode() for (packed,) in cursor]
         cursor.execute("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace")

@@ -81,7 +81,7 @@ def test_every_form_shows_time_level_and_what_it_names(
 ) -> None:
     (found,), skipped = read_log(tmp_path, [line])
     assert (found.time, found.unknown, found.level, found.text) == (time, Unknown.NOTHING, level, text)
-    assert found.objects[0] == "shop/web"
+    assert found.objects[0] in ("shop/web", "service/shop/web")
     assert found.place == Place("some.log", 1)
     assert not skipped
 

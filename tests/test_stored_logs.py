@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from collectors.formats import Limits, NotARecording, own
 from collectors.uploads.recordings import Count, import_into
 from tests.recordings import observations_of
-from tests.stored import opened
+from tests.stored import everything, opened
+from tests.test_program_logs import PLANTED, SECRET
 from timeline.core.entries import LogLine
 from timeline.history.world import World
 from timeline.models import Log, LogPage, Source
@@ -44,7 +45,7 @@ def imported(tmp_path: Path) -> Import:
         paths = []
         for number, (name, content) in enumerate(files.items()):
             path = tmp_path / f"{number}"
-            path.write_text(content)
+            path.write_text(content, errors="surrogateescape")
             paths.append((path, name))
         import_into(source, paths, Limits(), Count())
         return source
@@ -116,6 +117,20 @@ def test_the_lines_about_an_object_are_those_that_surely_name_it(client: Client,
     }
 
 
+def test_a_line_that_says_the_kind_is_about_no_other_object_of_the_name(client: Client, imported: Import) -> None:
+    endpoints = json.loads(pod("web-0", second=1)) | {"kind": "Endpoints", "subsets": []}
+    endpoints["metadata"]["uid"] = "other"
+    lines = [said(1, 'Synced\\" pod=\\"shop/web-0'), said(2, "shop/web-0"), said(3, "pod=web-0 alone")]
+    source = imported({"all.json": f"{pod('web-0')}\n{json.dumps(endpoints)}", "scheduler.log": "\n".join(lines)})
+    counts = {
+        each.kind: len(asked(client, source, f"/lines?about={each.id}")["lines"]) for each in source.track_set.all()
+    }
+    assert counts == {"Pod": 3, "Endpoints": 1}
+    (log,) = asked(client, source)["logs"]
+    line = asked(client, source, f"/{log['log']}/line?at=0")
+    assert [each["kind"] for each in line["objects"]] == ["Pod"]
+
+
 def test_lines_are_paged_in_the_order_of_time_over_all_logs(client: Client, imported: Import) -> None:
     one, other = (
         "\n".join(said(number // 10, f"{which} {number}") for number in range(start, 600, 2))
@@ -175,7 +190,8 @@ def test_a_log_alone_is_imported_and_tells_which_time_it_covers(client: Client, 
     overview = client.get(f"/api/sources/{source.pk}/overview").json()
     assert (overview["first"], overview["last"]) == (NOON + 1_500_000, NOON + 3_500_000)
     rules = client.get(f"/api/sources/{source.pk}/coverage").json()["rules"]
-    assert {each["verdict"] for each in rules if each["rule"] != "consumer-order"} == {"not"}
+    assert {each["verdict"] for each in rules} == {"not"}
+    assert "audit log" in next(each["remedy"] for each in rules if each["rule"] == "consumer-order")
     assert client.get(f"/sources/{source.pk}/coverage/").status_code == 200
 
 
@@ -252,3 +268,30 @@ def test_the_page_of_an_object_lists_the_lines_that_name_it_and_the_search_finds
     found = client.get(f"/api/sources/{source.pk}/search?q=About+number+07").json()
     assert [each["text"] for each in found["lines"]] == ["<b>about</b> shop/web-0, number 07"]
     assert not found["objects"]
+
+
+def test_no_credential_of_a_log_is_stored(imported: Import) -> None:
+    imported({"pods.json": pod("web-0"), "kube-vip.log": "\n".join([*PLANTED, LOG])})
+    content = everything()
+    assert "again" in content and SECRET[:8] not in content
+
+
+def test_hostile_lines_are_shown_as_text(client: Client, imported: Import) -> None:
+    lines = [said(1, f"<script>x</script> \u202e \u0007 \udc80 shop/web-0 {'x' * 50_000}"), said(2, "shop/web-0 ok")]
+    path = f"logs/<b>{IN_POD}"
+    source = imported({"pods.json": pod("web-0"), path: "\n".join(lines)})
+    found = queries.lines(source.pk)["lines"]
+    assert len(found) == 2 and max(len(each["text"]) for each in found) <= 1000
+    assert "<script>" in found[0]["text"] and "\ufffd" in found[0]["text"]
+    page = client.get(f"/sources/{source.pk}/objects/{source.track_set.get(kind='Pod').id}/").content.decode()
+    assert "shop/web-0 ok" in page and "<script>x" not in page and "<b>namespaces" not in page
+
+
+def test_both_forms_of_a_dump_have_logs(client: Client, imported: Import) -> None:
+    begin, end = (f"==== {which} logs for container app of pod shop/web-0 ====" for which in ("START", "END"))
+    log = f"{begin}\n{LOG}\nno time\n{end}\n"
+    listed = f'{{"apiVersion": "v1", "kind": "PodList", "items": [{pod("web-0")}]}}'
+    folder = {"dump/shop/pods.json": listed, "dump/shop/web-0/logs.txt": log}
+    for files in ({"dump.txt": f"{listed}\n{log}{listed}"}, folder):
+        (found,) = asked(client, imported(files))["logs"]
+        assert (found["name"], found["lane"], found["lines"]) == ("shop/web-0/app", "Pod/shop/web-0", 3)

@@ -63,7 +63,7 @@ def _judge(source: Source, world: World, cause: str) -> None:
     views.write(source, world, found)
     actors.write(source, world, found)
     store.write_gaps(source, (gap for stream in world.streams.values() for gap in stream.gaps))
-    store.write_source(source, world, documents.source_document(world, rulebook()))
+    store.write_source(source, world, documents.source_document(world, rulebook(), shown=False))
     notify.notify(source=source.pk)
 
 

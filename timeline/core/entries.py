@@ -285,7 +285,8 @@ class LogLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     text: str  # without its time and level
     level: str = ""  # "trace", "debug", "info", "warning", "error" or "fatal"; "" if the line does not say it
     unknown: Unknown = Unknown.NOTHING
-    objects: tuple[str, ...] = ()  # the objects that the text names, each as "namespace/name", or "*/name" without one
+    # What the text names: "namespace/name", or "*/name" without a namespace; after "kind/" if the text says the kind.
+    objects: tuple[str, ...] = ()
     place: Place | None = None
 
 

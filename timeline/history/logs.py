@@ -68,8 +68,7 @@ class Logs:
     def naming(self, name: Name, *, alone: bool) -> Sequence[LogLine]:
         """Return the lines of all logs that name an object, by time; if `alone`, also those that name no namespace.
 
-        A line seldom says of which kind the object is, so that a line about a Service may be one about the Pod of its
-        name.
+        If a line does not say of which kind the object is, a line about a Service may be one about the Pod of its name.
         """
         by_log = self._by_log()
         if self._naming is None:
@@ -77,9 +76,10 @@ class Logs:
             for line in sorted((line for lines in by_log.values() for line in lines), key=_order):
                 for each in line.objects:
                     self._naming[each].append(line)
-        found = self._naming.get(f"{name.namespace}/{name.name}", [])
-        without = self._naming.get(f"*/{name.name}", []) if alone else []
-        return sorted(found + without, key=_order) if without else found
+        ways = [f"{name.namespace}/{name.name}", *([f"*/{name.name}"] if alone else [])]
+        ways += [f"{name.kind.lower()}/{way}" for way in ways]
+        found = [lines for way in ways if (lines := self._naming.get(way))]
+        return sorted(chain.from_iterable(found), key=_order) if len(found) > 1 else found[0] if found else []
 
     def forget(self, before: int) -> None:
         """Forget the lines that were written before a time, in microseconds since 1970."""

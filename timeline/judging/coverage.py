@@ -92,11 +92,12 @@ def _dated(group: str, kind: str, world: World) -> bool:
 
 
 def judgeable(
-    rows: Iterable[CoverageRow], rules: Iterable[Rule], *, logs: bool = False, live: bool = False
+    rows: Iterable[CoverageRow], rules: Iterable[Rule], *, logs: bool = False, live: bool = False, shown: bool = True
 ) -> list[RuleCoverage]:
     """Return for each rule the best verdict that it can give, why, and what to record for a better one.
 
     `logs` says whether the source has lines of the logs of programs, and `live` whether a cluster feeds it.
+    Without `shown`, findings about objects that only a log names are not kept.
     """
     by_kind = {qualified(row.group, row.kind): row for row in rows}
     watching = bool(by_kind) and all(row.level in ("watch", "list") for row in by_kind.values())
@@ -107,6 +108,7 @@ def judgeable(
     return [
         (_ONLY_RECORDINGS._replace(rule=rule.id) if rule.recordings and live else None)
         or (_without_logs(rule) if rule.logs and not logs else None)
+        or (_without_objects(rule) if rule.logs and not shown and not by_kind else None)
         or (_without_requests(rule, requests) if rule.requests and requests != {"kept"} else None)
         or (
             _without_bodies(rule, watched=watched) if rule.requests and bare and (rule.bare or not rule.needs) else None
@@ -118,6 +120,11 @@ def judgeable(
 
 def _without_logs(rule: Rule) -> RuleCoverage:
     return RuleCoverage(rule.id, "not", "it needs the log of the program, and no log was read", LOGS)
+
+
+def _without_objects(rule: Rule) -> RuleCoverage:
+    why = "no object was read with which its findings could be shown; causeline analyze shows them"
+    return RuleCoverage(rule.id, "not", why, "Import the log together with an audit log, a watch or a list.")
 
 
 def _without_bodies(rule: Rule, *, watched: bool) -> RuleCoverage:

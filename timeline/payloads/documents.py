@@ -105,8 +105,9 @@ def finding(found: Finding) -> FindingPayload:
     return payload
 
 
-def source_document(world: World, rules: Iterable[Rule]) -> SourceDocumentPayload:
-    """Return what was observed of each kind, and what each rule can therefore judge."""
+def source_document(world: World, rules: Iterable[Rule], *, shown: bool = True) -> SourceDocumentPayload:
+    """Return what was observed of each kind, and what each rule can therefore judge. Without `shown`, findings about
+    objects that only a log names are not kept."""
     rows = coverage(world)
     return {
         "coverage": [
@@ -120,7 +121,7 @@ def source_document(world: World, rules: Iterable[Rule]) -> SourceDocumentPayloa
             }
             for row in rows
         ],
-        "rules": [_rule(each) for each in judgeable(rows, rules, logs=world.has_logs, live=world.live)],
+        "rules": [_rule(each) for each in judgeable(rows, rules, logs=world.has_logs, live=world.live, shown=shown)],
         "changes": [row.entries for row in rows],
         "clocks": clocks(world),
     }

@@ -13,6 +13,7 @@ from django.db.models import Count, Max, Min, QuerySet, Sum
 
 from timeline.core.entries import LogLine, Unknown, microseconds, moment
 from timeline.history.codec import Known
+from timeline.history.packing import unpack
 from timeline.kinds import NOISE
 from timeline.layout.lanes import lane_key
 from timeline.models import Log, LogPage, Source, Track
@@ -218,7 +219,8 @@ def _found(
     found: list[_Placed] = []
     known: Known = {}
     read = 0
-    for number, page in enumerate(pages.order_by("first", "log", "number").iterator(chunk_size=_PAGES)):
+    wanted = pages.defer("times", "objects_named").order_by("first", "log", "number")
+    for number, page in enumerate(wanted.iterator(chunk_size=_PAGES)):
         if len(found) >= most:
             found.sort(key=lambda each: each.place)
             del found[most:]
@@ -240,16 +242,19 @@ def _found(
 
 def _in_page(page: LogPage, words: list[str], known: Known) -> Iterator[_Placed]:
     """Yield the lines of a page that contain all words. Most lines are recognised before they are decoded."""
-    raw = raw_lines_of(bytes(page.lines))
-    parts = [msgspec.json.encode(word)[1:-1].lower() for word in words]
-    numbers = [number for number, each in enumerate(raw) if _has(each, parts)] if parts else range(len(raw))
+    content = unpack(bytes(page.lines))
+    parts = [msgspec.json.encode(word)[1:-1].decode().lower() for word in words]
+    if parts and not _has(content, parts):
+        return
+    raw = content.split(b"\n")
+    numbers = [number for number, each in enumerate(raw) if _has(each, parts)]
     for number, line in zip(numbers, decoded((raw[number] for number in numbers), known), strict=True):
         if not words or all(word in line.text.lower() for word in words):
             yield _Placed(Cursor(line.time, page.log, page.number * LINES + number), line)
 
 
-def _has(line: bytes, parts: list[bytes]) -> bool:
-    lowered = line.decode().lower().encode()
+def _has(content: bytes, parts: list[str]) -> bool:
+    lowered = content.decode().lower() if parts else ""
     return all(part in lowered for part in parts)
 
 

@@ -106,7 +106,7 @@ function onLoaded(payload) {
   selection.look();
   filters.scope(payload.scope);
   announceFilter(payload);
-  notices.lanes(payload, store.filtered().length > 0);
+  notices.lanes(payload, store.filtered().length > 0, lanes.layout.alone.length);
   draw();
   reveal.show();
 }

@@ -2,6 +2,8 @@
 
 import { byId, el } from "../draw/dom.js";
 
+const ONLY_LOGS = "Here are only logs of programs. The rules need an audit log, a watch or a list of the same time beside them.";
+
 export class Notices {
   #failed = false;
   empty = "This recording changes no object, so there is nothing to draw.";
@@ -34,12 +36,13 @@ export class Notices {
     this.empty = words;
   }
 
-  /** Hides the notice after a window was loaded, or shows why the window has no lanes. */
-  lanes(payload, filtered) {
+  /** Hides the notice after a window was loaded, or shows why the window has no lanes. `logs` is the number of logs below the lanes. */
+  lanes(payload, filtered, logs = 0) {
     this.#failed = false;
     this.box.hidden = true;
     if (payload.groups.length || payload.lanes.length || payload.folded?.quiet || payload.folded?.furniture) return;
     if (filtered) this.#show(["No object matches the filter in this range. ", this.#button("Clear the filter", this.onClear)], "No object matches the filter in this range.");
+    else if (logs && payload.first === payload.start && payload.last === payload.end) this.#show([ONLY_LOGS], ONLY_LOGS);
     else if (payload.last - payload.first <= 1) this.#show([this.empty], this.empty);
     else this.#show(["No object existed in this range."], "No object existed in this range.");
   }

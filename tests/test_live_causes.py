@@ -78,6 +78,7 @@ def test_an_audit_log_that_is_added_gives_the_findings_of_the_recording(path: Pa
     assert any(rule in ("stale-view", "write-after-lease-lost") for rule, *_ in expected)
     live.commit(log)
     assert causes(live.findings().values()) == expected
+    assert causes(findings_of(world_of([*watched(log), *log]))) == expected  # as in its export
 
 
 def test_who_takes_over_knows_what_the_log_showed() -> None:

@@ -96,8 +96,10 @@ def test_a_connected_cluster_is_seen_to_move_and_stays_as_a_recording(page: Page
         page.get_by_role("button", name="Resume").click()
         expect(page.locator(".lead .state")).to_have_text("live")  # by itself
         expect(page.get_by_role("button", name="Pause")).to_be_visible()
-        page.goto("/")
-        page.get_by_label("It becomes").select_option("part of moving, as its audit log")
+        page.get_by_role("link", name="Add an audit log…").click()
+        expect(page.get_by_label("It becomes").locator("option:checked")).to_have_text(
+            "part of moving, as its audit log"
+        )
         page.locator("#file").set_input_files(SAMPLE)
         added = page.locator(".upload", has_text=SAMPLE.name)
         expect(added).to_contain_text(re.compile(r"added to moving · [1-9]\d* new changes"))

@@ -40,6 +40,7 @@ def home(request: "HttpRequest") -> "HttpResponse":
         "incidents": _newest(sum(size)),
         "undoable": undoable_by(request.user),
         "uploads": [{"payload": each, "json": orjson.dumps(each).decode()} for each in queries.open_uploads()],
+        "target": _number(request.GET.get("to", "")),
         "targets": queries.cluster_names() if may_add_to_clusters(request.user) else [],
         "limit": overview.size(settings.UPLOAD_LIMIT_BYTES),
         **(_table(request) if sum(size) >= FLEET else _cards(request, places=admin)),
@@ -69,8 +70,7 @@ def _table(request: "HttpRequest") -> dict[str, Any]:
     asked = request.GET.get("sort", "")
     sort: queries.FleetSort = next((each for each in queries.SORTS if each == asked), "worst")
     name = request.GET.get("name", "").replace("\0", "").strip()[:_NAME_LENGTH]
-    number = request.GET.get("page", "")
-    page = int(number) if number.isascii() and number.isdecimal() and len(number) < 7 else 1
+    page = _number(request.GET.get("page", "")) or 1
     found = queries.fleet(sort, name, page)
     now = microseconds(timezone.now())
     admin = is_admin(request.user)
@@ -97,6 +97,11 @@ def _table(request: "HttpRequest") -> dict[str, Any]:
         "after": address(page=found.page + 1) if found.page < found.pages else "",
         "manages": admin,
     }
+
+
+def _number(text: str) -> int:
+    """Return the number that a parameter of the address has; 0 if it is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else 0
 
 
 def _newest(size: int) -> list[fleet.Incident]:

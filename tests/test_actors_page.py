@@ -9,13 +9,16 @@ from msgspec.structs import replace
 
 from collectors.formats import Limits
 from collectors.uploads.recordings import Count, import_into
+from tests.live import batches
 from tests.recordings import findings_of, observations_of, world_of
+from tests.test_live_causes import watched
 from timeline import queries
 from timeline.core.entries import Change, Entry
 from timeline.judging.activity import activities
-from timeline.models import Source
+from timeline.models import Cluster, Source
 from timeline.payloads.actors import ActorRowPayload, actor_row
-from timeline.storage import actors, store
+from timeline.pipeline import follow
+from timeline.storage import actors, live, store
 
 RULES = Path(__file__).parent / "rules"
 EXCESS = RULES / "stale-view/fires-after-its-job-was-complete.jsonl"
@@ -100,3 +103,18 @@ def test_the_page_and_the_api_say_the_same(source: Source, client: Client) -> No
     assert client.get(f"/api/sources/{source.pk}/actors", {"order": "no"}).status_code == 422
     assert client.get("/sources/999999/actors/").status_code == 404
     assert client.get("/api/sources/999999/actors").status_code == 404
+
+
+@pytest.mark.django_db
+def test_a_live_source_lists_its_actors_and_the_copies_on_which_they_acted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "_TOTALS_EVERY", 0.0)
+    monkeypatch.setattr(live, "_TOTALS_SHARE", 0)
+    held = live.open_again(live.begin(Cluster.objects.create(name="prod")))
+    log = observations_of(EXCESS)
+    for batch in batches([*watched(log), *log], 200):
+        follow(held, batch)
+    (found,) = queries.actors(held.source.pk, words="job-controller 127.0.0.1")["actors"]
+    assert found == rows(log)["job-controller"] | {"findings": found["findings"]}
+    assert found["findings"] >= 2
+    window = queries.window(held.source.pk)
+    assert [each["actor"] for each in window["views"]] == ["job-controller"]

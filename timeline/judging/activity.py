@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from statistics import median
 
 from timeline.core.actors import Actor, actor_of
-from timeline.core.entries import Change, Request
+from timeline.core.entries import Change, Client, Request
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Name, Track
 from timeline.history.world import World
@@ -22,6 +22,7 @@ _AGAIN = 60 * SECOND  # µs within which a write of the same object after a refu
 _WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection", "write"})
 
 Key = tuple[str, str]  # the process and the component of an actor
+Sender = tuple[str, str, Client | None]  # what a log shows of who sent a request: account, user agent, client
 
 
 class Activity:
@@ -79,9 +80,12 @@ def activities(world: World, findings: Iterable[Finding]) -> dict[Key, Activity]
     found: dict[Key, Activity] = defaultdict(Activity)
     written: dict[tuple[Key, Name], list[int]] = defaultdict(list)  # when, of objects that refused writes are about
     asked = world.requested_names()
+    senders: dict[Sender, Actor | None] = {}
     for track in world.tracks():
-        _add_writes(track, found, written, asked)
+        _add_writes(track, found, senders, written, asked)
         for actor, use in read_uses(track, world):
+            if not use.acted:
+                continue
             one = _of(found, actor)
             one.copies += 1
             if lag := use.lag:
@@ -104,21 +108,31 @@ def _of(found: dict[Key, Activity], actor: Actor) -> Activity:
 
 
 def _add_writes(
-    track: Track, found: dict[Key, Activity], written: dict[tuple[Key, Name], list[int]], asked: set[Name]
+    track: Track,
+    found: dict[Key, Activity],
+    senders: dict[Sender, Actor | None],
+    written: dict[tuple[Key, Name], list[int]],
+    asked: set[Name],
 ) -> None:
+    """Add the writes of an object. `senders` has the actors of the senders so far, of which there are few."""
     for moment in track.moments:
         entry = moment.entry
-        if moment.change is Change.OBSERVED or (actor := actor_of(entry)) is None:
+        if moment.change is Change.OBSERVED:
             continue
-        one = _of(found, actor)
+        sender = entry.actor, entry.user_agent, entry.client
+        if sender not in senders:
+            senders[sender] = actor_of(entry)
+        if (actor := senders[sender]) is None:
+            continue
+        one, received = _of(found, actor), entry.received
         one.writes += 1
         one.accounts[entry.writer] += 1
-        one.minutes[entry.received // _MINUTE] += 1
+        one.minutes[received // _MINUTE] += 1
         one.copies += named_by(moment) is not None
-        one.first = min(one.first or entry.received, entry.received)
-        one.last = max(one.last, entry.received)
+        one.first = min(one.first or received, received)
+        one.last = max(one.last, received)
         if track.name in asked:
-            written[(actor.process, actor.component), track.name].append(entry.received)
+            written[(actor.process, actor.component), track.name].append(received)
 
 
 def _add_refusals(

@@ -35,6 +35,7 @@ class Use(NamedTuple):
     unseen: Moment | None  # the change after the copy's revision that had been answered before; None if there was none
     matters: str  # what that change means for the act, such as "was Complete"; "" if that is not known
     identity: str  # tells uses at one time apart
+    acted: bool = True  # whether a request rested on the copy; otherwise only an Event, by its writer's clock, shows it
 
     @property
     def lag(self) -> Length | None:
@@ -117,7 +118,7 @@ def read_uses(owner: Track, world: World) -> Iterator[tuple[Actor, Use]]:
     for act in acts:
         if act.ref.uid == owner.ref.uid and act.client and act.revision and (actor := actor_of(act)):
             own = children.get(act.child, ()) if act.child else ()
-            yield actor, _recorded(owner, act, actor, own, revised)
+            yield actor, _recorded(owner, act, actor, own)
     for request in requests:
         own_uid = request.ref.uid in ("", owner.ref.uid)
         if own_uid and request.named is not None and refused_as_old(request) and (actor := actor_of(request)):
@@ -125,10 +126,11 @@ def read_uses(owner: Track, world: World) -> Iterator[tuple[Actor, Use]]:
             yield actor, Use(sent, sent, request.named, "update refused", None, None, unseen, "", request.identity)
 
 
-def _recorded(owner: Track, act: Act, actor: Actor, children: Sequence[Track], revised: Sequence[Moment]) -> Use:
+def _recorded(owner: Track, act: Act, actor: Actor, children: Sequence[Track]) -> Use:
     """Return the use that an Event shows: that of the creation or deletion which it reports, if the log has that."""
     for child in children:
-        for done in (child.created, next((each for each in child.moments if each.facts.deleting), None)):
+        gone = (each for each in child.moments if each.change is Change.DELETED or each.facts.deleting)
+        for done in (child.created, next(gone, None)):
             if done is None or (who := actor_of(done.entry)) is None or done.clock is not Clock.AUDIT:
                 continue
             verb = "Create" if done.change is Change.CREATED else "Delete"
@@ -148,8 +150,8 @@ def _recorded(owner: Track, act: Act, actor: Actor, children: Sequence[Track], r
                     stale.matters if stale else "",
                     act.event.name,
                 )
-    words, unseen = act.reason or "Event", _replacing(revised, act.revision, act.recorded)
-    return Use(act.recorded, act.received, act.revision, words, None, None, unseen, "", act.event.name)
+    words = act.reason or "Event"
+    return Use(act.recorded, act.received, act.revision, words, None, None, None, "", act.event.name, acted=False)
 
 
 def _replacing(revised: Sequence[Moment], named: int, before: int) -> Moment | None:

@@ -122,8 +122,9 @@ def _key(ref: ObjectRef) -> Key:
 
 def _view(view: View, number: Callable[[Track], int]) -> ViewPayload:
     owner, actor, worst = view.owner, view.actor, view.worst
-    oldest = sorted(view.uses, key=lambda each: (-(each.lag.least if each.lag else -1), each.time))[:USES]
-    uses = [each for each in view.uses if each in oldest]
+    acts = [each for each in view.uses if each.acted]
+    oldest = sorted(acts, key=lambda each: (-(each.lag.least if each.lag else -1), each.time))[:USES]
+    uses = [each for each in acts if each in oldest]
     return {
         "track": number(owner),
         "kind": owner.ref.kind,
@@ -144,7 +145,7 @@ def _view(view: View, number: Callable[[Track], int]) -> ViewPayload:
             for each in view.bounds
         ],
         "uses": [_use(each, owner, number) for each in uses],
-        "uses_total": len(view.uses),
+        "uses_total": len(acts),
     }
 
 

@@ -41,13 +41,14 @@ function surely({ seen }, at, toPixel, width, floor) {
 
 /** Returns for each old copy the time from the change that it lacked to the last act on it. */
 function lags({ uses }, at, toPixel, width, widthOf) {
-  const last = new Map(uses.filter(({ unseen }) => unseen).map((use) => [use.resource_version, use]));
-  return [...last.values()].flatMap((use) => {
+  const last = [...new Map(uses.filter(({ unseen }) => unseen).map((use) => [use.resource_version, use])).values()];
+  const oldest = last.toSorted((a, b) => b.least - a.least)[0]; // only its length is written, since texts would cover each other
+  return last.flatMap((use) => {
     const left = Math.max(toPixel(use.unseen_at), -1), right = Math.min(toPixel(use.time), width + 1);
     if (right <= left) return [];
     const top = at(use.unseen), words = `copy ${use.lag} old`;
     const box = svg("rect", { class: "view-lag", x: left, y: top, width: right - left, height: Math.max(2, at(use.resource_version) - top) });
-    return [box, ...(widthOf(words) + 12 < right - left ? [svg("text", { class: "view-lag-text", x: left + 6, y: top + 12 }, words)] : [])];
+    return [box, ...(use === oldest && widthOf(words) + 20 < right - left ? [svg("text", { class: "view-lag-text", x: left + 14, y: top + 12 }, words)] : [])];
   });
 }
 

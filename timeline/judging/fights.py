@@ -54,9 +54,9 @@ def fights(track: Track, times: int, within: int) -> Iterator[Fight]:
             both = frozenset((settings[place - 1].manager, settings[place].manager))
             run = [*run, place] if both == pair else [place]
             pair = both
-            while settings[place].moment.time - settings[run[0] - 1].moment.time > within:
+            while run and settings[place].moment.time - settings[run[0] - 1].moment.time > within:
                 run.pop(0)
-            most = max(Counter(settings[each].manager for each in run).values())
+            most = max(Counter(settings[each].manager for each in run).values(), default=0)
             if most >= times and len(run) >= len(found):
                 found = list(run)
         if found:

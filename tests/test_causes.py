@@ -146,6 +146,10 @@ def test_the_pages_of_finding_and_incident_begin_with_the_cause(client: Client, 
         assert f'href="/sources/{nightly.pk}/findings/{behind.identity}/">{behind.document["summary"]}' in main
     shown = client.get(f"/sources/{nightly.pk}/findings/{behind.identity}/").content.decode()
     assert 'class="cause"' not in shown
+    caused = Finding.objects.get(source=nightly, identity=incident.caused).document["summary"]
+    link = f'<a href="/sources/{nightly.pk}/findings/{incident.caused}/">{caused}</a>'
+    assert f"It is the cause of {link}" in shown
+    assert "It is the cause of" not in client.get(f"/sources/{nightly.pk}/findings/{incident.caused}/").content.decode()
 
 
 @pytest.mark.django_db

@@ -18,7 +18,7 @@ from timeline.queries.alike import alike
 from timeline.queries.baselines import Baseline, baseline, clear_baseline, set_baseline
 from timeline.queries.baselines import worse as came_out_of_baseline
 from timeline.queries.candidates import Candidate, Target
-from timeline.queries.causes import CauseOf, cause_of
+from timeline.queries.causes import CauseOf, cause_of, caused_by
 from timeline.queries.changes import Asked, asked, changes_before
 from timeline.queries.clusters import cluster, cluster_names, clusters, epochs, health
 from timeline.queries.comparing import GOOD as GOOD_RUNS
@@ -139,6 +139,7 @@ __all__ = [
     "baseline",
     "came_out_of_baseline",
     "cause_of",
+    "caused_by",
     "change_in_place",
     "changes_before",
     "clear_baseline",

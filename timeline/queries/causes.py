@@ -8,6 +8,9 @@ from timeline.models import FINDING_RANK, Finding, Track
 
 if TYPE_CHECKING:
     from timeline.payloads.findings import CausePayload
+    from timeline.payloads.objects import FindingPagePayload
+
+_MOST = 5  # findings that are listed as caused by another one
 
 
 class CauseOf(TypedDict):
@@ -45,3 +48,19 @@ def cause_of(source_id: int, identity: str) -> CauseOf | None:
         "finding": finding,
         "summary": summary,
     }
+
+
+def caused_by(source_id: int, finding: "FindingPagePayload") -> list[tuple[str, str]]:
+    """Return the ids and summaries of the first findings whose cause is what this finding reports."""
+    named = [each for each in (finding["subject"], finding["other"]) if each and each["uid"]]
+    tracks = [each["track"] for each in finding["objects"] if each["role"] in ("subject", "other")]
+    if len(named) < 2:
+        return []
+    found = Finding.objects.filter(
+        source=source_id,
+        withdrawn=False,
+        tracks__overlap=tracks,
+        document__cause__rule=finding["rule"],
+        document__cause__proof__contains=[{"object": {"uid": each["uid"]}} for each in named],
+    )
+    return list(found.order_by(FINDING_RANK, "first", "identity").values_list("identity", "document__summary")[:_MOST])

@@ -85,6 +85,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
         "source": source,
         "incident": queries.incident_of(source.id, finding["id"]),
         **because(queries.cause_of(source.id, finding["id"]), source.id),
+        "behind": queries.caused_by(source.id, finding),
         "view": views.shown(source.id, finding["id"], shown["start"], shown["end"]),
         "finding": finding,
         "number": number,

@@ -295,3 +295,13 @@ def test_both_forms_of_a_dump_have_logs(client: Client, imported: Import) -> Non
     for files in ({"dump.txt": f"{listed}\n{log}{listed}"}, folder):
         (found,) = asked(client, imported(files))["logs"]
         assert (found["name"], found["lane"], found["lines"]) == ("shop/web-0/app", "Pod/shop/web-0", 3)
+
+
+def test_a_log_beside_other_evidence_is_judged_with_it(tmp_path: Path) -> None:
+    service = json.loads(pod("app2", "shopfront")) | {"kind": "Service"}
+    path = tmp_path / "services.json"
+    path.write_text(json.dumps(service))
+    source = store.open_source("test")
+    import_into(source, [(path, "services.json"), (KUBE_VIP, "kube-vip.log.zst")], Limits(), Count())
+    (finding,) = source.finding_set.all()
+    assert (finding.rule, finding.document["subject"]["name"]) == ("consumer-order", "app2")

@@ -81,10 +81,16 @@ def judge(service: Track, world: World) -> Iterator[Finding]:
     overlooked = [
         each
         for each in _overlooked(world).get(service.name, ())
-        if _life_at(lives, each.handled.time) is service and not service.facts_at(each.handled.time).ignored
+        if _life_at(lives, each.handled.time) is service and not _ignored(service, each.handled.time)
     ]
     if overlooked:
         yield _finding(service.ref, overlooked)
+
+
+def _ignored(service: Track, time: int) -> bool:
+    """Return whether a Service was to be ignored at a time; before it was first observed, whether it was then."""
+    facts = service.facts_at(time) or service.moments[0].facts
+    return facts is not None and facts.ignored
 
 
 def _overlooked(world: World) -> dict[Name, list[_Overlooked]]:

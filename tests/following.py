@@ -5,10 +5,11 @@ from datetime import UTC, datetime
 
 from django.db.models import F
 
+from collectors.watch.adding import add_part
 from timeline import pipeline
 from timeline.core.entries import Observation
 from timeline.models import Cluster, Delta, Source
-from timeline.storage import live, notify
+from timeline.storage import additions, live, notify
 
 
 class Followed:
@@ -22,6 +23,14 @@ class Followed:
     def commit(self, batch: Sequence[Observation]) -> int:
         """Commit a batch and return the sequence of the commit."""
         return pipeline.follow(self._live, batch).sequence
+
+    def add(self) -> None:
+        """Add what waits of audit logs."""
+        while part := additions.first_part(self.source):
+            add_part(self._live, part, lambda: None)
+
+    def forget_with_the_next_commit(self) -> None:
+        self._live.snapshot_with_next_batch()
 
     def tell(self) -> int:
         """Make a commit that changes nothing, and return its sequence."""

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from pytest_django import Settings
 from collectors import tasks
 from collectors.replay import Replay, serve
 from collectors.uploads import importing
+from collectors.watch.adding import ForeignLog
 from collectors.watch.cluster_watcher import ClusterWatcher
 from tests.followed import by_path, connected, found, found_anew, taped, watched
 from tests.following import Followed
@@ -158,6 +160,31 @@ def test_what_does_not_belong_there_is_refused(
 ) -> None:
     upload = sent(client, held.cluster, content())
     assert (upload.state, reason in upload.error) == ("failed", True), upload.error
+
+
+def test_what_is_older_than_the_worker_remembers_is_left_out(
+    client: Client, held: Followed, settings: Settings
+) -> None:
+    settings.LIVE_MEMORY = timedelta(seconds=1)
+    held.forget_with_the_next_commit()
+    held.commit(SHOWN[-1:])
+    last = max(each.received for each in SHOWN if isinstance(each, Entry))
+    upload = sent(client, held.cluster, b"\n".join([line(POD.ref, POD.received + 1), line(POD.ref, last)]))
+    held.add()
+    upload.refresh_from_db()
+    assert (upload.state, upload.skipped, len(logged(held.source))) == ("done", 1, 1)
+
+
+def test_another_kube_system_that_only_the_worker_knows_is_refused(client: Client, held: Followed) -> None:
+    space = ObjectRef("", "v1", "Namespace", "", "kube-system", "other")
+    upload = sent(client, held.cluster, b"\n".join([line(POD.ref, POD.received + 1), line(space, POD.received + 2)]))
+    assert upload.state == "adding"
+    held.commit([replace(POD, ref=replace(space, uid="mine"), resource_version=None, facts=None)])
+    with pytest.raises(ForeignLog):
+        held.add()
+    upload.refresh_from_db()
+    assert (upload.state, Addition.objects.count(), logged(held.source)) == ("failed", 0, [])
+    assert "another Namespace kube-system" in upload.error
 
 
 def test_it_waits_for_the_worker_and_can_be_cancelled(client: Client, held: Followed) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from collectors.watch.adding import add_part
 from collectors.watch.discovery import DiscoveryResult
 from collectors.watch.resources import Resource
 from collectors.watch.streams import RESTORED, StreamStatus
 from timeline import pipeline
-from timeline.core.entries import Entry, Observation, Request
-from timeline.models import Addition, Cluster, Stream
+from timeline.core.entries import Observation
+from timeline.models import Cluster, Stream
 from timeline.storage import additions, leases, live
 
 if TYPE_CHECKING:
@@ -31,10 +32,6 @@ HEALTHY = {Stream.State.LISTING, Stream.State.WATCHING}
 
 class Ended(Exception):
     """This exception says that what follows does not belong to the source. Its message is shown on screen."""
-
-
-class ForeignLog(Exception):
-    """This exception says that an added log was of another cluster. The world has learned it, but nothing is stored."""
 
 
 class Ingester:
@@ -75,7 +72,7 @@ class Ingester:
                     "What the server reports now cannot come from the cluster that was watched before."
                 ) from error
         if part:
-            self._add(part)
+            add_part(self._live, part, self._hold)
         for each in items:
             if isinstance(each, StreamStatus):
                 self._write_status(each)
@@ -87,23 +84,6 @@ class Ingester:
         """Return whether the watches have shown what exists, so that a log can be added to it."""
         states = [each.state for each in self._statuses_written.values()]
         return bool(states) and Stream.State.WAITING not in states and Stream.State.LISTING not in states
-
-    def _add(self, part: Addition) -> None:
-        """Add a part of an audit log that waits. Raise ForeignLog if it turns out to be of another cluster."""
-
-        def take() -> None:
-            self._hold()
-            additions.remove(part)
-
-        known = self._live.world.remembered
-        observed = list(additions.observations(part))
-        batch = [each for each in observed if not isinstance(each, Entry | Request) or each.received >= known]
-        try:
-            committed = pipeline.follow(self._live, batch, renew=take)
-        except pipeline.TwoClusters as error:
-            additions.refuse(part.upload, "It is of another cluster: it has another Namespace kube-system.")
-            raise ForeignLog(f"upload {part.upload_id} is of another cluster") from error
-        additions.count(part, committed.entries, len(observed) - len(batch))
 
     def _apply_discovery(self, result: DiscoveryResult) -> None:
         """Start watching resources that are served now, and stop watching those that are not."""

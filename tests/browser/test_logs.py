@@ -108,3 +108,12 @@ def test_logs_can_be_used_by_everyone(page: Page, with_logs: str, size: Viewport
     page.locator(".log-name").first.click()
     expect(page.locator("#line")).to_be_visible()
     assert complaints_of_axe(page, themes) == []
+
+
+def test_a_log_alone_is_open_and_says_what_the_rules_need(page: Page, site: str) -> None:
+    page.goto(imported(site, "alone.log", "\n".join([said("00:30", "one"), said("00:40", "other")]).encode()))
+    expect(page.locator(".log-mark")).to_have_count(2)
+    expect(page.locator("#notice")).to_contain_text("The rules need an audit log, a watch or a list")
+    page.get_by_role("button", name="logs").click()
+    expect(page.locator(".log-mark")).to_have_count(0)
+    assert "logs=" not in settled(page)

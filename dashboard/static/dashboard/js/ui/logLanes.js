@@ -5,10 +5,12 @@ import { LinePanel } from "./linePanel.js";
 import { showTip } from "./tooltip.js";
 
 const MOST = 20; // logs that are opened at once
+const FIRST = 5; // logs that are opened at first if there is nothing else
 
 export class LogLanes {
   #all = [];
   #under = new Map(); // key of a lane → its logs
+  #opened = false; // whether the first logs were opened
   #asked = ""; // for which logs and range marks were asked last
   marks = new Map(); // number of a log → {time, count, level, text}
 
@@ -61,7 +63,16 @@ export class LogLanes {
   /** Brings panel and marks in line with the address and the loaded window. */
   draw(payload) {
     this.lines.draw();
+    if (!payload.lanes_total) this.#openFirst(payload);
     this.#refresh(payload);
+  }
+
+  /** Opens the first logs once if the source has nothing else to show. */
+  #openFirst({ first, last, start, end }) {
+    if (this.#opened || !this.#all.length || start > first || end < last || this.store.filtered().length) return;
+    this.#opened = true;
+    const logs = this.#all.slice(0, FIRST).map(({ log }) => String(log));
+    if (!this.store.logs.length) queueMicrotask(() => this.store.set({ logs }));
   }
 
   /** Loads the marks of the opened logs for a window, unless that was done. */

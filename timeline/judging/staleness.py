@@ -11,11 +11,14 @@ from typing import Any, NamedTuple
 from timeline.core.actors import Actor, actor_of
 from timeline.core.durations import Length
 from timeline.core.entries import Change, Clock
+from timeline.core.order import SECOND
 from timeline.history.acts import Act
 from timeline.history.lifelines import Moment, Track
 from timeline.history.world import World
 from timeline.kinds.job import JobFacts
 from timeline.kinds.replica_set import ReplicaSetFacts
+
+_APART = 2 * SECOND  # µs between a request and the Event about it, by the clocks of API server and controller
 
 
 class StaleAct(NamedTuple):
@@ -80,6 +83,15 @@ def _done(child: Track) -> Iterator[Moment]:
             yield moment
 
 
+def tells_of(act: Act, done: Moment) -> bool:
+    """Return whether an Event was recorded when a request was answered, by clocks that are about equal.
+
+    A controller that creates a Pod of the same name again counts up the first Event instead of recording another one,
+    so an Event may be about an earlier request.
+    """
+    return done.entry.received - _APART <= act.recorded_by and act.recorded <= done.entry.staged + _APART
+
+
 def _act(child: Track, done: Moment, owner: Track, actor: Actor, world: World) -> Act | None:
     """Return the Event by which the actor recorded that it created or deleted the child; None if there is none."""
     verb = "Create" if done.change is Change.CREATED else "Delete"
@@ -87,12 +99,22 @@ def _act(child: Track, done: Moment, owner: Track, actor: Actor, world: World) -
         act
         for act in world.acts(owner.name)
         if act.child == child.ref.name
+        and tells_of(act, done)
         and verb in act.reason
         and act.ref.uid == owner.ref.uid
         and (who := actor_of(act)) is not None
         and (who.process, who.component) == (actor.process, actor.component)
     ]
-    return min(found, key=lambda act: (abs(act.recorded - done.entry.staged), act.event), default=None)
+    nearest = min(found, key=lambda act: (_apart(act, done), act.event), default=None)
+    if nearest is None:
+        return None
+    others = (each for life in world.incarnations(child.name) if life is not child for each in _done(life))
+    same = (each for each in others if (each.change is Change.CREATED) == (done.change is Change.CREATED))
+    return None if any(_apart(nearest, each) <= _apart(nearest, done) for each in same) else nearest
+
+
+def _apart(act: Act, done: Moment) -> int:
+    return abs(act.recorded - done.entry.staged)
 
 
 def _unseen(owner: Track, act: Act, done: Moment) -> list[Moment]:

@@ -42,8 +42,10 @@ def surpluses(owner: Track, world: World, notice: int, within: int) -> Iterator[
     """
     least = min((moment.facts.replicas for moment in owner.moments), default=-1)
     pods = [child for child in world.children(owner) if child.ref.kind == "Pod" and not child.ref.group]
-    if least < 0 or len(pods) <= least or any(map(_adopted, pods)) or not _is_complete(owner, world):
+    if least < 0 or len(pods) <= least or not _is_complete(owner, world):
         return
+    if any(_adopted(pod) or (pod.created is None and pod.first.facts.created > world.first) for pod in pods):
+        return  # not all of them were created by the controller
     starts, ends = _edges(pods)
     by_generation: dict[int, list[tuple[Done, _Wanted]]] = {}
     for created in sorted(filter(None, map(_creation, pods)), key=_place):

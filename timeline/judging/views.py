@@ -20,7 +20,7 @@ from timeline.history.acts import Act
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.requests import refused_as_old
-from timeline.judging.staleness import resting_on
+from timeline.judging.staleness import resting_on, tells_of
 
 
 class Use(NamedTuple):
@@ -134,7 +134,11 @@ def _recorded(owner: Track, act: Act, actor: Actor, children: Sequence[Track]) -
             if done is None or (who := actor_of(done.entry)) is None or done.clock is not Clock.AUDIT:
                 continue
             verb = "Create" if done.change is Change.CREATED else "Delete"
-            if verb in act.reason and (who.process, who.component) == (actor.process, actor.component):
+            if (
+                verb in act.reason
+                and tells_of(act, done)
+                and (who.process, who.component) == (actor.process, actor.component)
+            ):
                 stale = resting_on(owner, act, done, actor)
                 words = f"{'created' if verb == 'Create' else 'deleted'} {child.ref.kind} {child.ref.name}"
                 unseen = stale.unseen if stale else None

@@ -19,7 +19,7 @@ names the UID of the old owner, or by what it created in place of the child, wit
 ## Looks alike but is benign
 
 - The garbage collector, which deletes the children of an owner that is gone: these name the old owner.
-- A new owner that is being deleted itself, with all that belongs to it.
+- A new owner that is being deleted itself, with all that belongs to it, or that no later line shows.
 - A child that is deleted for its own owner: scaling down, a rollout, a retention policy.
 - A deletion of which nothing says for which owner it was.
 - An Event that may be about an earlier child of the same name.

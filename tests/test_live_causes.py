@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.live import batches
 from tests.recordings import findings_of, observations_of, world_of
-from timeline.core.entries import FOREVER, Clock, Entry, Level, Mark, MarkType, Observation
+from timeline.core.entries import FOREVER, Change, Clock, Entry, Level, Mark, MarkType, Observation, Request
 from timeline.core.order import SECOND
 from timeline.history.recording import RecordingWorld
 from timeline.history.snapshot import lines_of, snapshot_of
@@ -130,3 +130,24 @@ def test_whichever_comes_first_the_same_is_found_with_a_log_without_bodies() -> 
         found.add(frozenset(causes(live.findings().values())))
     (one,) = found
     assert "write-after-lease-lost" in {rule for rule, *_ in one}
+
+
+def unnamed(each: Entry) -> Observation:
+    """Return the creation of a Pod as a log without bodies shows it: without the name."""
+    if each.change is not Change.CREATED or each.ref.kind != "Pod":
+        return each
+    return Request(
+        replace(each.ref, name="", uid=""), "create", 201, each.received, each.staged, user_agent=each.user_agent,
+        actor=each.actor, client=each.client, identity=each.identity,
+    )  # fmt: skip
+
+
+def test_a_log_without_names_of_pods_gives_causes_beside_watches() -> None:
+    log = observations_of(EXCESS)
+    bare = [unnamed(each) if isinstance(each, Entry) else each for each in without_bodies(log)]
+    assert any(isinstance(each, Request) and each.verb == "create" and not each.ref.name for each in bare)
+    alone = findings_of(world_of([*watched(log)]))
+    assert [each.cause for each in alone if each.rule == "job-excess-pods"] == [None]
+    beside = findings_of(world_of([*watched(log), *bare]))
+    (found,) = [each for each in beside if each.rule == "job-excess-pods"]
+    assert found.cause and found.cause.rule == "stale-view"

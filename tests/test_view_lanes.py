@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import orjson
 import pytest
 from django.test import Client
 
@@ -11,6 +12,7 @@ from dashboard.drawing.views import picture
 from tests import stored
 from tests.recordings import findings_of, observations_of, world_of
 from timeline import queries
+from timeline.history.packing import ENTRIES, Packer
 from timeline.layout.excerpt import excerpt
 from timeline.models import Finding, Incident, ObjectView, Source, Track
 from timeline.payloads.views import ViewPayload, acted_on, views, within
@@ -71,6 +73,16 @@ def test_the_timeline_shows_the_view_below_the_lane_of_its_object(source: Source
     assert window["lanes"][shown["lane"]]["name"] == "report-0"
     later = max(each["time"] for each in shown["uses"]) + 1_000_000
     assert queries.window(source.pk, later, later + 1)["views"] == []
+
+
+def test_of_several_actors_the_one_with_the_oldest_copy_is_shown_until_the_others_are_opened(source: Source) -> None:
+    (row,) = ObjectView.objects.filter(source=source)
+    document = orjson.dumps([row.document[0], {**row.document[0], "actor": "another"}])
+    ObjectView.objects.filter(source=source).update(document=Packer(ENTRIES).pack(document))
+    (first,) = queries.window(source.pk)["views"]
+    assert (first["actor"], first["others"]) == ("job-controller", 1)
+    opened = queries.window(source.pk, view=queries.View(opened=(first["key"],)))["views"]
+    assert [(each["actor"], each["others"]) for each in opened] == [("job-controller", 1), ("another", 0)]
 
 
 def test_reports_show_the_same_view() -> None:

@@ -23,8 +23,8 @@ have been some time before it acted, so nothing proves that its watch was behind
 - A change that need not have changed the act, such as a count in the status that the controller wrote itself: this is
   never more than an info, and is not reported below half a second.
 - A copy that was old by less than half a second is never more than an info: each controller is behind by some time.
-- An Event that was patched later, or that names no revision: a controller that creates a Pod of the same name again, such
-  as that of a StatefulSet, counts up its first Event.
+- An Event that was patched later, or that names no revision: a controller that creates a Pod of the same name again,
+  such as that of a StatefulSet, counts up its first Event.
 
 ## What to do
 

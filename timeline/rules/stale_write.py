@@ -21,6 +21,7 @@ the other write had been answered, so no race between the two explains the confl
 - Two requests that overlap: one of them has to lose, whatever its client had seen.
 - One conflict and then success: clients read the object again and repeat the write. This is only an info. It is a
   warning if the same replaced revision is named again more than a second later, because then the copy stands still.
+- A person who sends an old file again: this is only an info.
 - A refused creation, or a patch that names no revision.
 - A revision that no line of the log shows as replaced.
 
@@ -43,6 +44,7 @@ from timeline.judging.requests import moment_of, overtaken_by, refused_as_old, r
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 
+_BY_HAND = ("kubectl/", "oc/", "k9s", "Mozilla")  # people send an old file again, and have no copy that stands still
 STILL = setting("stale-write", "still", 1, "s", "How long after a conflict a client must have read the object again.")
 
 
@@ -117,7 +119,7 @@ def _occurrence(track: Track, actor: Actor | None, conflicts: Sequence[_Conflict
     request, replacing = worst.request, worst.replacing
     ref = track.ref
     named = worst.named
-    if still:
+    if still and not request.user_agent.startswith(_BY_HAND):
         effect = Effect.POSSIBLE, f"the copy that {actor or 'the client'} acts on stood still for {still}"
     else:
         effect = Effect.NONE, "the API server refused the write"

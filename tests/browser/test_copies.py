@@ -45,6 +45,7 @@ def test_an_act_shows_its_copy_beside_what_stood(page: Page, excess: str, size: 
     page.locator("#overlay .view-act.old").last.hover(force=True)
     expect(page.locator("#tip")).to_contain_text("of Job report-0")
     expect(page.locator("#tip .diff")).to_contain_text("reason: CompletionsReached")
+    assert complaints_of_axe(page, themes) == []
 
 
 @EVERYWHERE

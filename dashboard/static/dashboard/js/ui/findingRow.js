@@ -50,7 +50,7 @@ function acknowledgement({ by, at, note }) {
 /** Returns what is behind an incident or a finding, as far as it is proven. */
 export const because = (cause) => (cause ? el("p", { class: "because" }, el("strong", {}, "Because"), ` ${cause}`) : null);
 
-function body(group, births, caused) {
+function body(group, births, caused, level) {
   return el("div", { class: "finding-body" },
     el("dl", { class: "facts" },
       group.cause && group.cause !== caused ? el("div", {}, el("dt", {}, "Because"), el("dd", {}, group.cause)) : null,
@@ -59,7 +59,7 @@ function body(group, births, caused) {
       objects(group),
       group.acknowledged ? acknowledgement(group.acknowledged) : null),
     el("p", { class: "why" }, withCode(group.why)),
-    el("div", { class: "advice" }, el("h5", {}, "What to do"),
+    el("div", { class: "advice" }, el(level, {}, "What to do"),
       group.advice.length === 1 ? el("p", {}, withCode(group.advice[0])) : el("ul", {}, group.advice.map((line) => el("li", {}, withCode(line)))),
       el("p", { class: "onward" }, link(rulePage(group.rule), `About ${group.rule} ›`), " ", findingPage(group) ? el("a", { href: findingPage(group) }, "This finding ›") : null)));
 }
@@ -84,5 +84,5 @@ export function row(group, { selected, held, births, now, caused, untitled }) {
       group.acknowledged ? pill("acknowledged", "calm") : null,
       selected ? el("button", { type: "button", class: "link", "data-order": group.key, title: "Give each change the same room, in the order of the commits" }, "See the order") : el("span", { class: "meta" }, meta),
       arrowButton(group, held)),
-    selected ? body(group, births, caused) : null);
+    selected ? body(group, births, caused, untitled ? "h4" : "h5") : null);
 }

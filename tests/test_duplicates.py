@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.recordings import entries_of, findings_of, world_of
-from tests.test_rules import FIXTURES, check_fires
+from tests.test_rules import FIXTURES, check_fires, found_in
 from timeline.core.entries import Entry
 
 FIRES = FIXTURES / "duplicate-child/fires-did-not-see-its-own-pods.jsonl"
@@ -37,3 +37,12 @@ def test_surplus_pods_that_were_deleted_again_are_counted() -> None:
 def test_it_rests_on_the_state_of_the_replica_set_before_and_after() -> None:
     assert judged(FIRES) == ["duplicate-child"]
     assert judged(FIRES, "modified ReplicaSet web status") == []
+
+
+def test_the_old_copy_on_which_they_were_created_is_the_cause() -> None:
+    (found,) = found_in(FIXTURES / "duplicate-child/fires-on-an-old-copy.jsonl")
+    assert found.cause and found.cause.rule == "stale-view"
+    assert found.cause.sentence == (
+        "replicaset-controller created Pod web-3. It acted on revision 101 of ReplicaSet web; revision 105 was committed ≈ "
+        "0.604 s before by itself."
+    )

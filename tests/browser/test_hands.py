@@ -389,12 +389,12 @@ def test_the_list_goes_on_where_it_ends(page: Page, address: str) -> None:
     expect(page.locator(".part")).to_have_text(["In view · 2 incidents · 5 findings", "Not in view"])
     selected = page.locator(".finding.selected")
     seen = []
-    for _ in range(6):
+    for _ in range(9):
         key = selected.get_attribute("data-finding") or ""
         seen.append(key)
         page.keyboard.press("n")
         expect(selected).not_to_have_attribute("data-finding", key)
-    assert len(set(seen)) == 6
+    assert len(set(seen)) == 9
     expect(selected).to_have_attribute("data-finding", seen[0])  # after the last one it begins again
     page.keyboard.press("p")
     expect(selected).to_have_attribute("data-finding", seen[-1])
@@ -426,8 +426,8 @@ def test_what_somebody_knows_of_is_hidden_and_counted_but_a_link_to_it_opens_it(
     assert page.request.post(f"{api}/acknowledgements", data=note, headers=WITH_TOKEN, max_retries=RETRIES).ok
     try:
         page.goto(recording)
-        expect(page.locator("#findings-count")).to_have_text("3 incidents · 6 findings")
-        expect(page.locator(".incident")).to_have_count(3)
+        expect(page.locator("#findings-count")).to_have_text("5 incidents · 9 findings")
+        expect(page.locator(".incident")).to_have_count(5)
         hidden = page.locator("#hidden-incidents")
         expect(hidden).to_contain_text("1 acknowledged, not listed.")
         hidden.get_by_role("button", name="Show").click()
@@ -438,7 +438,7 @@ def test_what_somebody_knows_of_is_hidden_and_counted_but_a_link_to_it_opens_it(
         expect(page.locator(".incident.acknowledged")).to_have_count(0)
         page.goto(f"{recording}?finding={told[0]['key']}")
         expect(page.locator(".incident.open.acknowledged .finding.selected")).to_be_visible()
-        expect(page.locator("#findings-count")).to_have_text("3 incidents · 6 findings")
+        expect(page.locator("#findings-count")).to_have_text("5 incidents · 9 findings")
     finally:
         assert page.request.delete(
             f"{api}/incidents/{held['id']}/acknowledgement", headers=WITH_TOKEN, max_retries=RETRIES
@@ -454,13 +454,13 @@ def test_a_group_in_focus_limits_incidents_and_report(timeline: Page) -> None:
     expect(chip).to_be_visible()
     expect(timeline).to_have_url(re.compile(r"focus=\d+"))  # which the report of the view takes, too
     expect(timeline.locator(".group-name")).to_have_text(["vcj ring"])  # the lanes of others are hidden
-    expect(timeline.locator("#minimap .tick")).to_have_count(4)  # of 6
+    expect(timeline.locator("#minimap .tick")).to_have_count(4)  # of 8
     timeline.locator(".incident h3 button").first.click()  # selecting what is in the scope keeps the scope
     expect(timeline.locator(".finding.selected")).to_be_visible()
     expect(chip).to_be_visible()
     chip.click()
     expect(timeline.locator("#findings-count")).to_have_text("6 incidents · 10 findings")
-    expect(timeline.locator("#minimap .tick")).to_have_count(6)
+    expect(timeline.locator("#minimap .tick")).to_have_count(8)
     expect(timeline.locator(".group-name")).not_to_have_count(1)
     timeline.go_back()
     expect(chip).to_be_visible()

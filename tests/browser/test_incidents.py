@@ -87,15 +87,15 @@ def test_what_is_entered_stays_while_the_list_is_renewed(page: Page, worker: Wor
 def test_many_are_acknowledged_and_that_is_undone(page: Page, untouched: str) -> None:
     page.goto(untouched)
     page.get_by_role("checkbox", name="Select all on this page").check()
-    expect(page.get_by_role("button", name="Acknowledge 4")).to_be_visible()
+    expect(page.get_by_role("button", name="Acknowledge 6")).to_be_visible()
     page.get_by_role("checkbox", name=f"Select: {GAP}").uncheck()
     page.get_by_role("textbox", name="Note").fill("ticket 7")
-    page.get_by_role("button", name="Acknowledge 3").click()
-    expect(page.get_by_text("3 incidents acknowledged.")).to_be_visible()
+    page.get_by_role("button", name="Acknowledge 5").click()
+    expect(page.get_by_text("5 incidents acknowledged.")).to_be_visible()
     expect(page.locator(".incidents tbody tr")).to_have_count(1)
     expect(page.locator(".incidents tbody tr")).to_contain_text(GAP)
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator(".incidents tbody tr")).to_have_count(4)
+    expect(page.locator(".incidents tbody tr")).to_have_count(6)
 
 
 def test_the_filter_is_applied_as_it_is_chosen_and_kept_in_the_address(page: Page, untouched: str) -> None:
@@ -109,7 +109,7 @@ def test_the_filter_is_applied_as_it_is_chosen_and_kept_in_the_address(page: Pag
     page.reload()
     expect(page.get_by_label("Namespace")).to_have_value("vol-restart")
     page.get_by_role("link", name="Clear").click()
-    expect(page.locator(".incidents tbody tr")).to_have_count(4)
+    expect(page.locator(".incidents tbody tr")).to_have_count(6)
 
 
 def test_an_incident_is_silenced_from_its_page(page: Page, untouched: str) -> None:
@@ -122,9 +122,9 @@ def test_an_incident_is_silenced_from_its_page(page: Page, untouched: str) -> No
     expect(page.get_by_text(re.compile("^Silenced until .* UTC: nightly$"))).to_be_visible()
     page.goto(untouched)
     expect(page.locator(".totals")).to_contain_text("1 silenced")
-    expect(page.locator(".incidents tbody tr")).to_have_count(3)
+    expect(page.locator(".incidents tbody tr")).to_have_count(5)
     page.locator(".totals").get_by_role("link", name="show").first.click()
-    expect(page.locator(".incidents tbody tr")).to_have_count(4)
+    expect(page.locator(".incidents tbody tr")).to_have_count(6)
 
 
 @pytest.mark.usefixtures("own")

@@ -163,7 +163,7 @@ def test_an_anchor_opens_what_it_leads_to(opened: Open) -> None:
     page = opened(anchor=f"#{anchor}")
     expect(page.locator(f"#{anchor} .reasons").first).to_be_in_viewport()
     expect(page.locator(f"#{anchor} .events").first).to_be_visible()
-    page.locator(f"#{anchor}").get_by_role("link", name=re.compile("^lease-|^pod-")).click()
+    page.locator(f"#{anchor}").get_by_role("link", name=re.compile("^lease-|^pod-|^stale-")).click()
     expect(page.locator(".rule[open]")).to_have_count(1)
     expect(page.locator(".rule[open]")).to_contain_text("Looks alike but is benign")
 

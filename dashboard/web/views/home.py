@@ -23,7 +23,7 @@ from timeline.core.entries import microseconds
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
-FLEET = 5  # clusters and recordings from which on they are a table
+FLEET = 4  # clusters and recordings from which on they are a table
 INCIDENTS = 12
 _NAME_LENGTH = 253
 

@@ -63,6 +63,7 @@ def test_every_page_and_operation_of_a_deleted_recording_answers_that_there_is_n
         "source_id": sample.pk,
         "track_id": track,
         "sequence": 1,
+        "log": 1,
         "identity": Finding.objects.filter(source=sample.pk)[0].identity,
     }
     incident = Incident.objects.filter(source=sample.pk)[0].identity
@@ -76,7 +77,7 @@ def test_every_page_and_operation_of_a_deleted_recording_answers_that_there_is_n
             for converter in ("int:", "slug:", "str:", ""):
                 path = path.replace(f"<{converter}{name}>", str(value))
         assert "<" not in path, path
-        query = {"start": "0", "end": "1", "q": "a", "limit": "1", "copied": "1", "stood": "2"}
+        query = {"start": "0", "end": "1", "q": "a", "limit": "1", "copied": "1", "stood": "2", "logs": "1"}
         answer = client.get(path, query)
         if answer.status_code == 405:
             answer = client.generic("PUT", path, json.dumps({"note": "mine"}), "application/json")

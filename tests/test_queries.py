@@ -129,9 +129,10 @@ def test_holes_shades_and_arrows_lie_on_the_lanes_of_their_finding(sample: Sourc
         lanes[lane]["name"] for lane, key in zip(shades["lane"], shades["finding"], strict=True) if key == first["key"]
     }
     assert shaded == {"ring-steady-0", "ring-steady-1", "ring-steady-2"}
-    assert lanes[arrows["from_lane"][0]]["name"] == "ring-weak-0"
-    assert lanes[arrows["to_lane"][0]]["kind"] == "Service"
-    assert (arrows["to_time"][0], arrows["text"][0]) == (GAP[1], "Service ≈ 30 ms late")
+    late = arrows["text"].index("Service ≈ 30 ms late")
+    assert lanes[arrows["from_lane"][late]]["name"] == "ring-weak-0"
+    assert lanes[arrows["to_lane"][late]]["kind"] == "Service"
+    assert arrows["to_time"][late] == GAP[1]
 
 
 def test_a_window_is_padded_by_its_width_within_the_recording(sample: Source) -> None:
@@ -240,7 +241,7 @@ def test_an_overview_counts_slices_families_and_namespaces(sample: Source) -> No
     assert sum(overview["counts"]) > 300
     assert dict(overview["families"])["Pods"] == 12
     assert dict(overview["namespaces"])["vol-restart"] == 16
-    assert overview["severities"] == ["warning"] * 4 + ["info"] * 2
+    assert overview["severities"] == ["warning"] * 4 + ["info"] * 4
     assert GAP[0] in overview["ticks"]
 
 
@@ -282,7 +283,7 @@ def test_a_recording_is_listed_with_what_was_found(sample: Source) -> None:
     listed = {row.id: row for row in queries.recent_sources()}
     assert hidden.pk not in listed
     row = listed[sample.pk]
-    assert (row.name, row.entries, row.errors, row.warnings, row.infos) == ("sample", 775, 0, 4, 2)
+    assert (row.name, row.entries, row.errors, row.warnings, row.infos) == ("sample", 775, 0, 4, 5)
     assert queries.source(hidden.pk) is None
 
 

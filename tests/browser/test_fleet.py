@@ -57,11 +57,15 @@ def test_what_is_sorted_and_filtered_stays_so_when_the_table_is_renewed(page: Pa
     rows = page.locator(".fleet-table tbody tr")
     expect(rows).to_have_count(11)
     number = rows.first.get_attribute("data-source")
+    # The page may have been loaded when there were few of them.
+    page.evaluate("document.body.classList.remove('many'); document.querySelector('h1').textContent = 'Recordings'")
     body = b'{"name": "audit-1 renamed"}'
     status, _ = Visitor(many.door).ask("PATCH", f"/api/sources/{number}", body, Content_Type="application/json")
     assert status == 200
     expect(rows.first).to_contain_text("audit-1 renamed")  # by itself
     expect(rows).to_have_count(11)
+    expect(page.locator("body")).to_have_class("home many")
+    expect(page.get_by_role("heading", level=1)).to_have_text("11 recordings")
     rows.first.get_by_role("button", name="Delete audit-1 renamed").click()
     expect(page.get_by_role("dialog")).to_contain_text("3 incidents")
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()

@@ -71,7 +71,12 @@ export class Recordings {
     const place = placeOf(document.activeElement);
     const open = new Set([...document.querySelectorAll("[data-keep][open]")].map((each) => each.dataset.keep));
     const fresh = page.getElementById("overview");
-    if (fresh) byId("overview").replaceWith(document.adoptNode(fresh));
+    if (fresh) {
+      byId("overview").replaceWith(document.adoptNode(fresh));
+      // One recording more or less may make the cards a table, or the table cards.
+      document.body.classList.toggle("many", page.body.classList.contains("many"));
+      document.querySelector("h1").textContent = page.querySelector("h1").textContent;
+    }
     for (const each of document.querySelectorAll("[data-keep]")) each.open = open.has(each.dataset.keep);
     if (place) document.querySelector(place)?.focus({ preventScroll: true });
   }

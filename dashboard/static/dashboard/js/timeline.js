@@ -40,7 +40,7 @@ const LEAST = 60e6; // the least µs that are shown of a live source
 export const announce = (text) => (byId("announce").textContent = text);
 
 const list = new IncidentsList({ incidents: (question) => incidents(source, question), findings: (question) => findings(source, question), incident: (id) => incident(source, id) });
-const logs = new LogLanes({ store, source, announce, onFailed: failed, onMarks: () => drawSoon(), onLanes: () => loader.payload && (lanes.draw(loader.payload, store.lane), draw()) });
+const logs = new LogLanes({ store, source, announce, onFailed: failed, onMarks: () => drawSoon(), onLanes: () => loader.payload && (lanes.draw(loader.payload, store.lane), notices.logged(loader.payload), draw()) });
 const lanes = new Lanes({
   onScroll, onPin: (key) => acts.pin(key), onLane: (key) => acts.select(key),
   onGroups: (keys, close) => acts.fold(close ? [...store.closed, ...keys] : store.closed.filter((key) => !keys.includes(key))),
@@ -48,7 +48,7 @@ const lanes = new Lanes({
 }, () => logs.shown());
 const toolbar = new Toolbar({ store });
 const picture = new Picture({ store, lanes, list, actors: toolbar.actors, logs });
-const notices = new Notices({ announce, onRetry: () => (store.bounds ? refresh() : start()), onClear: () => store.clear() });
+const notices = new Notices({ announce, onRetry: () => (store.bounds ? refresh() : start()), onClear: () => store.clear(), filtered: () => store.filtered().length > 0, logs: () => lanes.layout.alone.length });
 const selection = new Selection({ store, list, announce, onFailed: failed, onCome: () => drawSoon(), onChosen: () => (reveal.wanted = "finding") });
 const panel = new IncidentsPanel({ store, selection });
 const minimap = new Minimap({ store, onMove: (range) => store.set(range) });
@@ -106,7 +106,7 @@ function onLoaded(payload) {
   selection.look();
   filters.scope(payload.scope);
   announceFilter(payload);
-  notices.lanes(payload, store.filtered().length > 0, lanes.layout.alone.length);
+  notices.lanes(payload);
   draw();
   reveal.show();
 }

@@ -8,10 +8,9 @@ export class Notices {
   #failed = false;
   empty = "This recording changes no object, so there is nothing to draw.";
 
-  constructor({ announce, onRetry, onClear }) {
-    this.announce = announce;
-    this.onRetry = onRetry;
-    this.onClear = onClear;
+  /** `filtered()` → whether lanes are filtered, `logs()` → the number of logs below the lanes. */
+  constructor({ announce, onRetry, onClear, filtered, logs }) {
+    Object.assign(this, { announce, onRetry, onClear, filtered, logs });
     this.box = byId("notice");
     addEventListener("online", () => this.#failed && onRetry());
     addEventListener("offline", () => announce("You are offline. What is already loaded stays visible."));
@@ -36,13 +35,18 @@ export class Notices {
     this.empty = words;
   }
 
-  /** Hides the notice after a window was loaded, or shows why the window has no lanes. `logs` is the number of logs below the lanes. */
-  lanes(payload, filtered, logs = 0) {
+  /** Brings the notice in line after it became known which logs there are. An error stays. */
+  logged(payload) {
+    if (!this.#failed) this.lanes(payload);
+  }
+
+  /** Hides the notice after a window was loaded, or shows why the window has no lanes. */
+  lanes(payload) {
     this.#failed = false;
     this.box.hidden = true;
     if (payload.groups.length || payload.lanes.length || payload.folded?.quiet || payload.folded?.furniture) return;
-    if (filtered) this.#show(["No object matches the filter in this range. ", this.#button("Clear the filter", this.onClear)], "No object matches the filter in this range.");
-    else if (logs && payload.first === payload.start && payload.last === payload.end) this.#show([ONLY_LOGS], ONLY_LOGS);
+    if (this.filtered()) this.#show(["No object matches the filter in this range. ", this.#button("Clear the filter", this.onClear)], "No object matches the filter in this range.");
+    else if (this.logs() && payload.first === payload.start && payload.last === payload.end) this.#show([ONLY_LOGS], ONLY_LOGS);
     else if (payload.last - payload.first <= 1) this.#show([this.empty], this.empty);
     else this.#show(["No object existed in this range."], "No object existed in this range.");
   }

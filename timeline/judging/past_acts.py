@@ -4,11 +4,13 @@ A client that goes back to an older revision no longer sees the changes after it
 on that past if a request of it rests on a state that one of these changes had replaced.
 """
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from timeline.core.actors import actor_of
 from timeline.core.entries import Change, Request
+from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Track
 from timeline.history.seen import GroupKind
 from timeline.history.world import World
@@ -16,6 +18,7 @@ from timeline.judging.requests import moment_of
 from timeline.judging.staleness import stale_acts
 from timeline.judging.verdicts import Verdict, order_of
 
+_LOOKED_AT = 600 * SECOND  # µs after the return to the past; later acts are not looked for
 Unseen = tuple[Track, Moment]  # an object, and a change of it that the client no longer saw
 
 
@@ -33,8 +36,12 @@ def past_act(process: str, kind: GroupKind, since: int, unseen: Collection[Unsee
 
     `kind` is what the process watched, and `unseen` are the changes that it no longer saw.
     """
-    done = min(_done(process, kind, since, unseen, world), key=_when, default=None)
+    done = next(_done(process, kind, since, unseen, world), None)
     return done or min(_refused(process, since, unseen, world), key=_when, default=None)
+
+
+def _received(write: tuple[Track, Moment]) -> int:
+    return write[1].entry.received
 
 
 def _when(act: PastAct) -> tuple[int, str]:
@@ -43,11 +50,12 @@ def _when(act: PastAct) -> tuple[int, str]:
 
 def _done(process: str, kind: GroupKind, since: int, unseen: Collection[Unseen], world: World) -> Iterator[PastAct]:
     """Yield creations and deletions of children on old copies of owners that had changed, and creations of children for
-    owners that were gone: a log does not always show the revision of a deletion."""
+    owners that were gone, in the order in which they were received: a log does not always show the revision of a
+    deletion."""
     changed = {(track.key, moment.at) for track, moment in unseen}
-    for track, moment in world.writes_of(process):
-        if moment.entry.received < since:
-            continue
+    writes = world.writes_of(process)
+    start, end = (bisect_left(writes, each, key=_received) for each in (since, since + _LOOKED_AT))
+    for track, moment in writes[start:end]:
         for stale in stale_acts(track, world):
             if stale.done.identity == moment.identity and (stale.owner.key, stale.unseen.at) in changed:
                 verb, state = "created" if stale.created else "deleted", stale.matters or "had changed"

@@ -29,6 +29,7 @@ Look at the client's log about this object. A controller should compare the obje
 and wait longer after each refusal.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -45,6 +46,7 @@ from timeline.judging.verdicts import Verdict
 WRITES = setting("write-storm", "writes", 20, "", "How many writes that change nothing are too many.")
 WITHIN = setting("write-storm", "within", 60, "s", "The time within which so many writes are too many.")
 _IN_VAIN = frozenset({200, 201, 404, 409})  # the answers to writes that changed nothing
+_READS = frozenset({"get", "list", "watch"})
 
 
 @rule(
@@ -56,10 +58,14 @@ _IN_VAIN = frozenset({200, 201, 404, 409})  # the answers to writes that changed
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor, list[Request]] = defaultdict(list)
-    for request in world.requests(track.name):
-        actor = actor_of(request)
-        own = request.ref.uid in ("", track.ref.uid) and _within(track, request, world)
-        if actor and own and request.code in _IN_VAIN and request.verb not in ("get", "list", "watch"):
+    in_vain = [each for each in world.requests(track.name) if each.code in _IN_VAIN and each.verb not in _READS]
+    lives = world.incarnations(track.name) if in_vain else []
+    begun = [life.first.time for life in lives]
+    for request in in_vain:
+        uid = request.ref.uid
+        # A request without a UID was sent in the time of the last incarnation that began by then.
+        own = uid == track.ref.uid if uid else bool(lives) and _last(lives, begun, request) is track
+        if own and (actor := actor_of(request)):
             by_actor[actor].append(request)
     occurrences = [_occurrence(track, actor, storm) for actor, sent in by_actor.items() for storm in _storms(sent)]
     if not occurrences:
@@ -80,13 +86,9 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
     )
 
 
-def _within(track: Track, request: Request, world: World) -> bool:
-    """Return whether a request without a UID was sent in the time of this incarnation: the last that began by then."""
-    if request.ref.uid:
-        return True
-    lives = world.incarnations(track.name)
-    begun = [life for life in lives if life.first.time <= request.received] or lives[:1]
-    return bool(begun) and begun[-1] is track
+def _last(lives: Sequence[Track], begun: Sequence[int], request: Request) -> Track:
+    """Return the last incarnation that had begun when a request was received; the first one if none had."""
+    return lives[max(0, bisect_right(begun, request.received) - 1)]
 
 
 def _storms(sent: Sequence[Request]) -> Iterator[Sequence[Request]]:

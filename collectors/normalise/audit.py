@@ -207,7 +207,8 @@ class _EventReader:
         return self._entry(kind, Change.MODIFIED, None, body.metadata or _METADATA, sets=sets)
 
     def scale(self) -> Entry | None:
-        """Return the entry of a scaling, which is a write of the object whose response holds only the number."""
+        """Return the entry of a request that scales an object. It changes the object, but its response holds
+        only the number of replicas."""
         event, ref = self._event, self._ref
         kind = self._interner.kind(ref.apiGroup, ref.resource)
         if kind is None or event.verb not in ("update", "patch") or not is_present(event.responseObject):

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 class ForeignLog(Exception):
-    """This exception says that an added log was of another cluster. The world has learned it, but nothing is stored."""
+    """This exception is raised if an added log is of another cluster. The world in memory has learned it by then, but
+    nothing of it is stored."""
 
 
 def add_part(live: Live, part: Addition, hold: Callable[[], None]) -> None:

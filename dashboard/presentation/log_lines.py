@@ -32,7 +32,7 @@ def rows(found: LogLinesPayload) -> list[Row]:
 
 
 def open_about(line: LogLinePayload) -> str:
-    """Return what a line leaves open about its time, in words; "" for nothing."""
+    """Say whether the year or the time zone of a line is not known; "" if both are known."""
     if not line["year_known"]:
         return "without year and zone"
     return "" if line["zone_known"] else "without zone"

@@ -66,7 +66,8 @@ class Logs:
         return self._by_log().get(name, ())
 
     def naming(self, name: Name, *, alone: bool) -> Sequence[LogLine]:
-        """Return the lines of all logs that name an object, by time; if `alone`, also those that name no namespace.
+        """Return the lines of all logs that name an object, sorted by time. With `alone`, lines that give its name
+        without a namespace count, too.
 
         If a line does not say of which kind the object is, a line about a Service may be one about the Pod of its name.
         """

@@ -61,7 +61,7 @@ def overtaken_by(track: Track, request: Request, world: World) -> Moment | None:
 
 
 def _answered(write: Moment, request: Request) -> bool:
-    """Return whether a write was surely answered before a request was received."""
+    """Return whether the API server had surely answered a write before it received a request."""
     return write.clock is Clock.AUDIT and write.entry.staged < request.received
 
 

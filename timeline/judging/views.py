@@ -39,7 +39,7 @@ class Use(NamedTuple):
 
     @property
     def lag(self) -> Length | None:
-        """Return how long before this use its copy had been replaced; None if the copy was the newest known state."""
+        """Return how much earlier than this use the copy had been replaced; None if no newer state is known."""
         if self.unseen is None:
             return None
         entry = self.unseen.entry

@@ -134,7 +134,7 @@ def _conditions(status: dict[str, Any], telling: Telling) -> list[Condition]:
 
 
 def _states(status: dict[str, Any]) -> Iterator[Condition]:
-    """Yield the state that a status names: status.phase, or status.state.phase, as Volcano's Jobs have it."""
+    """Yield the phase that a status holds, as a condition: status.phase, or status.state.phase in Jobs of Volcano."""
     for each in _items([status, status.get("state")], _Phase, 2):
         if each.phase:
             since = time_of(each.lastTransitionTime)

@@ -60,8 +60,10 @@ def creator(track: Track) -> str:
 
 
 def other_writers(tracks: Sequence[Track]) -> list[str]:
-    """Return everybody but the creator of the first of these tracks who changed one of them, sorted; "" stands for
-    changes of which nothing says who made them."""
+    """Return the names of those who changed one of these tracks, sorted, without the creator of the first track.
+
+    The name "" stands for changes of which nothing says who made them.
+    """
     names = {moment.entry.writer for track in tracks for moment in track.moments}
     return sorted(names - {creator(tracks[0]) or None})
 

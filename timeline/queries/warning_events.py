@@ -51,7 +51,7 @@ class _Source(msgspec.Struct):
 
 
 class _Event(msgspec.Struct):
-    """This is an Event of core/v1 or of events.k8s.io/v1."""
+    """These are the fields of an Event that are read, in the core API (v1) or in the group events.k8s.io."""
 
     type: str | None = None
     reason: str | None = None

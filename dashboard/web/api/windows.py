@@ -129,7 +129,7 @@ def findings(
 
 @router.get("/sources/{source_id}/search", response=SearchPayload)
 def search(request: HttpRequest, source_id: Number, q: Words) -> HttpResponseBase:
-    """Return objects, findings and actors that match each word of `q`, at any time of the recording.
+    """Return the objects, findings and actors of a recording that match every word of `q`, whatever their time.
 
     A word matches a part of a name, of a namespace, of the node or an image of a Pod, or of an IP address of a Pod or a
     Service; a kind, such as pods; a UID, or its first eight or more characters. `why` of an object says which of these

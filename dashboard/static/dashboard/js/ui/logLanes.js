@@ -32,7 +32,7 @@ export class LogLanes {
     if (this.#all.length) this.onLanes();
   }
 
-  /** Returns {under (key of a lane → its logs), alone (the logs without a lane), open (the numbers of those that are opened)}. */
+  /** Returns which logs are shown: `under` maps the key of a lane to its logs, `alone` lists the logs that have no lane, and `open` holds the numbers of the opened ones. */
   shown() {
     const { store } = this;
     const narrowed = store.filtered().length > 0 || store.focus !== "";

@@ -75,7 +75,7 @@ export class Stepping {
     this.onMove(false);
   }
 
-  /** Measures between two points {x, y} (px) of a figure, while the pointer drags. */
+  /** Measures the time between two points of a figure ({x, y}, in pixels) while the pointer is dragged. */
   between(name, from, to) {
     const scene = this.picture.scenes[name];
     if (!scene) return;

@@ -76,7 +76,7 @@ image: .venv/runtime ## build the container image and label it with the version 
 		--build-arg "VERSION=$$version" --build-arg "REVISION=$$(git rev-parse HEAD)" .
 
 lock: .venv/dev ## resolve pyproject.toml's dependencies to their newest fitting versions
-	$(LOCK) --upgrade --group dev --output-file requirements-dev.lock
+	$(LOCK) --upgrade --all-extras --group dev --output-file requirements-dev.lock
 	$(LOCK) --upgrade --constraint requirements-dev.lock --output-file requirements.lock
 
 vendor-check: .venv/runtime ## compare the vendored files with what their projects published (needs npm)

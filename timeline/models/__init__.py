@@ -1,0 +1,57 @@
+"""This package declares the tables. Frequent writes are in `timeline.storage.store`, reads in `timeline.queries`."""
+
+from timeline.models.fields import NotDeleted, Packed, Sparse, unpacked
+from timeline.models.incidents import (
+    FINDING_RANK,
+    Acknowledgement,
+    BaselineIncident,
+    Finding,
+    Incident,
+    Occurrence,
+    Silence,
+)
+from timeline.models.objects import ActorRow, Chunk, IntentChange, Log, LogPage, ObjectView, Strip, Track
+from timeline.models.sources import (
+    KEEP_BYTES_AT_MOST,
+    KEEP_DAYS_AT_MOST,
+    Cluster,
+    Delta,
+    Gap,
+    SnapshotPart,
+    Source,
+    Stream,
+)
+from timeline.models.uploads import Addition, Upload, UploadFile
+
+__all__ = [
+    "FINDING_RANK",
+    "KEEP_BYTES_AT_MOST",
+    "KEEP_DAYS_AT_MOST",
+    "Acknowledgement",
+    "ActorRow",
+    "Addition",
+    "BaselineIncident",
+    "Chunk",
+    "Cluster",
+    "Delta",
+    "Finding",
+    "Gap",
+    "Incident",
+    "IntentChange",
+    "Log",
+    "LogPage",
+    "NotDeleted",
+    "ObjectView",
+    "Occurrence",
+    "Packed",
+    "Silence",
+    "SnapshotPart",
+    "Source",
+    "Sparse",
+    "Stream",
+    "Strip",
+    "Track",
+    "Upload",
+    "UploadFile",
+    "unpacked",
+]

@@ -1,0 +1,178 @@
+"""This module declares the tables of findings and incidents, and of what people say of them."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+
+from timeline.models.sources import Cluster, Source
+
+# The rank of a finding: 0 error, 1 warning, 2 info. Findings are read in this order, by an index.
+FINDING_RANK = models.Case(
+    models.When(severity="error", then=models.Value(0)),
+    models.When(severity="warning", then=models.Value(1)),
+    default=models.Value(2),
+)
+
+
+class Finding(models.Model):
+    """A finding is one violation. `document` is the finding as it is in the findings document."""
+
+    pk = models.CompositePrimaryKey("source", "identity")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    identity = models.CharField(max_length=16)
+    rule = models.TextField()
+    severity = models.TextField()
+    namespace = models.TextField()
+    subject = models.BigIntegerField()  # Track.id of the track with which it is shown
+    root = models.BigIntegerField()  # Track.root of that track
+    tracks = ArrayField(models.BigIntegerField())  # Track.id of all objects that it names
+    first = models.DateTimeField()
+    last = models.DateTimeField()
+    document = models.JSONField()
+    occurrences = models.JSONField()  # its occurrences, each as `payloads.occurrences.occurrence` returns it
+    withdrawn = models.BooleanField(default=False)  # later observations have explained it, so it is not listed
+    incident = models.CharField(max_length=16, default="")  # Incident.identity; "" until this version has judged it
+    anchor = ArrayField(models.TextField(), default=list)  # of the incident: group, kind, namespace and name
+
+    class Meta:
+        indexes = [
+            models.Index("source", "incident", FINDING_RANK, "first", "identity", name="finding_gravest"),
+            models.Index(fields=["source", "first", "identity"], name="finding_first"),
+            GinIndex(fields=["tracks"], name="finding_tracks"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.identity}"
+
+
+class Incident(models.Model):
+    """An incident consists of all findings of one rule about one anchor (see `timeline.judging.incidents`).
+
+    The row is derived from its findings. Whether it is over is not stored, because it depends on the time of the
+    question.
+    """
+
+    pk = models.CompositePrimaryKey("source", "identity")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    identity = models.CharField(max_length=16)
+    rule = models.TextField()
+    rank = models.SmallIntegerField()  # of the worst severity of its findings: 0 error, 1 warning, 2 info
+    status = models.TextField()  # suspected or confirmed
+    group = models.TextField()  # of the anchor, as the next three
+    kind = models.TextField()
+    namespace = models.TextField()
+    name = models.TextField()
+    title = models.TextField()
+    subjects = models.IntegerField()
+    names = ArrayField(models.TextField())  # of the first subjects
+    findings = models.IntegerField()
+    occurrences = models.IntegerField()
+    first = models.DateTimeField()
+    last = models.DateTimeField()
+    open = models.BooleanField()  # an occurrence still went on at the end of what the source shows
+    times = ArrayField(models.BigIntegerField())  # when the latest occurrences began: microseconds since 1970, UTC
+    effect = models.TextField()
+    effect_text = models.TextField()
+    cause = models.TextField(default="")  # what is behind it, for how many findings; "" where nothing proves a cause
+    caused = models.CharField(max_length=16, default="")  # Finding.identity of the finding that this cause is of
+    actors = ArrayField(models.TextField())  # who wrote what the proofs show, the most frequent one first
+    advice = ArrayField(models.TextField())
+    roots = ArrayField(models.BigIntegerField())  # Track.root of its subjects
+    worst = models.CharField(max_length=16)  # Finding.identity of the gravest
+    words = models.TextField()  # its title and names in lower case, for the search
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["source", "rank", "first", "identity"], name="incident_gravest"),
+            models.Index(fields=["source", "-last", "rank", "identity"], name="incident_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Occurrence(models.Model):
+    """A row of the list of findings is one occurrence of a violation, with all subjects that it concerned alike."""
+
+    pk = models.CompositePrimaryKey("source", "key")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    key = models.CharField(max_length=16)
+    rank = models.SmallIntegerField()  # its severity: 0 error, 1 warning, 2 info
+    rule = models.TextField()
+    namespace = models.TextField()
+    families = ArrayField(models.TextField())  # the families of its subjects
+    words = models.TextField()  # its summary and the names of its subjects, in lower case, for the search
+    tracks = ArrayField(models.BigIntegerField())  # the ids of the tracks whose lanes show it
+    first = models.DateTimeField()
+    last = models.DateTimeField()
+    findings = ArrayField(models.CharField(max_length=16))  # Finding.identity of each; the row is derived from these
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["source", "rank", "first", "key"], name="occurrence_order"),
+            models.Index(fields=["source", "first", "rank", "key"], name="occurrence_first"),
+            models.Index(fields=["source", "-last", "rank", "key"], name="occurrence_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.key}"
+
+
+class Silence(models.Model):
+    """A silence takes the incidents that it matches out of the lists until it expires. Empty matchers match all."""
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, null=True)  # every source of this cluster
+    source = models.ForeignKey(Source, models.CASCADE, null=True)  # this recording; with neither, all sources
+    rule = models.TextField(default="")
+    namespace = models.TextField(default="")
+    owner = models.TextField(default="")  # the name of the anchor; * stands for any characters, ? for one
+    actor = models.TextField(default="")  # one who wrote what a proof shows
+    reason = models.TextField()
+    by = models.TextField()  # a user's name; "" if nobody has to sign in
+    created = models.DateTimeField(auto_now_add=True)
+    expires = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=~models.Q(rule="", namespace="", owner="", actor=""), name="silence_matches_something"
+            )
+        ]
+        indexes = [models.Index(fields=["expires"], name="silence_expires")]
+
+    def __str__(self) -> str:
+        return f"{self.reason} (until {self.expires:%Y-%m-%d %H:%M})"
+
+
+class BaselineIncident(models.Model):
+    """This incident was known when somebody set the baseline of its source. It is out of the lists until it gets worse:
+    graver, or more frequent than twice its rate of the day before."""
+
+    pk = models.CompositePrimaryKey("source", "identity")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    identity = models.CharField(max_length=16)  # Incident.identity
+    rank = models.SmallIntegerField()  # Incident.rank then
+    hourly = models.FloatField()  # occurrences an hour, in the 24 hours before the baseline
+    by = models.TextField()
+    at = models.DateTimeField()
+    ended = models.TextField(default="")  # why it is in the lists again, in a sentence
+
+    def __str__(self) -> str:
+        return f"{self.identity} since {self.at:%Y-%m-%d %H:%M}"
+
+
+class Acknowledgement(models.Model):
+    """An acknowledgement records that a user knows of a finding or of an incident. It has no foreign key to it, because
+    another import may replace its row."""
+
+    pk = models.CompositePrimaryKey("source", "identity")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    identity = models.CharField(max_length=16)  # Finding.identity or Incident.identity
+    by = models.TextField()  # a user's name; "" if nobody has to sign in
+    at = models.DateTimeField(auto_now=True)
+    note = models.TextField()
+    rank = models.SmallIntegerField(null=True)  # Incident.rank when it was acknowledged; null for a finding
+    ended = models.TextField(default="")  # why the acknowledgement of an incident holds no more, in a sentence
+
+    def __str__(self) -> str:
+        return f"{self.identity}: {self.note}"

@@ -1,0 +1,72 @@
+"""This module declares the tables of uploaded files until they are imported."""
+
+from django.conf import settings
+from django.db import models
+
+from timeline.models.sources import Cluster, Source
+
+
+class Upload(models.Model):
+    """An upload consists of files that become a recording, or that are added to what a cluster's watches show. A worker
+    that starts it increments `attempt`, and only the latest attempt may end it.
+
+    `bytes_read` counts the bytes that have arrived, and during the import those that were imported.
+    """
+
+    class State(models.TextChoices):
+        RECEIVING = "receiving"
+        WAITING = "waiting"
+        IMPORTING = "importing"
+        ADDING = "adding"  # it was read, and waits for the worker that watches the cluster
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    name = models.CharField(max_length=253)
+    state = models.CharField(max_length=9, choices=State, default=State.RECEIVING)
+    attempt = models.IntegerField(default=0)
+    source = models.ForeignKey(Source, models.SET_NULL, null=True)
+    cluster = models.ForeignKey(Cluster, models.CASCADE, null=True)  # to whose source it is added; null for a recording
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )  # the account that sends it
+    created = models.DateTimeField(auto_now_add=True)
+    seen = models.DateTimeField(auto_now_add=True)  # when the worker last reported
+    bytes_total = models.BigIntegerField(default=0)
+    bytes_read = models.BigIntegerField(default=0)
+    entries = models.BigIntegerField(default=0)
+    skipped = models.BigIntegerField(default=0)
+    skipped_examples = models.JSONField(default=list)
+    error = models.TextField(default="")
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.state})"
+
+
+class UploadFile(models.Model):
+    """This is a file of an upload. The number of bytes that have arrived is its size on the disk."""
+
+    upload = models.ForeignKey(Upload, models.CASCADE, related_name="files")
+    number = models.IntegerField()
+    name = models.TextField()  # its path inside the uploaded folder
+    size = models.BigIntegerField()
+    refused = models.TextField(default="")  # why it is not imported; "" if it is
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["upload", "number"], name="upload_file_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Addition(models.Model):
+    """These are observations of an upload that wait until the worker of a live source has added them to the source."""
+
+    pk = models.CompositePrimaryKey("source", "upload", "number")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    upload = models.ForeignKey(Upload, models.CASCADE)
+    number = models.IntegerField()  # within the upload, from 0
+    lines = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"part {self.number} of upload {self.upload_id}"

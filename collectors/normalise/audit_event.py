@@ -17,7 +17,7 @@ class _Extra(msgspec.Struct, gc=False, rename=lambda name: f"authentication.kube
     node_name: list[str] = []
 
 
-class _User(msgspec.Struct, gc=False):
+class User(msgspec.Struct, gc=False):
     username: str = ""
     extra: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
@@ -51,7 +51,7 @@ class AuditEvent(msgspec.Struct, gc=False):
     stage: str = ""
     verb: str = ""
     requestURI: str = ""
-    user: _User = msgspec.field(default_factory=_User)
+    user: User = msgspec.field(default_factory=User)
     userAgent: str = ""
     sourceIPs: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     objectRef: ObjectReference | None = None

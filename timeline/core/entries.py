@@ -229,7 +229,8 @@ class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """This is one request that changed nothing but shows what its client knew: a write that the API server refused, a
-    write after which the object was as before, or a read. Or it created an object whose name the log does not show.
+    write after which the object was as before, or a read. Or it created an object whose name the log does not show, or
+    is a write of which only an AdmissionReview is known, so that nothing shows whether it was committed (`code` is 0).
 
     It was received and answered between `received` and `staged`, in microseconds since 1970. A watch is answered when
     it ends; `staged` is FOREVER as long as no line of the log shows its end. `ref` has an empty name if the request is

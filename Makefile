@@ -27,6 +27,7 @@ demo: .venv/runtime ## start Causeline with a sample recording and its own serve
 test: .venv/dev ## run the tests (PYTEST_ARGS="-k name" runs some)
 	@deploy/install-browser.sh
 	@deploy/install-kubectl.sh
+	@deploy/install-prometheus.sh
 	@$(BIN)/python -m compileall -q collectors dashboard timeline tests
 	@$(BIN)/pytest $(or $(PYTEST_ARGS),$(SUITE))
 

@@ -29,6 +29,7 @@ PROXIES = variables.proxies
 DATA_DIR = variables.data_dir
 UPLOAD_DIR = DATA_DIR / "uploads"
 KUBECONFIG_DIRS = (DATA_DIR / "kubeconfigs", *variables.kubeconfig_dirs)
+DESTINATION_HOSTS = variables.destination_hosts
 UPLOAD_LIMIT_BYTES = variables.upload_limit_bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024**2  # bytes of JSON and forms, which are parsed in memory
 UPLOAD_PATIENCE = timedelta(hours=variables.upload_patience_hours)

@@ -15,6 +15,7 @@ from dashboard.environment.parsing import (
     Flag,
     Folder,
     Folders,
+    Hosts,
     Key,
     Keys,
     Login,
@@ -121,10 +122,11 @@ class Settings(Reading):
         written(""),
         repr=False,
         description=(
-            "The key that encrypts the credentials of connected clusters: a random text of at least 32 "
-            "characters, `openssl rand -hex 32`. Several keys are separated by commas: the first one encrypts, "
-            "all of them decrypt ([how to change it](how-to/run-it-in-production.md#keys)). Without a key, "
-            "clusters can be connected by path or in-cluster only."
+            "The key that encrypts the credentials of connected clusters, and the addresses and tokens of "
+            "destinations: a random text of at least 32 characters, `openssl rand -hex 32`. Several keys are "
+            "separated by commas: the first one encrypts, all of them decrypt "
+            "([how to change it](how-to/run-it-in-production.md#keys)). Without a key, clusters can be connected "
+            "by path or in-cluster only, and there are no destinations."
         ),
     )
     database_url: Database = Field(
@@ -214,6 +216,17 @@ class Settings(Reading):
             "may be read, besides `kubeconfigs` in the data folder: absolute paths, separated by commas. Links "
             "are followed before the folders are compared, and uploads are never read. The value has to be the "
             "same for web, workers and the command line."
+        ),
+    )
+    destination_hosts: Hosts = Field(
+        written(""),
+        description=(
+            "Where messages of routes may be sent, as `[scheme://]host[:port]`, separated by commas, such as "
+            "`hooks.example.org,http://alertmanager:9093,*.corp.example,10.0.0.0/8`. Without a scheme, only "
+            "`https` is allowed, and without a port only the usual one; the port `*` allows all. `*` and `?` stand "
+            "for any characters of a name. Link-local addresses are never connected to, and this machine only "
+            "where its name has no wildcard. Nothing is sent anywhere while it is empty. The value has to be the "
+            "same for web and workers."
         ),
     )
     upload_limit_bytes: Whole = Field(

@@ -1,0 +1,227 @@
+"""This module sends requests to hosts that people name, and is the only one that decides whether it may.
+
+An operator allows schemes and hosts by CAUSELINE_DESTINATION_HOSTS. A name is resolved once: the addresses that were
+checked are the ones that are connected to. Redirects are not followed.
+"""
+
+import asyncio
+import ipaddress
+import socket
+import ssl
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import httpx
+from django.conf import settings
+
+from dashboard import __version__
+from dashboard.environment.hosts import AllowedHost
+
+SECONDS = 15.0  # for a whole exchange, from the connection to the end of the answer
+_CONNECT_SECONDS = 5.0
+_ANSWER = 16_384  # bytes of an answer that are read
+# Cloud providers serve credentials at these addresses, too, besides the link-local 169.254.169.254.
+_METADATA = frozenset(
+    map(ipaddress.ip_address, ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192"))
+)
+_TRANSLATED = (
+    ipaddress.IPv6Network("64:ff9b::/96"),
+    ipaddress.IPv6Network("::/96"),
+)  # an IPv4 address in the last bytes
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class Refused(Exception):
+    """The other side will never take this. The message is a sentence for people, without secrets."""
+
+
+class NotAllowed(Refused):
+    """Nothing may be sent there. This may change when an operator changes a setting, or a name resolves otherwise."""
+
+
+class Unreachable(Exception):
+    """The other side may take this later. The message is a sentence for people, without secrets."""
+
+    def __init__(self, message: str, after: float = 0.0) -> None:
+        super().__init__(message)
+        self.after = after  # seconds that the other side wants to be left alone, or 0
+
+
+class Target(NamedTuple):
+    """This is an address that was checked, and where it leads."""
+
+    url: httpx.URL
+    addresses: tuple[str, ...]  # IP addresses, at least one
+
+
+class Answer(NamedTuple):
+    """This is what the other side answered."""
+
+    status: int
+    text: str  # its first 16 KB
+    headers: Mapping[str, str]
+
+
+def permitted(address: str, allowed: Sequence[AllowedHost] | None = None) -> httpx.URL:
+    """Return an address as it is connected to, if its scheme, host and port are allowed. No name is resolved.
+
+    `allowed` are the entries of CAUSELINE_DESTINATION_HOSTS unless it is given. Raise NotAllowed.
+    """
+    try:
+        url = httpx.URL(address.strip())
+        scheme, host, port = url.scheme, _host(url), url.port
+    except (httpx.InvalidURL, UnicodeError, TypeError):
+        raise NotAllowed("This is not an address such as https://hooks.example.org/path.") from None
+    if not scheme or not host:
+        raise NotAllowed("This is not an address such as https://hooks.example.org/path.")
+    if not any(each.covers(scheme, host, port) for each in _entries(allowed)):
+        shown = f"{scheme}://{host}" + (f":{port}" if port is not None else "")
+        raise NotAllowed(
+            f"Nothing may be sent to {shown[:200]}. An operator allows schemes and hosts with "
+            "CAUSELINE_DESTINATION_HOSTS."
+        )
+    return url
+
+
+def checked(address: str, allowed: Sequence[AllowedHost] | None = None) -> Target:
+    """Return where an address leads: its name is resolved here, and every address that it has is checked.
+
+    Raise NotAllowed for what `permitted` does not permit, and for names that lead to link-local, multicast, unspecified
+    or metadata addresses. A name leads to this machine only if an entry names it without a wildcard. Raise Unreachable
+    if the name cannot be resolved.
+    """
+    url = permitted(address, allowed)
+    host = _host(url)
+    port = url.port or {"http": 80, "https": 443}.get(url.scheme, 0)
+    named = any(each.exact and each.covers(url.scheme, host, url.port) for each in _entries(allowed))
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    except (OSError, UnicodeError) as error:
+        raise Unreachable(f"The name {host[:200]} cannot be resolved ({type(error).__name__}).") from None
+    addresses = dict.fromkeys(str(each[4][0]) for each in found)
+    for each in addresses:
+        if why := _never(each, named=named):
+            raise NotAllowed(f"{host[:200]} leads to {each}, {why}.")
+    return Target(url, tuple(addresses))
+
+
+def post(
+    address: str, content: bytes, headers: Mapping[str, str], *, seconds: float = SECONDS, method: str = "POST"
+) -> Answer:
+    """Send a request to an address that is allowed, and return the answer, whatever its status.
+
+    Raise NotAllowed or Unreachable. The whole exchange takes at most so many seconds, after the name is resolved.
+    """
+    target = checked(address)
+    try:
+        return asyncio.run(_exchange(target, method, content, headers, seconds))
+    except TimeoutError:
+        raise Unreachable(f"It did not answer within {seconds:g} seconds.") from None
+    except httpx.HTTPError as error:  # its message may quote the address
+        raise Unreachable(_sentence(error)) from None
+
+
+def accepted(answer: Answer) -> str:
+    """Return what was answered in one line, if the other side has taken the message.
+
+    Raise Refused for answers to which sending the same again changes nothing, and Unreachable for others.
+    """
+    line = f"{answer.status} {httpx.codes.get_reason_phrase(answer.status)}".strip()
+    if 200 <= answer.status < 300:
+        return line
+    if 300 <= answer.status < 400:
+        raise Unreachable(f"It answered {line}. Redirects are not followed: write the address that it leads to.")
+    if answer.status in {400, 405, 406, 410, 411, 413, 414, 415, 422}:
+        raise Refused(f"It answered {line}.")
+    raise Unreachable(f"It answered {line}.", _retry_after(answer.headers))
+
+
+async def _exchange(target: Target, method: str, content: bytes, headers: Mapping[str, str], seconds: float) -> Answer:
+    url, last = target.url, None
+    limits = httpx.Timeout(seconds, connect=_CONNECT_SECONDS)
+    sent = {"User-Agent": f"causeline/{__version__}", **headers, "Host": url.netloc.decode("ascii")}
+    async with asyncio.timeout(seconds), httpx.AsyncClient(verify=_context(), timeout=limits) as client:
+        for address in target.addresses:
+            request = client.build_request(
+                method,
+                url.copy_with(host=address),
+                content=content,
+                headers=sent,
+                extensions={"sni_hostname": url.raw_host.decode("ascii")},  # TLS checks the name, not the address
+            )
+            try:
+                answer = await client.send(request, stream=True)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                last = error
+                continue
+            try:
+                return Answer(answer.status_code, await _beginning(answer), dict(answer.headers))
+            finally:
+                await answer.aclose()
+    assert last
+    raise last
+
+
+async def _beginning(answer: httpx.Response) -> str:
+    read = bytearray()
+    async for chunk in answer.aiter_raw():  # not decompressed: nobody needs more than the status
+        read += chunk
+        if len(read) >= _ANSWER:
+            break
+    return bytes(read[:_ANSWER]).decode("utf-8", "replace")
+
+
+def _entries(allowed: Sequence[AllowedHost] | None) -> Sequence[AllowedHost]:
+    return settings.DESTINATION_HOSTS if allowed is None else allowed
+
+
+def _host(url: httpx.URL) -> str:
+    return url.raw_host.decode("ascii").lower().strip("[]").rstrip(".")
+
+
+def _never(address: str, *, named: bool) -> str:
+    """Return why nothing is sent to an address, or "" if it may be."""
+    for each in _meanings(ipaddress.ip_address(address.partition("%")[0])):
+        if each.is_link_local:
+            return "which is a link-local address"
+        if each in _METADATA:
+            return "at which clouds serve credentials"
+        if each.is_multicast or each.is_unspecified or each == ipaddress.ip_address("255.255.255.255"):
+            return "which is not the address of one machine"
+        if each.is_loopback and not named:
+            return "which is this machine; CAUSELINE_DESTINATION_HOSTS has to name the host without a wildcard for that"
+    return ""
+
+
+def _meanings(address: _Address) -> list[_Address]:
+    """Return an address, and the IPv4 addresses that are written into it, to which translators may send it."""
+    found = [address]
+    if isinstance(address, ipaddress.IPv6Address):
+        found += [each for each in (address.ipv4_mapped, address.sixtofour) if each]
+        if any(address in network for network in _TRANSLATED) and int(address) > 1:
+            found.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    return found
+
+
+def _retry_after(headers: Mapping[str, str]) -> float:
+    text = headers.get("retry-after", "")
+    return float(text) if text.isascii() and text.isdecimal() and len(text) < 6 else 0.0
+
+
+def _sentence(error: httpx.HTTPError) -> str:
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        certificate = any(isinstance(each, ssl.SSLError) for each in (error.__cause__, error.__context__))
+        return (
+            "Its certificate or TLS was not accepted."
+            if certificate or "SSL" in str(error)
+            else "It cannot be reached."
+        )
+    if isinstance(error, httpx.TimeoutException):
+        return "It did not answer in time."
+    return f"The connection broke off ({type(error).__name__})."
+
+
+@cache
+def _context() -> ssl.SSLContext:
+    return httpx.create_ssl_context()

@@ -1,0 +1,95 @@
+"""A real HTTP server for tests of what Causeline sends: it remembers every request and answers as it is told."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+LOCALHOST = "http://localhost:*"  # for CAUSELINE_DESTINATION_HOSTS
+
+
+@dataclass
+class Request:
+    path: str
+    headers: dict[str, str]  # with names in lower case
+    body: bytes
+    at: float  # time.monotonic()
+
+
+@dataclass
+class Receiver:
+    """This server answers 200 until `answers` says otherwise; a number is a status, "hang" waits for `release`."""
+
+    port: int
+    requests: list[Request] = field(default_factory=list)
+    answers: list[int | str] = field(default_factory=list)  # for the next requests, in order
+    always: int | str = 200  # for all further requests
+    headers: dict[str, str] = field(default_factory=dict)  # that each answer has
+    release: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def url(self) -> str:
+        return f"http://localhost:{self.port}"
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    receiver: Receiver
+
+    def handle_error(self, *_: object) -> None:
+        """Print nothing about senders that hang up."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_POST(self) -> None:
+        receiver = self.server.receiver
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        receiver.requests.append(Request(self.path, headers, body, time.monotonic()))
+        answer = receiver.answers.pop(0) if receiver.answers else receiver.always
+        if answer == "hang":
+            receiver.release.wait(60)
+            return
+        if answer == "drip":  # a byte now and then, so no single wait is long
+            self.send_response(200)
+            self.end_headers()
+            while not receiver.release.wait(0.05):
+                self.wfile.write(b".")
+            return
+        self.send_response(int(answer))
+        for name, value in receiver.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *_: Any) -> None:
+        """Log nothing."""
+
+
+@contextmanager
+def receiving() -> Iterator[Receiver]:
+    """Yield a server on a free port of this machine."""
+    with _Server(("127.0.0.1", 0), _Handler) as server:
+        server.receiver = Receiver(server.server_address[1])
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield server.receiver
+        finally:
+            server.receiver.release.set()
+            server.shutdown()
+            thread.join()
+
+
+def closed_port() -> int:
+    """Return a port on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,175 @@
+"""These tests hold what Causeline may connect to: allowed schemes, hosts and ports, and never link-local addresses."""
+
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from dashboard.access import encryption, outgoing
+from dashboard.access.outgoing import NotAllowed, Refused, Unreachable
+from dashboard.environment.hosts import allowed_hosts
+from tests.answering import LOCALHOST, Receiver, closed_port, receiving
+
+
+@pytest.fixture
+def receiver(settings: Settings) -> Iterator[Receiver]:
+    settings.DESTINATION_HOSTS = allowed_hosts([LOCALHOST])
+    with receiving() as server:
+        yield server
+
+
+@pytest.mark.parametrize(
+    ("entry", "address", "expected"),
+    [
+        ("hooks.example.org", "https://hooks.example.org/a?b=c", True),
+        ("hooks.example.org", "https://HOOKS.example.org./a", True),
+        ("hooks.example.org", "http://hooks.example.org/a", False),
+        ("hooks.example.org", "https://hooks.example.org:8443/a", False),
+        ("hooks.example.org:8443", "https://hooks.example.org:8443/a", True),
+        ("hooks.example.org:*", "https://hooks.example.org:8443/a", True),
+        ("hooks.example.org", "https://hooks.example.org@evil.example/a", False),
+        ("hooks.example.org", "https://evil.example/hooks.example.org", False),
+        ("hooks.example.org", "https://xhooks.example.org/", False),
+        ("*.example.org", "https://a.b.example.org/", True),
+        ("*.example.org", "https://example.org/", False),
+        ("http://alertmanager:9093", "http://alertmanager:9093/api", True),
+        ("10.0.0.0/8", "https://10.1.2.3/", True),
+        ("10.0.0.0/8", "https://11.1.2.3/", False),
+        ("10.0.0.0/8", "https://10.1.2.3.example.org/", False),
+        ("10.*", "https://10.1.2.3/", False),  # a pattern of names, because it covers 10.example.org, too
+        ("[fd00::]/8:8443", "https://[fd12::1]:8443/", True),
+        ("slack://*", "slack://a/b/c", True),
+        ("*", "ftp://example.org/", False),
+        ("*", "https:///path", False),
+        ("*", "javascript:alert(1)", False),
+        ("*", "not an address", False),
+        ("", "https://example.org/", False),
+    ],
+)
+def test_what_an_entry_of_the_setting_allows(entry: str, address: str, expected: bool) -> None:
+    allowed = allowed_hosts([entry] if entry else [])
+    if expected:
+        outgoing.permitted(address, allowed)
+    else:
+        with pytest.raises(NotAllowed):
+            outgoing.permitted(address, allowed)
+
+
+@pytest.mark.parametrize("entry", ["https://", "a b", "a:70000", "10.0.0.1/99", "user@host", "host/path"])
+def test_an_entry_that_is_none_stops_the_start(entry: str) -> None:
+    with pytest.raises(ValueError, match="has "):
+        allowed_hosts([entry])
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "169.254.169.254",
+        "2852039166",  # the same, as a number
+        "0xa9fea9fe",
+        "[fe80::1]",
+        "[::ffff:169.254.169.254]",
+        "[64:ff9b::a9fe:a9fe]",
+        "[2002:a9fe:a9fe::1]",
+        "[fd00:ec2::254]",
+        "100.100.100.200",
+        "0.0.0.0",
+        "[::]",
+        "224.0.0.1",
+        "255.255.255.255",
+        "127.0.0.1",  # only a wildcard allows it
+        "localhost",
+    ],
+)
+def test_some_addresses_are_never_connected_to_whatever_is_allowed(host: str) -> None:
+    with pytest.raises(NotAllowed):
+        outgoing.checked(f"https://{host}/", allowed_hosts(["*", "0.0.0.0/0", "[::]/0"]))
+
+
+def test_link_local_addresses_are_refused_even_if_an_entry_names_them() -> None:
+    with pytest.raises(NotAllowed, match="link-local"):
+        outgoing.checked("http://169.254.169.254/", allowed_hosts(["http://169.254.169.254"]))
+
+
+def test_a_name_is_resolved_once_and_what_was_checked_is_connected_to(
+    receiver: Receiver, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DESTINATION_HOSTS = allowed_hosts(["http://rebinding.example:*"])
+    answers = ["127.0.0.1", "169.254.169.254"]
+    asked = []
+
+    def resolve(host: str, port: int, *_: object, **__: object) -> list[tuple[Any, ...]]:
+        asked.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (answers[len(asked) - 1], port))]
+
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, port, *rest, **more: (
+            resolve(host, port) if "rebinding" in str(host) else ORIGINAL(host, port, *rest, **more)
+        ),
+    )
+    answer = outgoing.post(f"http://rebinding.example:{receiver.port}/hook", b"{}", {})
+    assert answer.status == 200 and asked == ["rebinding.example"]
+    assert receiver.requests[0].headers["host"] == f"rebinding.example:{receiver.port}"
+    with pytest.raises(NotAllowed, match="link-local"):
+        outgoing.post(f"http://rebinding.example:{receiver.port}/hook", b"{}", {})
+
+
+ORIGINAL = socket.getaddrinfo
+
+
+def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
+    receiver.always, receiver.headers = 302, {"Location": f"http://localhost:{receiver.port}/elsewhere"}
+    answer = outgoing.post(f"{receiver.url}/hook", b"{}", {})
+    assert [each.path for each in receiver.requests] == ["/hook"]
+    with pytest.raises(Unreachable, match="Redirects are not followed"):
+        outgoing.accepted(answer)
+
+
+@pytest.mark.parametrize("behaviour", ["hang", "drip"])
+def test_an_exchange_has_a_time_limit_in_all(receiver: Receiver, behaviour: str) -> None:
+    receiver.always = behaviour
+    begun = time.monotonic()
+    with pytest.raises(Unreachable, match="did not answer"):
+        outgoing.post(receiver.url, b"{}", {}, seconds=0.3)
+    assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [(200, None), (202, None), (400, Refused), (413, Refused), (404, Unreachable), (503, Unreachable)],
+)
+def test_what_an_answer_means(receiver: Receiver, status: int, error: type[Exception] | None) -> None:
+    receiver.always, receiver.headers = status, {"Retry-After": "90"}
+    answer = outgoing.post(receiver.url, b"{}", {})
+    if error is None:
+        assert outgoing.accepted(answer).startswith(str(status))
+    else:
+        with pytest.raises(error, match=str(status)) as caught:
+            outgoing.accepted(answer)
+        assert getattr(caught.value, "after", 0) == (90 if error is Unreachable else 0)
+
+
+def test_a_closed_port_and_an_unknown_name_are_tried_again_later(settings: Settings) -> None:
+    settings.DESTINATION_HOSTS = allowed_hosts([LOCALHOST, "nothing.invalid"])
+    for address in (f"http://localhost:{closed_port()}/", "https://nothing.invalid/secret-path"):
+        with pytest.raises(Unreachable) as caught:
+            outgoing.post(address, b"", {})
+        assert "secret-path" not in str(caught.value)
+
+
+def test_what_is_encrypted_can_be_read_with_the_key_alone(settings: Settings) -> None:
+    settings.CREDENTIALS_KEYS = ["a" * 32]
+    sealed = encryption.encrypted({"url": "https://hooks.example.org/secret"})
+    assert b"secret" not in sealed
+    assert encryption.decrypted(sealed) == {"url": "https://hooks.example.org/secret"}
+    settings.CREDENTIALS_KEYS = ["b" * 32, "a" * 32]
+    assert encryption.decrypted(sealed)
+    for keys in ([], ["b" * 32]):
+        settings.CREDENTIALS_KEYS = keys
+        with pytest.raises(encryption.Unreadable):
+            encryption.decrypted(sealed)

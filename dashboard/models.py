@@ -30,3 +30,30 @@ class ProcessFigures(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.process}"
+
+
+class AccessToken(models.Model):
+    """A row admits a program that sends the token's text, of which only the digest is stored (see
+    `dashboard.access.tokens`). A token that is limited to a cluster or a recording is deleted with it."""
+
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=16)  # how the text begins, to recognise it
+    digest = models.CharField(max_length=64, unique=True)  # SHA-256 of the text, in hexadecimal digits
+    scopes = models.JSONField()  # some of `tokens.SCOPES`
+    cluster = models.ForeignKey("timeline.Cluster", models.CASCADE, null=True, related_name="+")
+    source = models.ForeignKey("timeline.Source", models.CASCADE, null=True, related_name="+")
+    created_by = models.TextField()  # a user's name, or how somebody without an account came in
+    created = models.DateTimeField(auto_now_add=True)
+    expires = models.DateTimeField()
+    last_used = models.DateTimeField(null=True)  # written at most once a minute
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(cluster=None) | models.Q(source=None), name="token_is_limited_once"
+            )
+        ]
+        indexes = [models.Index(fields=["prefix"], name="access_token_prefix")]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"

@@ -24,6 +24,7 @@ from dashboard.web.views.rules import rule, rules
 from dashboard.web.views.signing_in import sign_in
 from dashboard.web.views.silences import new_silence, show_silences
 from dashboard.web.views.timeline import timeline
+from dashboard.web.views.tokens import show_tokens
 
 endpoints = api.urls
 for each in endpoints[0]:
@@ -53,6 +54,7 @@ urlpatterns = [
     path("sources/<int:source_id>/report", show_report, name="report"),
     path("clusters/", show_clusters, name="clusters"),
     path("clusters/<int:cluster_id>/", show_cluster, name="cluster"),
+    path("tokens/", show_tokens, name="tokens"),
     path("compare/", show_comparison, name="compare"),
     path("go", go, name="go"),
     path("rules/", rules, name="rules"),

@@ -36,6 +36,14 @@ class TokenHolder(AnonymousUser):
     is_anonymous: Any = False
 
 
+class Reader(AnonymousUser):
+    """This is the user of a request with an access token of scope `read`: it is let in, and changes nothing."""
+
+    is_active: Any = True
+    is_authenticated: Any = True
+    is_anonymous: Any = False
+
+
 def sign_in_required() -> bool:
     """Return whether users have to prove who they are."""
     return bool(settings.LOGIN_REQUIRED or settings.TOKEN_REQUIRED)
@@ -59,7 +67,7 @@ def may_add_to_clusters(user: Any) -> bool:
 
 def is_admin(user: Any) -> bool:
     """Return whether the user is an administrator. Without accounts, everybody who is let in is one."""
-    return bool(user and user.is_staff) if sign_in_required() else True
+    return bool(user and user.is_staff) if sign_in_required() or isinstance(user, Reader) else True
 
 
 def user_of(request: HttpRequest) -> Any:
@@ -75,7 +83,7 @@ def how_to_sign_in() -> str:
         return (
             "Load the page again to sign in; a script sends the header Authorization: Bearer with the start-up token."
         )
-    return "Load the page again to sign in."
+    return "Load the page again to sign in; a program sends the header Authorization: Bearer with an access token."
 
 
 @cache

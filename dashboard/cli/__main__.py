@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import __version__, environment
-from dashboard.cli import analyze, changes, clusters, compare, record, replay, serve
+from dashboard.cli import analyze, changes, clusters, compare, record, replay, serve, tokens
 from dashboard.cli.terminal import say
 from dashboard.services import ServiceError, Stopped
 from dashboard.services.launcher import PORTS
@@ -139,6 +139,7 @@ def _parser() -> argparse.ArgumentParser:
         help="an administrator, who can also connect clusters and delete recordings of others",
     )
     command.set_defaults(run=serve.create_user)
+    tokens.add(commands, shared)
     command = commands.add_parser("unlock", parents=[shared], help="let a person sign in again who failed too often")
     command.add_argument("name", nargs="?", metavar="NAME", help="the account (all accounts)")
     command.add_argument("--address", metavar="A", help="only attempts from this address, for all accounts")

@@ -7,7 +7,7 @@ from ninja.openapi.docs import ABS_TPL_PATH, Swagger
 from ninja.utils import check_csrf
 
 from dashboard import __version__
-from dashboard.access import rights
+from dashboard.access import rights, tokens
 from dashboard.web.api import (
     actors,
     changes,
@@ -24,18 +24,43 @@ from dashboard.web.api import (
 from dashboard.web.api.answers import problem
 from timeline.models import Finding, Incident, Source, Track, Upload
 
+_SAFE = {"GET", "HEAD", "OPTIONS"}
+_WITHOUT_SOURCES = {"api/rules"}  # what a token that is limited to a source reads, too
 _FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 
 
 def _allowed(request: HttpRequest) -> bool:
-    """Let in signed-in users and holders of the token. Requests that change something must come from pages of Causeline
-    or carry the token."""
+    """Let in signed-in users and programs. Requests that change something must come from pages of Causeline or carry
+    the start-up token. Where a request carries an access token, that token alone decides, whoever is signed in."""
+    if tokens.sent(request) is not None and not rights.by_script(request):
+        return _reads(request)
     if not rights.admitted(request.user):
         return False
     if request.content_type in _FORMS:
         raise HttpError(415, "Send the file itself as the body, with Content-Type: application/octet-stream.")
     if not rights.by_script(request) and check_csrf(request):
         raise HttpError(403, "The request does not come from a page of Causeline, or the page is old: load it again.")
+    return True
+
+
+def _reads(request: HttpRequest) -> bool:
+    """Let a program read with its access token, within the token's limit."""
+    token = tokens.holder(request, "read")
+    if token is None:
+        return False
+    if request.method not in _SAFE:
+        raise HttpError(403, "An access token of the scope read changes nothing.")
+    if tokens.is_limited(token):
+        match = request.resolver_match
+        source = match.kwargs.get("source_id") if match else None
+        if source is None:
+            if not match or match.route not in _WITHOUT_SOURCES:
+                raise HttpError(
+                    403, f"The access token reads only {tokens.limit_of(token)}, not lists over all sources."
+                )
+        elif not tokens.may_read(token, int(source)):
+            raise HttpError(403, f"The access token reads only {tokens.limit_of(token)}.")
+    request.user = rights.Reader()
     return True
 
 
@@ -70,6 +95,10 @@ def _refused(request: HttpRequest, error: HttpError) -> HttpResponse:
 
 @api.exception_handler(AuthenticationError)
 def _unknown(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    if tokens.sent(request) is not None:
+        return problem(
+            401, "The access token is not accepted", "It was revoked, has expired, or has not the scope read."
+        )
     return problem(401, "You are signed out", rights.how_to_sign_in())
 
 

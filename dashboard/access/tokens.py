@@ -1,0 +1,164 @@
+"""This module checks access tokens: texts that programs send instead of signing in, each for a purpose and a time.
+
+A text is shown once, when it is made. Only its SHA-256 digest is stored: the text has 256 random bits, so nobody finds
+it by trying. A token allows what its scopes name, and nothing else; no token changes what Causeline shows, except that
+alerts and audit events arrive with one.
+"""
+
+import binascii
+import secrets
+from base64 import b64decode
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+
+from dashboard.models import AccessToken
+from timeline.models import Cluster, Source
+
+SCOPES = ("read", "alerts", "audit")
+MEANINGS = {
+    "read": "read everything that the pages show: the API, annotations, MCP",
+    "alerts": "send alerts",
+    "audit": "send audit and admission events",
+}
+BEGIN = "causeline_"
+USUAL_DAYS, MOST_DAYS = 90, 1826
+NAME_LENGTH = 100
+MOST = 500  # tokens that exist at a time
+_SHOWN = len(BEGIN) + 6  # characters of a text that are stored
+_ONCE = timedelta(minutes=1)  # how often the time of the last use is written
+
+
+class Refused(Exception):
+    """A token cannot be made. The message is a sentence for the person who asked for it."""
+
+
+def issue(
+    name: str,
+    scopes: Iterable[str],
+    *,
+    expires: datetime,
+    cluster: Cluster | None = None,
+    source: Source | None = None,
+    by: str,
+) -> tuple[str, AccessToken]:
+    """Make a token and return its text, which is stored nowhere, and its row. Raises Refused."""
+    name = " ".join(name.split())
+    wanted = [scope for scope in SCOPES if scope in set(scopes)]
+    if not name or len(name) > NAME_LENGTH or "\0" in name:
+        raise Refused(f"Give the token a name of 1 to {NAME_LENGTH} characters, such as that of the program it is for.")
+    if not wanted:
+        raise Refused("Choose at least one thing that the token allows.")
+    if cluster and source:
+        raise Refused("Limit the token to a cluster or to a recording, not to both.")
+    now = timezone.now()
+    if not now < expires <= now + timedelta(days=MOST_DAYS, minutes=1):
+        raise Refused(f"The token has to expire in 1 to {MOST_DAYS} days.")
+    if AccessToken.objects.count() >= MOST:
+        raise Refused(f"There are {MOST} tokens. Revoke those that nobody uses any more.")
+    text = BEGIN + secrets.token_urlsafe(32)
+    row = AccessToken.objects.create(
+        name=name,
+        prefix=text[:_SHOWN],
+        digest=_digest(text),
+        scopes=wanted,
+        cluster=cluster,
+        source=source,
+        created_by=by,
+        expires=expires,
+    )
+    return text, row
+
+
+def revoke(number: int) -> AccessToken | None:
+    """Delete a token, which is refused from now on, and return what it was."""
+    row = AccessToken.objects.select_related("cluster", "source").filter(pk=number).first()
+    if row is not None:
+        AccessToken.objects.filter(pk=number).delete()
+    return row
+
+
+def sent(request: HttpRequest) -> str | None:
+    """Return the text of the access token in the request's header; None if the header has none.
+
+    The header is `Authorization: Bearer …`, or `Authorization: Basic …` with the text as the password.
+    """
+    kind, _, given = request.headers.get("Authorization", "").partition(" ")
+    text = given.strip()
+    if kind.lower() == "basic":
+        try:
+            text = b64decode(text, validate=True).decode("ascii").partition(":")[2]
+        except (binascii.Error, UnicodeDecodeError):
+            return None
+    elif kind.lower() != "bearer":
+        return None
+    return text if text.startswith(BEGIN) else None
+
+
+def holder(request: HttpRequest, scope: str, given: str | None = None) -> AccessToken | None:
+    """Return the token that the request carries, if it is valid and has this scope.
+
+    `given` is a text from the path, for clients that can send no header. What the token is limited to, the caller has
+    to check: see `may_read`.
+    """
+    text = sent(request) if given is None else given
+    return None if text is None else _valid(text, scope)
+
+
+def readable(token: AccessToken) -> QuerySet[Source]:
+    """Return the clusters' sources and the recordings that the token reads, which are all if it is not limited."""
+    shown = Source.objects.filter(ready=True)
+    if token.source_id is not None:
+        return shown.filter(pk=token.source_id)
+    return shown if token.cluster_id is None else shown.filter(cluster=token.cluster_id)
+
+
+def may_read(token: AccessToken, source_id: int) -> bool:
+    """Return whether the token reads this source."""
+    return not is_limited(token) or readable(token).filter(pk=source_id).exists()
+
+
+def is_limited(token: AccessToken) -> bool:
+    return token.source_id is not None or token.cluster_id is not None
+
+
+def limit_of(token: AccessToken) -> str:
+    """Return in words what the token is limited to."""
+    if token.cluster:
+        return f"the cluster {token.cluster.name}"
+    return f"the recording {token.source.name}" if token.source else "all clusters and recordings"
+
+
+def described(token: AccessToken) -> dict[str, str | int]:
+    """Return the fields of a token for the change log, without its text."""
+    return {
+        "token": token.pk,
+        "name": token.name,
+        "scopes": " ".join(token.scopes),
+        "limit": limit_of(token),
+        "expires": f"{token.expires:%Y-%m-%dT%H:%M:%SZ}",
+    }
+
+
+def _valid(text: str, scope: str) -> AccessToken | None:
+    if not (text.startswith(BEGIN) and text.isascii() and text.isprintable()):
+        return None
+    now = timezone.now()
+    digest = _digest(text)
+    rows = AccessToken.objects.select_related("cluster", "source")
+    found = [row for row in rows.filter(prefix=text[:_SHOWN]) if constant_time_compare(row.digest, digest)]
+    if not found or found[0].expires <= now or scope not in found[0].scopes:
+        return None
+    if found[0].last_used is None or found[0].last_used < now - _ONCE:
+        unused = Q(last_used=None) | Q(last_used__lt=now - _ONCE)
+        AccessToken.objects.filter(unused, pk=found[0].pk).update(last_used=now)
+    return found[0]
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode(errors="replace")).hexdigest()

@@ -1,0 +1,88 @@
+"""This command does the work of `causeline tokens`: it lists, makes and revokes access tokens."""
+
+import argparse
+import sys
+from datetime import timedelta
+from typing import Any, NoReturn
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from dashboard.access import change_log, tokens
+from dashboard.cli.terminal import Terminal, confirmed, plain, say
+from dashboard.cli.tokens import add_arguments
+from dashboard.management.base import BaseCommand
+from dashboard.management.sources import named
+from dashboard.models import AccessToken
+from dashboard.presentation.tokens import rows
+from timeline.models import Cluster
+
+
+class Command(BaseCommand):
+    help = "List, make and revoke access tokens."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        add_arguments(parser.add_subparsers(dest="act", required=True, parser_class=argparse.ArgumentParser))
+
+    def handle(self, *, act: str, **options: Any) -> None:
+        match act:
+            case "list":
+                _list()
+            case "create":
+                _create(options)
+            case _:
+                _revoke(options["token"], yes=options["yes"])
+
+
+def _list() -> None:
+    terminal = Terminal(sys.stdout)
+    if not (found := rows(timezone.now())):
+        say("There are no access tokens. `causeline tokens create NAME --scope read` makes one.")
+    for each in found:
+        terminal.line(plain(f"{each.number} {each.name} ({each.prefix}…): {each.scopes}; {each.limit}"))
+        terminal.wrapped(plain(f"{each.made}; {each.used}; {each.expires}"), "  ", "  ")
+
+
+def _create(options: dict[str, Any]) -> None:
+    try:
+        text, row = tokens.issue(
+            options["name"],
+            options["scope"],
+            expires=timezone.now() + timedelta(days=options["days"]),
+            cluster=_cluster(options["cluster"]) if options["cluster"] else None,
+            source=named(options["source"]) if options["source"] else None,
+            by="command line",
+        )
+    except tokens.Refused as error:
+        _give_up(str(error))
+    change_log.note_command("create token", **tokens.described(row))
+    say(plain(f"{row.name} is made, and expires at {row.expires:%Y-%m-%d %H:%M} UTC. Its text is shown only now:"))
+    print(text)
+
+
+def _revoke(given: str, *, yes: bool) -> None:
+    found = list(AccessToken.objects.filter(name=given)[:2])
+    if not found and given.isascii() and given.isdecimal() and len(given) < 19:
+        found = list(AccessToken.objects.filter(pk=int(given)))
+    if not found:
+        _give_up(f"There is no token {given}. `causeline tokens list` lists them.")
+    if len(found) > 1:
+        _give_up(f"Several tokens have the name {given}. Give the number of one; `causeline tokens list` shows it.")
+    if not yes and not confirmed([f"Programs that send {found[0].name} ({found[0].prefix}…) will be refused."]):
+        _give_up(f"{found[0].name} is kept.")
+    if (row := tokens.revoke(found[0].pk)) is None:
+        _give_up(f"{found[0].name} was revoked meanwhile.")
+    change_log.note_command("revoke token", **tokens.described(row))
+    say(plain(f"{row.name} is revoked."))
+
+
+def _cluster(name: str) -> Cluster:
+    if (found := Cluster.objects.filter(name=name).first()) is None:
+        names = ", ".join(Cluster.objects.values_list("name", flat=True).order_by("name")[:20]) or "none"
+        _give_up(f"No cluster {name} is connected. There are: {names}.")
+    return found
+
+
+def _give_up(words: str) -> NoReturn:
+    say(plain(words))
+    sys.exit(2)

@@ -1,0 +1,43 @@
+"""This module words the rows of access tokens, for the page and the terminal."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from dashboard.access import tokens
+from dashboard.models import AccessToken
+
+_TIME = "%Y-%m-%d %H:%M UTC"
+
+
+class TokenRow(NamedTuple):
+    """This is a token in words."""
+
+    number: int
+    name: str
+    prefix: str
+    scopes: str
+    limit: str
+    made: str
+    used: str
+    expires: str
+    expired: bool
+
+
+def rows(now: datetime) -> list[TokenRow]:
+    """Return all tokens, the newest first. There are at most `tokens.MOST`."""
+    return [row(each, now) for each in AccessToken.objects.select_related("cluster", "source").order_by("-pk")]
+
+
+def row(token: AccessToken, now: datetime) -> TokenRow:
+    expired = token.expires <= now
+    return TokenRow(
+        number=token.pk,
+        name=token.name,
+        prefix=token.prefix,
+        scopes=", ".join(token.scopes),
+        limit=tokens.limit_of(token),
+        made=f"created {token.created:{_TIME}} by {token.created_by or 'somebody without a name'}",
+        used=f"last used {token.last_used:{_TIME}}" if token.last_used else "not used yet",
+        expires=f"{'expired' if expired else 'expires'} {token.expires:{_TIME}}",
+        expired=expired,
+    )

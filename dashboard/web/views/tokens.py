@@ -1,0 +1,114 @@
+"""On this page administrators make access tokens for programs, see when each was used, and revoke them."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from dashboard.access import change_log, tokens
+from dashboard.access.rights import is_admin
+from dashboard.models import AccessToken
+from dashboard.presentation.tokens import row, rows
+from timeline.models import Cluster, Source
+
+if TYPE_CHECKING:
+    from django.db.models import QuerySet
+    from django.http import HttpRequest, HttpResponse
+
+_RECORDINGS = 100  # of the newest, to choose from
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_tokens(request: "HttpRequest") -> "HttpResponse":
+    """Show the tokens and the form that makes one; answer a form that makes one with its text, which is shown once."""
+    if not is_admin(request.user):
+        raise PermissionDenied("Only administrators can see and make access tokens.")
+    problem, text, made = "", "", None
+    if request.method == "POST":
+        if request.POST.get("act") == "revoke":
+            return _revoke(request)
+        try:
+            text, made = _make(request)
+        except tokens.Refused as error:
+            problem = str(error)
+    now = timezone.now()
+    context = {
+        "problem": problem,
+        "text": text,
+        "made": row(made, now) if made else None,
+        "tokens": rows(now),
+        "form": {
+            "name": request.POST.get("name", "") if problem else "",
+            "scopes": request.POST.getlist("scope") if problem else ["read"],
+            "limit": request.POST.get("limit", "") if problem else "",
+            "days": request.POST.get("days", "") if problem else tokens.USUAL_DAYS,
+        },
+        "meanings": list(tokens.MEANINGS.items()),
+        "clusters": [(f"cluster-{each.pk}", each.name) for each in Cluster.objects.order_by("name")],
+        "recordings": [(f"source-{number}", name) for number, name in _recordings()],
+        "most": {"days": tokens.MOST_DAYS, "name": tokens.NAME_LENGTH},
+    }
+    return render(request, "tokens.html", context, status=400 if problem else 200)
+
+
+def _recordings() -> "QuerySet[Source, tuple[int, str]]":
+    found = Source.objects.filter(ready=True, cluster=None).order_by("-created", "-pk")
+    return found.values_list("pk", "name")[:_RECORDINGS]
+
+
+def _make(request: "HttpRequest") -> tuple[str, AccessToken]:
+    form = request.POST
+    days = form.get("days", "")
+    if not (days.isascii() and days.isdecimal() and len(days) < 6):
+        raise tokens.Refused("Say in whole days when the token expires.")
+    sort, _, number = form.get("limit", "").partition("-")
+    cluster: Cluster | None = None
+    source: Source | None = None
+    if sort:
+        at = int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else 0
+        cluster = Cluster.objects.filter(pk=at).first() if sort == "cluster" else None
+        source = Source.objects.filter(pk=at, ready=True).first() if sort == "source" else None
+        if not cluster and not source:
+            raise tokens.Refused("What the token is limited to does not exist any more. Choose again.")
+    text, made = tokens.issue(
+        form.get("name", ""),
+        form.getlist("scope"),
+        expires=timezone.now() + timedelta(days=int(days)),
+        cluster=cluster,
+        source=source,
+        by=change_log.who(request),
+    )
+    change_log.about(request, **tokens.described(made))
+    return text, made
+
+
+def _revoke(request: "HttpRequest") -> "HttpResponse":
+    """Ask whether the token is to be revoked, and revoke it when that was answered."""
+    given = request.POST.get("token", "")
+    number = int(given) if given.isascii() and given.isdecimal() and len(given) < 19 else 0
+    token = AccessToken.objects.filter(pk=number).first()
+    if token is None:
+        raise Http404("No such token: it was revoked already.")
+    if "confirmed" not in request.POST:
+        here = reverse("tokens")
+        used = row(token, timezone.now()).used
+        context = {
+            "verb": "Revoke",
+            "name": token.name,
+            "back": here,
+            "action": here,
+            "fields": [("act", "revoke"), ("token", number), ("confirmed", "yes")],
+            "sentences": [f"Programs that send this token ({token.prefix}…, {used}) are refused from then on."],
+            "final": "Access tokens",
+        }
+        return render(request, "delete.html", context)
+    if revoked := tokens.revoke(number):
+        change_log.about(request, **tokens.described(revoked))
+    return redirect("tokens")

@@ -10,7 +10,8 @@ from collectors.formats.stream import Limits, Line, Skipped, Usage, open_all
 
 _TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 _UID = re.compile(rb"\b[0-9a-f]{8}(?=-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b)")
-_REVISION = re.compile(rb'("resourceVersion":")(\d+)')
+# Revisions of objects, and those in the addresses of watches.
+_REVISION = re.compile(rb'("resourceVersion":"|resourceVersion=)([1-9]\d*)')
 
 
 def lines_of(path: Path) -> Iterator[bytes]:

@@ -340,6 +340,15 @@ def expected() -> tuple[dict[Name, list[Request]], dict[Name, list[Act]]]:
     return evidence(world_of(everything()))
 
 
+def test_the_requests_of_an_incarnation_name_its_uid_or_none() -> None:
+    world = world_of(everything())
+    found = {track.key: list(world.requests_of(track)) for track in world.tracks()}
+    for track in world.tracks():
+        wanted = [each for each in world.requests(track.name) if each.ref.uid in ("", track.ref.uid)]
+        assert found[track.key] == wanted
+    assert any({each.ref.uid for each in own} > {""} for own in found.values())
+
+
 def test_the_recordings_have_evidence_of_each_sort() -> None:
     requests, acts = expected()
     verbs = {each.verb for of_name in requests.values() for each in of_name}

@@ -176,6 +176,10 @@ class RecordingWorld(World):
         self.dependencies.look("requests", name)
         return super().requests(name)
 
+    def requests_of(self, track: Track) -> Sequence[Request]:
+        self.dependencies.look("requests", track.name)
+        return super().requests_of(track)
+
     def acts(self, name: Name) -> Sequence[Act]:
         self.dependencies.look("acts", name)
         return super().acts(name)

@@ -27,6 +27,7 @@ class Requests:
         self._corrected = corrected
         self._known: dict[Name, dict[object, Request]] = defaultdict(dict)
         self._sorted: dict[Name, list[Request]] = {}  # the answers of `about` that still hold
+        self._by_uid: dict[Name, dict[str, list[Request]]] = {}  # the same requests by the UID that they name
         self.changed: set[Name] = set()  # the names of which the answer may differ since this set was emptied
 
     def __len__(self) -> int:
@@ -45,8 +46,7 @@ class Requests:
         if before is not None and _precedence(before) <= _precedence(request):
             return False
         known[key] = request
-        self._sorted.pop(name, None)
-        self.changed.add(name)
+        self._outdated(name)
         return True
 
     def about(self, name: Name) -> Sequence[Request]:
@@ -58,8 +58,23 @@ class Requests:
             return ()
         if name not in self._sorted:
             requests = map(self._corrected, self._known[name].values())
-            self._sorted[name] = sorted(requests, key=lambda each: (each.received, each.identity))
+            self._sorted[name] = sorted(requests, key=_order)
         return self._sorted[name]
+
+    def of(self, name: Name, uid: str) -> Sequence[Request]:
+        """Return the requests about the object with this name and UID, and those that name no UID, in the order in
+        which they were received."""
+        if name not in self._known:
+            return ()
+        if name not in self._by_uid:
+            by_uid: dict[str, list[Request]] = defaultdict(list)
+            for each in self.about(name):
+                by_uid[each.ref.uid].append(each)
+            self._by_uid[name] = dict(by_uid)
+        found = self._by_uid[name]
+        if not uid or "" not in found:
+            return found.get(uid, ())
+        return sorted(chain(found.get(uid, ()), found[""]), key=_order)
 
     def names(self) -> set[Name]:
         """Return the names that requests are about."""
@@ -69,11 +84,12 @@ class Requests:
         """Return the watches of all objects of a kind, in the order in which they were received."""
         kinds = chain.from_iterable(each.values() for name, each in self._known.items() if not name.name)
         found = (self._corrected(each) for each in kinds if each.verb == "watch")
-        return sorted(found, key=lambda each: (each.received, each.identity))
+        return sorted(found, key=_order)
 
     def reconsider(self) -> None:
         """Compute the times again the next time they are asked for, since clock offsets have changed."""
         self._sorted.clear()
+        self._by_uid.clear()
         self.changed.update(self._known)
 
     def forget(self, before: int) -> None:
@@ -81,11 +97,19 @@ class Requests:
         for name, requests in list(self._known.items()):
             kept = {key: each for key, each in requests.items() if min(each.staged, each.received + _LONGEST) >= before}
             if len(kept) < len(requests):
-                self.changed.add(name)
-                self._sorted.pop(name, None)
+                self._outdated(name)
                 self._known[name] = kept
             if not kept:
                 del self._known[name]
+
+    def _outdated(self, name: Name) -> None:
+        self._sorted.pop(name, None)
+        self._by_uid.pop(name, None)
+        self.changed.add(name)
+
+
+def _order(request: Request) -> tuple[int, str]:
+    return request.received, request.identity
 
 
 def _precedence(request: Request) -> tuple[bool, int, str, int]:

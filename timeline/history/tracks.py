@@ -3,7 +3,7 @@
 It is pure. A track is one incarnation of an object; the tracks of one name share a lane.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from timeline.core.entries import Change
@@ -43,7 +43,8 @@ class Tracks:
         self._lanes: dict[Name, list[Track]] = {}
         self._by_key: dict[Key, Track] = {}
         self._names: list[Name] | None = None  # the names of all lanes, sorted; None when they must be sorted anew
-        self._mixed: set[Name] = set()  # names with tracks that have a UID beside tracks that have none
+        # The tracks without a UID of those names that have tracks with a UID, too.
+        self._mixed: dict[Name, list[Track]] = {}
 
     def __iter__(self) -> Iterator[Track]:
         """Yield all tracks, by name and then in the order in which they began."""
@@ -74,6 +75,10 @@ class Tracks:
     def is_mixed(self, name: Name) -> bool:
         """Return whether some tracks of this name have a UID while others have none."""
         return name in self._mixed
+
+    def without_uid(self, name: Name) -> Sequence[Track]:
+        """Return the tracks without a UID of a name that has tracks with a UID, too; otherwise none."""
+        return self._mixed.get(name, ())
 
     def is_duplicate(self, track: Track) -> bool:
         """Return whether a track consists only of writes without a UID that a watch shows as writes of tracks with a
@@ -128,6 +133,7 @@ class Tracks:
         if not lane:
             del self._lanes[track.name]
             self._names = None
+        self._find_mixed([track.name])
         self._leave(track)
 
     def _leave(self, track: Track) -> None:
@@ -136,11 +142,12 @@ class Tracks:
 
     def _find_mixed(self, names: Iterable[Name]) -> None:
         for name in names:
-            lane = self._lanes[name]
-            if len(lane) > 1 and len({bool(public_uid(track.ref)) for track in lane}) > 1:
-                self._mixed.add(name)
+            lane = self._lanes.get(name, [])
+            without = [track for track in lane if not public_uid(track.ref)]
+            if 0 < len(without) < len(lane):
+                self._mixed[name] = without
             else:
-                self._mixed.discard(name)
+                self._mixed.pop(name, None)
 
     def _bind(self, names: Iterable[Name], changed: set[Key]) -> list[Track]:
         """Set `gone_by` of the tracks of these names; return those that this changes, without the `changed` ones."""

@@ -197,6 +197,11 @@ class World:
         received. With an empty name, these are the requests about all objects of a kind in a namespace, or in all."""
         return self._ledger.requests.about(name)
 
+    def requests_of(self, track: Track) -> Sequence[Request]:
+        """Return the requests that changed nothing and that may be about this incarnation: those that name its UID, and
+        those about its name that name no UID, in the order in which they were received."""
+        return self._ledger.requests.of(track.name, track.ref.uid)
+
     def requested_names(self) -> set[Name]:
         """Return the names that requests which changed nothing are about."""
         return self._ledger.requests.names()
@@ -292,7 +297,7 @@ class World:
         its name; none for a track that has no UID itself."""
         if not public_uid(track.ref):
             return []
-        return [each for life in self._tracks.lane(track.name) if not public_uid(life.ref) for each in life.moments]
+        return [each for life in self._tracks.without_uid(track.name) for each in life.moments]
 
     def is_duplicate(self, track: Track) -> bool:
         """Return whether a track consists only of writes without a UID that a watch shows as writes of tracks with a

@@ -4,6 +4,7 @@ The result does not depend on the order in which observations were learned, nor 
 """
 
 import hashlib
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from statistics import median
@@ -156,15 +157,17 @@ def _add_refusals(
                 case _:
                     one.unclear += 1
     for key, times in refused.items():
-        found[key].retries += sum(
-            any(time < each <= time + _AGAIN for each in (*written[key, name], *times)) for time in times
-        )
+        tried = sorted((*written[key, name], *times))
+        later = ((time, bisect_right(tried, time)) for time in times)
+        found[key].retries += sum(at < len(tried) and tried[at] <= time + _AGAIN for time, at in later)
 
 
 def _why(request: Request, name: Name, world: World) -> str:
     """Return "stale" if the revision that a refused write named had surely been replaced before it was received, "race"
     if another write was under way at the same time, else ""."""
-    tracks = [each for each in world.incarnations(name) if request.ref.uid in ("", each.ref.uid)]
+    uid = request.ref.uid
+    named = world.of_uid(uid) if uid else None
+    tracks = ([named] if named else []) if uid else world.incarnations(name)
     for track in tracks:
         replacing = None if request.named is None else replaced_by(track, request.named)
         if replacing and replacing.entry.staged < request.received:

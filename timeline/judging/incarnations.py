@@ -16,13 +16,13 @@ class Absence(NamedTuple):
     back: Moment | None  # the creation of the next object
 
 
-def absences(lives: Sequence[Track]) -> Iterator[Absence]:
-    """Yield the absences among the incarnations of one name, in order.
+def absences(lives: Sequence[Track], since: int = 0) -> Iterator[Absence]:
+    """Yield the absences among the incarnations of one name that began at a drawn time or later, in order.
 
     An absence is left out if the next object was observed but not its creation, since its end is not known then.
     """
     for index, life in enumerate(lives):
-        if life.ended is None:
+        if life.ended is None or life.ended.time < since:
             continue
         following = next((each for each in lives[index + 1 :] if order_of(life.ended, each.first)), None)
         if following is None or following.created:

@@ -72,7 +72,7 @@ def _done(process: str, kind: GroupKind, since: int, unseen: Collection[Unseen],
 def _refused(process: str, since: int, unseen: Collection[Unseen], world: World) -> Iterator[PastAct]:
     """Yield refused writes: updates from a replaced revision, and creations of objects that existed."""
     for track, moment in unseen:
-        for request in world.requests(track.name):
+        for request in world.requests_of(track):
             actor = actor_of(request) if request.received >= since and request.code == 409 else None
             if actor and actor.process == process and _rests_on_the_past(request, moment):
                 verb = "create" if request.verb == "create" else "update"

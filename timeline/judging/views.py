@@ -108,7 +108,7 @@ def named_by(moment: Moment) -> int | None:
 
 def read_uses(owner: Track, world: World) -> Iterator[tuple[Actor, Use]]:
     """Yield the uses of copies of an object that may have been old: those that Events and refused updates show."""
-    acts, requests = world.acts(owner.name), world.requests(owner.name)
+    acts, requests = world.acts(owner.name), world.requests_of(owner)
     if not acts and not requests:
         return
     revised = _revised(owner)
@@ -120,8 +120,7 @@ def read_uses(owner: Track, world: World) -> Iterator[tuple[Actor, Use]]:
             own = children.get(act.child, ()) if act.child else ()
             yield actor, _recorded(owner, act, actor, own)
     for request in requests:
-        own_uid = request.ref.uid in ("", owner.ref.uid)
-        if own_uid and request.named is not None and refused_as_old(request) and (actor := actor_of(request)):
+        if request.named is not None and refused_as_old(request) and (actor := actor_of(request)):
             sent, unseen = request.received, _replacing(revised, request.named, request.received)
             yield actor, Use(sent, sent, request.named, "update refused", None, None, unseen, "", request.identity)
 
@@ -219,7 +218,7 @@ def _known_otherwise(owner: Track, actor: Actor, world: World) -> set[int]:
     }
     answered = {
         each.answered
-        for each in world.requests(owner.name)
+        for each in world.requests_of(owner)
         if (who := actor_of(each)) is None or who.process == actor.process
     }
     return {each for each in written | answered if each is not None}

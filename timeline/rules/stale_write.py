@@ -72,9 +72,8 @@ class _Conflict:
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor | None, list[_Conflict]] = defaultdict(list)
-    for request in world.requests(track.name):
-        own = request.ref.uid in ("", track.ref.uid)
-        if own and refused_as_old(request) and (conflict := _conflict(track, request, world)):
+    for request in world.requests_of(track):
+        if refused_as_old(request) and (conflict := _conflict(track, request, world)):
             by_actor[actor_of(request)].append(conflict)
     occurrences = sorted(
         (_occurrence(track, actor, conflicts) for actor, conflicts in by_actor.items()),

@@ -58,7 +58,7 @@ _READS = frozenset({"get", "list", "watch"})
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor, list[Request]] = defaultdict(list)
-    in_vain = [each for each in world.requests(track.name) if each.code in _IN_VAIN and each.verb not in _READS]
+    in_vain = [each for each in world.requests_of(track) if each.code in _IN_VAIN and each.verb not in _READS]
     lives = world.incarnations(track.name) if in_vain else []
     begun = [life.first.time for life in lives]
     for request in in_vain:

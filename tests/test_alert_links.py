@@ -1,5 +1,5 @@
-"""These tests fill the examples of docs/how-to/link-alerts.md as Prometheus, Alertmanager and Grafana do, and open
-them."""
+"""These tests fill the examples of docs/how-to/link-and-receive-alerts.md as Prometheus, Alertmanager and Grafana do,
+and open them."""
 
 import re
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ from tests.variables import ROOT
 from timeline.models import Source, Track
 
 pytestmark = pytest.mark.django_db
-PAGE = (ROOT / "docs/how-to/link-alerts.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/how-to/link-and-receive-alerts.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(?:yaml)?\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 POD = {"cluster": "sample", "namespace": "vol-restart", "pod": "ring-weak-0"}
 JOB = {"cluster": "sample", "namespace": "vol-restart", "job_name": "ring"}

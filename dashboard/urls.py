@@ -16,6 +16,7 @@ from dashboard.web.views.go import go
 from dashboard.web.views.health import health
 from dashboard.web.views.home import home
 from dashboard.web.views.incident_lists import show_incidents
+from dashboard.web.views.incident_pictures import show_incident_picture
 from dashboard.web.views.incidents import show_incident
 from dashboard.web.views.metrics import metrics
 from dashboard.web.views.objects import show_object, show_revision
@@ -43,6 +44,7 @@ urlpatterns = [
     path("incidents/", show_incidents, name="incidents"),
     path("sources/<int:source_id>/incidents/", show_incidents, name="source_incidents"),
     path("sources/<int:source_id>/incidents/<slug:identity>/", show_incident, name="incident"),
+    path("sources/<int:source_id>/incidents/<slug:identity>.png", show_incident_picture, name="incident_picture"),
     path("sources/<int:source_id>/baseline/", show_baseline, name="baseline"),
     path("silences/", show_silences, name="silences"),
     path("silences/new", new_silence, name="new_silence"),

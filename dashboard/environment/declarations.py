@@ -293,6 +293,14 @@ class Settings(Reading):
             "attempt has left is removed after three times as long. From 3 to 600."
         ),
     )
+    picture_fonts: str = Field(
+        "",
+        description=(
+            "A folder with font files (`.ttf`, `.otf`, `.ttc`) for the pictures that messages carry. Causeline's own "
+            "font has Latin, Greek and Cyrillic letters; others are drawn from these fonts, and a letter that no font "
+            "has is written like `\\u540d`. At most 40 files are read."
+        ),
+    )
     log_level: Annotated[str, one_of("DEBUG", "INFO", "WARNING", "ERROR")] = Field(
         written("INFO"),
         description="`DEBUG`, `INFO`, `WARNING` or `ERROR`.",

@@ -196,6 +196,20 @@ def _course(incident: IncidentRowPayload, until: int, *, live: bool) -> str:
     return f"{since} · last {ago}" if live else f"{since} · last {ago.removesuffix(' ago')} before the recording ends"
 
 
+def when(incident: IncidentRowPayload, *, live: bool) -> str:
+    """Return when an incident happened, in words that stay true: "2 times from 2026-11-21 07:51:33 to 07:52:59 UTC".
+
+    `live` says whether a cluster feeds its source.
+    """
+    first, last = incident["start"], incident["end"]
+    often = f"{count(incident['occurrences'])} times " if incident["occurrences"] > 1 else ""
+    if incident["state"] == "ongoing":
+        return f"{often}since {_second(first)} UTC, {'ongoing' if live else 'ongoing when the recording ends'}"
+    if _second(first) == _second(last):
+        return f"{often}at {_second(first)} UTC"
+    return f"{often}from {_second(first)} to {_since(last, first)} UTC"
+
+
 def sparkline(times: list[int], start: int, end: int) -> list[Bar]:
     """Return bars for occurrences that began at these times, between `start` and `end` (microseconds since 1970)."""
     width = max(1, -(-(end - start + 1) // BARS))

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods
 from dashboard.drawing.pictures import picture
 from dashboard.presentation import views, wording
 from dashboard.presentation.catalogue import BENIGN, sections, words
+from dashboard.presentation.incident_pictures import gravest
 from dashboard.web.views.objects import when
 from timeline import queries
 from timeline.judge import rulebook
@@ -69,7 +70,7 @@ def person(request: "HttpRequest") -> str:
 def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPagePayload") -> dict[str, Any]:
     times = finding["occurrences"]
     asked = request.GET.get("occurrence", "")
-    worst = max(times, key=lambda each: (_EFFECTS.index(each["effect"]), each["end"] - each["start"]))
+    worst = gravest(finding)
     asked_for = int(asked) if asked.isdecimal() and len(asked) < 10 else 0
     number = asked_for if 0 < asked_for <= len(times) else times.index(worst) + 1
     shown = times[number - 1]
@@ -110,9 +111,6 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
         "note": "",
         "others": listed(sorted(_listed_with(source.id, finding).values())),
     }
-
-
-_EFFECTS = ["none", "possible", "observed"]
 
 
 def linked(drawn: Any, source_id: int) -> Any:

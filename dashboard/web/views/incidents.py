@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods
 from dashboard.drawing.pictures import picture
 from dashboard.presentation import changes_before, incidents, views, wording
 from dashboard.presentation.catalogue import words
+from dashboard.presentation.incident_pictures import gravest
 from dashboard.web.views.findings import NOTE, because, linked, person, proof_row
 from timeline import queries
 from timeline.core.entries import microseconds
@@ -54,7 +55,7 @@ def _note(request: "HttpRequest", source: "SourceRow", incident: "IncidentRowPay
 def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, Any]:
     """Return what the template shows. Raises Finding.DoesNotExist if the findings have just been withdrawn."""
     worst = queries.finding(source.id, incident["worst"])
-    shown = max(worst["occurrences"], key=lambda each: (_EFFECTS.index(each["effect"]), each["end"] - each["start"]))
+    shown = gravest(worst)
     columns, start, end = queries.finding_columns(source.id, worst, shown)
     now = microseconds(timezone.now())
     noted = incident["acknowledged"]
@@ -93,4 +94,3 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
 
 
 _CHANGES = 3  # sets of changes that the page of an incident shows
-_EFFECTS = ["none", "possible", "observed"]

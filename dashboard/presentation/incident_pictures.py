@@ -1,0 +1,47 @@
+"""This module draws an incident for those who see no page: the picture of its gravest occurrence under its title."""
+
+from dashboard.drawing import figures
+from dashboard.drawing.lettering import Letters
+from dashboard.drawing.pictures import picture
+from dashboard.drawing.standalone import Heading, svg
+from dashboard.presentation.incidents import numbers, when, where
+from dashboard.presentation.wording import count, plural
+from timeline import queries
+from timeline.payloads.findings import IncidentRowPayload
+from timeline.payloads.objects import FindingPagePayload, OccurrencePayload
+
+_EFFECTS = ["none", "possible", "observed"]
+
+
+def drawing(source_id: int, identity: str, theme: figures.Theme, letters: Letters) -> str:
+    """Return the picture of an incident as an SVG file. It is the same as long as the incident is.
+
+    Raises Source.DoesNotExist, Incident.DoesNotExist and Finding.DoesNotExist.
+    """
+    incident = queries.incident(source_id, identity)
+    worst = queries.finding(source_id, incident["worst"])
+    shown = gravest(worst)
+    columns, start, end = queries.finding_columns(source_id, worst, shown)
+    drawn = picture(columns, start, end, finding=shown["key"])
+    origin = queries.origins([source_id])[source_id]
+    named = {(o["kind"], o["namespace"], o["name"]) for o in (each["object"] for each in worst["objects"])}
+    more = len(named) - len(drawn.lanes)
+    heading = Heading(
+        incident["title"],
+        incident["severity"],
+        [" · ".join([where(incident), when(incident, live=origin.live)])],
+        incident["cause"],
+        " · ".join(filter(None, ["Causeline", origin.name, _gravest_of(incident), "Times are in UTC"])),
+        f"and {count(more)} more {plural('object', more)}" if more > 0 else "",
+    )
+    return svg(drawn, heading, theme, letters)
+
+
+def gravest(finding: FindingPagePayload) -> OccurrencePayload:
+    """Return the occurrence with the gravest effect; of several, the longest."""
+    return max(finding["occurrences"], key=lambda each: (_EFFECTS.index(each["effect"]), each["end"] - each["start"]))
+
+
+def _gravest_of(incident: IncidentRowPayload) -> str:
+    told = numbers(incident["occurrences"], incident["findings"])
+    return f"The gravest of {told}" if incident["occurrences"] > 1 else told

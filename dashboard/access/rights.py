@@ -15,12 +15,14 @@ from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY, get_user, get_use
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.sessions.models import Session
 from django.db import close_old_connections
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.middleware.csrf import rotate_token
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from dashboard import environment
+from timeline.models import Source
 
 _GIVEN = "causeline.token"  # the key of the ASGI scope
 _SESSION = "start-up token"  # the key of the session
@@ -37,7 +39,13 @@ class TokenHolder(AnonymousUser):
 
 
 class Reader(AnonymousUser):
-    """This is the user of a request with an access token of scope `read`: it is let in, and changes nothing."""
+    """This is the user of a request with an access token of scope `read`: it is let in, and changes nothing.
+
+    `sources` are those that it may read; None for all.
+    """
+
+    def __init__(self, sources: QuerySet[Source] | None = None) -> None:
+        self.sources = sources
 
     is_active: Any = True
     is_authenticated: Any = True
@@ -63,6 +71,11 @@ def may_change(user: Any, owner: int | None) -> bool:
 def may_add_to_clusters(user: Any) -> bool:
     """Return whether the user may add audit logs to what is watched of a cluster, which everybody sees."""
     return is_admin(user)
+
+
+def readable(request: HttpRequest) -> QuerySet[Source] | None:
+    """Return the sources that a program with a limited token may read; None for everybody else, who may read all."""
+    return request.user.sources if isinstance(request.user, Reader) else None
 
 
 def is_admin(user: Any) -> bool:

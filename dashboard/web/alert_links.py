@@ -12,13 +12,13 @@ from timeline.core.entries import microseconds
 from timeline.core.order import SECOND
 from timeline.kinds import address
 from timeline.models import Source, Track
-from timeline.queries import Candidate, LinkQuery, Match, Relation, Target, is_live, place
+from timeline.queries import LATE, Answer, Candidate, LinkQuery, Match, Relation, Target, is_live, place
 
 _LENGTH = 253  # characters of a name in Kubernetes
 _EMPTY = {"<no value>", "[no value]"}  # what Go's templates print for a label that is not there
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _UID = re.compile(r"[0-9A-Za-z._:-]{1,128}")
-_ASKED = ("source", "cluster", "namespace", "kind", "name", "uid", "ip", "instance", "at", "choose")
+ASKED = ("source", "cluster", "namespace", "kind", "name", "uid", "ip", "instance", "at", "choose")
 # The labels in which alerts name an object, as kube-state-metrics calls them. If a link has several, the first of these
 # that names a known object counts: the more specific kinds come first, such as a Pod before the Job that owns it.
 LABELS = {
@@ -57,14 +57,14 @@ class ParsedLink(NamedTuple):
 
 def given(query: QueryDict) -> dict[str, str]:
     """Return the parameters that are not empty, as written, for the form; a label becomes a name and a kind."""
-    fields = {name: text for name in _ASKED if (text := _last(query, name))}
+    fields = {name: text for name in ASKED if (text := _last(query, name))}
     label = next((label for label in LABELS if _last(query, label)), "")
     return {"kind": LABELS[label], "name": _last(query, label)} | fields if label else fields
 
 
 def parse_link(query: QueryDict) -> ParsedLink:
     """Check the parameters. Raises Problem."""
-    fields = {name: _checked(query, name) for name in (*_ASKED, *LABELS)}
+    fields = {name: _checked(query, name) for name in (*ASKED, *LABELS)}
     fields = {name: text for name, text in fields.items() if text}
     if not fields:
         return ParsedLink(fields, None)
@@ -138,6 +138,22 @@ def _host(text: str) -> str:
 
 def _short(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def why_a_choice(wanted: LinkQuery, answer: Answer) -> str:
+    """Return why the link opens none of the objects that fit, in sentences; "" if it asks for a choice."""
+    choice = [answer.match] if answer.match else answer.choice
+    target = choice[0].target
+    others = [str(each) for each in wanted.targets[: wanted.targets.index(target)]]
+    sentences = [f"No {' and no '.join(others)} was ever seen. The link also names {target}."] if others else []
+    if answer.far:
+        at = clock(wanted.at or 0)
+        sentences.append(f"No known incarnation existed within {duration(LATE)} of the alert ({at}).")
+    elif len(choice) > 1 and not wanted.choose:
+        sentences.append("More than one object fits, and the link does not say which.")
+    if answer.total > len(choice):
+        sentences.append(f"These are the {len(choice)} nearest of {answer.total}.")
+    return " ".join(sentences)
 
 
 def banner(source: Source, row: Track, at: int | None, now: int) -> str:

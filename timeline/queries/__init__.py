@@ -56,13 +56,13 @@ from timeline.queries.incidents import (
 )
 from timeline.queries.incidents import PAGE as INCIDENTS
 from timeline.queries.landing import address as landing_address
-from timeline.queries.landing import findings_of, shown_life
+from timeline.queries.landing import findings_of, landing, shown_life
 from timeline.queries.live import gap_count, live_health, live_state
 from timeline.queries.logs import line as log_line
 from timeline.queries.logs import lines as log_lines
 from timeline.queries.logs import logs as logs_of
 from timeline.queries.logs import marks as log_marks
-from timeline.queries.lookup import LATE, Answer, LinkQuery, Match, Relation, is_live, look_up, place
+from timeline.queries.lookup import LATE, Answer, LinkQuery, Match, Relation, incarnations, is_live, look_up, place
 from timeline.queries.measuring import measure, steps
 from timeline.queries.objects import FINDINGS, life, life_columns, lives, page_of
 from timeline.queries.overview import overview
@@ -167,6 +167,7 @@ __all__ = [
     "gaps",
     "has_acknowledged",
     "health",
+    "incarnations",
     "incident",
     "incident_choices",
     "incident_counts",
@@ -175,6 +176,7 @@ __all__ = [
     "incidents_in_view",
     "is_live",
     "judged_before",
+    "landing",
     "landing_address",
     "life",
     "life_columns",

@@ -1,5 +1,6 @@
 """This module builds the address of the timeline that shows a track at the time of an alert, with a finding nearby."""
 
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from timeline.core.order import SECOND
@@ -17,9 +18,22 @@ _NEAR = 300_000_000  # µs around the time within which the alert may be about a
 _RANKS = ("error", "warning", "info")
 
 
+class Landing(NamedTuple):
+    """This is the address of a timeline, and the range of time that it shows, in microseconds since 1970."""
+
+    url: str
+    start: int
+    end: int
+
+
 def address(match: Match, at: int | None) -> str:
-    """Return the address of the timeline that shows an object in its root owner's group, around the time `at`
-    (microseconds since 1970), with the most relevant finding selected."""
+    """Return the address of the timeline that shows an object around the time `at`."""
+    return landing(match, at).url
+
+
+def landing(match: Match, at: int | None) -> Landing:
+    """Return the timeline that shows an object in its root owner's group, around the time `at` (microseconds since
+    1970), with the most relevant finding selected."""
     source, row = match.candidate.source, match.candidate.row
     start, end = _range(match, at)
     anchor = end if at is None else at
@@ -31,12 +45,13 @@ def address(match: Match, at: int | None) -> str:
         words["finding"] = key
     first, _ = extent(source)
     room = max((end - start) // 8, 500_000)
-    words |= {"start": max(start - room, first - room, 0), "end": max(end, start + 1) + room}
+    shown = max(start - room, first - room, 0), max(end, start + 1) + room
+    words |= {"start": shown[0], "end": shown[1]}
     if at is not None:
         words["at"] = at
     if row.family in NOISE:
         words["noise"] = 1
-    return f"/sources/{source.pk}/?{urlencode(words)}"
+    return Landing(f"/sources/{source.pk}/?{urlencode(words)}", *shown)
 
 
 def _range(match: Match, at: int | None) -> tuple[int, int]:

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from django.db.models import Count, Q, QuerySet
+
 from timeline.core.entries import microseconds
-from timeline.models import Source
+from timeline.models import Source, Track
 from timeline.queries.attribution import anonymous
 from timeline.queries.candidates import Candidate, Target, candidates, of_cluster, ready_sources
 from timeline.queries.unknown import Unknown, no_object, no_source
@@ -60,15 +62,27 @@ class Answer(NamedTuple):
     unknown: Unknown | None = None
 
 
-def look_up(wanted: LinkQuery, now: int) -> Answer:
-    """Return the answer to a link; `now` is the present time in microseconds since 1970."""
-    sources = _sources(wanted)
+def look_up(wanted: LinkQuery, now: int, within: QuerySet[Source] | None = None) -> Answer:
+    """Return the answer to a link; `now` is the present time in microseconds since 1970.
+
+    `within` are the sources that whoever asks may know of; None for all.
+    """
+    sources = _sources(wanted, within)
     if not sources:
+        if within is not None:
+            return Answer(unknown=Unknown("No cluster and no recording of that name may be read with this token."))
         return Answer(unknown=no_source(wanted.source, wanted.cluster))
     for target in wanted.targets:
         if found := candidates(sources, target, wanted.namespace):
             return _chosen([Match(each, place(each, wanted.at, now), target) for each in found], wanted)
     return Answer(unknown=no_object(sources, wanted.targets, wanted.namespace))
+
+
+def incarnations(row: Track) -> tuple[int, int]:
+    """Return which incarnation of its name a track is in its source, from 1, and how many are known."""
+    lives = Track.objects.filter(source=row.source_id, lane=row.lane)
+    counted = lives.aggregate(known=Count("id"), before=Count("id", filter=Q(life__startswith__lt=row.life.lower)))
+    return counted["before"] + 1, counted["known"]
 
 
 def is_live(source: Source) -> bool:
@@ -90,8 +104,8 @@ def place(candidate: Candidate, at: int | None, now: int) -> Place:
     return Place("alive", 0) if at <= known else Place("unseen", at - last)
 
 
-def _sources(wanted: LinkQuery) -> list[Source]:
-    ready = ready_sources()
+def _sources(wanted: LinkQuery, within: QuerySet[Source] | None) -> list[Source]:
+    ready = ready_sources() if within is None else ready_sources().filter(pk__in=within.values("pk"))
     if wanted.cluster:
         ready = of_cluster(ready, wanted.cluster)
     asked = wanted.source

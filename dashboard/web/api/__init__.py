@@ -14,6 +14,7 @@ from dashboard.web.api import (
     clusters,
     comparison,
     incidents,
+    links,
     logs,
     objects,
     silences,
@@ -25,7 +26,7 @@ from dashboard.web.api.answers import problem
 from timeline.models import Finding, Incident, Source, Track, Upload
 
 _SAFE = {"GET", "HEAD", "OPTIONS"}
-_WITHOUT_SOURCES = {"api/rules"}  # what a token that is limited to a source reads, too
+_WITHIN_LIMITS = {"api/rules", "api/resolve"}  # these ask for the limit of a token themselves, or need none
 _FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 
 
@@ -54,13 +55,13 @@ def _reads(request: HttpRequest) -> bool:
         match = request.resolver_match
         source = match.kwargs.get("source_id") if match else None
         if source is None:
-            if not match or match.route not in _WITHOUT_SOURCES:
+            if not match or match.route not in _WITHIN_LIMITS:
                 raise HttpError(
                     403, f"The access token reads only {tokens.limit_of(token)}, not lists over all sources."
                 )
         elif not tokens.may_read(token, int(source)):
             raise HttpError(403, f"The access token reads only {tokens.limit_of(token)}.")
-    request.user = rights.Reader()
+    request.user = rights.Reader(tokens.readable(token) if tokens.is_limited(token) else None)
     return True
 
 
@@ -77,6 +78,7 @@ for router in (
     clusters.router,
     windows.router,
     incidents.router,
+    links.router,
     changes.router,
     logs.router,
     silences.router,

@@ -9,7 +9,6 @@ from django.views.decorators.http import require_safe
 from dashboard.web import alert_links, timestamps
 from dashboard.web.views.objects import when
 from timeline import queries
-from timeline.core.durations import duration
 from timeline.core.entries import microseconds
 from timeline.queries import Answer, LinkQuery, Unknown
 
@@ -40,16 +39,6 @@ def go(request: "HttpRequest") -> "HttpResponse":
 def _choice(request: "HttpRequest", wanted: LinkQuery, answer: Answer) -> "HttpResponse":
     """Show all incarnations that the link may mean, with what is known of each."""
     choice = [answer.match] if answer.match else list(answer.choice)
-    target = choice[0].target
-    others = [str(each) for each in wanted.targets[: wanted.targets.index(target)]]
-    sentences = [f"No {' and no '.join(others)} was ever seen. The link also names {target}."] if others else []
-    if answer.far:
-        at = alert_links.clock(wanted.at or 0)
-        sentences.append(f"No known incarnation existed within {duration(queries.LATE)} of the alert ({at}).")
-    elif len(choice) > 1 and not wanted.choose:
-        sentences.append("More than one object fits, and the link does not say which.")
-    if answer.total > len(choice):
-        sentences.append(f"These are the {len(choice)} nearest of {answer.total}.")
     findings = queries.findings_of([(each.candidate.source.pk, each.candidate.row.id) for each in choice])
     lives = []
     for each in choice:
@@ -66,9 +55,8 @@ def _choice(request: "HttpRequest", wanted: LinkQuery, answer: Answer) -> "HttpR
             }
         )
     title = "Nothing at that time" if answer.far else "Which one?" if len(lives) > 1 else "This one?"
-    return _page(
-        request, title, " ".join(sentences), lives=lives, choose="Nearest first" if answer.far else "Newest first"
-    )
+    lead = alert_links.why_a_choice(wanted, answer)
+    return _page(request, title, lead, lives=lives, choose="Nearest first" if answer.far else "Newest first")
 
 
 def _unknown(request: "HttpRequest", wanted: LinkQuery, unknown: Unknown) -> "HttpResponse":

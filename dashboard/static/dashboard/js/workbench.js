@@ -25,13 +25,4 @@ share.addEventListener("click", async () => {
 });
 
 reportDialog({ store, announce });
-begun.then(() => changeMarks({ store, source: document.body.dataset.source }));
-
-const changed = byId("changed");
-
-/** Leads to what people changed in the part that is shown, around the object in focus. */
-changed.addEventListener("click", () => {
-  const { start, end } = store.view();
-  const minutes = Math.min(1440, Math.max(1, Math.ceil((end - start) / 60e6)));
-  changed.href = `${changed.pathname}?before=${Math.round(end)}&minutes=${minutes}${store.focus ? `&about=${store.focus}` : ""}`;
-});
+begun.then(() => changeMarks({ store, source: document.body.dataset.source, announce }));

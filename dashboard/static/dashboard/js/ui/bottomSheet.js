@@ -28,6 +28,7 @@ export function foldIntoSheet(onMove) {
   document.addEventListener("pointerdown", ({ target }) => {
     if (!sheet.hidden && !sheet.contains(target) && !open.contains(target) && !target.closest("[popover]")) show(false);
   });
+  sheet.addEventListener("click", ({ target }) => target.closest("[data-panel]") && show(false)); // what opens a panel is in its way
   PHONE.addEventListener("change", place);
   place();
   return () => show(false);

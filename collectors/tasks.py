@@ -13,7 +13,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from collectors.uploads import importing, receiving
 from timeline import rejudging
 from timeline.models import Cluster, Upload
-from timeline.storage import additions, deletion, notify, repacking, retention
+from timeline.storage import additions, alerts, deletion, notify, repacking, retention
 
 logger = logging.getLogger(__name__)
 State = Upload.State
@@ -93,6 +93,13 @@ def remove_deleted() -> None:
     """Remove sources and clusters for good that were deleted more than a minute ago."""
     if count := deletion.remove_deleted():
         logger.info("removed %s that somebody had deleted", count)
+
+
+@shared_task
+def forget_alerts() -> None:
+    """Delete the alerts that are not to be kept."""
+    if count := alerts.forget(timezone.now()):
+        logger.info("deleted %s old alerts", count)
 
 
 @shared_task

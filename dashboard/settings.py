@@ -36,6 +36,8 @@ UPLOAD_PATIENCE = timedelta(hours=variables.upload_patience_hours)
 LIMITS = environment.limits()
 KEEP_DAYS = variables.keep_days
 KEEP_BYTES = variables.keep_bytes
+ALERT_DAYS = variables.alert_days
+ALERT_COUNT = variables.alert_count
 LIVE_MEMORY = timedelta(hours=variables.live_memory_hours)
 METRICS_TOKEN = variables.metrics_token
 METRICS_PORT = variables.metrics_port
@@ -129,6 +131,7 @@ CELERY_BEAT_SCHEDULE = {
             variables.import_silence_seconds / 2,
         ),
         ("remove what was deleted a minute ago", "collectors.tasks.remove_deleted", 20.0),
+        ("delete old alerts", "collectors.tasks.forget_alerts", 600.0),
         ("judge sources again that an older version has judged", "collectors.tasks.judge_again", 30.0),
         ("delete expired sessions and failures to sign in", "dashboard.tasks.clear_sessions", 3600.0),
     )

@@ -134,7 +134,7 @@ def test_hostile_labels_stay_values(client: Client, sample: Source) -> None:
 
 
 def test_the_page_names_every_parameter() -> None:
-    from dashboard.web.alert_links import LABELS
+    from collectors.alerts.objects import LABELS
 
     for name in (*LABELS, "cluster", "source", "namespace", "name", "kind", "uid", "ip", "instance", "at", "choose=1"):
         assert f"`{name}`" in PAGE, name

@@ -24,6 +24,7 @@ FILE = "changes.log"  # in the log folder; commands write here, because nobody k
 _SAFE = {"GET", "HEAD", "OPTIONS", "TRACE"}
 _OWN = {"login", "logout"}  # these write their own lines, since they know the outcome
 _READING = {"report"}  # a form with a note asks for a report; this changes nothing
+_ARRIVING = {"receive"}  # programs send these all the time; only what is refused is logged
 _TOKEN = "start-up token"
 _LONGEST = 200  # characters of a value
 
@@ -104,7 +105,8 @@ class LogChanges(MiddlewareMixin):
 
     def process_response(self, request: "HttpRequest", response: "HttpResponse") -> "HttpResponse":
         route = request.resolver_match
-        if request.method not in _SAFE and not (route and route.url_name in _OWN | _READING):
+        quiet = _OWN | _READING | (_ARRIVING if response.status_code < 400 else set())
+        if request.method not in _SAFE and not (route and route.url_name in quiet):
             note(
                 f"{request.method} {request.path}",
                 **{"by": request.__dict__.get("actor", ""), "from": address(request)},

@@ -266,6 +266,24 @@ class Settings(Reading):
             "limit."
         ),
     )
+    alert_days: Whole = Field(
+        90,
+        ge=1,
+        le=KEEP_DAYS_AT_MOST,
+        description=(
+            "How long alerts that other programs have sent are kept, in days since their last notification came. "
+            "From 1 to 36500."
+        ),
+    )
+    alert_count: Whole = Field(
+        1_000_000,
+        ge=1,
+        le=10**9,
+        description=(
+            "How many alerts are kept. Those whose last notification came first are deleted first. From 1 to "
+            "1000000000."
+        ),
+    )
     live_memory_hours: Whole = Field(
         6,
         ge=1,

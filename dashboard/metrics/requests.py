@@ -26,6 +26,12 @@ SECONDS = Histogram(
     registry=REGISTRY,
 )
 SOCKETS = Gauge("causeline_sockets", "WebSockets that are open.", ["path"], registry=REGISTRY)
+ALERTS = Counter(
+    "causeline_alerts_received",
+    "Notifications of alerts that were stored, by their form. One alert is notified again and again.",
+    ["form"],
+    registry=REGISTRY,
+)
 WAITING_MESSAGES = Gauge(
     "causeline_push_waiting_messages",
     "Messages that wait for slow browsers, in all queues of the push.",

@@ -1,10 +1,10 @@
 """This module reads the link of an alert. It checks each parameter, and no other module does."""
 
-import re
 from typing import NamedTuple
 
 from django.http import QueryDict
 
+from collectors.alerts.objects import LABELS, LENGTH, UID, UNPRINTABLE, host_of
 from dashboard.presentation import wording
 from dashboard.web import timestamps
 from timeline.core.durations import duration, round_half_up
@@ -14,34 +14,8 @@ from timeline.kinds import address
 from timeline.models import Source, Track
 from timeline.queries import LATE, Answer, Candidate, LinkQuery, Match, Relation, Target, is_live, place
 
-_LENGTH = 253  # characters of a name in Kubernetes
 _EMPTY = {"<no value>", "[no value]"}  # what Go's templates print for a label that is not there
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_UID = re.compile(r"[0-9A-Za-z._:-]{1,128}")
 ASKED = ("source", "cluster", "namespace", "kind", "name", "uid", "ip", "instance", "at", "choose")
-# The labels in which alerts name an object, as kube-state-metrics calls them. If a link has several, the first of these
-# that names a known object counts: the more specific kinds come first, such as a Pod before the Job that owns it.
-LABELS = {
-    "pod": "pod",
-    "job_name": "job",
-    "cronjob": "cronjob",
-    "statefulset": "statefulset",
-    "deployment": "deployment",
-    "daemonset": "daemonset",
-    "replicaset": "replicaset",
-    "persistentvolumeclaim": "persistentvolumeclaim",
-    "persistentvolume": "persistentvolume",
-    "lease": "lease",
-    "endpointslice": "endpointslice",
-    "endpoint": "endpoints",
-    "service": "service",
-    "ingress": "ingress",
-    "configmap": "configmap",
-    "serviceaccount": "serviceaccount",
-    "poddisruptionbudget": "poddisruptionbudget",
-    "horizontalpodautoscaler": "horizontalpodautoscaler",
-    "node": "node",
-}
 
 
 class Problem(Exception):
@@ -101,9 +75,9 @@ def _checked(query: QueryDict, name: str) -> str:
     if len(values) > 1:
         raise Problem(f"{name}: the link gives it {len(values)} times, with different values. Give it once.")
     text = next(iter(values), "")
-    if len(text) > _LENGTH:
-        raise Problem(f"{name}: it has {len(text)} characters. The longest name in Kubernetes has {_LENGTH}.")
-    if _UNPRINTABLE.search(text):
+    if len(text) > LENGTH:
+        raise Problem(f"{name}: it has {len(text)} characters. The longest name in Kubernetes has {LENGTH}.")
+    if UNPRINTABLE.search(text):
         raise Problem(f"{name}: it contains a control character, which no name has.")
     return text
 
@@ -112,28 +86,20 @@ def _targets(fields: dict[str, str]) -> tuple[Target, ...]:
     """Return every way in which the link names an object, the most certain first."""
     found = []
     if uid := fields.get("uid"):
-        if not _UID.fullmatch(uid):
+        if not UID.fullmatch(uid):
             raise Problem(f"uid: {_short(uid)} is not a UID, such as 1b4e28ba-2fa1-11d2-883f-0016d3cca427.")
         found.append(Target(uid=uid))
     if name := fields.get("name"):
         found.append(Target(name=name, kind=fields.get("kind", "")))
     found += [Target(name=fields[label], kind=kind) for label, kind in LABELS.items() if label in fields]
     if ip := fields.get("ip"):
-        if not (known := address(_host(ip))):
+        if not (known := address(host_of(ip))):
             raise Problem(f"ip: {_short(ip)} is not an IP address, such as 10.0.0.1 or fd00::1.")
         found.append(Target(address=known))
     if instance := fields.get("instance"):
-        host = _host(instance)
+        host = host_of(instance)
         found.append(Target(address=known) if (known := address(host)) else Target(name=host, kind="node"))
     return tuple(found)
-
-
-def _host(text: str) -> str:
-    """Return an address without its port: 10.0.0.1:9100, [fd00::1]:9100, node-3:9100."""
-    if match := re.fullmatch(r"\[(.*)\](?::\d{1,5})?", text):
-        return match[1]
-    host, colon, port = text.rpartition(":")
-    return host if colon and port.isdecimal() and ":" not in host else text
 
 
 def _short(text: str) -> str:

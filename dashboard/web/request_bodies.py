@@ -23,10 +23,12 @@ from django.db import connections
 from django.http import HttpResponseBase
 
 from collectors.uploads.receiving import PIECE_BYTES, SPARE_BYTES
-from dashboard.access import rights
+from dashboard.access import rights, tokens
 
 _PIECE = re.compile(r"/api/uploads/\d+/files/\d+")
 _DRAINED = 256 * 1024**2  # bytes that are read and discarded, so that the client reads the answer
+_RECEIVER = re.compile(r"/api/receivers/\w+")
+_NOTIFICATION = 16 * 1024**2  # bytes of a notification of alerts, which is parsed in memory
 _SMALL = 4 * 1024**2  # bytes that every client may send, and that stay in memory
 
 
@@ -122,6 +124,8 @@ def _limit(scope: Mapping[str, Any]) -> int:
         return PIECE_BYTES
     if method == "POST" and path == "/api/uploads" and "name" in _asked(scope):
         return max(settings.UPLOAD_LIMIT_BYTES, PIECE_BYTES)
+    if method == "POST" and _RECEIVER.fullmatch(path):
+        return _NOTIFICATION
     return settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
 
 
@@ -140,7 +144,10 @@ def _announced(scope: dict[str, Any]) -> int:
 
 def _admit(scope: dict[str, Any], announced: int) -> None:
     """Raise Refused for a long body if the client is not signed in, or if there is no space for it."""
-    if rights.sign_in_required() and not _is_signed_in(scope):
+    if _RECEIVER.fullmatch(scope["path"]):
+        if not _sends_alerts(scope):
+            raise Refused(401, "Not allowed", "Send an access token of the scope alerts as Authorization: Bearer.")
+    elif rights.sign_in_required() and not _is_signed_in(scope):
         raise Refused(401, "You are signed out", rights.how_to_sign_in())
     settings.UPLOAD_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     if announced + SPARE_BYTES > shutil.disk_usage(settings.UPLOAD_DIR).free:
@@ -157,7 +164,17 @@ def _is_signed_in(scope: dict[str, Any]) -> bool:
         connections.close_all()
 
 
+def _sends_alerts(scope: dict[str, Any]) -> bool:
+    try:
+        return tokens.holder(ASGIRequest(scope, BytesIO()), "alerts") is not None
+    finally:
+        connections.close_all()
+
+
 def _too_large(limit: int) -> Refused:
+    if limit == _NOTIFICATION:
+        detail = f"A notification may have {limit} bytes at most. Let the sender group fewer alerts."
+        return Refused(413, "The request is too large", detail)
     if limit <= (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0):
         return Refused(413, "The request is too large", f"JSON and forms may have {limit} bytes at most.")
     detail = f"It is larger than {limit} bytes. CAUSELINE_UPLOAD_LIMIT_BYTES raises the limit of a recording."

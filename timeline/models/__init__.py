@@ -1,5 +1,6 @@
 """This package declares the tables. Frequent writes are in `timeline.storage.store`, reads in `timeline.queries`."""
 
+from timeline.models.alerts import Alert, Duration
 from timeline.models.fields import NotDeleted, Packed, Sparse, unpacked
 from timeline.models.incidents import (
     FINDING_RANK,
@@ -30,10 +31,12 @@ __all__ = [
     "Acknowledgement",
     "ActorRow",
     "Addition",
+    "Alert",
     "BaselineIncident",
     "Chunk",
     "Cluster",
     "Delta",
+    "Duration",
     "Finding",
     "Gap",
     "Incident",

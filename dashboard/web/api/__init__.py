@@ -17,6 +17,7 @@ from dashboard.web.api import (
     links,
     logs,
     objects,
+    receivers,
     silences,
     sources,
     uploads,
@@ -85,6 +86,7 @@ for router in (
     objects.router,
     actors.router,
     comparison.router,
+    receivers.router,
     uploads.router,
 ):
     api.add_router("", router)

@@ -8,6 +8,7 @@ from django.utils import timezone
 from ninja import Router
 from ninja.errors import HttpError
 
+from collectors.alerts.objects import LABELS
 from dashboard.access import rights
 from dashboard.web import alert_links
 from dashboard.web.api.answers import json_response
@@ -21,7 +22,7 @@ router = Router(tags=["alerts"])
 _INCIDENTS = 10
 _PARAMETERS = [
     {"name": name, "in": "query", "required": False, "schema": {"type": "string"}}
-    for name in (*alert_links.ASKED, *alert_links.LABELS)
+    for name in (*alert_links.ASKED, *LABELS)
 ]
 
 
@@ -37,7 +38,7 @@ def resolve(request: HttpRequest) -> HttpResponseBase:
     except alert_links.Problem as problem:
         raise HttpError(422, str(problem)) from None
     if (wanted := asked.wanted) is None:
-        raise HttpError(422, f"The link names no object: give name=, uid=, ip= or {', '.join(alert_links.LABELS)}.")
+        raise HttpError(422, f"The link names no object: give name=, uid=, ip= or {', '.join(LABELS)}.")
     answer = queries.look_up(wanted, microseconds(timezone.now()), rights.readable(request))
     link = f"{reverse('go')}?{urlencode(asked.fields)}"
     payload: ResolvedPayload = {

@@ -1,0 +1,83 @@
+"""These operations receive alerts from Alertmanager, Grafana and scripts. An access token of the scope `alerts` names
+the receiver. An answer of 200 is given when the alerts are committed."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja import Router, Schema
+from ninja.errors import HttpError
+
+from collectors.alerts import Invalid, Kind, Notification, parse
+from dashboard.access import tokens
+from dashboard.metrics.requests import ALERTS
+from dashboard.models import AccessToken
+from timeline.core.entries import microseconds, moment
+from timeline.storage import alerts
+
+
+class Received(Schema):
+    """This is how many alerts a notification held, all of which are stored."""
+
+    received: int
+
+
+def _sends(request: HttpRequest) -> bool:
+    if (token := tokens.holder(request, "alerts")) is None:
+        raise HttpError(
+            401, "Send an access token of the scope alerts, which has not expired, as Authorization: Bearer."
+        )
+    request.__dict__["receiver"] = token
+    return True
+
+
+router = Router(tags=["receivers"], auth=_sends)
+
+
+@router.post("/receivers/alertmanager", response=Received, url_name="receive")
+def from_alertmanager(request: HttpRequest) -> dict[str, int]:
+    """Receive a webhook of Alertmanager, version 4."""
+    return _receive(request, "alertmanager")
+
+
+@router.post("/receivers/grafana", response=Received, url_name="receive")
+def from_grafana(request: HttpRequest) -> dict[str, int]:
+    """Receive a webhook of Grafana's alerting."""
+    return _receive(request, "grafana")
+
+
+@router.post("/receivers/json", response=Received, url_name="receive")
+def from_json(request: HttpRequest) -> dict[str, int]:
+    """Receive one alert or a list of alerts, each with `name`, `starts` and, if it has ended, `status` "resolved" and
+    `ends`; and if wanted `labels`, `annotations`, `fingerprint` and `url`."""
+    return _receive(request, "json")
+
+
+def _receive(request: HttpRequest, kind: Kind) -> dict[str, int]:
+    now = timezone.now()
+    try:
+        found = parse(kind, request.read(), microseconds(now))  # `body` has the limit of forms
+    except Invalid as error:
+        raise HttpError(422, str(error)) from None
+    token: AccessToken = request.__dict__["receiver"]
+    alerts.store(token.name, [row_of(each, token) for each in found], now)
+    ALERTS.labels(kind).inc(len(found))
+    return {"received": len(found)}
+
+
+def row_of(each: Notification, token: AccessToken) -> dict[str, Any]:
+    """Return what `storage.alerts` stores. What the token is limited to says more than the labels."""
+    return {
+        "identity": each.identity,
+        "name": each.name,
+        "source": token.source_id,
+        "cluster": token.cluster.name if token.cluster else each.cluster,
+        "namespace": each.namespace,
+        "objects_named": each.objects,
+        "labels": each.labels,
+        "annotations": each.annotations,
+        "url": each.url,
+        "fingerprint": each.fingerprint,
+        "started": moment(each.started).isoformat(),
+        "ended": None if each.ended is None else moment(each.ended).isoformat(),
+    }

@@ -15,6 +15,7 @@ from timeline.queries.acknowledgements import ended as acknowledgement_ended
 from timeline.queries.actors import PAGE as ACTORS
 from timeline.queries.actors import actors
 from timeline.queries.alike import alike
+from timeline.queries.annotations import AnnotationFilter, annotations
 from timeline.queries.baselines import Baseline, baseline, clear_baseline, set_baseline
 from timeline.queries.baselines import worse as came_out_of_baseline
 from timeline.queries.candidates import Candidate, Target
@@ -62,7 +63,18 @@ from timeline.queries.logs import line as log_line
 from timeline.queries.logs import lines as log_lines
 from timeline.queries.logs import logs as logs_of
 from timeline.queries.logs import marks as log_marks
-from timeline.queries.lookup import LATE, Answer, LinkQuery, Match, Relation, incarnations, is_live, look_up, place
+from timeline.queries.lookup import (
+    LATE,
+    Answer,
+    LinkQuery,
+    Match,
+    Relation,
+    incarnations,
+    is_live,
+    look_up,
+    named_sources,
+    place,
+)
 from timeline.queries.measuring import measure, steps
 from timeline.queries.objects import FINDINGS, life, life_columns, lives, page_of
 from timeline.queries.overview import overview
@@ -96,6 +108,7 @@ __all__ = [
     "NOT_KNOWN",
     "PAGE",
     "SORTS",
+    "AnnotationFilter",
     "Answer",
     "Asked",
     "Baseline",
@@ -135,6 +148,7 @@ __all__ = [
     "active_silences",
     "actors",
     "alike",
+    "annotations",
     "asked",
     "baseline",
     "came_out_of_baseline",
@@ -192,6 +206,7 @@ __all__ = [
     "look_up",
     "measure",
     "missed",
+    "named_sources",
     "newest_incidents",
     "newest_recordings",
     "newest_sources",

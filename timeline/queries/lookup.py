@@ -67,7 +67,7 @@ def look_up(wanted: LinkQuery, now: int, within: QuerySet[Source] | None = None)
 
     `within` are the sources that whoever asks may know of; None for all.
     """
-    sources = _sources(wanted, within)
+    sources = named_sources(wanted.source, wanted.cluster, within)
     if not sources:
         if within is not None:
             return Answer(unknown=Unknown("No cluster and no recording of that name may be read with this token."))
@@ -104,11 +104,14 @@ def place(candidate: Candidate, at: int | None, now: int) -> Place:
     return Place("alive", 0) if at <= known else Place("unseen", at - last)
 
 
-def _sources(wanted: LinkQuery, within: QuerySet[Source] | None) -> list[Source]:
+def named_sources(asked: str, cluster: str, within: QuerySet[Source] | None = None) -> list[Source]:
+    """Return the shown sources with the number or the name `asked`, of the cluster with this name; "" means any.
+
+    `within` are those that whoever asks may know of; None for all.
+    """
     ready = ready_sources() if within is None else ready_sources().filter(pk__in=within.values("pk"))
-    if wanted.cluster:
-        ready = of_cluster(ready, wanted.cluster)
-    asked = wanted.source
+    if cluster:
+        ready = of_cluster(ready, cluster)
     if not asked:
         return list(ready)
     if asked.isascii() and asked.isdecimal() and len(asked) < 19 and (found := list(ready.filter(pk=int(asked)))):

@@ -10,6 +10,7 @@ from dashboard import __version__
 from dashboard.access import rights, tokens
 from dashboard.web.api import (
     actors,
+    annotations,
     changes,
     clusters,
     comparison,
@@ -27,7 +28,8 @@ from dashboard.web.api.answers import problem
 from timeline.models import Finding, Incident, Source, Track, Upload
 
 _SAFE = {"GET", "HEAD", "OPTIONS"}
-_WITHIN_LIMITS = {"api/rules", "api/resolve"}  # these ask for the limit of a token themselves, or need none
+# These keep to the limit of a token themselves, or show nothing of any source.
+_WITHIN_LIMITS = {"api/rules", "api/resolve", "api/annotations"}
 _FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 
 
@@ -80,6 +82,7 @@ for router in (
     windows.router,
     incidents.router,
     links.router,
+    annotations.router,
     changes.router,
     logs.router,
     silences.router,

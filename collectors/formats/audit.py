@@ -35,14 +35,14 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observed | Skipped]:
         return
     from collectors.formats.parallel import read_in_parallel
 
-    events = _Events(bodies)
+    events = AuditEvents(bodies)
     yield from read_in_parallel(recording, events)
     yield from events.unnamed_entries()
 
 
 def read_lines(lines: Iterable[Line | Skipped], bodies: bool) -> Iterator[Observed | Skipped]:
     """Yield the entries of audit events, one event a line, and what was skipped."""
-    events = _Events(bodies)
+    events = AuditEvents(bodies)
     yield from events.read(lines)
     yield from events.unnamed_entries()
 
@@ -50,7 +50,7 @@ def read_lines(lines: Iterable[Line | Skipped], bodies: bool) -> Iterator[Observ
 Learned = tuple[dict[tuple[str, str], str], list[tuple[str, Observed]]]
 
 
-class _Events:
+class AuditEvents:
     """This class reads the lines of one log, and keeps until the end the entries that need all lines."""
 
     def __init__(self, bodies: bool) -> None:

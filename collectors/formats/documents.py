@@ -10,7 +10,7 @@ from collectors.formats.stream import Skipped, too_long
 from collectors.normalise import is_present
 from collectors.normalise.initial_events import InitialEvents
 from collectors.normalise.objects import failure, observed_object
-from timeline.core.entries import Change, Entry, LogLine, Observation, Place, revision
+from timeline.core.entries import Change, Entry, Observation, Place, revision
 
 
 class Piece(NamedTuple):
@@ -95,11 +95,13 @@ _CHANGES = {"ADDED": Change.CREATED, "MODIFIED": Change.MODIFIED, "DELETED": Cha
 WATCH_TYPES = (*_CHANGES, "BOOKMARK", "ERROR")
 
 
-def entries_of(pieces: Iterator[Piece | LogLine | Skipped], file: str, bodies: bool) -> Iterator[Observation | Skipped]:
-    """Yield the entries of the documents of one recording, in their order, and what was skipped."""
+def entries_of(
+    pieces: Iterator[Piece | Observation | Skipped], file: str, bodies: bool
+) -> Iterator[Observation | Skipped]:
+    """Yield the entries of the documents of one recording, in order; pass on what is no document."""
     reading = _Reading(file, bodies)
     for piece in pieces:
-        if isinstance(piece, Skipped | LogLine):
+        if not isinstance(piece, Piece):
             yield piece
             continue
         try:

@@ -78,7 +78,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
             yield Skipped(recording.name, 0, f"is a log of which only the first {LINES} lines with a time were read")
             break
         count += 1
-        yield _line(said, log, Place(line.file, line.number))
+        yield line_of_text(said, log, Place(line.file, line.number))
     if left_out:
         lines = "line has no time of its own and was" if left_out == 1 else "lines have no time of their own and were"
         yield Skipped(recording.name, 0, f"is a log of which {left_out} {lines} left out")
@@ -87,14 +87,15 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
 def log_line(data: bytes, log: str, place: Place) -> LogLine | None:
     """Return a line of a log, without credentials; None if it has no time. `log` is the name of the log."""
     said = _said(data)
-    return _line(said, log, place) if said else None
+    return line_of_text(said, log, place) if said else None
 
 
 def _said(data: bytes) -> LogText | None:
     return log_text(data[:LONGEST_BYTES].decode("utf-8", "replace"))
 
 
-def _line(said: LogText, log: str, place: Place) -> LogLine:
+def line_of_text(said: LogText, log: str, place: Place) -> LogLine:
+    """Return a line of a log without credentials, and with the objects that it names."""
     text = said.text
     if len(text) > _CLEANED or said.partial:  # what is cut off may be the end of a credential
         text = text[:_CLEANED].rpartition(" ")[0]

@@ -7,14 +7,14 @@ text. The first record shows where the records are: on lines of their own, or in
 import re
 from collections.abc import Iterator
 
-from collectors.formats import Format, aks, audit, cloudwatch, elastic, event_list, gke, loki
+from collectors.formats import Format, aks, audit, cloudwatch, elastic, event_list, gke, loki, otlp
 from collectors.formats.json_items import Pattern, items, outline
 from collectors.formats.stream import Recording, Skipped
 from collectors.formats.wrapped import event_in_json, read_records
 from timeline.core.entries import Observation
 
 _IN_TEXT = re.compile(rb'\\"auditID\\+"')
-_OTHERS = (aks, audit, cloudwatch, elastic, event_list, gke, loki)
+_OTHERS = (aks, audit, cloudwatch, elastic, event_list, gke, loki, otlp)
 
 
 def sniff(head: bytes) -> bool:

@@ -87,7 +87,7 @@ def read_records(
 
 def event_in_json(record: bytes) -> bytes | None:
     """Return the audit event in a JSON record, as an object or as text at any place in it; None if there is none."""
-    return _event_in(orjson.loads(record))
+    return event_in_value(orjson.loads(record))
 
 
 def event_in_text(text: str) -> bytes | None:
@@ -98,12 +98,12 @@ def event_in_text(text: str) -> bytes | None:
     if _PLAIN.match(text):
         return text.encode()
     try:
-        return _event_in(orjson.loads(text))
+        return event_in_value(orjson.loads(text))
     except ValueError:
         return text.encode()  # the reader of audit events says what is wrong with it
 
 
-def _event_in(record: Any) -> bytes | None:
+def event_in_value(record: Any) -> bytes | None:
     """Return the outermost audit event in a decoded record; None if there is none.
 
     At the same depth, text is preferred to an object: a log shipper may have changed the object.

@@ -98,20 +98,20 @@ def _inner(line: str) -> LogText | None:
     if found := _KLOG.match(line):
         month, day, hour, minute, second = (int(each) for each in found.groups()[1:6])
         at = _moment(_KLOG_YEAR, month, day, hour, minute, second, found[7], "Z")
-        return LogText(at[0], Unknown.YEAR, _level(found[1]), line[found.end() :].rstrip(), True) if at else None
+        return LogText(at[0], Unknown.YEAR, level_of(found[1]), line[found.end() :].rstrip(), True) if at else None
     if found := _LOGFMT.match(line):
         pairs = dict(_PAIR.findall(line))
         at = _time(found[1].strip('"'))
         level, text = (next((pairs[key] for key in keys if key in pairs), "") for keys in (_LEVEL_KEYS, _TEXT_KEYS))
         if at and level and text:
             rest = _PAIR.sub("", line[found.end() :]).strip()
-            return LogText(*at, _level(level.strip('"')), f"{_unquoted(text)} {rest}".strip(), True)
+            return LogText(*at, level_of(level.strip('"')), f"{_unquoted(text)} {rest}".strip(), True)
     if (found := _PLAIN.match(line)) and (at := _time_of(found)):
         text = line[found.end() :].rstrip()
         level = _LEVEL.match(text)
         text = text[level.end() :] if level else text
         if any(map(str.isalpha, text)):
-            return LogText(*at, _level(level[1]) if level else "", text, level is not None)
+            return LogText(*at, level_of(level[1]) if level else "", text, level is not None)
     return None
 
 
@@ -139,7 +139,7 @@ def _of_json(line: str) -> LogText | None:
     if not isinstance(level, str):
         return None
     rest = (f"{key}={orjson.dumps(value).decode()}" for key, value in list(_pairs(fields))[:_FIELDS])
-    return LogText(*at, _level(level), " ".join([text, *rest]), True)
+    return LogText(*at, level_of(level), " ".join([text, *rest]), True)
 
 
 def _decoded(line: str) -> dict[str, Any]:
@@ -170,7 +170,8 @@ def _unquoted(value: str) -> str:
         return value[1:-1]
 
 
-def _level(text: str) -> str:
+def level_of(text: str) -> str:
+    """Return the level that a word such as WARN stands for; "" if it stands for none."""
     return _LEVELS.get(text[:1].lower(), "")
 
 

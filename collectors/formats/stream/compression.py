@@ -17,6 +17,7 @@ _ZSTD_STEP = 256  # bytes of input, since its output cannot be limited; a step g
 _ZSTD_CHECKSUM = 4  # bytes
 _ZLIB_STEP = 64 * 1024  # bytes of output; after damage, such a decoder can be asked again for single bytes
 _STEP = 4096  # bytes of output of bzip2 and xz
+_PREFIX = 4  # bytes of the length before a message
 _PADDING = 4096  # bytes of padding that are skipped at a time
 _XZ_MEMORY = 512 * 1024**2  # bytes; xz needs at most 65 MiB with its own presets
 
@@ -55,6 +56,19 @@ def unzstd(content: ByteStream) -> Iterator[bytes]:
     content.push_back(len(decoder.unused_data))
 
 
+def unzstd_messages(content: ByteStream) -> Iterator[bytes]:
+    """Decompress messages that were compressed one by one, each with its length in 4 bytes before it.
+
+    The file exporter of OpenTelemetry writes such files.
+    """
+    while prefix := content.read(_PREFIX):
+        if len(prefix) < _PREFIX:
+            raise _truncated(content)
+        message = ByteStream(content.take(int.from_bytes(prefix, "big")))
+        while message.head(1):
+            yield from unzstd(message)
+
+
 def bunzip2(content: ByteStream) -> Iterator[bytes]:
     """Decompress one bzip2 stream."""
     return _stepped(content, bz2.BZ2Decompressor())
@@ -84,6 +98,7 @@ def _truncated(content: ByteStream) -> Unreadable:
 MAGIC_NUMBERS: dict[re.Pattern[bytes], Decompress] = {
     re.compile(rb"\x1f\x8b\x08"): inflate,
     re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"): unzstd,  # pzstd begins with a skippable frame
+    re.compile(rb"[\x00-\x07](?s:...)\x28\xb5\x2f\xfd"): unzstd_messages,
     re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"): bunzip2,
     re.compile(rb"\xfd7zXZ\x00"): unxz,
 }
@@ -97,7 +112,8 @@ def decompressor_of(head: bytes) -> Decompress | None:
 def decompress_frames(content: ByteStream, decompress: Decompress, usage: Usage) -> Iterator[bytes]:
     """Yield the content of frames that follow each other, with or without NUL bytes between them."""
     while head := content.head(_PADDING):
-        if padding := len(head) - len(head.lstrip(b"\0")):
+        padding = len(head) - len(head.lstrip(b"\0"))
+        if padding and decompress is not unzstd_messages:  # whose lengths begin with NUL bytes
             content.read(padding)
         else:
             yield from decompress_frame(content, decompress, usage)

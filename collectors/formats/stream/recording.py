@@ -11,6 +11,7 @@ from collectors.formats.stream.limits import Limits, Unreadable, too_long
 HEAD_BYTES = 64 * 1024
 _SPACE = 32  # the code of a space; white space and NUL have no higher code
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LENGTHS = (1, 2, 3)  # NUL bytes with which the length of a message of protobuf may begin, before its first tag
 
 
 class NotARecording(Exception):
@@ -78,7 +79,8 @@ class Recording:
         self._content = content
         self._lines = 0
         head = content.head(HEAD_BYTES)
-        if text := head.lstrip(b"\0"):  # a log that was truncated while it was written begins with NUL bytes
+        text = head.lstrip(b"\0")  # a log that was truncated while it was written begins with NUL bytes
+        if text and not (len(head) - len(text) in _LENGTHS and head[4:5] == b"\n"):
             content.read(len(head) - len(text.removeprefix(_BYTE_ORDER_MARK)))
 
     def head(self) -> bytes:

@@ -13,7 +13,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from collectors.uploads import importing, receiving
 from timeline import rejudging
 from timeline.models import Cluster, Upload
-from timeline.storage import additions, alerts, deletion, notify, repacking, retention
+from timeline.storage import additions, alerts, deletion, inbox, notify, repacking, retention
 
 logger = logging.getLogger(__name__)
 State = Upload.State
@@ -63,6 +63,7 @@ def take_up_uploads() -> None:
         hours = settings.UPLOAD_PATIENCE.total_seconds() / 3600
         _give_up(upload, f"Nothing more of it has arrived for {hours:g} hours. Upload it again.")
     additions.end_added(Upload.objects.all())
+    inbox.tidy()
     Upload.objects.filter(state__in=ENDED, seen__lt=timezone.now() - FORGOTTEN).delete()
     importing.discard_abandoned()
     receiving.discard_leftovers()

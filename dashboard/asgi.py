@@ -18,6 +18,7 @@ from dashboard.access import origins, rights  # noqa: E402
 from dashboard.metrics.requests import Measured  # noqa: E402
 from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsConsumer  # noqa: E402
 from dashboard.web.request_bodies import Handler  # noqa: E402
+from dashboard.web.webhooks import Webhooks  # noqa: E402
 
 websocket = URLRouter(
     [
@@ -27,7 +28,7 @@ websocket = URLRouter(
     ]
 )
 _routes: Any = Measured(
-    ProtocolTypeRouter({"http": Handler(), "websocket": origins.OwnPagesOnly(AuthMiddlewareStack(websocket))})
+    ProtocolTypeRouter({"http": Webhooks(Handler()), "websocket": origins.OwnPagesOnly(AuthMiddlewareStack(websocket))})
 )
 
 if settings.TOKEN_REQUIRED:

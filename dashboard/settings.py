@@ -31,6 +31,8 @@ UPLOAD_DIR = DATA_DIR / "uploads"
 KUBECONFIG_DIRS = (DATA_DIR / "kubeconfigs", *variables.kubeconfig_dirs)
 DESTINATION_HOSTS = variables.destination_hosts
 UPLOAD_LIMIT_BYTES = variables.upload_limit_bytes
+AUDIT_BATCH_BYTES = variables.audit_batch_bytes
+AUDIT_INBOX_BYTES = variables.audit_inbox_bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024**2  # bytes of JSON and forms, which are parsed in memory
 UPLOAD_PATIENCE = timedelta(hours=variables.upload_patience_hours)
 LIMITS = environment.limits()

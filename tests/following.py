@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from django.db.models import F
 
-from collectors.watch.adding import add_part
+from collectors.watch.adding import add_batches, add_part
 from timeline import pipeline
 from timeline.core.entries import Observation
 from timeline.models import Cluster, Delta, Source
@@ -28,6 +28,13 @@ class Followed:
         """Add what waits of audit logs."""
         while part := additions.first_part(self.source):
             add_part(self._live, part, lambda: None)
+        while add_batches(self._live, lambda: None):
+            pass
+
+    def go_on(self, source: Source) -> None:
+        """Go on with a source that has just begun."""
+        self._live = live.open_again(source)
+        self.source = self._live.source
 
     def forget_with_the_next_commit(self) -> None:
         self._live.snapshot_with_next_batch()

@@ -47,15 +47,28 @@ def read_lines(lines: Iterable[Line | Skipped], bodies: bool) -> Iterator[Observ
     yield from events.unnamed_entries()
 
 
+def read_events(lines: Iterable[Line | Skipped], kinds: dict[tuple[str, str], str]) -> Iterator[Observed | Skipped]:
+    """Yield the entries of audit events with their objects, one event a line, and what was skipped.
+
+    `kinds` maps (API group, resource) to the kind of resources that are not built in. It is extended by what the events
+    name.
+    """
+    events = _Events(True, kinds)
+    yield from events.read(lines)
+    yield from events.unnamed_entries()
+
+
 Learned = tuple[dict[tuple[str, str], str], list[tuple[str, Observed]]]
 
 
 class AuditEvents:
     """This class reads the lines of one log, and keeps until the end the entries that need all lines."""
 
-    def __init__(self, bodies: bool) -> None:
+    def __init__(self, bodies: bool, kinds: dict[tuple[str, str], str] | None = None) -> None:
         self._bodies = bodies
         self._interner = Interner()
+        if kinds is not None:
+            self._interner.kind_names = kinds
         self._unnamed: list[tuple[str, Observed]] = []  # (resource, entry): the resource's kind may be on another line
 
     def read(self, lines: Iterable[Line | Skipped]) -> Iterator[Observed | Skipped]:

@@ -1,16 +1,20 @@
-"""This module adds to a live source what was read from an audit log and waits for the worker of the source."""
+"""This module adds to a live source what was read from audit logs, or sent by API servers, and waits for its worker."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.db import transaction
+
 from timeline import pipeline
 from timeline.core.entries import Entry, Request
-from timeline.storage import additions
+from timeline.models import Way
+from timeline.storage import additions, inbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from timeline.core.entries import Observation
     from timeline.models import Addition
     from timeline.storage.live import Live
 
@@ -31,12 +35,51 @@ def add_part(live: Live, part: Addition, hold: Callable[[], None]) -> None:
         hold()
         additions.remove(part)
 
-    known = live.world.remembered
     observed = list(additions.observations(part))
-    batch = [each for each in observed if not isinstance(each, Entry | Request) or each.received >= known]
+    batch = _recent(observed, live.world.remembered)
     try:
         committed = pipeline.follow(live, batch, renew=take)
     except pipeline.TwoClusters as error:
         additions.refuse(part.upload, "It is of another cluster: it has another Namespace kube-system.")
         raise ForeignLog(f"upload {part.upload_id} is of another cluster") from error
     additions.count(part, committed.entries, len(observed) - len(batch))
+
+
+def add_batches(live: Live, hold: Callable[[], None]) -> bool:
+    """Commit batches of audit events that wait, in the transaction in which they are taken; return whether there were
+    any. `hold` raises if the source is not held.
+
+    What happened before the source began, or before the time that the world remembers, is left out and counted. If the
+    batches turn out to be of another cluster, they are dropped, and ForeignLog is raised; then `live` must not be used
+    any more.
+    """
+    batches = inbox.waiting(live.source, Way.AUDIT)
+    if not batches:
+        return False
+
+    def take() -> None:
+        hold()
+        inbox.take(batches)
+
+    observed = [each for batch in batches for each in additions.unpacked(bytes(batch.lines or b""))]
+    lists = [stream.since for stream in live.world.streams.values() if stream.since]
+    kept = _recent(observed, max(live.world.remembered, min(lists, default=live.world.first)))
+    stored = live.source.stored
+    try:
+        with transaction.atomic():
+            pipeline.follow(live, kept, renew=take)
+            told = live.source.stored - stored
+            inbox.told(live.source, Way.AUDIT, told=told, late=len(observed) - len(kept))
+    except pipeline.TwoClusters as error:
+        inbox.take(batches)
+        inbox.told(live.source, Way.AUDIT, told=0, late=len(observed), problem=_FOREIGN)
+        raise ForeignLog("audit events of another cluster were sent") from error
+    return True
+
+
+_FOREIGN = "Audit events of another cluster were sent: it has another Namespace kube-system. They were not kept."
+
+
+def _recent(observed: Iterable[Observation], since: int) -> list[Observation]:
+    """Return the observations without what was received before a time, in microseconds since 1970."""
+    return [each for each in observed if not isinstance(each, Entry | Request) or each.received >= since]

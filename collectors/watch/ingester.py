@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from collectors.watch.adding import add_part
+from collectors.watch.adding import add_batches, add_part
 from collectors.watch.discovery import DiscoveryResult
 from collectors.watch.resources import Resource
 from collectors.watch.streams import RESTORED, StreamStatus
@@ -51,6 +51,7 @@ class Ingester:
         self._statuses_written: dict[Resource, StreamStatus] = {}  # the status of each stream that was written last
         self._error = ""
         self._committed = 0.0
+        self._more = False  # whether more of the audit log may wait
 
     def commit_batch(self) -> None:
         """Commit the observations that wait, or return after a while if none come.
@@ -58,8 +59,10 @@ class Ingester:
         Raise Ended, leases.Lost, and what the database raises.
         """
         self._streams.check()
-        part = additions.first_part(self._live.source) if self._adds() else None
-        patience = 0 if part else LOOK_SECONDS
+        adds = self._adds()
+        part = additions.first_part(self._live.source) if adds else None
+        more, self._more = self._more, False
+        patience = 0 if part or more else LOOK_SECONDS
         items = self._streams.queue.take(BATCH, patience, self._committed + COMMIT_SECONDS)
         batch = [each for each in items if isinstance(each, Observation)]
         now = time.monotonic()
@@ -73,6 +76,8 @@ class Ingester:
                 ) from error
         if part:
             add_part(self._live, part, self._hold)
+        if adds:
+            self._more = add_batches(self._live, self._hold)
         for each in items:
             if isinstance(each, StreamStatus):
                 self._write_status(each)

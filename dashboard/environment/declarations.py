@@ -238,6 +238,25 @@ class Settings(Reading):
             "1000000000000000."
         ),
     )
+    audit_batch_bytes: Whole = Field(
+        32 * 1024**2,
+        ge=1,
+        le=1024**3,
+        description=(
+            "The largest list of audit events that an API server may send to the audit webhook, in bytes after "
+            "decompression. A web process reads two at a time, and needs a few times this much memory for each. "
+            "From 1 to 1073741824."
+        ),
+    )
+    audit_inbox_bytes: Whole = Field(
+        256 * 1024**2,
+        ge=0,
+        le=10**15,
+        description=(
+            "How many compressed bytes of audit events may wait for the worker that watches their cluster. While "
+            "more wait, API servers are asked to send them later. From 0 to 1000000000000000."
+        ),
+    )
     upload_patience_hours: Whole = Field(
         24,
         ge=1,

@@ -5,7 +5,7 @@ time the request was received and the time its response was finished. The drawn 
 received times in revision order: it never leaves these bounds and never shows a later revision left of an earlier one.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -92,6 +92,32 @@ class CommitClock:
             end += 1
         revisions[step:end], times[step:end] = [resource_version], [time]
         return before - 1, revisions[step + 1] if step + 1 < len(revisions) else self._last + 1
+
+    def begins_again(self, since: int, soonest: int) -> int:
+        """Return the revision from which `redo` has to begin so that no step before it is later than `soonest`, the
+        first time at which one of the commits from `since` on had been answered."""
+        late = bisect_right(self._times, soonest)
+        return min(since, self._revisions[late]) if late < len(self._revisions) else since
+
+    def redo(self, since: int, stamps: Iterable[tuple[int, int, int]]) -> list[tuple[int, int]]:
+        """Compute the steps from a revision on anew, of all commits from it on, in the form of the constructor. Return
+        the pairs of revisions between which, both excluded, drawn times may have moved."""
+        at = bisect_left(self._revisions, since)
+        before = dict(zip(self._revisions[at:], self._times[at:], strict=True))
+        last = self._last
+        del self._revisions[at:], self._times[at:]
+        self._last = 0  # `extend` adds only what follows
+        self.extend(stamps)
+        self._last = max(self._last, last)
+        revisions = self._revisions
+        now = dict(zip(revisions[at:], self._times[at:], strict=True))
+        moved = []
+        for revision in sorted(revision for revision, _ in before.items() ^ now.items()):
+            step = bisect_left(revisions, revision)
+            following = bisect_right(revisions, revision)
+            end = revisions[following] if following < len(revisions) else self._last + 1
+            moved.append((revisions[step - 1] - 1 if step else -1, end))
+        return moved
 
     def steps(self) -> Iterator[tuple[int, int]]:
         """Yield the revisions at which the drawn time increases, in order, each with that time."""

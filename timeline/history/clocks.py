@@ -7,8 +7,9 @@ for each space (see `timeline/core/order.py`).
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -20,13 +21,23 @@ from timeline.history.spaces import calibrated, shared
 from timeline.history.streams import Stream
 from timeline.kinds import kind_of
 
-RECENT = 5_000  # the latest changes of each space, whose drawn times may still move when another change arrives late
+RECENT = 20_000  # the latest changes of each space, whose drawn times may still move when another change arrives late
 _ON_ITS_WAY = 5 * SECOND  # µs that a change may take at most from its commit until the watch reports it
 Stamped = tuple[int, int, int]  # resource version, received, staged
 
 Entries = Mapping[GroupKind, Sequence[Entry]]
 
 _Timed = TypeVar("_Timed", Entry, Request)
+_FOLDED = Name("", "", "", "")
+
+
+class _Recent(NamedTuple):
+    """This is one of the latest changes of a space, with its times in microseconds since 1970."""
+
+    revision: int
+    near: int
+    staged: int
+    name: Name
 
 
 class Clocks:
@@ -40,7 +51,8 @@ class Clocks:
         self._streams = streams
         self._clocks: dict[str, CommitClock] = defaultdict(CommitClock)  # by space
         self._spaces: dict[GroupKind, str] = {}  # which space the revisions of each kind are of
-        self._recent: dict[str, list[tuple[int, Name]]] = defaultdict(list)  # by space: the latest changes, sorted
+        self._recent: dict[str, list[_Recent]] = defaultdict(list)  # by space: the latest changes, sorted
+        self._bounded: set[str] = set()  # spaces with changes of which an audit log shows when they were answered
         # By space: the drawn time of each revision that was forgotten and that still decides when others are drawn.
         self._steps: dict[str, dict[int, int]] = defaultdict(dict)
         self.offsets: dict[str, int] = {}  # by file, in µs; without the files whose clocks agree with the others
@@ -113,14 +125,17 @@ class Clocks:
         for space, commits in stamps.items():
             self._clocks[space] = CommitClock(commits)
         self._recent = defaultdict(list)
+        self._bounded = set()
         if live:
             for kind, of_kind in entries.items():
-                self._recent[self._spaces[kind]] += [
-                    (each.resource_version or 0, name_of(each.ref)) for each in of_kind
-                ]
-            for recent in self._recent.values():
+                self._recent[self._spaces[kind]] += map(_recent, of_kind)
+            for kind, left_out in folded.items():
+                self._recent[self._spaces[kind]] += [_Recent(*stamp, _FOLDED) for stamp in left_out]
+            for space, recent in self._recent.items():
                 recent.sort()
                 del recent[:-RECENT]
+                if any(each.staged != FOREVER for each in recent):
+                    self._bounded.add(space)
 
     # Adding new entries
 
@@ -140,8 +155,9 @@ class Clocks:
                 stamps[space].append((entry.resource_version, entry.received, entry.staged))
         return all(self._clocks[space].extend(commits) for space, commits in stamps.items())
 
-    def follow(self, fresh: Sequence[Entry]) -> set[Name] | None:
-        """Add new entries of watches, and return the names of objects whose changes may now be drawn at another time.
+    def follow(self, fresh: Sequence[Entry], changed: Sequence[tuple[Entry, Entry]] = ()) -> set[Name] | None:
+        """Add new entries of a source that is watched, and return the names of objects whose changes may now be drawn
+        at another time. `changed` are entries that were known, each with what is known of the same change now.
 
         The watches of several kinds run side by side, so a new entry may have been committed before known ones. Return
         None if `rebuild` is needed.
@@ -153,22 +169,68 @@ class Clocks:
         if any(self._spaces[kind] != space for kind, space in known.items()):
             self._steps.clear()  # these revisions may be of kinds that turned out to have another counter
             return None
+        redone: dict[str, int] = {}  # by space: the first revision of which an audit log shows another time
         moved: set[Name] = set()
         for entry in fresh:
             if entry.resource_version is None:
                 continue
             space = self._spaces[entry.ref.group, entry.ref.kind]
             clock, recent = self._clocks[space], self._recent[space]
-            if affected := clock.insert(entry.resource_version, entry.near):
-                if recent and affected[0] < recent[0][0] - 1 and len(recent) >= RECENT:
+            if entry.staged != FOREVER or space in self._bounded:
+                self._bounded.add(space)
+                redone[space] = min(redone.get(space, FOREVER), entry.resource_version)
+            elif affected := clock.insert(entry.resource_version, entry.near):
+                if recent and affected[0] < recent[0].revision - 1 and len(recent) >= RECENT:
                     return None
-                low = bisect_right(recent, affected[0], key=_revision)
-                high = bisect_left(recent, affected[1], key=_revision)
-                moved.update(name for _, name in recent[low:high])
-            insort(recent, (entry.resource_version, name_of(entry.ref)))
+                moved.update(_between(recent, affected))
+            insort(recent, _recent(entry))
+        for before, entry in changed:
+            space = self._spaces[entry.ref.group, entry.ref.kind]
+            if not self._replace(self._recent[space], before, entry):
+                return None
+            self._bounded.add(space)
+            first = min(each.resource_version or FOREVER for each in (before, entry))
+            redone[space] = min(redone.get(space, FOREVER), first)
+        for space, since in redone.items():
+            of_space = self._redo(space, since)
+            if of_space is None:
+                return None
+            moved |= of_space
         for recent in self._recent.values():
             if len(recent) > 2 * RECENT:
                 del recent[:-RECENT]
+        return moved
+
+    @staticmethod
+    def _replace(recent: list[_Recent], before: Entry, now: Entry) -> bool:
+        """Replace one of the latest changes; return whether it was among them."""
+        if before.resource_version is not None:
+            at = bisect_left(recent, sought := _recent(before))
+            if at == len(recent) or recent[at] != sought:
+                return False
+            del recent[at]
+        if now.resource_version is not None:
+            insort(recent, _recent(now))
+        return True
+
+    def _redo(self, space: str, since: int) -> set[Name] | None:
+        """Compute the steps of a space from a revision on anew, and return the names of objects whose changes may now
+        be drawn at another time; None if that needs changes which are not among the latest."""
+        clock, recent = self._clocks[space], self._recent[space]
+        while True:
+            at = bisect_left(recent, since, key=_revision)
+            begins = clock.begins_again(since, min((each.staged for each in recent[at:]), default=FOREVER))
+            if begins == since:
+                break
+            since = begins
+        if not at and len(recent) >= RECENT:
+            return None
+        stamps = [each[:3] for each in recent[at:]]
+        forgotten = takewhile(lambda step: step[0] >= since, reversed(self._steps[space].items()))  # they are in order
+        stamps += [(revision, time, FOREVER) for revision, time in forgotten]
+        moved: set[Name] = set()
+        for pair in clock.redo(since, stamps):
+            moved.update(_between(recent, pair))
         return moved
 
     def respaced(self) -> bool:
@@ -221,5 +283,15 @@ class Clocks:
             self._steps[space][revision] = time
 
 
-def _revision(pair: tuple[int, Name]) -> int:
-    return pair[0]
+def _recent(entry: Entry) -> _Recent:
+    return _Recent(entry.resource_version or 0, entry.near, entry.staged, name_of(entry.ref))
+
+
+def _revision(recent: _Recent) -> int:
+    return recent.revision
+
+
+def _between(recent: Sequence[_Recent], pair: tuple[int, int]) -> Iterator[Name]:
+    """Yield the names of the changes between two revisions, both excluded."""
+    low, high = bisect_right(recent, pair[0], key=_revision), bisect_left(recent, pair[1], key=_revision)
+    return (each.name for each in recent[low:high])

@@ -58,6 +58,8 @@ class Ledger:
         self._lanes_numbered = 0  # how many lanes there ever were
         self._unsettled: dict[Name, None] = {}  # names with new entries since the last `settle`; in order of arrival
         self._fresh: list[Entry] = []  # the new entries themselves
+        # Of a followed source: entries that were known, each with what is known of the same change now.
+        self._retimed: list[tuple[Entry, Entry]] = []
         # Of a live source, by kind: names with writes of a log that the watch has not reached, and how far it had come.
         self._ahead: dict[GroupKind, tuple[int, set[Name]]] = {}
         self.extent = Extent()
@@ -133,11 +135,13 @@ class Ledger:
                 request = without_effect(later)
                 if self.requests.learn(request):
                     yield 0, request
-            if (now := known.merged(before, now)) != before:
+            if later and before.clock is not now.clock:
+                now = now if later is before else before
+            else:
+                now = known.merged(before, now)
+            if now != before:
                 known.entries[change] = now
-                if now.near != before.near:
-                    self.clocks.reconsider()
-                self._note(known, now)
+                self._note(known, now, before)
                 known.seen.recount(before, now)
                 yield known.number, entry
             elif news:
@@ -182,10 +186,17 @@ class Ledger:
         stream = self.streams.get(name[:2])
         return stream.blind if stream else _never
 
-    def _note(self, known: ObjectEntries, entry: Entry) -> None:
+    def _note(self, known: ObjectEntries, entry: Entry, before: Entry | None = None) -> None:
+        """Note that an entry is new, or replaces what was known of the same change before."""
         self._unsettled[known.name] = None
         if entry.clock is Clock.AUDIT or len(known.entries) == 1:
             self.unnamed.note(known.name)
+        if before is not None and self._followed:
+            if _stamp(before) != _stamp(entry):
+                self._retimed.append((before, entry))
+            return
+        if before is not None and entry.near != before.near:
+            self.clocks.reconsider()
         if not self._keeps:  # with `keeps`, everything is settled at once, and nobody needs to know what was new
             self._fresh.append(entry)
 
@@ -208,6 +219,7 @@ class Ledger:
         settled = {name: self._lives(name) for name in sorted(names) if name in self._lanes}
         self._unsettled = {}
         self._fresh = []
+        self._retimed = []
         return settled
 
     def _lives(self, name: Name) -> list[Track]:
@@ -231,8 +243,8 @@ class Ledger:
         if self._keeps or (len(self.extent.files) > 1 and not self.live):
             return False
         if not self.live:
-            return self.clocks.extend(self._fresh)
-        moved = self.clocks.follow(self._fresh)
+            return not self._retimed and self.clocks.extend(self._fresh)
+        moved = self.clocks.follow(self._fresh, self._retimed)
         self._unsettled.update(dict.fromkeys(moved or ()))
         return moved is not None
 
@@ -423,13 +435,25 @@ def _key(ref: ObjectRef) -> _Key:
 
 
 def _later_write(one: Entry, other: Entry) -> Entry | None:
-    """Return the later of two writes in an audit log that were answered with the same revision. It changed nothing.
-    Return None if the two are not writes, or are one and the same."""
-    if one.clock is not Clock.AUDIT or other.clock is not Clock.AUDIT or one.identity == other.identity:
+    """Return, of two observations of one revision, the write in an audit log that only repeated the revision of an
+    earlier write in its answer, so it changed nothing. Return None if neither did that, or if they are one and the
+    same."""
+    logged = [each for each in (one, other) if each.clock is Clock.AUDIT]
+    if not logged or one.resource_version is None or any(each.change is Change.OBSERVED for each in logged):
         return None
-    if one.resource_version is None or Change.OBSERVED in (one.change, other.change):
+    if len(logged) == 2:
+        same = one.identity == other.identity
+        return None if same else max(logged, key=lambda each: (each.received, each.staged, each.identity))
+    watched = other if logged[0] is one else one
+    listed = watched.change is Change.OBSERVED
+    if not watched.arrived or not (listed or watched.dated) or watched.change is Change.DELETED:
         return None
-    return max(one, other, key=lambda each: (each.received, each.staged, each.identity))
+    latest = watched.arrived if listed else watched.received  # both may be up to a second too early
+    return logged[0] if latest + SECOND < logged[0].received else None
+
+
+def _stamp(entry: Entry) -> Stamped:
+    return entry.resource_version or 0, entry.near, entry.staged
 
 
 def _outruns(entry: Entry, until: int) -> bool:

@@ -22,16 +22,18 @@ from timeline.models.sources import (
     Source,
     Stream,
 )
-from timeline.models.uploads import Addition, Upload, UploadFile
+from timeline.models.uploads import ActorFeed, Addition, AuditBatch, Upload, UploadFile, Way
 
 __all__ = [
     "FINDING_RANK",
     "KEEP_BYTES_AT_MOST",
     "KEEP_DAYS_AT_MOST",
     "Acknowledgement",
+    "ActorFeed",
     "ActorRow",
     "Addition",
     "Alert",
+    "AuditBatch",
     "BaselineIncident",
     "Chunk",
     "Cluster",
@@ -56,5 +58,6 @@ __all__ = [
     "Track",
     "Upload",
     "UploadFile",
+    "Way",
     "unpacked",
 ]

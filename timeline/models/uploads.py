@@ -1,4 +1,5 @@
-"""This module declares the tables of uploaded files until they are imported."""
+"""This module declares the tables of what was received until it is imported: uploaded files, and batches that API
+servers sent."""
 
 from django.conf import settings
 from django.db import models
@@ -70,3 +71,61 @@ class Addition(models.Model):
 
     def __str__(self) -> str:
         return f"part {self.number} of upload {self.upload_id}"
+
+
+class Way(models.TextChoices):
+    """This enumeration lists the ways by which an API server says by itself who changed something."""
+
+    AUDIT = "audit"
+    ADMISSION = "admission"
+
+
+class AuditBatch(models.Model):
+    """This is what an API server sent in one request, until the worker of the source has taken it. The row stays for
+    some time after that, without its lines, to recognise the batch if it is sent again."""
+
+    pk = models.CompositePrimaryKey("source", "way", "digest")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    way = models.CharField(max_length=9, choices=Way)
+    digest = models.CharField(max_length=64)  # SHA-256 of what identifies the events in it
+    arrived = models.DateTimeField()
+    size = models.IntegerField()  # of the lines, in bytes
+    lines = models.BinaryField(null=True)  # packed; null once it was taken
+
+    class Meta:
+        db_table = "timeline_audit_batch"
+        indexes = [
+            models.Index(
+                fields=["source", "way", "arrived"], condition=models.Q(lines__isnull=False), name="audit_batch_waits"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.way} batch {self.digest[:8]} of source {self.source_id}"
+
+
+class ActorFeed(models.Model):
+    """This says how one of these ways flows for a source. All counts are since its first batch."""
+
+    pk = models.CompositePrimaryKey("source", "way")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    way = models.CharField(max_length=9, choices=Way)
+    since = models.DateTimeField()  # when the first batch arrived
+    last = models.DateTimeField()  # when the last batch arrived
+    batches = models.BigIntegerField(default=0)
+    events = models.BigIntegerField(default=0)
+    repeated = models.BigIntegerField(default=0)  # batches that had arrived before
+    unread = models.BigIntegerField(default=0)  # events that could not be read
+    late = models.BigIntegerField(default=0)  # observations of a time before what is known of the source
+    dropped = models.BigIntegerField(default=0)  # requests that were answered and not stored
+    told = models.BigIntegerField(default=0)  # observations that added something to the source
+    compared = models.JSONField(default=dict)  # by kind: [changes that came with who made them, and without]
+    gaps = models.JSONField(default=list)  # [µs since 1970, µs, changes without who made them], the newest last
+    problem = models.TextField(default="")  # the last one, as a sentence
+    problem_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "timeline_actor_feed"
+
+    def __str__(self) -> str:
+        return f"{self.way} of source {self.source_id}"

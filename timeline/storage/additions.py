@@ -22,12 +22,21 @@ State = Upload.State
 
 def write(source: Source, upload: Upload, observed: Iterable[Observation]) -> int:
     """Store observations as parts of an upload that wait; return how many parts these are."""
-    packer, lines, number = Packer(ENTRIES), map(line_of, observed), 0
-    while part := list(islice(lines, PART)):
-        packed = packer.pack(b"\n".join(part))
-        Addition.objects.create(source=source, upload=upload, number=number, lines=packed)
+    number, left = 0, iter(observed)
+    while part := list(islice(left, PART)):
+        Addition.objects.create(source=source, upload=upload, number=number, lines=packed(part))
         number += 1
     return number
+
+
+def packed(observed: Iterable[Observation]) -> bytes:
+    """Return observations in the form in which they wait; `unpacked` reads them."""
+    return Packer(ENTRIES).pack(b"\n".join(map(line_of, observed)))
+
+
+def unpacked(lines: bytes) -> Iterator[Observation]:
+    known: Known = {}
+    return (observation_of(line, known) for line in unpack(lines).split(b"\n") if line)
 
 
 def first_part(source: Source) -> Addition | None:
@@ -36,8 +45,7 @@ def first_part(source: Source) -> Addition | None:
 
 
 def observations(part: Addition) -> Iterator[Observation]:
-    known: Known = {}
-    return (observation_of(line, known) for line in unpack(bytes(part.lines)).split(b"\n"))
+    return unpacked(bytes(part.lines))
 
 
 def remove(part: Addition) -> None:

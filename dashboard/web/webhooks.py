@@ -1,0 +1,182 @@
+"""This module answers API servers that send who changed something, before Django sees their requests.
+
+Both webhooks carry an access token of the scope `audit` that is limited to one cluster. Their bodies are larger, and
+the answers of the admission webhook have to be quicker, than Django's handler allows.
+"""
+
+import asyncio
+import logging
+import zlib
+from collections.abc import Awaitable, Callable
+from io import BytesIO
+from typing import Any
+
+import orjson
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.core.handlers.asgi import ASGIRequest
+from django.db import Error, close_old_connections
+
+from collectors.uploads import audit_batches
+from dashboard.access import tokens
+from dashboard.metrics.requests import note_route
+from dashboard.models import AccessToken
+from timeline.models import Way
+from timeline.storage import inbox
+
+logger = logging.getLogger(__name__)
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+AUDIT = "/api/audit/events"
+AT_ONCE = 2  # audit batches that one web process reads at a time; more wait
+WAITING = 8  # audit batches that wait for their turn; the senders of more are asked to try again
+_READ = "causeline.body is read"  # a key of the ASGI scope
+RETRY_SECONDS = 5  # after which an API server is asked to send a batch again
+
+
+class Answered(Exception):
+    """This exception ends a request with an answer."""
+
+    def __init__(self, status: int, detail: str, *, retry: bool = False) -> None:
+        super().__init__(detail)
+        self.status, self.retry = status, retry
+
+
+class Webhooks:
+    """This is an ASGI application that answers the webhooks, and lets another one answer everything else."""
+
+    def __init__(self, application: Callable[..., Awaitable[None]]) -> None:
+        self._application = application
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._begun = 0  # audit batches that are read or wait for their turn
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        if scope["path"] != AUDIT:
+            await self._application(scope, receive, send)
+            return
+        note_route(scope, AUDIT[1:])
+        try:
+            if scope["method"] != "POST":
+                raise Answered(405, "Audit events are sent with POST.")
+            await self._audit(scope, receive)
+            await respond(send, 200, {})
+        except Answered as answer:
+            more = [(b"retry-after", b"%d" % RETRY_SECONDS)] if answer.retry else []
+            await drain(scope, receive)
+            await respond(send, answer.status, {"detail": str(answer), "status": answer.status}, more)
+
+    async def _audit(self, scope: dict[str, Any], receive: Receive) -> None:
+        """Store a list of audit events; return once it is committed. Raise Answered otherwise."""
+        cluster = await _cluster(scope)
+        if self._begun >= WAITING:
+            raise Answered(429, "More audit events are being read than this server can keep up with.", retry=True)
+        self._begun += 1
+        try:
+            body = await body_of(scope, receive, settings.AUDIT_BATCH_BYTES)
+            async with self._turns:
+                await sync_to_async(_take, thread_sensitive=False)(cluster, body)
+        except Answered as answer:
+            if not answer.retry:
+                await sync_to_async(_note, thread_sensitive=False)(cluster, str(answer))
+            raise
+        finally:
+            self._begun -= 1
+
+
+async def respond(send: Send, status: int, body: Any, headers: list[tuple[bytes, bytes]] | None = None) -> None:
+    """Send an answer in JSON."""
+    content = orjson.dumps(body)
+    head = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(content)), *(headers or ())]
+    await send({"type": "http.response.start", "status": status, "headers": head})
+    await send({"type": "http.response.body", "body": content})
+
+
+async def body_of(scope: dict[str, Any], receive: Receive, limit: int) -> bytes:
+    """Return the body of a request, decompressed if it came as gzip. Raise Answered if it is longer than the limit."""
+    encoding = dict(scope["headers"]).get(b"content-encoding", b"identity").lower()
+    if encoding not in (b"gzip", b"identity"):
+        raise Answered(415, "The body has a Content-Encoding other than gzip.")
+    unpacking = zlib.decompressobj(16 + zlib.MAX_WBITS) if encoding == b"gzip" else None
+    body = bytearray()
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Answered(400, "The body was cut off.")
+        piece, more = message.get("body", b""), message.get("more_body", False)
+        try:
+            body += unpacking.decompress(piece, limit + 1 - len(body)) if unpacking else piece
+        except zlib.error:
+            raise Answered(400, "The body is not gzip, although its Content-Encoding says so.") from None
+        if len(body) > limit:
+            raise Answered(413, f"The body has more than {limit} bytes.")
+    scope[_READ] = True
+    if unpacking and not unpacking.eof:
+        raise Answered(400, "The body is gzip that was cut off.")
+    return bytes(body)
+
+
+async def drain(scope: dict[str, Any], receive: Receive, most: int = 64 * 1024**2) -> None:
+    """Read and discard the rest of a body: many clients read the answer only after they have sent everything."""
+    taken = 0
+    more = _READ not in scope and (b"expect", b"100-continue") not in scope["headers"]
+    while more and taken < most:
+        message = await receive()
+        taken += len(message.get("body", b""))
+        more = message.get("more_body", False)
+
+
+async def _cluster(scope: dict[str, Any]) -> int:
+    """Return the cluster of the token that the request carries. Raise Answered without a good one."""
+    try:
+        token = await sync_to_async(_token_of, thread_sensitive=False)(scope)
+    except Error:
+        logger.warning("audit events have to wait: the database cannot be reached")
+        raise Answered(503, "The database cannot be reached.", retry=True) from None
+    return cluster_of(token)
+
+
+def cluster_of(token: AccessToken | None) -> int:
+    """Return the cluster to which a token is limited. Raise Answered if the token is not good, or not limited."""
+    if token is None:
+        raise Answered(401, "An access token of the scope audit is needed; it may have expired or been revoked.")
+    if token.cluster_id is None:
+        raise Answered(403, "The access token is not limited to one cluster, so nothing says whose events these are.")
+    return token.cluster_id
+
+
+def _token_of(scope: dict[str, Any]) -> AccessToken | None:
+    close_old_connections()
+    try:
+        return tokens.holder(ASGIRequest(scope, BytesIO()), "audit")
+    finally:
+        close_old_connections()
+
+
+def _take(cluster: int, body: bytes) -> None:
+    close_old_connections()
+    try:
+        taken = audit_batches.take(cluster, body, settings.LIMITS, settings.AUDIT_INBOX_BYTES)
+        if taken.problem:
+            inbox.note(cluster, Way.AUDIT, f"{taken.unread} events of a batch could not be read. {taken.problem}.")
+    except audit_batches.NotAList as error:
+        raise Answered(400, str(error)) from None
+    except inbox.Full as error:
+        raise Answered(429, str(error), retry=True) from None
+    except inbox.NotWatched as error:
+        raise Answered(503, str(error), retry=True) from None
+    except Error as error:
+        logger.warning("audit events have to wait: they cannot be stored: %s", type(error).__name__)
+        raise Answered(503, "The database cannot be reached.", retry=True) from None
+    finally:
+        close_old_connections()
+
+
+def _note(cluster: int, problem: str) -> None:
+    close_old_connections()
+    try:
+        inbox.note(cluster, Way.AUDIT, f"A batch was refused. {problem}")
+    except Error:
+        pass
+    finally:
+        close_old_connections()

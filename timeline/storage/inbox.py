@@ -1,0 +1,158 @@
+"""This module keeps what API servers send by themselves until the worker of a live source takes it.
+
+A batch is stored in one transaction, and only then acknowledged. The worker takes it in the transaction that commits
+what is in it. So nothing is lost or doubled, whatever dies when. A batch that is sent again, because the answer to the
+first one was lost, is recognised by its digest.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import timedelta
+from hashlib import sha256
+from typing import NamedTuple
+
+from django.db import connection, transaction
+from django.db.models import F, Sum
+from django.db.models.functions import Now
+
+from timeline.models import ActorFeed, AuditBatch, Cluster, Source, Way
+
+REMEMBERED = timedelta(hours=6)  # for which a batch is recognised; API servers try for some minutes
+TAKEN = 16  # batches that are taken together at most
+TAKEN_BYTES = 2 * 1024**2  # packed bytes that are taken together at most, but for the first batch
+_KEYS = {"repeated", "events", "unread", "late", "dropped", "told", "batches"}
+
+_MOVE = """
+UPDATE timeline_audit_batch SET source_id = cluster.source_id
+FROM timeline_source JOIN timeline_cluster AS cluster ON cluster.id = timeline_source.cluster_id
+WHERE timeline_audit_batch.source_id = timeline_source.id AND lines IS NOT NULL
+AND cluster.source_id <> timeline_source.id AND NOT EXISTS (
+    SELECT FROM timeline_audit_batch AS other WHERE other.source_id = cluster.source_id
+    AND other.way = timeline_audit_batch.way AND other.digest = timeline_audit_batch.digest
+)
+"""
+
+
+class NotWatched(Exception):
+    """This is raised if nothing of the cluster is watched, so that there is no source to which a batch could belong."""
+
+
+class Full(Exception):
+    """This is raised if so much waits for the worker that the sender has to wait, too."""
+
+
+class Batch(NamedTuple):
+    """This is a batch as it arrived. `events` are counted as they were sent, `unread` those that could not be read."""
+
+    digest: str
+    lines: bytes  # packed
+    events: int
+    unread: int = 0
+    dropped: int = 0  # what the sender was told that it was accepted, and was not stored
+
+
+def digest_of(identities: Iterable[str]) -> str:
+    """Return what identifies a batch by the identities of its events, in any order."""
+    return sha256("\n".join(sorted(identities)).encode(errors="replace")).hexdigest()
+
+
+def accept(cluster_id: int, way: Way, batch: Batch, most: int) -> bool:
+    """Store a batch for the present source of a cluster; return False if it had been stored before.
+
+    Raises NotWatched, and Full if more than `most` packed bytes wait already.
+    """
+    with transaction.atomic():
+        source = _source(cluster_id)
+        waiting = AuditBatch.objects.filter(source=source, way=way, lines__isnull=False)
+        if (waiting.aggregate(size=Sum("size"))["size"] or 0) > most:
+            raise Full(f"More than {most} bytes wait for the worker that watches the cluster.")
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO timeline_audit_batch (source_id, way, digest, arrived, size, lines)"
+                " VALUES (%s, %s, %s, clock_timestamp(), %s, %s) ON CONFLICT DO NOTHING",
+                [source, way, batch.digest, len(batch.lines), batch.lines],
+            )
+            new = bool(cursor.rowcount)
+        counts = {"events": batch.events, "unread": batch.unread, "dropped": batch.dropped, "batches": 1}
+        _count(source, way, **(counts if new else {"repeated": 1}), arrived=True)
+    return new
+
+
+def note(cluster_id: int, way: Way, problem: str, *, dropped: int = 0) -> None:
+    """Note a problem of a batch, as a sentence, or how much was dropped. Without a source, there is nowhere to."""
+    with transaction.atomic():
+        try:
+            source = _source(cluster_id)
+        except NotWatched:
+            return
+        _count(source, way, dropped=dropped)
+        if problem:
+            ActorFeed.objects.filter(source=source, way=way).update(problem=problem[:1000], problem_at=Now())
+
+
+def waiting(source: Source, way: Way) -> Sequence[AuditBatch]:
+    """Return the batches that are to be taken next, the oldest first."""
+    rows = AuditBatch.objects.filter(source=source, way=way, lines__isnull=False)
+    sizes = list(rows.order_by("arrived", "digest").values_list("digest", "size")[:TAKEN])
+    chosen: list[str] = []
+    total = 0
+    for digest, size in sizes:
+        total += size
+        if chosen and total > TAKEN_BYTES:
+            break
+        chosen.append(digest)
+    return list(rows.filter(digest__in=chosen).order_by("arrived", "digest")) if chosen else ()
+
+
+def take(batches: Collection[AuditBatch]) -> None:
+    """Note that batches of one source and way were taken. Call this in the transaction that commits what is in them."""
+    first = next(iter(batches))
+    digests = [batch.digest for batch in batches]
+    AuditBatch.objects.filter(source=first.source_id, way=first.way, digest__in=digests).update(lines=None)
+
+
+def told(source: Source, way: Way, *, told: int, late: int = 0, problem: str = "") -> None:
+    """Count the observations that were taken: those that added something, and those of a time that is not known."""
+    _count(source.pk, way, told=told, late=late)
+    if problem:
+        ActorFeed.objects.filter(source=source, way=way).update(problem=problem[:1000], problem_at=Now())
+
+
+def tidy() -> None:
+    """Let what waits for a source that has ended wait for the one that its cluster has now, and remove the rows of
+    batches that were taken long ago."""
+    with connection.cursor() as cursor:
+        cursor.execute(_MOVE)
+        cursor.execute(
+            "DELETE FROM timeline_audit_batch WHERE arrived < clock_timestamp() - make_interval(secs => %s)"
+            " AND (lines IS NULL OR source_id NOT IN (SELECT source_id FROM timeline_cluster"
+            " WHERE source_id IS NOT NULL))",
+            [REMEMBERED.total_seconds()],
+        )
+
+
+def since(source: Source) -> int:
+    """Return when the first batch of any way arrived, in microseconds since 1970; 0 if none did."""
+    feeds = ActorFeed.objects.filter(source=source, batches__gt=0)
+    found = feeds.order_by("since").values_list("since", flat=True).first()
+    return round(found.timestamp() * 1e6) if found else 0
+
+
+def _source(cluster_id: int) -> int:
+    """Return the present source of a cluster. Nothing is locked: a batch for one that ends meanwhile is moved later."""
+    row = Cluster.objects.filter(pk=cluster_id, source__first__isnull=False).values_list("source").first()
+    if row is None or row[0] is None:
+        raise NotWatched("Nothing of the cluster has been watched yet.")
+    return int(row[0])
+
+
+def _count(source: int, way: Way, *, arrived: bool = False, **counts: int) -> None:
+    """Add to the counts of a way."""
+    assert counts.keys() <= _KEYS
+    ActorFeed.objects.bulk_create(
+        [ActorFeed(source_id=source, way=way, since=Now(), last=Now())], ignore_conflicts=True
+    )
+    changes = {name: F(name) + number for name, number in counts.items() if number}
+    if arrived:
+        changes["last"] = Now()  # type: ignore[assignment]
+    if changes:
+        ActorFeed.objects.filter(source=source, way=way).update(**changes)

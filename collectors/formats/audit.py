@@ -53,7 +53,7 @@ def read_events(lines: Iterable[Line | Skipped], kinds: dict[tuple[str, str], st
     `kinds` maps (API group, resource) to the kind of resources that are not built in. It is extended by what the events
     name.
     """
-    events = _Events(True, kinds)
+    events = AuditEvents(True, kinds)
     yield from events.read(lines)
     yield from events.unnamed_entries()
 

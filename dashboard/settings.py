@@ -29,6 +29,7 @@ PROXIES = variables.proxies
 DATA_DIR = variables.data_dir
 UPLOAD_DIR = DATA_DIR / "uploads"
 KUBECONFIG_DIRS = (DATA_DIR / "kubeconfigs", *variables.kubeconfig_dirs)
+APPRISE_SERVICES = variables.apprise_services
 DESTINATION_HOSTS = variables.destination_hosts
 UPLOAD_LIMIT_BYTES = variables.upload_limit_bytes
 AUDIT_BATCH_BYTES = variables.audit_batch_bytes

@@ -1,6 +1,7 @@
 """A real HTTP server for tests of what Causeline sends: it remembers every request and answers as it is told."""
 
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ class Receiver:
     answers: list[int | str] = field(default_factory=list)  # for the next requests, in order
     always: int | str = 200  # for all further requests
     headers: dict[str, str] = field(default_factory=dict)  # that each answer has
+    body: bytes = b"ok"  # of each answer
     release: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -65,18 +67,20 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(int(answer))
         for name, value in receiver.headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", "2")
+        self.send_header("Content-Length", str(len(receiver.body)))
         self.end_headers()
-        self.wfile.write(b"ok")
+        self.wfile.write(receiver.body)
 
     def log_message(self, *_: Any) -> None:
         """Log nothing."""
 
 
 @contextmanager
-def receiving() -> Iterator[Receiver]:
-    """Yield a server on a free port of this machine."""
+def receiving(context: ssl.SSLContext | None = None) -> Iterator[Receiver]:
+    """Yield a server on a free port of this machine, with TLS if a context is given."""
     with _Server(("127.0.0.1", 0), _Handler) as server:
+        if context:
+            server.socket = context.wrap_socket(server.socket, server_side=True)
         server.receiver = Receiver(server.server_address[1])
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()

@@ -106,6 +106,19 @@ def checked(address: str, allowed: Sequence[AllowedHost] | None = None) -> Targe
     return Target(url, tuple(addresses))
 
 
+def admit(host: str, port: int, address: str, allowed: Sequence[AllowedHost]) -> None:
+    """Raise NotAllowed unless a name that was resolved to this address may be connected to, by whatever scheme."""
+    name = host.lower().strip("[]").rstrip(".")
+    entries = [each for each in allowed if each.covers(each.scheme, name, port)]
+    if not entries:
+        raise NotAllowed(
+            f"Nothing may be sent to {name[:200]}:{port}. An operator allows schemes and hosts with "
+            "CAUSELINE_DESTINATION_HOSTS."
+        )
+    if why := _never(address, named=any(each.exact for each in entries)):
+        raise NotAllowed(f"{name[:200]} leads to {address}, {why}.")
+
+
 def post(
     address: str, content: bytes, headers: Mapping[str, str], *, seconds: float = SECONDS, method: str = "POST"
 ) -> Answer:

@@ -22,10 +22,12 @@ from dashboard.environment.parsing import (
     Networks,
     OptionalKey,
     Patterns,
+    Services,
     Whole,
     Words,
     one_of,
 )
+from dashboard.environment.services import USUAL
 from dashboard.environment.sources import Environment, written
 
 KEEP_DAYS_AT_MOST = 36_500  # a hundred years; some thousand years more would lead to dates before year 1
@@ -227,6 +229,14 @@ class Settings(Reading):
             "for any characters of a name. Link-local addresses are never connected to, and this machine only "
             "where its name has no wildcard. Nothing is sent anywhere while it is empty. The value has to be the "
             "same for web and workers."
+        ),
+    )
+    apprise_services: Services = Field(
+        written(USUAL),
+        description=(
+            "To which services messages may be sent by the library Apprise: the schemes of its addresses, separated "
+            "by commas. The hosts that they connect to have to be in `CAUSELINE_DESTINATION_HOSTS`, too. Services that "
+            "act on this machine, read keys from files or connect by a library of their own are never allowed."
         ),
     )
     upload_limit_bytes: Whole = Field(

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator
 
 from collectors.redaction.policy import PatternError, checked
 from dashboard import keys
-from dashboard.environment import addresses, hosts
+from dashboard.environment import addresses, hosts, services
 from dashboard.environment.variables import NO, YES, login
 
 
@@ -91,6 +91,10 @@ def _hosts(given: str) -> list[hosts.AllowedHost]:
     return hosts.allowed_hosts(_words(given))
 
 
+def _services(given: str) -> list[str]:
+    return services.schemes(_words(given))
+
+
 def one_of(*choices: str) -> BeforeValidator:
     """Return a validator that accepts one of these words, in capitals or not, and returns it as written here."""
 
@@ -117,6 +121,7 @@ Key = Annotated[str, BeforeValidator(_key)]
 OptionalKey = Annotated[str, BeforeValidator(_optional_key)]
 Keys = Annotated[list[str], BeforeValidator(_keys)]
 Hosts = Annotated[list[hosts.AllowedHost], BeforeValidator(_hosts)]
+Services = Annotated[list[str], BeforeValidator(_services)]
 Patterns = Annotated[list[str], BeforeValidator(_patterns)]
 Login = Annotated[str, BeforeValidator(login)]
 Database = Annotated[dict[str, object], BeforeValidator(addresses.database)]

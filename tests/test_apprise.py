@@ -1,0 +1,287 @@
+"""Messages that the library Apprise sends, in a process that can do nothing else: real servers on this machine receive
+them. Services whose address is fixed in Apprise are led to these servers by the test."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from dashboard.access.outgoing import NotAllowed, Refused, Unreachable
+from dashboard.alerting.destinations import apprise
+from dashboard.alerting.messages import Message
+from dashboard.environment.hosts import allowed_hosts
+from dashboard.environment.services import schemes
+from tests.answering import Receiver, closed_port, receiving
+from tests.certificates import for_localhost
+from tests.mail import mail_server
+from timeline.models import Incident, Source
+
+MESSAGE = Message(
+    key="1.a204.began",
+    change="began",
+    title="Service ring was away under 3 Pods",
+    severity="warning",
+    url="https://causeline.example.org/sources/1/incidents/a204a550ddad1a24/",
+    when="at 2026-11-21 07:52:00 UTC",
+    cause="job-controller acted on revision 481.",
+    source="prod",
+    namespace="vol-restart",
+    rule="service-gap",
+    owner="Service/ring",
+)
+SLACK = "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7"
+PAGER = "pagerduty://0123456789abcdef0123456789abcdef@apikey"
+OPSGENIE = "opsgenie://8b799edf-6f98-4d3a-9be7-2862fb4e5752"
+
+
+@pytest.fixture(autouse=True)
+def local(settings: Settings) -> None:
+    settings.DESTINATION_HOSTS = allowed_hosts(["http://localhost:*", "smtp://localhost:*"])
+
+
+@pytest.fixture
+def server() -> Iterator[Receiver]:
+    with receiving() as found:
+        yield found
+
+
+def send(url: str, *messages: Message) -> str:
+    return apprise.send({"url": url}, messages or [MESSAGE], key="7")
+
+
+def bodies(server: Receiver) -> list[dict[str, Any]]:
+    return [json.loads(each.body) for each in server.requests]
+
+
+def leads(monkeypatch: pytest.MonkeyPatch, module: str, name: str, value: str) -> None:
+    """Run the process with another value for the address of a service, which Apprise has as a constant."""
+    script = f"import {module} as m; m.{name} = {value}; from dashboard.alerting.apprise_process import main; main()"
+    monkeypatch.setattr(apprise, "COMMAND", (sys.executable, "-I", "-c", script))
+
+
+def test_a_server_of_json_gets_title_text_and_severity(server: Receiver) -> None:
+    assert send(f"json://localhost:{server.port}/hook") == "200 OK"
+    (body,) = bodies(server)
+    assert (body["title"], body["type"]) == (MESSAGE.title, "warning")
+    assert MESSAGE.cause in body["message"] and MESSAGE.url in body["message"] and body["attachments"] == []
+
+
+@pytest.mark.django_db
+def test_an_e_mail_carries_the_picture_and_the_cause(sample: Source) -> None:
+    gap = Incident.objects.get(source=sample, rule="service-gap")
+    hostile = replace(MESSAGE, title="a <b>\r\nBcc: x@example.org", incident=(sample.pk, gap.identity), others=2)
+    with mail_server() as mailbox:
+        url = f"mailto://ada:secret@localhost:{mailbox.port}?from=c@example.org&to=team@example.org&mode=insecure"
+        assert send(url, hostile) == "SMTP 250"
+        (message,) = mailbox.messages
+    assert (mailbox.signed_in, mailbox.recipients) == (["ada"], ["team@example.org"])
+    assert message["Subject"] == "a ‹b› Bcc: x@example.org (and 2 more)" and message["Bcc"] is None
+    html = next(part for part in message.walk() if part.get_content_type() == "text/html").get_content()
+    assert MESSAGE.cause in html and "a &lt;b&gt; Bcc" in html and "cid:incident.png" in html
+    picture = next(part for part in message.walk() if part.get_content_type() == "image/png")
+    assert picture["Content-ID"] == "<incident.png>"
+    assert picture.get_content().startswith(b"\x89PNG")
+
+
+def test_mail_that_is_refused_is_not_tried_again_and_mail_that_waits_is() -> None:
+    with mail_server() as mailbox:
+        url = f"mailto://localhost:{mailbox.port}?from=c@example.org&to=team@example.org&mode=insecure"
+        mailbox.answers = [554, 451]
+        with pytest.raises(Refused, match="SMTP 554"):
+            send(url)
+        with pytest.raises(Unreachable, match="SMTP 451"):
+            send(url)
+
+
+def test_teams_and_mail_by_tls_check_the_certificate(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, context = for_localhost(tmp_path)
+    settings.DESTINATION_HOSTS = allowed_hosts(["https://localhost:*", "smtps://localhost:*"])
+    with receiving(context) as server, mail_server(context) as mailbox:
+        teams = f"workflows://localhost:{server.port}/643e69f83c8944/8yrdY1VXL4kzlEmL"
+        mail = f"mailtos://localhost:{mailbox.port}?from=c@example.org&to=team@example.org&mode=ssl"
+        with pytest.raises(Unreachable):
+            send(teams)
+        with pytest.raises(Unreachable):
+            send(mail)
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        assert send(teams) == "200 OK"
+        assert send(mail) == "SMTP 250"
+        assert len(mailbox.messages) == 1
+    card = json.dumps(bodies(server)[0])
+    assert "AdaptiveCard" in card and MESSAGE.title in card and MESSAGE.url in card
+
+
+def test_slack_gets_a_link_and_no_mention(server: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, value = "NotifySlack.webhook_url", f"'http://localhost:{server.port}/services'"
+    leads(monkeypatch, "apprise.plugins.slack", name, value)
+    assert send(SLACK, replace(MESSAGE, title="<!channel> @here <@U024BE7LH>", cause="<!everyone|x> *b* &lt;!here&gt;"))
+    (request,) = server.requests
+    assert request.path == "/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7"
+    (attachment,) = bodies(server)[0]["attachments"]
+    assert f"<{MESSAGE.url}|Open the incident>" in attachment["text"]
+    for text in (attachment["text"], attachment.get("title", "")):
+        assert "<!" not in text and "<@" not in text and "@here" not in text
+    assert "githubusercontent" not in request.body.decode()
+
+
+def test_a_pager_keeps_one_incident_by_its_key_and_is_told_when_it_is_over(
+    server: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lookup = f"dict.fromkeys(m.PAGERDUTY_API_LOOKUP, 'http://localhost:{server.port}/v2/enqueue')"
+    leads(monkeypatch, "apprise.plugins.pagerduty", "PAGERDUTY_API_LOOKUP", lookup)
+    server.always = 202
+    other = replace(MESSAGE, url=MESSAGE.url.replace("a204", "b305"))
+    assert send(PAGER, MESSAGE, other) == "202 Accepted"
+    assert send(PAGER, replace(MESSAGE, key="1.a204.over", change="over")) == "202 Accepted"
+    first, second, over = bodies(server)
+    assert [each["event_action"] for each in (first, second, over)] == ["trigger", "trigger", "resolve"]
+    assert first["dedup_key"] == over["dedup_key"] != second["dedup_key"]
+    assert first["payload"]["severity"] == "warning" and MESSAGE.title in first["payload"]["summary"]
+
+
+def test_what_apprise_cannot_tell_is_not_called_sent(server: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    lookup = f"dict.fromkeys(m.OPSGENIE_API_LOOKUP, 'http://localhost:{server.port}/v2/alerts')"
+    leads(monkeypatch, "apprise.plugins.opsgenie", "OPSGENIE_API_LOOKUP", lookup)
+    server.body = b'{"requestId": "43a29c5c-3dbf-4fa4-9c26-f4f71023e120"}'
+    assert send(OPSGENIE, replace(MESSAGE, severity="info")) == "200 OK"
+    assert bodies(server)[0]["alias"].startswith("causeline-")
+    assert send(OPSGENIE, replace(MESSAGE, change="over")).startswith("nothing was sent")
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(("status", "error"), [(400, Refused), (503, Unreachable)])
+def test_an_error_is_tried_again_unless_that_changes_nothing(
+    server: Receiver, status: int, error: type[Exception]
+) -> None:
+    server.always = status
+    with pytest.raises(error, match=f"It answered {status}"):
+        send(f"json://user:secret@localhost:{server.port}/secret")
+
+
+def test_a_redirect_is_not_followed(server: Receiver) -> None:
+    with receiving() as elsewhere:
+        server.always, server.headers = 307, {"Location": f"{elsewhere.url}/metadata"}
+        with pytest.raises(Unreachable, match="307"):
+            send(f"json://localhost:{server.port}")
+    assert elsewhere.requests == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "json://127.0.0.1:{port}/",  # only the name is allowed
+        "json://169.254.169.254/latest",
+        "mailto://mail.example.org?from=a@example.org&to=b@example.org",
+    ],
+)
+def test_hosts_that_no_operator_allows_are_not_connected_to(server: Receiver, url: str) -> None:
+    # A name that cannot be resolved on this machine is out of reach; it would be refused if it could.
+    with pytest.raises((NotAllowed, Unreachable)) as raised:
+        send(url.format(port=server.port))
+    assert server.requests == []
+    assert isinstance(raised.value, NotAllowed) or "mail.example.org" in url
+
+
+def test_tls_is_not_left_out_where_only_tls_is_allowed(server: Receiver, settings: Settings) -> None:
+    settings.DESTINATION_HOSTS = allowed_hosts([f"https://localhost:{server.port}"])
+    with pytest.raises(NotAllowed):
+        send(f"json://localhost:{server.port}/")
+    assert server.requests == []
+
+
+def test_a_proxy_of_the_environment_is_not_used(server: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    with receiving() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.setenv("http_proxy", proxy.url)
+        assert send(f"json://localhost:{server.port}/") == "200 OK"
+    assert proxy.requests == []
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("dbus://", "not an address"),
+        ("windows://x", "not among the services"),
+        ("file:///etc/passwd", "not among the services"),
+        ("https://hooks.slack.com/services/T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7", "not among the services"),
+        (f"{SLACK}?template=/etc/passwd", "parameter template"),
+        (f"{SLACK}?%74emplate=/etc/passwd", "parameter template"),
+        ("json://localhost?verify=no", "parameter verify"),
+        ("slack://x", "does not understand"),
+        ("json://localhost/ json://other", "not an address"),
+        ("", "not an address"),
+    ],
+)
+def test_an_address_that_could_do_something_else_is_refused(url: str, why: str) -> None:
+    with pytest.raises(Refused, match=why) as raised:
+        apprise.check({"url": url})
+    assert "TIiajkdnlazkcOXrIdevi7" not in str(raised.value)
+
+
+def test_a_good_address_passes_without_a_connection() -> None:
+    apprise.check({"url": SLACK})
+    apprise.check({"url": f"json://localhost:{closed_port()}"})
+
+
+@pytest.mark.parametrize("scheme", ["dbus", "syslog", "fcm", "apprise", "mqtt://"])
+def test_an_operator_cannot_allow_what_acts_on_this_machine(scheme: str) -> None:
+    with pytest.raises(ValueError, match="never allowed"):
+        schemes(["slack", scheme])
+
+
+ACTS = """
+subprocess.run(['true'])
+os.system('true')
+os.execv('/bin/true', ['true'])
+os.fork()
+open('/etc/passwd').read()
+open('/tmp/causeline-confined', 'w')
+os.open(os.__file__, os.O_RDWR)
+os.remove('/tmp/causeline-confined')
+socket.socket().connect(('127.0.0.1', 80))
+socket.socket(socket.AF_UNIX).connect('/var/run/docker.sock')
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', 514))
+socket.create_connection(('localhost', 80))
+ctypes.CDLL(None).system(b'true')
+"""
+CONFINED = """
+import ctypes, json, os, socket, subprocess, sys
+from dashboard.alerting.confinement import Confinement
+acts, answers = json.load(sys.stdin), []
+confinement = Confinement()
+confinement.begin()
+for act in acts:
+    try:
+        exec(act)
+    except Exception as error:
+        answers.append(type(error).__name__)
+    else:
+        answers.append('done')
+print(json.dumps(answers))
+"""
+
+
+def test_a_confined_process_reads_its_own_modules_and_can_do_nothing_else() -> None:
+    acts = [*ACTS.strip().splitlines(), "open(os.__file__).read()", "import wave"]
+    run = [sys.executable, "-I", "-c", CONFINED]
+    done = subprocess.run(run, input=json.dumps(acts), capture_output=True, text=True, check=True)
+    answers = dict(zip(acts, json.loads(done.stdout), strict=True))
+    assert [act for act, answer in answers.items() if answer == "done"] == acts[-2:]
+    assert set(answers.values()) == {"Forbidden", "done"}
+
+
+def test_nothing_that_apprise_prints_reaches_a_log(server: Receiver, capfd: pytest.CaptureFixture[str]) -> None:
+    server.always = 503
+    with pytest.raises(Unreachable) as raised:
+        send(f"json://user:very-secret@localhost:{server.port}/also-secret")
+    shown = "".join(capfd.readouterr()) + str(raised.value)
+    assert "very-secret" not in shown and "also-secret" not in shown

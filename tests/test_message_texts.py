@@ -1,0 +1,123 @@
+"""What is sent to people about incidents: plain text, Markdown and HTML, with hostile names in it."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.alerting.messages import Message
+from dashboard.alerting.texts import subject, texts
+
+MESSAGE = Message(
+    key="1.a204.began",
+    change="began",
+    title="Service ring was away under 3 Pods, 2 times",
+    severity="warning",
+    url="https://causeline.example.org/sources/1/incidents/a204a550ddad1a24/",
+    when="2 times from 2026-11-21 07:52:00 to 07:52:07 UTC",
+    cause="job-controller acted on revision 481 of Job report-0.",
+    source="prod",
+    namespace="vol-restart",
+    rule="service-gap",
+    owner="Service/ring",
+)
+HOSTILE = [
+    "<!channel> <@U123> <https://evil.example|here>",
+    "@everyone @here @all",
+    "**bold** [here](https://evil.example) ![x](https://evil.example/x.png)",
+    "<script>alert(1)</script><img src=x onerror=alert(1)>",
+    "a\r\nBcc: victim@example.org\n\nbody",
+    "x\u202egnp.exe",
+    "`code` # head _under_ ~gone~ | table",
+    "\x00\x1b[31m",
+]
+
+
+class Tags(HTMLParser):
+    """This parser collects the names of all tags, and their attributes."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def hostile(words: str) -> Message:
+    return replace(
+        MESSAGE, title=words, cause=words, effect=words, source=words, namespace=words, owner=words, when=words
+    )
+
+
+def test_the_plain_text_says_what_where_when_why_and_links() -> None:
+    told = texts([MESSAGE])
+    assert told.subject == "Service ring was away under 3 Pods, 2 times"
+    assert told.text.splitlines() == [
+        "Service ring was away under 3 Pods, 2 times",
+        "warning · prod · vol-restart / Service ring · service-gap",
+        "2 times from 2026-11-21 07:52:00 to 07:52:07 UTC",
+        "Cause: job-controller acted on revision 481 of Job report-0.",
+        "https://causeline.example.org/sources/1/incidents/a204a550ddad1a24/",
+    ]
+
+
+def test_markdown_and_html_say_the_same() -> None:
+    told = texts([MESSAGE], picture=True)
+    assert told.markdown.splitlines()[0] == "**Service ring was away under 3 Pods, 2 times**"
+    assert "**Cause:** job-controller acted" in told.markdown
+    assert f"[Open the incident](<{MESSAGE.url}>)" in told.markdown
+    assert f'<a href="{MESSAGE.url}">Open the incident</a>' in told.html
+    assert "<b>Cause:</b> job-controller acted" in told.html and 'src="cid:incident.png"' in told.html
+    assert "img" not in Tags(texts([MESSAGE]).html).tags
+
+
+def test_the_subject_says_what_changed_and_how_many_there_are() -> None:
+    assert subject([replace(MESSAGE, change="over")]).startswith("Over: Service ring")
+    assert subject([replace(MESSAGE, again=True)]).startswith("Still: Service ring")
+    assert subject([MESSAGE, MESSAGE, replace(MESSAGE)]).endswith("2 times (and 2 more)")
+    assert len(subject([replace(MESSAGE, title="x" * 900, others=12)])) == 200
+    many = texts([MESSAGE] * 13)
+    assert many.text.count("service-gap") == 10 and many.text.endswith("And 3 more incidents.")
+    assert "And 3 more incidents." in many.html and many.markdown.endswith("And 3 more incidents.")
+
+
+@pytest.mark.parametrize("words", HOSTILE)
+def test_a_hostile_name_makes_no_markup_mention_line_or_header(words: str) -> None:
+    told = texts([hostile(words)])
+    assert "\n" not in told.subject and "\r" not in told.subject
+    assert len(told.text.splitlines()) == 6
+    for form in (told.text, told.markdown):
+        assert not re.search(r"<[!@#]|(?<![\w.+-])@\w", form)
+        assert not re.search(r"(?<!\\)\]\((?!<https://causeline\.)", form)
+        assert "\u202e" not in form and "\x00" not in form and "\x1b" not in form
+    plain = re.sub(
+        r"\[Open the incident\]\(<[^>]*>\)|\*\*(?:Cause|Effect):\*\*", "", told.markdown.replace("**", "", 2)
+    )
+    assert not re.search(r"(?<!\\)[`*_\[\]|~#<>]", plain.replace("\\\\", ""))
+    assert Tags(told.html).tags <= {"div", "h2", "p", "b", "a"} and Tags(told.html).attributes <= {"style", "href"}
+
+
+@given(st.text(max_size=200))
+def test_no_name_at_all_makes_a_tag_or_a_line(words: str) -> None:
+    told = texts([hostile(words)])
+    assert len(told.text.split("\n")) <= 6
+    assert Tags(told.html).tags <= {"div", "h2", "p", "b", "a"}
+    assert "<" not in told.text and len(told.subject.splitlines()) <= 1
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "https://a b", 'https://x/"><b>', "https://x/|<!here>", ""])
+def test_only_an_ordinary_address_becomes_a_link(url: str) -> None:
+    told = texts([replace(MESSAGE, url=url)])
+    assert "Open the incident" not in told.markdown + told.html
+    assert not url or url not in told.text
+
+
+def test_an_address_of_a_person_stays_readable() -> None:
+    assert "ada@example.org" in texts([replace(MESSAGE, cause="ada@example.org deleted it.")]).markdown

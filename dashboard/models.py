@@ -1,6 +1,7 @@
-"""This module declares tables for signing in and for metrics. Those about clusters and recordings are in
+"""This module declares tables for signing in, metrics, and what is sent on. Those about clusters and recordings are in
 `timeline.models`."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 
@@ -57,3 +58,112 @@ class AccessToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+
+class Destination(models.Model):
+    """Messages are sent there. What is secret of its address is encrypted (see `dashboard.access.encryption`).
+
+    Only one process sends to it at a time: the one that `holder` names until `busy_until`, by the database's clock.
+    """
+
+    name = models.CharField(max_length=100, unique=True)
+    kind = models.TextField()  # the NAME of a module of `dashboard.alerting.destinations`
+    sealed = models.BinaryField()
+    shown = models.JSONField(default=dict)  # the values that are not secret, by field
+    created = models.DateTimeField(auto_now_add=True)
+    failures = models.IntegerField(default=0)  # attempts since the last one that it answered
+    failing_since = models.DateTimeField(null=True)
+    retry_at = models.DateTimeField(null=True)  # nothing is sent before
+    busy_until = models.DateTimeField(null=True)
+    holder = models.TextField(default="")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Route(models.Model):
+    """A route tells its destinations which incidents began, got worse, or are over. Empty matchers match all."""
+
+    name = models.CharField(max_length=100, unique=True)
+    place = models.IntegerField()  # in the order in which routes are asked
+    enabled = models.BooleanField(default=True)
+    since = models.DateTimeField()  # when it was made, or enabled last
+    destinations = models.ManyToManyField(Destination, related_name="routes")
+    cluster = models.ForeignKey("timeline.Cluster", models.CASCADE, null=True, related_name="+")
+    source = models.ForeignKey("timeline.Source", models.CASCADE, null=True, related_name="+")  # a recording
+    rank = models.SmallIntegerField(default=1)  # of the least severity: 0 error, 1 warning, 2 info
+    rule = models.TextField(default="")
+    namespace = models.TextField(default="")
+    owner = models.TextField(default="")  # the name of the anchor; * stands for any characters, ? for one
+    changes = ArrayField(models.TextField())  # of "began", "worse" and "over"
+    recordings = models.BooleanField(default=False)  # whether incidents of recordings are told, too
+    stop = models.BooleanField(default=False)  # what it takes is not told by the routes after it
+    grouping = ArrayField(models.TextField())  # of "source", "rule", "namespace" and "owner"
+    wait_seconds = models.IntegerField(default=30)
+    repeat_minutes = models.IntegerField(default=240)
+    quiet_days = ArrayField(models.SmallIntegerField(), default=list)  # 0 is Monday; none for no quiet hours
+    quiet_from = models.TimeField(null=True)
+    quiet_until = models.TimeField(null=True)
+    quiet_zone = models.TextField(default="UTC")  # as in the time zone database: Europe/Berlin
+    by = models.TextField(default="")  # a user's name; "" if nobody has to sign in
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Told(models.Model):
+    """This is what a route knows of an incident, and what it has told of it (see `alerting.routing.State`)."""
+
+    pk = models.CompositePrimaryKey("source", "route", "identity")
+    # Without a constraint, because an import that adds to a source locks its row, and telling must not wait for that.
+    source = models.ForeignKey("timeline.Source", models.CASCADE, db_index=False, db_constraint=False, related_name="+")
+    route = models.ForeignKey(Route, models.CASCADE)
+    identity = models.CharField(max_length=16)  # Incident.identity
+    rank = models.SmallIntegerField()
+    since = models.DateTimeField()
+    group = ArrayField(models.TextField())
+    pending = models.TextField(default="")
+    begun = models.BooleanField(default=False)
+    told = models.DateTimeField(null=True)
+    refreshed = models.DateTimeField(null=True)
+    last = models.DateTimeField(null=True)
+    message = models.JSONField(default=dict)  # what was told last, for when the incident is gone
+
+    def __str__(self) -> str:
+        return f"{self.identity} by {self.route_id}"
+
+
+class Delivery(models.Model):
+    """Some messages for one destination. The row is written before anything is sent, and stays for a month."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        SENT = "sent"
+        REFUSED = "refused"  # the other side will never take it
+        EXPIRED = "expired"  # the destination did not take it for a day
+
+    destination = models.ForeignKey(Destination, models.CASCADE)
+    route = models.ForeignKey(Route, models.SET_NULL, null=True)
+    key = models.CharField(max_length=32, unique=True)  # the same in every attempt
+    group = models.TextField()  # deliveries of one group are sent in order
+    refresh = models.BooleanField(default=False)  # only what goes on, for a destination that would forget it
+    messages = models.JSONField()
+    state = models.CharField(max_length=7, choices=State, default=State.WAITING)
+    created = models.DateTimeField(auto_now_add=True)
+    expires = models.DateTimeField()
+    attempts = models.IntegerField(default=0)
+    next_at = models.DateTimeField()
+    answer = models.TextField(default="")  # what the other side answered last, or why it could not be reached
+    ended = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["destination", "next_at"], condition=models.Q(state="waiting"), name="delivery_waiting"
+            ),
+            models.Index(fields=["-id"], name="delivery_newest"),
+            models.Index(fields=["ended"], name="delivery_ended"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.key} to {self.destination_id}: {self.state}"

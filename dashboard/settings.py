@@ -30,6 +30,7 @@ DATA_DIR = variables.data_dir
 UPLOAD_DIR = DATA_DIR / "uploads"
 KUBECONFIG_DIRS = (DATA_DIR / "kubeconfigs", *variables.kubeconfig_dirs)
 APPRISE_SERVICES = variables.apprise_services
+ADDRESS = variables.address
 DESTINATION_HOSTS = variables.destination_hosts
 UPLOAD_LIMIT_BYTES = variables.upload_limit_bytes
 AUDIT_BATCH_BYTES = variables.audit_batch_bytes
@@ -136,6 +137,8 @@ CELERY_BEAT_SCHEDULE = {
         ("remove what was deleted a minute ago", "collectors.tasks.remove_deleted", 20.0),
         ("delete old alerts", "collectors.tasks.forget_alerts", 600.0),
         ("judge sources again that an older version has judged", "collectors.tasks.judge_again", 30.0),
+        ("ask the routes what to tell of incidents", "dashboard.tasks.tell", 5.0),
+        ("send deliveries that are due", "dashboard.tasks.deliver", 5.0),
         ("delete expired sessions and failures to sign in", "dashboard.tasks.clear_sessions", 3600.0),
     )
 }

@@ -1,17 +1,50 @@
-"""This Celery task removes what sign-ins and ended processes have left."""
+"""This module has the Celery tasks of the dashboard: they send incidents on, and remove what is old."""
 
+import logging
 from importlib import import_module
+from threading import Lock
 
 from celery import shared_task
 from django.conf import settings
+from kombu.exceptions import OperationalError as BrokerError
 
 from dashboard.access import attempts
+from dashboard.alerting import sending, telling
 from dashboard.metrics import processes
+
+logger = logging.getLogger(__name__)
+_sending = Lock()  # one task of each process sends; it serves several destinations at once
 
 
 @shared_task
 def clear_sessions() -> None:
-    """Remove expired sessions, which Django leaves in the database, old failures to sign in, and old figures."""
+    """Remove expired sessions, which Django leaves in the database, old failures to sign in, figures and deliveries."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
     attempts.forget()
     processes.fold()
+    sending.forget()
+
+
+@shared_task
+def tell() -> None:
+    """Ask the routes what to tell of incidents. Celery beat calls it every few seconds."""
+    if telling.tell():
+        nudge()
+
+
+@shared_task
+def deliver() -> None:
+    """Send the deliveries that are due, unless this process is already sending."""
+    if _sending.acquire(blocking=False):
+        try:
+            sending.deliver()
+        finally:
+            _sending.release()
+
+
+def nudge() -> None:
+    """Have deliveries sent at once. If the broker cannot be reached, Celery beat does so in a few seconds."""
+    try:
+        deliver.delay()
+    except BrokerError as error:
+        logger.warning("deliveries wait for their next turn: the broker cannot be reached: %s", error)

@@ -1,15 +1,16 @@
 """This module has what routes hand to destinations: messages, and the fields that a destination asks for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from dashboard.access.outgoing import NotAllowed, Refused, Unreachable
 
-__all__ = ["Change", "Field", "Message", "NotAllowed", "Refused", "Unreachable"]
+__all__ = ["Change", "Field", "Message", "NotAllowed", "Refused", "Unreachable", "from_json", "to_json"]
 
 Change = Literal["began", "worse", "over", "test"]
+_TIMES = ("started", "ended")
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,23 @@ class Message:
     labels: Mapping[str, str] = field(default_factory=dict)
     incident: tuple[int, str] | None = None  # Source.pk and Incident.identity
     others: int = 0  # further incidents of the group that are not in this delivery
+    was: str = ""  # the severity that was told before, if it got worse
     again: bool = False  # it was told before, and still goes on
     started: datetime | None = None
     ended: datetime | None = None
+
+
+def to_json(message: Message) -> dict[str, Any]:
+    """Return a message as it is stored."""
+    times = {name: at.isoformat() if (at := getattr(message, name)) else None for name in _TIMES}
+    return asdict(message) | {"labels": dict(message.labels)} | times
+
+
+def from_json(stored: Mapping[str, Any]) -> Message:
+    """Return a message that was stored."""
+    times = {name: datetime.fromisoformat(at) if (at := stored[name]) else None for name in _TIMES}
+    incident = stored["incident"]
+    return Message(**{**stored, **times, "incident": tuple(incident) if incident else None})
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from collectors.formats.stream import Limits
 from dashboard.environment.parsing import (
+    Address,
     Broker,
     Database,
     Flag,
@@ -183,6 +184,14 @@ class Settings(Reading):
         description=(
             "Origins that may send forms and open WebSockets besides the address of the page itself, separated by "
             "commas, such as `https://causeline.example.org`. Needed behind a proxy that changes the host name."
+        ),
+    )
+    address: Address = Field(
+        written(""),
+        description=(
+            "The address under which browsers reach Causeline, such as `https://causeline.example.org`: links in "
+            "messages begin with it. If it is empty, it is made of the first origin, or else of the first host and "
+            "the port."
         ),
     )
     https: Flag = Field(

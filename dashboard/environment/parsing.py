@@ -4,6 +4,7 @@ Each function takes the text of a variable. Its ValueError ends the sentence tha
 """
 
 import ipaddress
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -95,6 +96,12 @@ def _services(given: str) -> list[str]:
     return services.schemes(_words(given))
 
 
+def _address(given: str) -> str:
+    if given and not re.fullmatch(r"https?://[A-Za-z0-9.\[\]:_-]+/?", given):
+        raise ValueError(f"is {given[:80]!r}; write an address such as https://causeline.example.org.")
+    return given.rstrip("/")
+
+
 def one_of(*choices: str) -> BeforeValidator:
     """Return a validator that accepts one of these words, in capitals or not, and returns it as written here."""
 
@@ -120,6 +127,7 @@ Folder = Annotated[Path, BeforeValidator(_folder)]
 Key = Annotated[str, BeforeValidator(_key)]
 OptionalKey = Annotated[str, BeforeValidator(_optional_key)]
 Keys = Annotated[list[str], BeforeValidator(_keys)]
+Address = Annotated[str, BeforeValidator(_address)]
 Hosts = Annotated[list[hosts.AllowedHost], BeforeValidator(_hosts)]
 Services = Annotated[list[str], BeforeValidator(_services)]
 Patterns = Annotated[list[str], BeforeValidator(_patterns)]

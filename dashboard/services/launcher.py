@@ -32,7 +32,7 @@ PORTS = range(8000, 8100)
 START_SECONDS = 60
 STOP_SECONDS = 3
 _KEYS = ("CAUSELINE_SECRET_KEY", "CAUSELINE_CREDENTIALS_KEY")
-PERIODIC = ("--queues", "periodic", "--pool", "threads", "--concurrency", "3")  # one thread for each periodic task
+PERIODIC = ("--queues", "periodic", "--pool", "threads", "--concurrency", "5")  # about one thread for each task
 PYTHON = (sys.executable, "-P")  # nothing is imported from the working folder, which holds data
 
 

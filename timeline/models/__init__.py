@@ -8,6 +8,7 @@ from timeline.models.incidents import (
     BaselineIncident,
     Finding,
     Incident,
+    NoticedIncident,
     Occurrence,
     Silence,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "Log",
     "LogPage",
     "NotDeleted",
+    "NoticedIncident",
     "ObjectView",
     "Occurrence",
     "Packed",

@@ -91,6 +91,25 @@ class Incident(models.Model):
         return self.title
 
 
+class NoticedIncident(models.Model):
+    """Something has happened to this incident, and the routes were not asked about it yet.
+
+    The row is written in the transaction that writes the incident, and removed in the one that writes what is told.
+    """
+
+    pk = models.CompositePrimaryKey("source", "identity")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    identity = models.CharField(max_length=16)  # Incident.identity
+    at = models.DateTimeField()
+
+    class Meta:
+        db_table = "timeline_noticed_incident"
+        indexes = [models.Index(fields=["at"], name="noticed_at")]
+
+    def __str__(self) -> str:
+        return self.identity
+
+
 class Occurrence(models.Model):
     """A row of the list of findings is one occurrence of a violation, with all subjects that it concerned alike."""
 

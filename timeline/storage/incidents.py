@@ -61,9 +61,41 @@ def store(
     rows = [_row(source, each) for each in found]
     changed = upsert(sql.Identifier("timeline_incident"), _COLUMNS, ("source_id", "identity"), rows)
     _acknowledge_new(source, [each for each in found if each.id not in before])
+    _notice(source, changed)
     if changed or gone:
         notify.notify(source=source.pk, incidents=len(changed) + len(gone))
     return sorted(changed), gone
+
+
+def _notice(source: models.Source, identities: Collection[str]) -> None:
+    """Have the routes asked about incidents. In order, so that two transactions never wait for each other; and with an
+    update, which waits for a transaction that has just read the incident and removes the row."""
+    if not identities:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO timeline_noticed_incident (source_id, identity, at)"
+            " SELECT %s, identity, statement_timestamp() FROM unnest(%s::text[]) AS identity ORDER BY identity"
+            " ON CONFLICT (source_id, identity) DO UPDATE SET at = excluded.at",
+            [source.pk, list(identities)],
+        )
+
+
+def notice_again(since: datetime) -> int:
+    """Have the routes asked about all incidents of connected clusters that still go on, or that happened since then.
+
+    Return how many there are. It is called when a route is made or changed.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO timeline_noticed_incident (source_id, identity, at)"
+            " SELECT incident.source_id, identity, statement_timestamp() FROM timeline_incident AS incident"
+            " JOIN timeline_cluster AS cluster ON cluster.source_id = incident.source_id"
+            " WHERE incident.open OR incident.last >= %s ORDER BY 1, 2"
+            " ON CONFLICT (source_id, identity) DO UPDATE SET at = excluded.at",
+            [since],
+        )
+        return int(cursor.rowcount)
 
 
 def _end_acknowledgements(source: models.Source, found: Iterable[Members], rows: Mapping[str, models.Incident]) -> None:

@@ -1,0 +1,222 @@
+"""This module asks the routes what to tell, and writes it as deliveries, in one transaction. Nothing is sent here."""
+
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from django.db import connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from dashboard import models
+from dashboard.alerting import wording
+from dashboard.alerting.destinations import kinds, refresh
+from dashboard.alerting.messages import Message, to_json
+from dashboard.alerting.routing import OLD, Decision, Group, Key, Now, Quiet, Rule, State, decide
+from timeline.queries import noticed
+
+PATIENCE = timedelta(days=1)  # how long a destination that is down is tried again
+_AT_ONCE = 500  # incidents that are looked at in one transaction, besides those that go on
+_IN_ONE = 100  # messages of one delivery
+_LOCK = 0x726F757465  # the number of the PostgreSQL advisory lock under which routes are asked
+_STATE = ("rank", "since", "group", "pending", "begun", "told", "refreshed", "last")
+
+
+def tell() -> int:
+    """Ask the routes about all incidents to which something has happened, and about those that they have told.
+
+    Return how many deliveries were written. What another process is just telling is left to it.
+    """
+    written = 0
+    while True:
+        with transaction.atomic():
+            if not _alone():
+                return written
+            keys = noticed.take_noticed(_AT_ONCE)
+            written += _tell(set(keys), timezone.now())
+        if len(keys) < _AT_ONCE:
+            return written
+
+
+def rules(routes: Iterable[models.Route]) -> list[Rule]:
+    """Return what enabled routes ask for, in their order. Their destinations have to be prefetched."""
+    return [_rule(route) for route in routes]
+
+
+def _alone() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_LOCK])
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
+def _tell(keys: set[Key], now: datetime) -> int:
+    routes = list(models.Route.objects.filter(enabled=True).order_by("place", "pk").prefetch_related("destinations"))
+    if not routes:
+        return 0
+    _move_to_successors()
+    rows = _known(routes, keys, now)
+    known = {(row.route_id, (row.source_id, row.identity)): _state(row) for row in rows}
+    wanted = keys | {key for _, key in known}
+    found = noticed.incidents_now(wanted)
+    waits = noticed.hidden({source for source, _ in wanted} - {source for source, _ in found})
+    known = {pair: state for pair, state in known.items() if pair[1][0] not in waits}
+    incidents = {key: _now(each) for key, each in found.items()}
+    decision = decide(rules(routes), known, incidents, keys, now)
+    kept = {(row.route_id, (row.source_id, row.identity)): row.message for row in rows}
+    return _write(decision, {route.pk: route for route in routes}, kept, now)
+
+
+def _known(routes: Collection[models.Route], keys: Collection[Key], now: datetime) -> list[models.Told]:
+    """Return what the routes have to look at: what goes on or waits, what is noticed, and what may be forgotten."""
+    of_noticed = Q(source__in={source for source, _ in keys}, identity__in={identity for _, identity in keys})
+    active = Q(begun=True) | ~Q(pending="")
+    rows = models.Told.objects.filter(route__in=routes)
+    old = rows.filter(begun=False, pending="", since__lt=now - OLD).order_by("since")[:_AT_ONCE]
+    return list({row.pk: row for row in (*rows.filter(active | of_noticed), *old)}.values())
+
+
+def _move_to_successors() -> None:
+    """Have the source that a cluster feeds now stand for one that has ended, so that nothing is told twice."""
+    active = models.Told.objects.filter(Q(begun=True) | ~Q(pending=""))
+    for before, after in noticed.successors(set(active.values_list("source", flat=True).distinct())).items():
+        for row in models.Told.objects.filter(source=before):
+            same = models.Told.objects.filter(source=after, route=row.route_id, identity=row.identity)
+            if not same.exists():
+                models.Told.objects.filter(pk=row.pk).delete()
+                row.source_id = after
+                row.save(force_insert=True)
+            else:
+                models.Told.objects.filter(pk=row.pk).delete()
+
+
+def _write(
+    decision: Decision,
+    routes: Mapping[int, models.Route],
+    kept: Mapping[tuple[int, Key], dict[str, object]],
+    now: datetime,
+) -> int:
+    shown = wording.Shown({each.key for group in decision.groups for each in group.tellings}, now)
+    deliveries: list[models.Delivery] = []
+    told: dict[tuple[int, Key], dict[str, object]] = {}
+    for group in decision.groups:
+        messages = []
+        for each in group.tellings:
+            message = shown.message(each, before=kept.get((group.route, each.key), {}))
+            if message:
+                messages.append(message)
+                told[group.route, each.key] = to_json(message)
+        deliveries += _deliveries(routes[group.route], group, messages, now)
+    states = [_row(pair, state, told.get(pair) or kept.get(pair) or {}) for pair, state in decision.states.items()]
+    models.Told.objects.bulk_create(
+        states,
+        update_conflicts=True,
+        unique_fields=["source", "route", "identity"],
+        update_fields=[*_STATE, "message"],
+    )
+    for route, (source, identity) in decision.forgotten:
+        models.Told.objects.filter(route=route, source=source, identity=identity).delete()
+    models.Delivery.objects.bulk_create(deliveries)
+    return len(deliveries)
+
+
+def _deliveries(route: models.Route, group: Group, messages: list[Message], now: datetime) -> Iterator[models.Delivery]:
+    name = f"{route.pk} {' '.join(group.group)}"
+    for destination in route.destinations.all():
+        if group.refresh and not _wants_refresh(destination, name):
+            continue
+        for first in range(0, len(messages), _IN_ONE):
+            part = messages[first : first + _IN_ONE]
+            others = len(messages) - len(part)
+            yield delivery(
+                destination,
+                [replace(each, others=others) for each in part],
+                now=now,
+                route=route,
+                group=name,
+                refresh=group.refresh,
+            )
+
+
+def delivery(
+    destination: models.Destination,
+    messages: list[Message],
+    *,
+    now: datetime,
+    route: models.Route | None = None,
+    group: str = "",
+    refresh: bool = False,
+) -> models.Delivery:
+    """Return a delivery that is not stored yet."""
+    return models.Delivery(
+        destination=destination,
+        route=route,
+        key=uuid.uuid4().hex,
+        group=group,
+        refresh=refresh,
+        messages=[to_json(each) for each in messages],
+        expires=now + PATIENCE,
+        next_at=now,
+    )
+
+
+def _wants_refresh(destination: models.Destination, group: str) -> bool:
+    """Return whether a destination forgets what is not sent again, and nothing for this group waits to be sent."""
+    kind = kinds().get(destination.kind)
+    waits = models.Delivery.objects.filter(destination=destination, group=group, state=models.Delivery.State.WAITING)
+    return kind is not None and refresh(kind) is not None and not waits.exists()
+
+
+def _rule(route: models.Route) -> Rule:
+    found = [kind for each in route.destinations.all() if (kind := kinds().get(each.kind))]
+    often = [every for kind in found if (every := refresh(kind))]
+    quiet = None
+    if route.quiet_days and route.quiet_from is not None and route.quiet_until is not None:
+        quiet = Quiet(frozenset(route.quiet_days), route.quiet_from, route.quiet_until, ZoneInfo(route.quiet_zone))
+    return Rule(
+        route.pk,
+        route.since,
+        route.rank,
+        route.cluster_id,
+        route.source_id,
+        route.rule,
+        route.namespace,
+        route.owner,
+        frozenset(route.changes),
+        route.recordings or route.source_id is not None,
+        route.stop,
+        tuple(route.grouping),
+        timedelta(seconds=route.wait_seconds),
+        timedelta(minutes=route.repeat_minutes),
+        quiet,
+        min(often, default=None),
+    )
+
+
+def _now(each: noticed.IncidentNow) -> Now:
+    return Now(
+        *each.key,
+        each.cluster,
+        each.live,
+        each.rule,
+        each.namespace,
+        each.owner,
+        each.rank,
+        each.ongoing,
+        each.last,
+        each.held,
+        each.acknowledged,
+        None if each.live else each.imported,
+    )
+
+
+def _state(row: models.Told) -> State:
+    return State(row.rank, row.since, tuple(row.group), row.pending, row.begun, row.told, row.refreshed, row.last)  # type: ignore[arg-type]  # `pending` is one of a few words
+
+
+def _row(pair: tuple[int, Key], state: State, message: dict[str, object]) -> models.Told:
+    route, (source, identity) = pair
+    values = {name: getattr(state, name) for name in _STATE} | {"group": list(state.group)}
+    return models.Told(route_id=route, source_id=source, identity=identity, message=message, **values)

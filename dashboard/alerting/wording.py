@@ -1,0 +1,109 @@
+"""This module words what messages say of incidents."""
+
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from dashboard.alerting.messages import Message, from_json
+from dashboard.alerting.routing import Key, Telling
+from timeline.core.entries import moment
+from timeline.payloads.findings import IncidentRowPayload
+from timeline.queries import noticed
+from timeline.queries.sources import SEVERITIES
+
+
+class Shown:
+    """This class reads incidents once, and words messages about them."""
+
+    def __init__(self, keys: Collection[Key], now: datetime) -> None:
+        self._now = now
+        self._incidents = noticed.incidents_by_key(keys) if keys else {}
+        self._names = noticed.names_of({source for source, _ in keys}) if keys else {}
+
+    def message(self, telling: Telling, before: Mapping[str, Any]) -> Message | None:
+        """Return the message of one incident; if it is gone, of what was told before, or None."""
+        found = self._incidents.get(telling.key)
+        if found and telling.key[0] in self._names:
+            return self._of(found, telling)
+        if not before:
+            return None
+        gone = "Later observations have explained it, or it was deleted."
+        return replace(
+            from_json(before),
+            key=uuid.uuid4().hex,
+            change=telling.change,
+            when=gone,
+            was="",
+            again=False,
+            ended=self._now,
+        )
+
+    def _of(self, incident: IncidentRowPayload, telling: Telling) -> Message:
+        name, live = self._names[telling.key[0]]
+        over = telling.change == "over" or incident["state"] == "over"
+        anchor = incident["anchor"]
+        return Message(
+            key=uuid.uuid4().hex,
+            change=telling.change,
+            title=incident["title"],
+            severity=SEVERITIES[telling.rank],
+            was="" if telling.was is None else SEVERITIES[telling.was],
+            url=address() + incident["url"],
+            when=_when(incident, over=over),
+            cause=incident["cause"],
+            effect=incident["effect_text"],
+            source=name,
+            namespace=anchor["namespace"],
+            rule=incident["rule"],
+            owner=f"{anchor['kind']}/{anchor['name']}",
+            labels={"cluster" if live else "recording": name},
+            incident=telling.key,
+            again=telling.again,
+            started=moment(incident["start"]),
+            ended=moment(incident["end"]) if over else None,
+        )
+
+
+def test(destination: str, now: datetime) -> Message:
+    """Return the message that the button "Send a test message" sends."""
+    return Message(
+        key=uuid.uuid4().hex,
+        change="test",
+        title="Test message from Causeline",
+        severity="info",
+        url=address() + "/routes/",
+        when=f"It was sent at {_second(now)} UTC.",
+        cause=f"Somebody tries whether messages reach the destination {destination}. Nothing has happened.",
+        source="Causeline",
+        rule="test",
+        started=now,
+        ended=now,
+    )
+
+
+def address() -> str:
+    """Return the address under which browsers reach Causeline, without a slash at the end."""
+    if settings.ADDRESS:
+        return str(settings.ADDRESS)
+    if settings.CSRF_TRUSTED_ORIGINS and "*" not in settings.CSRF_TRUSTED_ORIGINS[0]:
+        return str(settings.CSRF_TRUSTED_ORIGINS[0])
+    host = next((each for each in settings.ALLOWED_HOSTS if "*" not in each), "localhost")
+    port = f":{settings.PORT}" if settings.PORT else ""
+    return f"{'https' if settings.HTTPS else 'http'}://{host}{port}"
+
+
+def _when(incident: IncidentRowPayload, *, over: bool) -> str:
+    first, last, times = _second(moment(incident["start"])), _second(moment(incident["end"])), incident["occurrences"]
+    if times == 1:
+        began = f"It began at {first} UTC"
+        return f"{began}, and ended at {last} UTC." if over else f"{began}."
+    often = f"It happened {times} times, from {first} to {last} UTC"
+    return f"{often}, and not again since." if over else f"{often}."
+
+
+def _second(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,85 @@
+"""Live incidents, routes and destinations in the database, for tests of what is sent on."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from dashboard.access import encryption
+from dashboard.models import Delivery, Destination, Route
+from timeline.models import Cluster, Incident, NoticedIncident, Source
+
+SECRET = "a-secret-of-the-tests-0123456789"
+
+
+def live_source(name: str = "prod") -> Source:
+    """Return a source that a cluster feeds."""
+    cluster = Cluster.objects.create(name=name)
+    source = Source.objects.create(name=name, ready=True, cluster=cluster, last=timezone.now())
+    cluster.source = source
+    cluster.save()
+    return source
+
+
+def incident(source: Source, identity: str = "a" * 16, at: datetime | None = None, **values: Any) -> Incident:
+    """Store an incident as it is now, and have the routes asked about it."""
+    at = at or timezone.now()
+    given: dict[str, Any] = {
+        "rule": "service-gap",
+        "rank": 0,
+        "status": "confirmed",
+        "group": "",
+        "kind": "Service",
+        "namespace": "shop",
+        "name": "ring",
+        "title": "Service ring was deleted while its Pods were running",
+        "subjects": 1,
+        "names": ["ring"],
+        "findings": 1,
+        "occurrences": 1,
+        "first": at,
+        "last": at,
+        "open": False,
+        "times": [],
+        "effect": "possible",
+        "effect_text": "Harm is possible.",
+        "actors": [],
+        "advice": [],
+        "roots": [],
+        "worst": identity,
+        "words": "",
+    }
+    Incident.objects.update_or_create(source=source, identity=identity, defaults=given | values)
+    NoticedIncident.objects.update_or_create(source=source, identity=identity, defaults={"at": at})
+    return Incident.objects.get(source=source, identity=identity)
+
+
+def over(source: Source, identity: str = "a" * 16) -> None:
+    """Let the last occurrence of an incident be so long ago that it is over."""
+    then = timezone.now() - timedelta(minutes=6)
+    Incident.objects.filter(source=source, identity=identity).update(last=then, first=then, open=False)
+
+
+def destination(url: str, kind: str = "webhook", name: str = "") -> Destination:
+    config = {"url": url, "secret": SECRET} if kind == "webhook" else {"url": url}
+    return Destination.objects.create(name=name or kind, kind=kind, sealed=encryption.encrypted(config))
+
+
+def route(*destinations: Destination, name: str = "all", **values: Any) -> Route:
+    given: dict[str, Any] = {
+        "place": 1,
+        "since": timezone.now() - timedelta(hours=1),
+        "rank": 2,
+        "changes": ["began", "worse", "over"],
+        "grouping": ["source", "rule", "namespace"],
+        "wait_seconds": 0,
+    }
+    made = Route.objects.create(name=name, **given | values)
+    made.destinations.set(destinations)
+    return made
+
+
+def sent(state: str = "sent") -> list[str]:
+    """Return what was told by the deliveries in this state, in order."""
+    rows = Delivery.objects.filter(state=state).order_by("pk")
+    return [f"{each['change']}{' again' if each['again'] else ''}" for row in rows for each in row.messages]

@@ -1,0 +1,353 @@
+"""These tests hold the decision which incidents routes tell: pure, with time as an argument."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
+from itertools import pairwise
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dashboard.alerting.routing import Decision, Group, Key, Now, Quiet, Rule, State, Telling, decide
+
+START = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)  # a Monday
+SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+RECENT = 5 * MINUTE
+
+
+def incident(identity: str = "a", **values: object) -> Now:
+    given = {
+        "live": True,
+        "rank": 0,
+        "ongoing": True,
+        "last": START,
+        "namespace": "shop",
+        "owner": "train",
+        "rule": "service-gap",
+    }
+    return Now(1, identity, 1, **{**given, **values})  # type: ignore[arg-type]
+
+
+def route(number: int = 1, **values: object) -> Rule:
+    return Rule(number, START - HOUR, **values)  # type: ignore[arg-type]
+
+
+class World:
+    """This class asks the routes again and again, as the task does, and keeps what they know."""
+
+    def __init__(self, *rules: Rule) -> None:
+        self.rules = rules
+        self.now = START
+        self.incidents: dict[Key, Now] = {}
+        self.states: dict[tuple[int, Key], State] = {}
+        self.sent: list[tuple[datetime, Group]] = []
+        self.noticed: set[Key] = set()
+
+    def put(self, *changed: Now) -> None:
+        for each in changed:
+            self.incidents[each.key] = each
+            self.noticed.add(each.key)
+
+    def ask(self, after: timedelta = timedelta()) -> list[Group]:
+        self.now += after
+        decision = decide(self.rules, self.states, self.incidents, self.noticed, self.now)
+        self.commit(decision)
+        self.noticed = set()
+        self.sent += [(self.now, group) for group in decision.groups]
+        return decision.groups
+
+    def commit(self, decision: Decision) -> None:
+        self.states |= decision.states
+        for pair in decision.forgotten:
+            del self.states[pair]
+
+    def until(self, length: timedelta, every: timedelta = 5 * SECOND) -> list[str]:
+        """Ask for so long, and return what is told in this time."""
+        end, before = self.now + length, len(self.sent)
+        while self.now < end:
+            self.ask(every)
+        return told(group for _, group in self.sent[before:])
+
+
+def told(groups: Iterable[Group]) -> list[str]:
+    return [
+        f"{each.key[1]} {'again' if each.again else each.change}"
+        for group in groups
+        for each in group.tellings
+        if not group.refresh
+    ]
+
+
+def test_an_incident_is_told_after_the_wait_and_once_when_it_is_over() -> None:
+    world = World(route())
+    world.put(incident())
+    assert world.ask() == []
+    assert world.ask(29 * SECOND) == []
+    assert told(world.ask(SECOND)) == ["a began"]
+    assert world.until(HOUR) == []
+    world.put(incident(ongoing=False))
+    assert world.until(HOUR) == ["a over"]
+    assert world.until(26 * HOUR, MINUTE) == []
+    assert world.states == {}
+
+
+def test_what_gets_worse_within_the_wait_is_told_once_and_later_once_more() -> None:
+    world = World(route())
+    world.put(incident(rank=1))
+    world.ask(10 * SECOND)
+    world.put(incident(rank=0))
+    groups = [group for _, group in world.sent] + world.ask(40 * SECOND)
+    assert [group.tellings for group in groups] == [[Telling((1, "a"), "began", 0)]]
+    world.put(incident("b", rank=1))
+    assert world.until(MINUTE) == ["b began"]
+    world.put(incident("b", rank=0))
+    world.until(MINUTE)
+    assert world.sent[-1][1].tellings == [Telling((1, "b"), "worse", 0, was=1)]
+    assert world.until(HOUR) == []
+
+
+def test_incidents_of_one_group_are_told_together_and_others_apart() -> None:
+    world = World(route(grouping=("namespace",)))
+    world.put(incident("a"))
+    world.ask(20 * SECOND)
+    world.put(incident("b"), incident("c", namespace="bank"))
+    world.until(MINUTE)
+    assert [(group.group, told([group])) for _, group in world.sent] == [
+        (("namespace=shop",), ["a began", "b began"]),
+        (("namespace=bank",), ["c began"]),
+    ]
+
+
+def test_what_goes_on_is_told_again_unless_somebody_knows_of_it() -> None:
+    world = World(route(repeat=HOUR))
+    world.put(incident("a"), incident("b"))
+    world.until(MINUTE)
+    world.put(incident("b", acknowledged=True))
+    assert world.until(61 * MINUTE) == ["a again"]
+    world.put(incident("a", held=True), incident("b", acknowledged=True))
+    assert world.until(3 * HOUR, MINUTE) == []
+    world.put(incident("a", ongoing=False, held=True), incident("b", ongoing=False, acknowledged=True))
+    assert world.until(HOUR, MINUTE) == ["a over", "b over"]
+
+
+def test_flapping_is_told_at_most_once_in_the_repeat_interval() -> None:
+    world = World(route(repeat=HOUR))
+    for turn in range(24):
+        world.put(incident(last=world.now, ongoing=turn % 2 == 0))
+        world.until(10 * MINUTE, MINUTE)
+    begun = [at for at, group in world.sent if told([group]) == ["a began"]]
+    assert len(begun) > 1
+    assert all(later - earlier >= HOUR for earlier, later in pairwise(begun))
+
+
+def test_what_came_and_went_while_nobody_asked_is_told() -> None:
+    world = World(route())
+    world.put(incident(ongoing=False, last=START - 20 * MINUTE))
+    assert world.until(2 * MINUTE) == ["a began", "a over"]
+
+
+@pytest.mark.parametrize(
+    "old", [incident(ongoing=False, last=START - 2 * HOUR), incident(live=False, imported=START - 2 * HOUR)]
+)
+def test_what_was_over_before_the_route_was_made_is_not_told(old: Now) -> None:
+    world = World(route(recordings=True))
+    world.put(old)
+    assert world.until(MINUTE) == []
+
+
+@pytest.mark.parametrize("recordings", [True, False])
+def test_a_recording_is_told_only_by_routes_that_ask_for_it_and_once(recordings: bool) -> None:
+    world = World(route(recordings=recordings))
+    world.put(incident(live=False, imported=START, last=START - 1000 * HOUR))
+    assert world.until(MINUTE) == ["a began"] * recordings
+    assert world.until(48 * HOUR, HOUR) == []
+    world.put(incident(live=False, imported=START, last=START - 1000 * HOUR))  # it was judged again
+    assert world.until(MINUTE) == []
+
+
+def test_a_silence_that_ends_while_an_incident_goes_on_lets_it_be_told() -> None:
+    world = World(route())
+    world.put(incident("a", held=True), incident("b", held=True))
+    assert world.until(HOUR, MINUTE) == []
+    world.incidents[1, "a"] = incident("a")
+    world.incidents[1, "b"] = incident("b", held=True, ongoing=False)
+    assert world.until(HOUR, MINUTE) == ["a began"]
+
+
+def test_quiet_hours_hold_back_what_still_goes_on_after_them() -> None:
+    night = Quiet(frozenset({0}), time(13, 30), time(8, 0), ZoneInfo("Europe/Berlin"))  # 12:30 to 7:00 UTC
+    world = World(route(quiet=night))
+    world.put(incident("a"))
+    assert world.until(MINUTE) == ["a began"]
+    world.ask(HOUR)
+    world.put(incident("a", ongoing=False), incident("b"), incident("c"))
+    assert world.until(HOUR, MINUTE) == []
+    world.put(incident("c", ongoing=False))
+    assert world.until(16 * HOUR, MINUTE) == []
+    assert world.until(HOUR, MINUTE) == ["a over", "b began"]
+
+
+@pytest.mark.parametrize(
+    ("at", "quiet"), [("12:29", False), ("12:30", True), ("23:59", True), ("30:59", True), ("31:00", False)]
+)
+def test_quiet_hours_are_in_their_time_zone(at: str, quiet: bool) -> None:
+    night = Quiet(frozenset({0}), time(13, 30), time(8, 0), ZoneInfo("Europe/Berlin"))
+    hours, minutes = map(int, at.split(":"))
+    assert night.covers(START - 12 * HOUR + hours * HOUR + minutes * MINUTE) == quiet
+
+
+@pytest.mark.parametrize(
+    ("values", "matches"),
+    [
+        ({}, True),
+        ({"rank": 1}, True),
+        ({"cluster": 1}, True),
+        ({"cluster": 2}, False),
+        ({"rule": "service-gap"}, True),
+        ({"rule": "lease-stolen"}, False),
+        ({"namespace": "bank"}, False),
+        ({"owner": "tr*"}, True),
+        ({"owner": "[t]rain"}, False),
+        ({"owner": "ship-*"}, False),
+        ({"changes": frozenset({"over"})}, False),
+    ],
+)
+def test_what_a_route_matches(values: dict[str, Any], matches: bool) -> None:
+    world = World(route(**values))
+    world.put(incident(rank=1))
+    assert world.until(MINUTE) == ["a began"] * matches
+
+
+def test_an_incident_below_the_severity_is_told_when_it_gets_worse() -> None:
+    world = World(route(rank=0))
+    world.put(incident(rank=1))
+    assert world.until(HOUR, MINUTE) == []
+    world.put(incident(rank=0))
+    assert world.until(MINUTE) == ["a worse"]
+    world.put(incident(rank=0, ongoing=False))
+    assert world.until(MINUTE) == ["a over"]
+
+
+def test_a_route_can_keep_what_it_takes_from_those_after_it() -> None:
+    world = World(route(1, rank=0, stop=True), route(2))
+    world.put(incident("a", rank=0), incident("b", rank=1))
+    world.until(MINUTE)
+    assert [(group.route, told([group])) for _, group in world.sent] == [(1, ["a began"]), (2, ["b began"])]
+
+
+def test_a_destination_that_forgets_is_told_what_goes_on_even_if_somebody_knows_of_it() -> None:
+    world = World(route(refresh=5 * MINUTE))
+    world.put(incident("a"))
+    world.until(MINUTE)
+    world.put(incident("a", acknowledged=True))
+    world.until(21 * MINUTE, MINUTE)
+    assert [group.refresh for _, group in world.sent] == [False, *[True] * 4]
+
+
+def test_an_incident_that_is_gone_is_over_and_one_whose_cluster_is_gone_is_not() -> None:
+    world = World(route())
+    world.put(incident("a"), incident("b"))
+    world.until(MINUTE)
+    del world.incidents[1, "a"]
+    world.put(incident("b", live=False))
+    assert world.until(HOUR, MINUTE) == ["a over"]
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b"]),
+        st.sampled_from(["happens", "ends", "worse", "held", "acknowledged", "gone"]),
+        st.integers(0, 400),  # seconds until the next step
+        st.booleans(),  # whether a process dies before it commits
+    ),
+    max_size=25,
+)
+RULES = st.builds(
+    Rule,
+    st.just(1),
+    st.just(START - HOUR),
+    rank=st.sampled_from([0, 1, 2]),
+    wait=st.sampled_from([timedelta(), 30 * SECOND, 5 * MINUTE]),
+    repeat=st.sampled_from([10 * MINUTE, HOUR]),
+    refresh=st.sampled_from([None, 5 * MINUTE]),
+    grouping=st.sampled_from([(), ("rule",), ("owner",)]),
+)
+
+
+@given(RULES, STEPS)
+@settings(deadline=None, max_examples=60)
+def test_whatever_happens_and_dies_each_is_told_once_as_begun_and_once_as_over(
+    rule: Rule, steps: list[tuple[str, str, int, bool]]
+) -> None:
+    world = World(rule)
+    for identity, act, seconds, dies in steps:
+        before = world.incidents.get((1, identity))
+        now = before or incident(identity, rank=2, last=world.now)
+        match act:
+            case "happens":
+                world.put(replace(now, ongoing=True, last=world.now))
+            case "ends":
+                world.put(replace(now, ongoing=False))
+            case "worse":
+                world.put(replace(now, rank=max(0, now.rank - 1), ongoing=True, last=world.now, acknowledged=False))
+            case "held":
+                world.put(replace(now, held=not now.held))
+            case "acknowledged":
+                world.put(replace(now, acknowledged=True))
+            case "gone":
+                world.incidents.pop((1, identity), None)
+        if dies:  # a decision that is not committed has no effect, and is made again
+            decide([rule], world.states, world.incidents, world.noticed, world.now)
+        world.ask()
+        world.now += seconds * SECOND
+    for each in list(world.incidents.values()):
+        world.put(replace(each, ongoing=False))
+    world.until(3 * HOUR, MINUTE)
+    check(world, rule)
+
+
+def check(world: World, rule: Rule) -> None:
+    for identity in "ab":
+        mine = [
+            (at, each)
+            for at, group in world.sent
+            for each in group.tellings
+            if each.key[1] == identity and not group.refresh
+        ]
+        begun, last = False, None
+        for at, each in mine:
+            match each.change:
+                case "began" if each.again:
+                    assert begun and last and at - last >= rule.repeat / 2
+                case "began":
+                    assert not begun, "it was told as begun twice"
+                    assert each.rank <= rule.rank
+                    begun, last = True, at
+                case "worse":
+                    assert each.rank <= rule.rank
+                    begun, last = True, at
+                case "over":
+                    assert begun, "over was told of what was not told as begun"
+                    begun = False
+        assert not begun, "nobody was told that it is over"
+
+
+@given(STEPS)
+@settings(deadline=None, max_examples=50)
+def test_nothing_that_nobody_knows_of_is_lost(steps: list[tuple[str, str, int, bool]]) -> None:
+    """However seldom a route is asked, an incident that nobody has silenced or acknowledged is told."""
+    world = World(route(rank=2, repeat=10 * MINUTE))
+    happened = set()
+    for identity, act, seconds, asked in steps:
+        if act in ("happens", "ends"):
+            ongoing = act == "happens"
+            world.put(incident(identity, ongoing=ongoing, last=world.now))
+            happened.add(identity)
+        if asked:
+            world.ask()
+        world.now += seconds * SECOND
+    world.until(HOUR, MINUTE)
+    assert {each.key[1] for _, group in world.sent for each in group.tellings} == happened

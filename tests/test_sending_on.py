@@ -1,0 +1,302 @@
+"""These tests hold that incidents are told by deliveries in the database, and sent to real servers, whatever fails."""
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from pytest_django import Settings
+
+from dashboard.alerting import sending, telling
+from dashboard.environment.hosts import allowed_hosts
+from dashboard.models import Delivery, Destination, Told
+from tests import routed
+from tests.answering import LOCALHOST, Receiver, closed_port, receiving
+from timeline.models import Acknowledgement, Cluster, Incident, NoticedIncident, Silence, Source
+from timeline.storage import incidents
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def allowed(settings: Settings) -> None:
+    settings.DESTINATION_HOSTS = allowed_hosts([LOCALHOST])
+    settings.CREDENTIALS_KEYS = ["k" * 32]
+    settings.ADDRESS = "https://causeline.example.org"
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as server:
+        yield server
+
+
+def told_and_sent() -> None:
+    telling.tell()
+    sending.deliver()
+
+
+def _deliver() -> None:
+    sending.deliver()
+    connection.close()
+
+
+def again_now() -> None:
+    """Let no pause before the next attempt be left."""
+    Delivery.objects.update(next_at=timezone.now())
+    Destination.objects.update(retry_at=None)
+
+
+def test_an_incident_is_sent_as_a_signed_cloud_event(receiver: Receiver) -> None:
+    source = routed.live_source()
+    routed.route(routed.destination(f"{receiver.url}/hook"))
+    routed.incident(source, cause="The controller acted on an old copy.")
+    told_and_sent()
+    (request,) = receiver.requests
+    event = json.loads(request.body)
+    assert request.path == "/hook"
+    assert request.headers["content-type"] == "application/cloudevents+json; charset=utf-8"
+    assert event["specversion"] == "1.0" and event["id"] == request.headers["webhook-id"]
+    assert event["type"] == "dev.causeline.incidents.v1" and event["source"] == "https://causeline.example.org"
+    (shown,) = event["data"]["incidents"]
+    assert shown["change"] == "began" and shown["severity"] == "error" and shown["owner"] == "Service/ring"
+    assert shown["url"] == f"https://causeline.example.org/sources/{source.pk}/incidents/{'a' * 16}/"
+    assert shown["cause"] == "The controller acted on an old copy." and shown["labels"] == {"cluster": "prod"}
+    signed = f"{event['id']}.{request.headers['webhook-timestamp']}.".encode() + request.body
+    digest = base64.b64encode(hmac.new(routed.SECRET.encode(), signed, hashlib.sha256).digest()).decode()
+    assert request.headers["webhook-signature"] == f"v1,{digest}"
+    assert abs(int(request.headers["webhook-timestamp"]) - time.time()) < 60
+    routed.over(source)
+    told_and_sent()
+    told_and_sent()
+    assert routed.sent() == ["began", "over"] and len(receiver.requests) == 2
+    assert not NoticedIncident.objects.exists()
+
+
+@pytest.mark.django_db
+def test_an_incident_that_is_stored_is_noticed_in_the_same_transaction(sample: Source) -> None:
+    _imported_again(sample)
+    stored = set(Incident.objects.filter(source=sample).values_list("identity", flat=True))
+    assert stored and set(NoticedIncident.objects.values_list("identity", flat=True)) == stored
+    NoticedIncident.objects.all().delete()
+    incidents.write(sample)
+    assert not NoticedIncident.objects.exists()  # nothing has changed
+
+
+@pytest.mark.django_db
+def test_incidents_of_recordings_are_not_told_unless_a_route_says_so(sample: Source) -> None:
+    to = routed.destination("http://localhost:1/")
+    routed.route(to, name="live")
+    _imported_again(sample)
+    telling.tell()
+    assert not Delivery.objects.exists() and not NoticedIncident.objects.exists()
+    made = timezone.now() - timedelta(days=1)
+    routed.route(to, name="recordings", recordings=True, since=made, grouping=[])
+    _imported_again(sample)
+    assert telling.tell() == 1 and telling.tell() == 0
+    assert routed.sent("waiting") == ["began"] * Incident.objects.filter(source=sample).count()
+
+
+def _imported_again(source: Source) -> None:
+    Incident.objects.filter(source=source).delete()
+    incidents.write(source)
+
+
+def test_a_destination_that_is_down_gets_everything_later_in_order_with_the_same_keys(receiver: Receiver) -> None:
+    source = routed.live_source()
+    routed.route(routed.destination(receiver.url))
+    receiver.answers = [503, 503, 503]
+    routed.incident(source)
+    told_and_sent()
+    routed.over(source)
+    for _ in range(4):
+        again_now()
+        told_and_sent()
+    keys = [request.headers["webhook-id"] for request in receiver.requests]
+    assert len(set(keys[:4])) == 1 and keys[4] != keys[0] and len(keys) == 5
+    assert routed.sent() == ["began", "over"]
+    first = Delivery.objects.order_by("pk")[0]
+    assert first.attempts == 4 and first.answer == "200 OK"
+
+
+def test_pauses_get_longer_and_the_last_attempt_is_after_a_day(receiver: Receiver) -> None:
+    routed.route(to := routed.destination(receiver.url))
+    receiver.always = 503
+    routed.incident(routed.live_source())
+    told_and_sent()
+    waits = Delivery.objects.get()
+    assert waits.state == "waiting" and waits.answer == "It answered 503 Service Unavailable."
+    assert timedelta(seconds=2) < waits.next_at - timezone.now() + timedelta(seconds=2) < timedelta(seconds=8)
+    sending.deliver()
+    assert len(receiver.requests) == 1  # it is not tried again at once
+    assert all(2.5 <= sending._backoff(1, 1800) <= 5 for _ in range(20))
+    assert all(900 <= sending._backoff(50, 1800) <= 1800 for _ in range(20))
+    Delivery.objects.update(expires=timezone.now() - timedelta(seconds=1))
+    again_now()
+    sending.deliver()
+    waits.refresh_from_db()
+    to.refresh_from_db()
+    assert waits.state == "expired" and waits.ended and to.failures == 2 and to.failing_since
+    assert sending.resend(waits)
+    receiver.always = 200
+    sending.deliver()
+    waits.refresh_from_db()
+    to.refresh_from_db()
+    assert waits.state == "sent" and to.failures == 0 and to.failing_since is None
+    assert len({request.headers["webhook-id"] for request in receiver.requests}) == 1
+
+
+def test_what_is_refused_is_not_tried_again_and_does_not_hold_up_others(receiver: Receiver) -> None:
+    source = routed.live_source()
+    routed.route(routed.destination(receiver.url), grouping=["owner"])
+    receiver.answers = [400]
+    routed.incident(source, "a" * 16)
+    routed.incident(source, "b" * 16, name="other")
+    told_and_sent()
+    assert [row.state for row in Delivery.objects.order_by("pk")] == ["refused", "sent"]
+
+
+def test_a_destination_that_hangs_does_not_hold_up_others(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.access.outgoing.post.__kwdefaults__", {"seconds": 1.0, "method": "POST"})
+    with receiving() as slow:
+        slow.always = "hang"
+        routed.route(routed.destination(slow.url, name="slow"), routed.destination(receiver.url, name="fast"))
+        source = routed.live_source()
+        for number in range(3):
+            routed.incident(source, str(number) * 16, namespace=f"n{number}")
+        telling.tell()
+        sender = threading.Thread(target=_deliver)
+        sender.start()
+        begun = time.monotonic()
+        sender.join()
+        assert len(receiver.requests) == 3 and receiver.requests[-1].at - begun < 1.0
+        assert len(slow.requests) == 1  # what does not answer is left alone for a while
+    assert Delivery.objects.filter(state="waiting").count() == 3
+
+
+def test_two_processes_send_a_delivery_once(receiver: Receiver) -> None:
+    routed.route(routed.destination(receiver.url), grouping=["owner"])
+    source = routed.live_source()
+    for number in range(6):
+        routed.incident(source, str(number) * 16, name=f"ring-{number}")
+    telling.tell()
+    senders = [threading.Thread(target=_deliver) for _ in range(3)]
+    for each in senders:
+        each.start()
+    for each in senders:
+        each.join()
+    sending.deliver()
+    assert sorted({request.headers["webhook-id"] for request in receiver.requests}) == sorted(
+        request.headers["webhook-id"] for request in receiver.requests
+    )
+    assert len(receiver.requests) == 6
+
+
+def test_a_worker_that_has_lost_its_lease_writes_nothing(receiver: Receiver) -> None:
+    routed.route(to := routed.destination(receiver.url))
+    routed.incident(routed.live_source())
+    telling.tell()
+    holder = sending._claim(to.pk)
+    assert holder and not sending._claim(to.pk)
+    Destination.objects.update(busy_until=timezone.now() - timedelta(seconds=1))
+    assert sending._claim(to.pk)  # another process takes over
+    delivery = Delivery.objects.get()
+    assert not sending._attempt(delivery, holder)
+    assert receiver.requests == []
+
+
+def test_silences_and_acknowledgements_are_respected(receiver: Receiver) -> None:
+    source = routed.live_source()
+    routed.route(routed.destination(receiver.url), repeat_minutes=60)
+    soon = timezone.now() + timedelta(hours=1)
+    silence = Silence.objects.create(namespace="shop", reason="planned", by="", expires=soon)
+    routed.incident(source)
+    told_and_sent()
+    assert receiver.requests == [] and Told.objects.get().pending == "began"
+    silence.delete()
+    told_and_sent()
+    assert routed.sent() == ["began"]
+    Told.objects.update(told=timezone.now() - timedelta(hours=2))
+    Acknowledgement.objects.create(source=source, identity="a" * 16, by="ada", note="", rank=0)
+    told_and_sent()
+    assert routed.sent() == ["began"]
+    Acknowledgement.objects.all().delete()
+    told_and_sent()
+    assert routed.sent() == ["began", "began again"]
+
+
+def test_a_source_that_ends_hands_what_was_told_to_the_next_of_its_cluster(receiver: Receiver) -> None:
+    source = routed.live_source()
+    routed.route(routed.destination(receiver.url))
+    routed.incident(source, open=True)
+    told_and_sent()
+    following = Source.objects.create(name="prod", ready=True, cluster=source.cluster, last=timezone.now())
+    Cluster.objects.update(source=following)
+    routed.incident(following, open=True)
+    told_and_sent()
+    assert routed.sent() == ["began"] and Told.objects.get().source_id == following.pk
+    Incident.objects.filter(source=following).delete()
+    told_and_sent()
+    assert routed.sent() == ["began", "over"]
+
+
+def test_a_deleted_source_waits_until_nobody_can_undo_it(receiver: Receiver) -> None:
+    source = routed.live_source()
+    routed.route(routed.destination(receiver.url))
+    routed.incident(source, open=True)
+    told_and_sent()
+    Source.objects.update(delete_after=timezone.now() + timedelta(minutes=1))
+    told_and_sent()
+    Source.everything.update(delete_after=None)
+    told_and_sent()
+    assert routed.sent() == ["began"]
+    source.delete()
+    told_and_sent()
+    assert routed.sent() == ["began"] and not Told.objects.exists()
+
+
+def test_nothing_secret_of_a_destination_is_stored_or_answered(receiver: Receiver, settings: Settings) -> None:
+    to = routed.destination(f"http://localhost:{closed_port()}/t0k3n-in-the-path")
+    settings.DESTINATION_HOSTS = []
+    routed.route(to)
+    routed.incident(routed.live_source())
+    told_and_sent()
+    row = Delivery.objects.get()
+    assert row.state == "waiting" and "CAUSELINE_DESTINATION_HOSTS" in row.answer  # an operator can allow it
+    settings.DESTINATION_HOSTS = allowed_hosts([LOCALHOST])
+    again_now()
+    sending.deliver()
+    row.refresh_from_db()
+    assert row.answer == "It cannot be reached." and b"t0k3n" not in bytes(to.sealed)
+
+
+def test_old_deliveries_are_forgotten_and_of_refreshes_the_latest_stays() -> None:
+    to = routed.destination("http://localhost:1/")
+    now = timezone.now()
+    for days, refresh in ((31, False), (1, False), (1, True), (0, True)):
+        made = telling.delivery(to, [], now=now, group="g", refresh=refresh)
+        made.state, made.ended = Delivery.State.SENT, now - timedelta(days=days)
+        made.save()
+    sending.forget()
+    assert [(row.refresh, (now - row.ended).days) for row in Delivery.objects.order_by("pk") if row.ended] == [
+        (False, 1),
+        (True, 0),
+    ]
+
+
+def test_a_test_message_is_sent_once_and_its_answer_kept(receiver: Receiver) -> None:
+    to = routed.destination(receiver.url)
+    assert sending.send_test(to).answer == "200 OK"
+    receiver.always = 503
+    failed = sending.send_test(to)
+    sending.deliver()
+    assert (failed.state, failed.answer) == ("expired", "It answered 503 Service Unavailable.")
+    assert len(receiver.requests) == 2
+    assert json.loads(receiver.requests[0].body)["data"]["incidents"][0]["change"] == "test"

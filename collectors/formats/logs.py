@@ -25,12 +25,18 @@ _LABEL = r"[a-z0-9][a-z0-9-]*"
 _PATHS = tuple(
     re.compile(rf"(?:.*/)?{each}")
     for each in (
+        rf"namespaces/({_LABEL})/pods/({_NAME})/containers/({_LABEL})/logs/[^/]+\.log",  # Insights
         rf"namespaces/({_LABEL})/pods/({_NAME})/({_LABEL})/(?:{_LABEL}/)?logs/[^/]+\.log(?:\.\w+)*",  # must-gather
         rf"pods/({_LABEL})_({_NAME})_[\w-]+/({_LABEL})/\d+\.log[^/]*",  # /var/log/pods of a node
         rf"pods/logs/({_LABEL})/({_NAME})/({_LABEL}?)(?:-previous)?\.log(?:\.\w+)*",  # a support bundle
         rf"podlogs/({_LABEL})/({_NAME})/logs/({_LABEL})\.txt(?:\.\w+)*",  # sonobuoy
+        rf"config/pod/({_LABEL})/logs/({_NAME})/({_LABEL})_(?:current|previous)\.log",  # Insights
+        rf"supportbundle_[^/]*/(?:[^/]+/)?logs/({_LABEL})/({_NAME})/({_LABEL})\.log(?:\.1)?",  # Rancher, Longhorn
+        rf"cluster-info/({_LABEL})/podlogs/({_NAME})/[^/]*_logs_\2_-c_({_LABEL})",  # sos, plugin kubernetes
+        rf"namespaces/({_LABEL})/pods/podlogs/oc_logs_--namespace_\1_({_NAME}?)(?:_-p)?()",  # sos, plugin openshift
     )
 )
+_PACKED = re.compile(r"(?:\.(?:gz|zst|bz2|xz))+$")
 _CONTAINERS = re.compile(rf"(?:.*/)?({_NAME})_({_LABEL})_({_LABEL}?)-[0-9a-f]{{64}}\.log[^/]*")  # /var/log/containers
 
 
@@ -106,9 +112,10 @@ def line_of_text(said: LogText, log: str, place: Place) -> LogLine:
 
 def log_of_path(path: str) -> str:
     """Return "namespace/pod/container" if the path of a file names them; else the path."""
+    unpacked = _PACKED.sub("", path)
     for pattern in _PATHS:
-        if found := pattern.fullmatch(path):
-            return "/".join(found.groups())
+        if found := pattern.fullmatch(unpacked):
+            return "/".join(filter(None, found.groups()))
     if found := _CONTAINERS.fullmatch(path):
         return f"{found[2]}/{found[1]}/{found[3]}"
     return path

@@ -9,8 +9,8 @@ from collectors.formats.stream import TOO_DEEP, Skipped
 
 WANTED = (
     "Causeline reads Kubernetes audit logs, also as clouds and log stores export them; what kubectl get, get -w,"
-    " events and cluster-info dump write; the logs of controllers; and what it exported itself. All of them plain,"
-    " compressed or in archives."
+    " events and cluster-info dump write; the logs of controllers; archives of must-gather and similar tools; logs of"
+    " OpenTelemetry; and what it exported itself. All of them plain, compressed or in archives."
 )
 _REASONS_SHOWN = 10  # files whose reason a message gives
 _LOOKS = {
@@ -23,6 +23,11 @@ _LOOKS = {
     b"\xff\xfe": "it is UTF-16 text, as PowerShell writes it; save it as UTF-8",
     b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
 }
+_BBOLT = re.compile(rb"\0*\x04\0{7}\xed\xda\x0c\xed")  # the first page of a database of etcd
+_SNAPSHOT = (
+    "it is a snapshot of etcd, whose objects are in a binary form that is not read here; restore it with etcdutl"
+    " snapshot restore, start an API server on it, and record that with causeline record or kubectl get -o json"
+)
 KUBECONFIG = "it is a kubeconfig, which holds credentials; it was not kept"
 _MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml)", re.IGNORECASE)
 _KUBECONFIG = re.compile(rb"""["']?\bkind\b["']?\s*:\s*["']?Config\b""")
@@ -64,6 +69,8 @@ def certain_rejection(head: bytes) -> str:
     for magic, words in _LOOKS.items():
         if head.startswith(magic):
             return words
+    if _BBOLT.match(head):
+        return _SNAPSHOT
     if _MARKUP.match(head):
         return "it is a web page or XML"
     return KUBECONFIG if _KUBECONFIG.search(head) else ""

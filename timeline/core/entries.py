@@ -271,6 +271,7 @@ class Unknown(StrEnum):
 
     NOTHING = ""
     ZONE = "zone"  # the line has a date and a time, which are taken for UTC
+    AGE = "age"  # the line says only how long ago it was; `LogLine.time` is the latest time that it may have
     YEAR = "year"  # the line has neither year nor zone, as klog writes it; the year in `LogLine.time` is 1972
 
 

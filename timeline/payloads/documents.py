@@ -156,7 +156,9 @@ def clocks(world: World) -> list[str]:
         "others', as neighbouring revisions tell; its times are corrected by that."
         for file, ahead in world.offsets.items()
     ]
-    return corrected + [_undated(each, without[each]) for each in (Unknown.YEAR, Unknown.ZONE) if each in without]
+    return corrected + [
+        _undated(each, without[each]) for each in (Unknown.YEAR, Unknown.ZONE, Unknown.AGE) if each in without
+    ]
 
 
 def _undated(unknown: Unknown, logs: int) -> str:
@@ -165,6 +167,11 @@ def _undated(unknown: Unknown, logs: int) -> str:
         return (
             f"The times in {many} have no year and no time zone; they are taken for UTC, in the year that is nearest to"
             " the end of the rest. Without the rest, they are not placed."
+        )
+    if unknown is Unknown.AGE:
+        return (
+            f"The lines of {many} say only how long ago they were. They are placed as if the file had been written at"
+            " that moment, so each time is the latest that the line may have."
         )
     return f"The times in {many} have no time zone; they are taken for UTC."
 

@@ -88,11 +88,17 @@ def _open_files(files: Sequence[_File | Skipped], usage: Usage) -> Generator[Rec
             continue
         with file:
             usage.begin_input()
-            yield from _recordings(each.name, ByteStream(_pieces(file, usage)), usage)
+            yield from _recordings(each.name, ByteStream(_pieces(file, usage)), usage, _modified(file))
 
 
 def _open(path: Path) -> BinaryIO:
     return open(0, "rb", closefd=False) if path == STANDARD_INPUT else path.open("rb")
+
+
+def _modified(file: BinaryIO) -> int:
+    """Return when a file was written, in µs since 1970; 0 for a pipe."""
+    status = os.fstat(file.fileno())
+    return status.st_mtime_ns // 1000 if stat.S_ISREG(status.st_mode) else 0
 
 
 def _pieces(file: BinaryIO, usage: Usage) -> Iterator[bytes]:
@@ -104,28 +110,31 @@ def _pieces(file: BinaryIO, usage: Usage) -> Iterator[bytes]:
         raise Unreadable(f"it cannot be read further: {error.strerror}") from None
 
 
-def _recordings(name: str, content: ByteStream, usage: Usage, layers: int = 0) -> Iterator[Recording | Skipped]:
+def _recordings(
+    name: str, content: ByteStream, usage: Usage, modified: int, layers: int = 0
+) -> Iterator[Recording | Skipped]:
     """Yield the recordings in a stream of bytes, whatever compression and archives it is packed in."""
     head = content.head(_MAGIC_BYTES)
     decompress = decompressor_of(head)
     members = tar_members if is_tar(head) else zip_members if is_zip(head) else None
     if not (decompress or members):
-        yield Recording(name, content, usage.limits)
+        yield Recording(name, content, usage.limits, modified)
     elif layers == _LAYERS:
         yield Skipped(name, 0, f"is packed more than {_LAYERS} times over; unpack it first")
     elif decompress:
-        yield from _recordings(name, ByteStream(decompress_frames(content, decompress, usage)), usage, layers + 1)
+        unpacked = ByteStream(decompress_frames(content, decompress, usage))
+        yield from _recordings(name, unpacked, usage, modified, layers + 1)
     elif members:
         path = ""
         try:
-            for path, inside in members(content, usage):
+            for path, inside, written in members(content, usage):
                 label = f"{name}/{_display_name(path.removeprefix('./'))}"
                 if isinstance(inside, str):
                     yield Skipped(label, 0, inside)
                 elif any(map(_is_hidden, path.split("/"))):
                     yield Skipped(label, 0, "is hidden")
                 else:
-                    yield from _recordings(label, inside, usage, layers + 1)
+                    yield from _recordings(label, inside, usage, written or modified, layers + 1)
             if not path:
                 yield Skipped(name, 0, "is an archive without files")
         except Unreadable as error:

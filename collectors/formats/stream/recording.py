@@ -68,11 +68,13 @@ class Recording:
 
     `name` is how the user knows the file; a member of an archive is called `dump.tar.zst/default/pods.json`. `error`
     says why it could not be read to its end; the caller that opened the recording reports it (`report_error`), so that
-    no format has to. `processes` is how many processes may read it at a time.
+    no format has to. `processes` is how many processes may read it at a time. `modified` is when the file was written
+    (µs since 1970), as its folder or archive says; 0 if nothing says it.
     """
 
-    def __init__(self, name: str, content: ByteStream, limits: Limits) -> None:
+    def __init__(self, name: str, content: ByteStream, limits: Limits, modified: int = 0) -> None:
         self.name = name
+        self.modified = modified
         self.limits = limits
         self.error = ""
         self.processes = 1

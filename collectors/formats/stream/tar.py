@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from collectors.formats.stream.byte_stream import PIECE, ByteStream
 from collectors.formats.stream.limits import Unreadable, Usage
 
+_KUBERNETES, _LATEST = 1_401_580_800, 7_258_118_400  # seconds since 1970: June 2014, and the year 2200
 _HEADER = 256 * 1024  # bytes that the headers of one file may have; tarfile holds them all in memory
 _DAMAGE = (tarfile.TarError, ValueError, LookupError, ArithmeticError, RecursionError)  # for a bad header
 
@@ -24,8 +25,9 @@ def is_tar(head: bytes) -> bool:
         return False
 
 
-def tar_members(content: ByteStream, usage: Usage) -> Iterator[tuple[str, ByteStream | str]]:
-    """Yield the name of each file, with its content or with a reason why it has none.
+def tar_members(content: ByteStream, usage: Usage) -> Iterator[tuple[str, ByteStream | str, int]]:
+    """Yield the name of each file, with its content or with a reason why it has none, and when it was written (µs since
+    1970; 0 if that is not known).
 
     Raise Unreadable where the archive is damaged or truncated.
     """
@@ -38,9 +40,10 @@ def tar_members(content: ByteStream, usage: Usage) -> Iterator[tuple[str, ByteSt
             source.allowed = sys.maxsize
             if member.isfile():
                 holes = member.issparse()
-                yield member.name, ByteStream(_filled(archive, member, usage) if holes else content.take(member.size))
+                file = ByteStream(_filled(archive, member, usage) if holes else content.take(member.size))
+                yield member.name, file, _written(member.mtime)
             elif not member.isdir():
-                yield member.name, "is a link" if member.issym() or member.islnk() else "is not a regular file"
+                yield member.name, "is a link" if member.issym() or member.islnk() else "is not a regular file", 0
             source.allowed = _HEADER
     except _DAMAGE as error:
         raise Unreadable(f"the tar archive is damaged or cut near byte {content.tell()}{_why(error)}") from None
@@ -48,6 +51,12 @@ def tar_members(content: ByteStream, usage: Usage) -> Iterator[tuple[str, ByteSt
         raise Unreadable(f"the tar archive is damaged near byte {content.tell()}")
     if len(source.last) < tarfile.BLOCKSIZE:
         raise Unreadable(f"the tar archive ends too early, at byte {content.tell()}: the file was cut")
+
+
+def _written(mtime: float) -> int:
+    """Return the time of a member in µs since 1970; 0 if it is none at which Kubernetes existed, as in archives that
+    have one time for all."""
+    return int(mtime * 1_000_000) if _KUBERNETES <= mtime < _LATEST else 0
 
 
 def _filled(archive: tarfile.TarFile, member: tarfile.TarInfo, usage: Usage) -> Iterator[bytes]:

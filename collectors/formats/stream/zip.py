@@ -46,8 +46,9 @@ def is_zip(head: bytes) -> bool:
     return head.startswith((_FILE, _END))
 
 
-def zip_members(content: ByteStream, usage: Usage) -> Iterator[tuple[str, ByteStream | str]]:
-    """Yield the name of each file, with its content or with a reason why it has none.
+def zip_members(content: ByteStream, usage: Usage) -> Iterator[tuple[str, ByteStream | str, int]]:
+    """Yield the name of each file, with its content or with a reason why it has none, and 0: the times in a zip archive
+    have no zone.
 
     Raise Unreadable where the archive is damaged or truncated.
     """
@@ -60,7 +61,7 @@ def zip_members(content: ByteStream, usage: Usage) -> Iterator[tuple[str, ByteSt
             compressed = content if header.decompress else ByteStream(_until_descriptor(content))
         file = ByteStream(_pieces(content, header, compressed, usage))
         if not header.name.endswith("/"):
-            yield header.name, header.problem or file
+            yield header.name, header.problem or file, 0
         (file if compressed is content else compressed).drain()
         if header.has_descriptor:
             content.read(_descriptor(content)[0])

@@ -5,6 +5,7 @@ from django.urls import URLPattern, path
 
 from dashboard.web.api import api
 from dashboard.web.views.actors import show_actors
+from dashboard.web.views.alerts import show_alerts
 from dashboard.web.views.baselines import show_baseline
 from dashboard.web.views.changes import show_changes
 from dashboard.web.views.clusters import show_cluster, show_clusters
@@ -56,6 +57,7 @@ urlpatterns = [
     path("sources/<int:source_id>/report", show_report, name="report"),
     path("clusters/", show_clusters, name="clusters"),
     path("clusters/<int:cluster_id>/", show_cluster, name="cluster"),
+    path("alerts/", show_alerts, name="alerts"),
     path("tokens/", show_tokens, name="tokens"),
     path("compare/", show_comparison, name="compare"),
     path("go", go, name="go"),

@@ -22,6 +22,8 @@ MEANINGS = {
     "ongoing": "It happened within the last five minutes, or has not ended",
     "ongoing when the recording ends": "It has not ended by the end of the recording",
     "over": "It has ended, and has not happened again",
+    "firing": "No notification has said that the alert ended",
+    "resolved": "A notification has said when the alert ended",
     "silenced": "A silence or the baseline takes it out of the lists",
     "complete": "No write of this kind is known to be missing",
     "with gaps": "Writes of this kind are missing",

@@ -14,6 +14,9 @@ from timeline.queries.acknowledgements import (
 from timeline.queries.acknowledgements import ended as acknowledgement_ended
 from timeline.queries.actors import PAGE as ACTORS
 from timeline.queries.actors import actors
+from timeline.queries.alerts import DRAWN as DRAWN_ALERTS
+from timeline.queries.alerts import PAGE as ALERTS
+from timeline.queries.alerts import AlertFilter, alerts, alerts_about, alerts_during, alerts_of
 from timeline.queries.alike import alike
 from timeline.queries.annotations import AnnotationFilter, annotations
 from timeline.queries.baselines import Baseline, baseline, clear_baseline, set_baseline
@@ -98,7 +101,9 @@ from timeline.queries.windows import LANES, window
 
 __all__ = [
     "ACTORS",
+    "ALERTS",
     "AT_ONCE",
+    "DRAWN_ALERTS",
     "FINDINGS",
     "FINDINGS_SHOWN",
     "GOOD_RUNS",
@@ -108,6 +113,7 @@ __all__ = [
     "NOT_KNOWN",
     "PAGE",
     "SORTS",
+    "AlertFilter",
     "AnnotationFilter",
     "Answer",
     "Asked",
@@ -147,6 +153,10 @@ __all__ = [
     "acknowledgement_ended",
     "active_silences",
     "actors",
+    "alerts",
+    "alerts_about",
+    "alerts_during",
+    "alerts_of",
     "alike",
     "annotations",
     "asked",

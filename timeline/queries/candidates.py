@@ -1,6 +1,6 @@
 """This module finds the tracks that an alert may mean by a name, a UID or an IP address, using a database index."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -51,8 +51,13 @@ class Candidate(NamedTuple):
     end: int | None  # None if the range is not known to have ended
 
 
-def candidates(sources: Sequence[Source], target: Target, namespace: str) -> list[Candidate]:
-    """Return all tracks that match the target, in no order. Cluster-scoped objects match with any namespace."""
+def candidates(
+    sources: Sequence[Source], target: Target, namespace: str, named: Mapping[str, Sequence[Track]] | None = None
+) -> list[Candidate]:
+    """Return all tracks that match the target, in no order. Cluster-scoped objects match with any namespace.
+
+    `named` has the tracks of each name if they were read before.
+    """
     by_key = {source.pk: source for source in sources}
     rows = Track.objects.filter(source__in=list(by_key))
     if target.uid:
@@ -63,6 +68,10 @@ def candidates(sources: Sequence[Source], target: Target, namespace: str) -> lis
         holders = list(_latest(rows.filter(addresses__contains=[target.address]).exclude(addresses=[])))
         near = [row for row in holders if row.namespace == namespace] or holders  # the label may name another namespace
         return [each for row in near for each in _holding(by_key[row.source_id], row, target.address)]
+    elif named is not None:
+        spaces = {namespace, ""} if target.kind else {namespace}
+        of_name = (row for row in named.get(target.name, ()) if row.source_id in by_key)
+        found = _of_kind([row for row in of_name if not namespace or row.namespace in spaces], target.kind)
     else:
         if namespace:
             rows = rows.filter(namespace__in=[namespace, ""] if target.kind else [namespace])

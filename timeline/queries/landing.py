@@ -26,20 +26,20 @@ class Landing(NamedTuple):
     end: int
 
 
-def address(match: Match, at: int | None) -> str:
+def address(match: Match, at: int | None, *, select: bool = True) -> str:
     """Return the address of the timeline that shows an object around the time `at`."""
-    return landing(match, at).url
+    return landing(match, at, select=select).url
 
 
-def landing(match: Match, at: int | None) -> Landing:
+def landing(match: Match, at: int | None, *, select: bool = True) -> Landing:
     """Return the timeline that shows an object in its root owner's group, around the time `at` (microseconds since
-    1970), with the most relevant finding selected."""
+    1970), with the most relevant finding selected. Without `select` that is not looked for."""
     source, row = match.candidate.source, match.candidate.row
     start, end = _range(match, at)
     anchor = end if at is None else at
     words: dict[str, int | str] = {"focus": row.root, "lane": lane_key(object_of(row)), "about": row.id}
     near = (start, end) if at is None else (min(start, at) - _NEAR, max(end, at) + _NEAR)
-    if worst := _worst(source, row, near, anchor):
+    if select and (worst := _worst(source, row, near, anchor)):
         key, begins, ends = worst
         start, end = min(start, begins), max(end, ends)
         words["finding"] = key

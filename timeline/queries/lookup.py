@@ -1,14 +1,15 @@
 """This module finds the track that an alert means: the one that existed at its time, or else the nearest one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from django.db.backends.postgresql.psycopg_any import DateTimeTZRange
 from django.db.models import Count, Q, QuerySet
 
-from timeline.core.entries import microseconds
+from timeline.core.entries import microseconds, moment
 from timeline.models import Source, Track
 from timeline.queries.attribution import anonymous
-from timeline.queries.candidates import Candidate, Target, candidates, of_cluster, ready_sources
+from timeline.queries.candidates import MOST, Candidate, Target, candidates, of_cluster, ready_sources
 from timeline.queries.unknown import Unknown, no_object, no_source
 
 LATE = 2 * 3600 * 1_000_000  # the most µs between an alert and a track to open it without asking
@@ -76,6 +77,45 @@ def look_up(wanted: LinkQuery, now: int, within: QuerySet[Source] | None = None)
         if found := candidates(sources, target, wanted.namespace):
             return _chosen([Match(each, place(each, wanted.at, now), target) for each in found], wanted)
     return Answer(unknown=no_object(sources, wanted.targets, wanted.namespace))
+
+
+def look_up_all(asked: Sequence[LinkQuery], now: int) -> list[Answer]:
+    """Return the answers to links that say a time, as `look_up` does, but without names that may be meant instead.
+
+    However many links name objects by name, their tracks are read with one query.
+    """
+    sources: dict[tuple[str, str], list[Source]] = {}
+    for each in asked:
+        if (key := (each.source, each.cluster)) not in sources:
+            sources[key] = named_sources(each.source, each.cluster)
+    named = _named(asked, {source.pk for found in sources.values() for source in found})
+    known: dict[tuple[str, str, str, Target], list[Candidate]] = {}
+    answers = []
+    for each in asked:
+        here = sources[each.source, each.cluster]
+        answer = Answer(unknown=Unknown(""))
+        for target in each.targets if here else ():
+            question = (each.source, each.cluster, each.namespace, target)
+            if question not in known:
+                known[question] = candidates(here, target, each.namespace, named)
+            if known[question]:
+                answer = _chosen([Match(one, place(one, each.at, now), target) for one in known[question]], each)
+                break
+        answers.append(answer)
+    return answers
+
+
+def _named(asked: Sequence[LinkQuery], sources: Collection[int]) -> dict[str, list[Track]]:
+    """Return the tracks of all names that links mention, by name, that existed near the time of one of the links."""
+    names = {target.name for each in asked for target in each.targets if target.name}
+    times = [each.at for each in asked if each.at is not None]
+    found: dict[str, list[Track]] = {}
+    if names and times:
+        near = DateTimeTZRange(moment(max(0, min(times) - LATE)), moment(max(times) + LATE), "[]")
+        rows = Track.objects.filter(source__in=sources, name__in=names, life__overlap=near).defer("lifeline")
+        for row in rows.order_by("-life", "-id")[: 4 * MOST]:
+            found.setdefault(row.name, []).append(row)
+    return found
 
 
 def incarnations(row: Track) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from dashboard import __version__
 from dashboard.access import rights, tokens
 from dashboard.web.api import (
     actors,
+    alerts,
     annotations,
     changes,
     clusters,
@@ -88,6 +89,7 @@ for router in (
     silences.router,
     objects.router,
     actors.router,
+    alerts.router,
     comparison.router,
     receivers.router,
     uploads.router,

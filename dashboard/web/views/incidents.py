@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from dashboard.drawing.pictures import picture
-from dashboard.presentation import changes_before, incidents, views, wording
+from dashboard.presentation import alerts, changes_before, incidents, views, wording
 from dashboard.presentation.catalogue import words
 from dashboard.presentation.incident_pictures import gravest
 from dashboard.web.views.findings import NOTE, because, linked, person, proof_row
@@ -61,9 +61,12 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
     noted = incident["acknowledged"]
     asked = queries.asked(source.id, incident=incident["id"])
     before = queries.changes_before(source.id, asked.at, about=asked.tracks, limit=_CHANGES)
+    received = queries.alerts_during(source.id, incident["id"])
     return {
         "source": source,
         "incident": incident,
+        "alerts": alerts.rows(received["alerts"]),
+        "alerts_more": received["more"],
         "card": incidents.card(incident, source.last, now, live=source.is_live),
         "about": queries.page_of(source.id, incident["anchor"]),
         "worst": worst,

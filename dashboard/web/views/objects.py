@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from dashboard.drawing.pictures import picture
-from dashboard.presentation import changes, log_lines, objects, wording
+from dashboard.presentation import alerts, changes, log_lines, objects, wording
 from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.kinds import qualified
@@ -34,9 +34,12 @@ def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpR
     withheld = queries.withheld(source_id)
     lines = queries.log_lines(source_id, about=track_id, after=_cursor(request))
     day = f"{source.last:%Y-%m-%d}" if source.last else ""
+    received = queries.alerts_about(source_id, track_id)
     context = {
         "source": source,
         "track": track,
+        "alerts": alerts.rows(received["alerts"]),
+        "alerts_more": received["more"],
         "lines": log_lines.rows(lines),
         "later_lines": lines["next"],
         "wrong": objects.wrong(track["incidents"], source, microseconds(timezone.now())),

@@ -1,0 +1,53 @@
+"""This page lists the alerts that other programs have sent, with what each is about."""
+
+from typing import TYPE_CHECKING, get_args
+from urllib.parse import urlencode
+
+from django.core.exceptions import BadRequest
+from django.http import Http404
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from ninja import Schema
+from pydantic import ValidationError
+
+from dashboard.presentation import alerts as words
+from dashboard.web.api.alerts import AlertCursor, AlertQuery
+from timeline import queries
+from timeline.models import Source
+from timeline.payloads.alerts import AlertState
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+_SOURCES = 100  # that the filter offers
+
+
+class _Place(Schema):
+    cursor: AlertCursor = ""
+
+
+@require_safe
+def show_alerts(request: "HttpRequest") -> "HttpResponse":
+    """Show a page of the list. Raises Http404, and BadRequest for an address that is not valid."""
+    given = {name: value for name, value in request.GET.dict().items() if value}
+    try:
+        asked, place = AlertQuery.model_validate(given), _Place.model_validate(given)
+    except ValidationError as error:
+        wrong = ", ".join(str(each["loc"][0]) for each in error.errors())
+        raise BadRequest(f"The address has a parameter that is not valid: {wrong}.") from None
+    try:
+        listed = queries.alerts(asked.wanted(), cursor=place.cursor)
+    except Source.DoesNotExist:
+        raise Http404("No such recording.") from None
+    narrowing = {name: value for name, value in given.items() if name in AlertQuery.model_fields}
+    following = {**narrowing, "cursor": listed["next"]}
+    context = {
+        "rows": words.rows(listed["alerts"]),
+        "asked": asked,
+        "filtered": bool(narrowing),
+        "states": get_args(AlertState),
+        "sources": queries.recent_sources(_SOURCES),
+        "next": f"?{urlencode(following)}" if listed["next"] else "",
+        "first": f"{request.path}?{urlencode(narrowing)}" if place.cursor else "",
+    }
+    return render(request, "alerts.html", context)

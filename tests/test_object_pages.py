@@ -102,7 +102,17 @@ def test_revisions_come_in_commit_order_page_by_page(client: Client, sample: Sou
 def test_bodies_are_told_when_asked_for(client: Client, sample: Source) -> None:
     pod = track_of(sample, "Pod", "ring-weak-0", 1).id
     plain = asked(client, sample, f"tracks/{pod}/revisions")["revisions"]
-    assert all(each["body"] is None for each in plain)
+    assert all(each["body"] is None and each["difference"] is None for each in plain)
+
+
+def test_differences_of_listed_changes_are_those_of_the_timeline(client: Client, sample: Source) -> None:
+    job = track_of(sample, "Job", "ring").id
+    listed = asked(client, sample, f"tracks/{job}/revisions?differences=true&limit=4")["revisions"]
+    for each in listed:
+        beside = asked(client, sample, f"tracks/{job}/change?sequence={each['sequence']}")
+        assert each["difference"] == {field: beside[field] for field in each["difference"]}
+        assert each["url"] == beside["url"]
+    assert listed[0]["difference"]["whole"] or listed[0]["difference"]["nothing"]
 
 
 def test_entries_are_filtered_and_paged(client: Client, sample: Source) -> None:

@@ -5,19 +5,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from dashboard.presentation import wording
+from dashboard.presentation.differences import UNNAMED, compared, difference, limited, lines_of, nothing
 from timeline import queries
 from timeline.core.entries import FOREVER, Change, Clock
 from timeline.layout import bodies
 from timeline.layout.lanes import lane_key
-from timeline.payloads.objects import ShownChangePayload
+from timeline.payloads.objects import ListedRevisionPayload, ShownChangePayload
 from timeline.payloads.views import CopyPayload
 from timeline.queries import Revision
 
 _FOLDED = 60  # a difference with more lines than these is folded
 _LINES = 3000  # the most lines of a difference that a page shows
-_LINES_BESIDE = 400  # the most lines that are shown beside a timeline
-_WIDTH = 500  # the most characters of a line beside a timeline
-_FIRST = (Change.CREATED, Change.OBSERVED)
 
 
 def in_words(each: Revision, withheld: bool, managed: bool) -> dict[str, Any]:
@@ -26,7 +24,7 @@ def in_words(each: Revision, withheld: bool, managed: bool) -> dict[str, Any]:
     `withheld` says that the import stored no objects, and `managed` whether the difference includes managedFields.
     """
     entry = each.entry
-    lines = _difference(each, managed)
+    lines = lines_of(each, managed)
     payload = queries.revision_payload(each.sequence, each.time, entry)
     earliest, latest = payload["earliest"], payload["latest"]
     return {
@@ -52,9 +50,21 @@ def in_words(each: Revision, withheld: bool, managed: bool) -> dict[str, Any]:
         "folded": len(lines) > _FOLDED,
         "added": sum(line.kind == "+" for line in lines),
         "removed": sum(line.kind == "-" for line in lines),
-        "nothing": "" if lines else _nothing(each, withheld),
-        "compared": _compared(each) if lines else "",
-        "unnamed": _UNNAMED[each.attribution],
+        "nothing": "" if lines else nothing(each, withheld),
+        "compared": compared(each) if lines else "",
+        "unnamed": UNNAMED[each.attribution],
+    }
+
+
+def listed(
+    source_id: int, track_id: int, each: Revision, withheld: bool, *, bodies: bool = False, differences: bool = False
+) -> ListedRevisionPayload:
+    """Return a change as it is in the list of an object's changes, with its body and its difference on request."""
+    return {
+        **queries.revision_payload(each.sequence, each.time, each.entry, bodies=bodies),
+        "attribution": each.attribution,
+        "difference": difference(each, withheld) if differences else None,
+        "url": f"/sources/{source_id}/objects/{track_id}/?at={each.time}#r{each.sequence}",
     }
 
 
@@ -63,8 +73,6 @@ def beside(found: queries.ChangeInPlace, withheld: bool) -> ShownChangePayload:
     each, life = found.revision, found.life
     about = life["object"]
     entry = each.entry
-    whole = bool(entry.body) and not each.before and entry.change in _FIRST
-    lines = [bodies.Line(" ", text) for text in bodies.as_yaml(entry.body).splitlines()] if whole else _difference(each)
     return {
         **queries.revision_payload(each.sequence, each.time, entry),
         "attribution": each.attribution,
@@ -80,11 +88,7 @@ def beside(found: queries.ChangeInPlace, withheld: bool) -> ShownChangePayload:
         "earlier": found.earlier,
         "later": found.later,
         "unknown_writer": _unknown_writer(each),
-        "whole": whole,
-        "lines": [(line.kind, line.text[:_WIDTH]) for line in lines[:_LINES_BESIDE]],
-        "lines_total": len(lines),
-        "notes": list(filter(None, [_UNNAMED[each.attribution], _compared(each) if lines and not whole else ""])),
-        "nothing": "" if lines else _nothing(each, withheld),
+        **difference(each, withheld),
         "url": f"{life['url']}?at={each.time}#r{each.sequence}",
         "revision_url": f"{life['url']}{each.sequence}/" if entry.body else "",
     }
@@ -103,9 +107,9 @@ def copy_beside(copied: queries.ChangeInPlace, stood: queries.ChangeInPlace, wit
         "name": about["name"],
         "copied": str(before.resource_version),
         "stood": str(after.resource_version),
-        "lines": [(line.kind, line.text[:_WIDTH]) for line in lines[:_LINES_BESIDE]],
+        "lines": limited(lines),
         "lines_total": len(lines),
-        "nothing": "" if lines else why or _nothing(missing.revision, withheld),
+        "nothing": "" if lines else why or nothing(missing.revision, withheld),
         "url": f"{copied.life['url']}?at={copied.revision.time}#r{copied.revision.sequence}",
     }
 
@@ -113,12 +117,6 @@ def copy_beside(copied: queries.ChangeInPlace, stood: queries.ChangeInPlace, wit
 def _after(each: Revision) -> int | None:
     """Return for how many µs after its drawn time a change may have been committed; None if no clock bounds it."""
     return None if each.entry.staged == FOREVER else max(0, each.entry.staged - each.time)
-
-
-def _difference(each: Revision, managed: bool = False) -> list[bodies.Line]:
-    if not each.before or not each.entry.body:
-        return []
-    return bodies.change(each.before, each.entry.body, managed_fields=managed)
 
 
 def _unknown_writer(each: Revision) -> str:
@@ -133,21 +131,6 @@ def _unknown_writer(each: Revision) -> str:
     return "A watch or a list shows no user, and the object's managedFields name no single latest writer."
 
 
-_UNNAMED = {
-    "uid": "",
-    "time": "The log line names no UID. It is a change of this object, because no other object had the name then.",
-    "possible": "The log line names no UID. Another object had the name at about that time, and may be meant.",
-}
-
-
-def _compared(each: Revision) -> str:
-    """Say that changes in between did not include the object, so the difference may be theirs."""
-    if not each.between:
-        return ""
-    changes = "1 change" if each.between == 1 else f"{each.between} changes"
-    return f"Compared with the last state that was observed. {changes} in between did not include the object."
-
-
 def difference_rows(lines: Iterable[tuple[Any, str]]) -> list[dict[str, str]]:
     """Return the lines of a difference as templates show them."""
     return [_line(bodies.Line(kind, text)) for kind, text in lines]
@@ -156,22 +139,3 @@ def difference_rows(lines: Iterable[tuple[Any, str]]) -> list[dict[str, str]]:
 def _line(line: bodies.Line) -> dict[str, str]:
     style = {"+": "added", "-": "removed", " ": "same", "@": "place"}[line.kind]
     return {"style": style, "sign": "" if line.kind == "@" else f"{line.kind} ", "text": line.text}
-
-
-def _nothing(each: Revision, withheld: bool) -> str:
-    """Say why no difference is shown."""
-    if not each.entry.body and each.entry.facts is not None and withheld:
-        return "The object was not kept: Causeline redacted strictly (CAUSELINE_REDACT) when this was imported."
-    if not each.entry.body:
-        return "The observation does not include the object: what was changed is not known."
-    if not each.before:
-        return (
-            "The first state that was seen."
-            if each.entry.change in _FIRST
-            else "No earlier observation includes the object: there is nothing to compare with."
-        )
-    if each.entry.change is Change.DELETED and not each.between:
-        return "It was deleted in the state that was seen before."
-    if each.between:
-        return f"Nothing but the revision and managedFields differs. {_compared(each)}"
-    return "Nothing but the revision and managedFields changed."

@@ -25,11 +25,14 @@ def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
+Sign = Literal["+", "-", " ", "@"]
+
+
 class Line(NamedTuple):
     """This is a line of a difference. Its kind says whether it was added (+), removed (-) or is unchanged, or whether
     it is the path of the lines that follow (@)."""
 
-    kind: Literal["+", "-", " ", "@"]
+    kind: Sign
     text: str
 
 

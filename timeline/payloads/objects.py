@@ -233,7 +233,24 @@ class RevisionPayload(ChangePayload):
     attribution: Attribution
 
 
-class ShownChangePayload(RevisionPayload):
+class DifferencePayload(TypedDict):
+    """This is what one change made of an object. Its size is limited."""
+
+    whole: bool  # whether `lines` are the object, because it was seen for the first time; else they are the difference
+    lines: list[tuple[Literal["+", "-", " ", "@"], str]]  # the first of them, each cut to a length; "@" is a path
+    lines_total: int
+    notes: list[str]  # sentences about how sure the difference is
+    nothing: str  # why there are no lines
+
+
+class ListedRevisionPayload(RevisionPayload):
+    """This is one change in the list of an object's changes."""
+
+    difference: DifferencePayload | None  # null unless it was asked for
+    url: str  # the change on the page of its object
+
+
+class ShownChangePayload(RevisionPayload, DifferencePayload):
     """This is one change of one object as a timeline shows it beside its lanes. Its size is limited."""
 
     track: int
@@ -248,17 +265,12 @@ class ShownChangePayload(RevisionPayload):
     earlier: int | None  # the sequence number of the change before it
     later: int | None
     unknown_writer: str  # a sentence that says why it is not known who wrote it; "" if it is known
-    whole: bool  # whether `lines` are the object, because it was seen for the first time; else they are the difference
-    lines: list[tuple[Literal["+", "-", " ", "@"], str]]  # the first of them, each cut to a length; "@" is a path
-    lines_total: int
-    notes: list[str]  # sentences about how sure the difference is
-    nothing: str  # why there are no lines
     url: str  # the change on the page of its object
     revision_url: str  # the page of the object at this change; "" if it was not observed
 
 
 class RevisionsPayload(TypedDict):
-    revisions: list[RevisionPayload]  # in commit order
+    revisions: list[ListedRevisionPayload]  # in commit order
     next: str | None
     total: int
 

@@ -1,6 +1,7 @@
 """This package reads from PostgreSQL what screens show. The size of every answer is limited, whatever the size of the
 source."""
 
+from timeline.payloads.revisions import revision_payload
 from timeline.queries.acknowledgements import (
     acknowledge,
     acknowledge_incidents,
@@ -32,6 +33,7 @@ from timeline.queries.coverage import coverage, withheld
 from timeline.queries.deletions import Contents, Deletion, contents, sources_of, undoable
 from timeline.queries.deltas import Deltas, Missed, missed
 from timeline.queries.entries import entries
+from timeline.queries.events import events
 from timeline.queries.finding import columns as finding_columns
 from timeline.queries.finding import finding
 from timeline.queries.findings import findings, severities
@@ -83,7 +85,6 @@ from timeline.queries.objects import FINDINGS, life, life_columns, lives, page_o
 from timeline.queries.overview import overview
 from timeline.queries.pages import WrongOrder
 from timeline.queries.revisions import PAGE, ChangeInPlace, Revision, change_in_place, revision, revisions
-from timeline.queries.revisions import payload as revision_payload
 from timeline.queries.scoping import IncidentsInView, incidents_in_view
 from timeline.queries.search import search
 from timeline.queries.silences import active as active_silences
@@ -179,6 +180,7 @@ __all__ = [
     "ended_silences",
     "entries",
     "epochs",
+    "events",
     "expire_silence",
     "finding",
     "finding_columns",

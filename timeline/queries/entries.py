@@ -5,8 +5,8 @@ from itertools import islice
 from timeline.models import Source, Track
 from timeline.payloads.documents import object_payload
 from timeline.payloads.objects import EntriesPayload, EntryPayload
+from timeline.payloads.revisions import revision_payload
 from timeline.queries.attribution import key_of, life_of, lives_by_key
-from timeline.queries.revisions import payload
 from timeline.storage import chunks
 from timeline.storage.chunks import Stored
 
@@ -42,5 +42,5 @@ def entries(
 
 
 def _entry(each: Stored, life: Track | None, bodies: bool) -> EntryPayload:
-    change = payload(each.sequence, each.entry.received, each.entry, bodies=bodies)
+    change = revision_payload(each.sequence, each.entry.received, each.entry, bodies=bodies)
     return {**change, "track": life.id if life else None, "object": object_payload(each.entry.ref)}

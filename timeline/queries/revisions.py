@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from timeline.core.entries import FOREVER, Change, Clock, Entry
+from timeline.core.entries import Change, Clock, Entry
 from timeline.models import Track
-from timeline.payloads.documents import timestamp
-from timeline.payloads.objects import Attribution, ChangePayload, LifePayload
+from timeline.payloads.objects import Attribution, LifePayload
 from timeline.queries.attribution import anonymous, key_of, life_of, unnamed_entries
 from timeline.queries.objects import life
 from timeline.storage import chunks
@@ -183,37 +182,6 @@ def revision(source_id: int, track_id: int, sequence: int) -> Entry | None:
     if found is None or found.sequence != sequence:
         return None
     return found.entry if any(each.sequence == sequence for each in _belonging(row).entries) else None
-
-
-def payload(sequence: int, time: int, entry: Entry, *, bodies: bool = False) -> ChangePayload:
-    return {
-        "sequence": sequence,
-        "uid": entry.ref.uid or None,
-        "time": timestamp(time),
-        "earliest": timestamp(entry.received),
-        "latest": None if entry.staged == FOREVER else timestamp(entry.staged),
-        "clock": entry.clock.value,
-        "resource_version": None if entry.resource_version is None else str(entry.resource_version),
-        "change": entry.change.value,
-        "action": entry.action,
-        "actor": entry.actor or None,
-        "user_agent": entry.user_agent or None,
-        "controller": controller(entry.actor, entry.user_agent) or None,
-        "audit_id": entry.identity or None,
-        "file": entry.place.file if entry.place else None,
-        "line": entry.place.line if entry.place else None,
-        "body": msgspec.json.decode(entry.body) if bodies and entry.body else None,
-    }
-
-
-def controller(actor: str, user_agent: str) -> str:
-    """Return the short name of the program that made a change, from its account or else from its user agent."""
-    parts = actor.split(":")
-    if parts[:2] == ["system", "serviceaccount"] and len(parts) == 4:
-        return parts[3]
-    if parts[:2] == ["system", "node"]:
-        return f"kubelet on {parts[-1]}"
-    return user_agent.partition("/")[0].partition(" ")[0]
 
 
 def _of_name(row: Track) -> list[Track]:

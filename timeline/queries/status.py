@@ -9,8 +9,9 @@ from timeline.kinds import Status, kind_of, status_of
 from timeline.models import Track
 from timeline.payloads.documents import timestamp
 from timeline.payloads.objects import ConditionPayload, PhasePayload, StatusPayload, WriterPayload
+from timeline.payloads.revisions import revision_payload
 from timeline.queries.pods import pods
-from timeline.queries.revisions import Latest, latest, payload
+from timeline.queries.revisions import Latest, latest
 from timeline.queries.warning_events import warning_events
 
 
@@ -75,7 +76,7 @@ def _bounds(moment: list[Any]) -> tuple[int, int | None]:
 
 
 def _writer(last: Latest) -> WriterPayload:
-    shown = payload(last.sequence, last.time, last.entry)
+    shown = revision_payload(last.sequence, last.time, last.entry)
     return {
         "actor": shown["actor"],
         "user_agent": shown["user_agent"],

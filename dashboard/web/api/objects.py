@@ -50,16 +50,16 @@ def revisions(
     cursor: _Cursor = "",
     limit: Annotated[int, Field(ge=1, le=200)] = 50,
     bodies: bool = False,
+    differences: bool = False,
 ) -> HttpResponseBase:
-    """Return the changes of an object in commit order, with bodies on request. Pass `next` as cursor for more."""
+    """Return the changes of an object in commit order, with bodies and differences on request. Pass `next` as cursor
+    for more."""
     page = queries.revisions(source_id, track_id, int(cursor or 0), limit)
     following = page.offset + len(page.revisions)
+    withheld = queries.withheld(source_id)
     payload: RevisionsPayload = {
         "revisions": [
-            {
-                **queries.revision_payload(each.sequence, each.time, each.entry, bodies=bodies),
-                "attribution": each.attribution,
-            }
+            changes.listed(source_id, track_id, each, withheld, bodies=bodies, differences=differences)
             for each in page.revisions
         ],
         "next": str(following) if following < page.total else None,

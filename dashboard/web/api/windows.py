@@ -10,6 +10,7 @@ from pydantic import Field
 
 from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
 from timeline import queries
+from timeline.payloads.events import EventsPayload
 from timeline.payloads.findings import FindingOrder, FindingsPayload
 from timeline.payloads.measuring import MeasurePayload
 from timeline.payloads.windows import OverviewPayload, SearchPayload, WindowPayload
@@ -93,6 +94,44 @@ def window(
     return json_response(
         request, queries.window(source_id, start, end, offset=offset, limit=limit, view=arrangement.view())
     )
+
+
+@router.get("/sources/{source_id}/events", response=EventsPayload)
+def events(
+    request: HttpRequest,
+    source_id: Number,
+    start: Time | None = None,
+    end: Time | None = None,
+    namespace: Words = "",
+    kind: Words = "",
+    name: Words = "",
+    scope: Number | None = None,
+    noise: bool = False,
+    every: bool = False,
+    cursor: Annotated[str, Field(pattern=r"^(\d{1,16}\.\d{1,39}\.\d{1,19}\.\d{1,9})?$")] = "",
+    limit: Annotated[int, Field(ge=1, le=500)] = 100,
+) -> HttpResponseBase:
+    """Return the changes between two times one by one in commit order, with their revisions, the bounds of their times
+    and who made them. Pass `next` as cursor for more.
+
+    `scope` is the number of a root owner, and keeps only its changes and those of what it owns. `noise` adds Events and
+    the like, and `every` the changes of which the timeline draws nothing.
+    """
+    in_order(start, end)
+    found = queries.events(
+        source_id,
+        start,
+        end,
+        namespace=namespace,
+        kind=kind,
+        name=name,
+        root=scope,
+        noise=noise,
+        every=every,
+        after=cursor,
+        limit=limit,
+    )
+    return json_response(request, found)
 
 
 @router.get("/sources/{source_id}/findings", response=FindingsPayload)

@@ -1,0 +1,90 @@
+"""This module words the difference that one change made of an object. It is pure, and makes no HTML."""
+
+from typing import Protocol
+
+from timeline.core.entries import Change, Entry
+from timeline.layout import bodies
+from timeline.payloads.objects import Attribution, DifferencePayload
+
+_LINES = 400  # the most lines of a difference that is shown beside a timeline or in a list
+_WIDTH = 500  # the most characters of such a line
+_FIRST = (Change.CREATED, Change.OBSERVED)
+
+
+class Compared(Protocol):
+    """This is one change of an object, with the last body that was observed before it, as JSON."""
+
+    @property
+    def entry(self) -> Entry: ...
+
+    @property
+    def before(self) -> bytes: ...
+
+    @property
+    def between(self) -> int:
+        """Return the number of changes without a body between that body and this change."""
+
+    @property
+    def attribution(self) -> Attribution: ...
+
+
+def difference(each: Compared, withheld: bool) -> DifferencePayload:
+    """Return what a change made of its object. The first state of an object is shown whole.
+
+    `withheld` says that the import stored no objects.
+    """
+    entry = each.entry
+    whole = bool(entry.body) and not each.before and entry.change in _FIRST
+    lines = [bodies.Line(" ", text) for text in bodies.as_yaml(entry.body).splitlines()] if whole else lines_of(each)
+    return {
+        "whole": whole,
+        "lines": limited(lines),
+        "lines_total": len(lines),
+        "notes": list(filter(None, [UNNAMED[each.attribution], compared(each) if lines and not whole else ""])),
+        "nothing": "" if lines else nothing(each, withheld),
+    }
+
+
+def limited(lines: list[bodies.Line]) -> list[tuple[bodies.Sign, str]]:
+    """Return the first lines of a difference, each cut to a length."""
+    return [(line.kind, line.text[:_WIDTH]) for line in lines[:_LINES]]
+
+
+def lines_of(each: Compared, managed: bool = False) -> list[bodies.Line]:
+    if not each.before or not each.entry.body:
+        return []
+    return bodies.change(each.before, each.entry.body, managed_fields=managed)
+
+
+UNNAMED = {
+    "uid": "",
+    "time": "The log line names no UID. It is a change of this object, because no other object had the name then.",
+    "possible": "The log line names no UID. Another object had the name at about that time, and may be meant.",
+}
+
+
+def compared(each: Compared) -> str:
+    """Say that changes in between did not include the object, so the difference may be theirs."""
+    if not each.between:
+        return ""
+    changes = "1 change" if each.between == 1 else f"{each.between} changes"
+    return f"Compared with the last state that was observed. {changes} in between did not include the object."
+
+
+def nothing(each: Compared, withheld: bool) -> str:
+    """Say why no difference is shown."""
+    if not each.entry.body and each.entry.facts is not None and withheld:
+        return "The object was not kept: Causeline redacted strictly (CAUSELINE_REDACT) when this was imported."
+    if not each.entry.body:
+        return "The observation does not include the object: what was changed is not known."
+    if not each.before:
+        return (
+            "The first state that was seen."
+            if each.entry.change in _FIRST
+            else "No earlier observation includes the object: there is nothing to compare with."
+        )
+    if each.entry.change is Change.DELETED and not each.between:
+        return "It was deleted in the state that was seen before."
+    if each.between:
+        return f"Nothing but the revision and managedFields differs. {compared(each)}"
+    return "Nothing but the revision and managedFields changed."

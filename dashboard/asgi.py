@@ -15,6 +15,7 @@ django.setup(set_prefix=False)
 
 from dashboard import logs  # noqa: E402 (these need the applications that the line above loads)
 from dashboard.access import origins, rights  # noqa: E402
+from dashboard.agents.http import PATH, Mcp  # noqa: E402
 from dashboard.metrics.requests import Measured  # noqa: E402
 from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsConsumer  # noqa: E402
 from dashboard.web.request_bodies import Handler  # noqa: E402
@@ -27,8 +28,16 @@ websocket = URLRouter(
         path("ws/sources/<int:source_id>/", SourceConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
     ]
 )
+_pages = Handler()
+_mcp = Mcp(_pages)
+
+
+async def _http(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    await (_mcp if scope["path"].rstrip("/") == PATH else _pages)(scope, receive, send)
+
+
 _routes: Any = Measured(
-    ProtocolTypeRouter({"http": Webhooks(Handler()), "websocket": origins.OwnPagesOnly(AuthMiddlewareStack(websocket))})
+    ProtocolTypeRouter({"http": Webhooks(_http), "websocket": origins.OwnPagesOnly(AuthMiddlewareStack(websocket))})
 )
 
 if settings.TOKEN_REQUIRED:

@@ -43,7 +43,7 @@ def named_objects(labels: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
 
     An object is written as "pod/train-0", "uid/…" or "ip/10.0.0.1".
     """
-    known = _of_the_object(labels)
+    known = of_the_object(labels)
     found = []
     if UID.fullmatch(uid := known.get("uid", "")):
         found.append(f"uid/{uid}")
@@ -65,7 +65,7 @@ def host_of(text: str) -> str:
     return host if colon and port.isdecimal() and ":" not in host else text
 
 
-def _of_the_object(labels: Mapping[str, str]) -> dict[str, str]:
+def of_the_object(labels: Mapping[str, str]) -> dict[str, str]:
     """Return the labels that may be names, without those of the scraped target if the alert is about another object."""
     known = {label: text for label, value in labels.items() if (text := value.strip()) and _is_name(text)}
     exported = {label.removeprefix(_EXPORTED): value for label, value in known.items() if label.startswith(_EXPORTED)}

@@ -10,7 +10,7 @@ from typing import Any
 from channels.security.websocket import WebsocketDenier
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
 _SCHEMES = {"ws": "http", "wss": "https"}
@@ -26,6 +26,11 @@ class OwnPagesOnly:
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> Any:
         return await (self._application if _is_own_page(scope) else self._refuse)(scope, receive, send)
+
+
+def from_own_page(request: HttpRequest) -> bool:
+    """Return whether a request comes from a page of ours, or from no page at all: only browsers send Origin."""
+    return "HTTP_ORIGIN" not in request.META or bool(_forms._origin_verified(request))
 
 
 def _is_own_page(scope: dict[str, Any]) -> bool:

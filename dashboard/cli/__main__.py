@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import __version__, environment
-from dashboard.cli import analyze, changes, clusters, compare, record, replay, serve, tokens
+from dashboard.cli import analyze, changes, clusters, compare, mcp, record, replay, serve, tokens
 from dashboard.cli.terminal import say
 from dashboard.services import ServiceError, Stopped
 from dashboard.services.launcher import PORTS
@@ -317,6 +317,16 @@ def _parser() -> argparse.ArgumentParser:
         "--source", metavar="NAME", help="write what Causeline has observed of this connected cluster instead"
     )
     command.set_defaults(run=record.record)
+    command = commands.add_parser(
+        "mcp",
+        parents=[shared],
+        help="answer an agent over MCP, on standard input and output: from a running Causeline, or from recordings",
+        epilog="A running Causeline is the one at CAUSELINE_URL, with the token in CAUSELINE_ACCESS_TOKEN or in the "
+        "file that CAUSELINE_ACCESS_TOKEN_FILE names, or else the one on this machine. Exit status: 0 the client has "
+        "gone, 1 no Causeline is known, 2 the input is not understood.",
+    )
+    command.add_argument("files", nargs="*", metavar="FILE", help="a recording, an archive or a folder of them")
+    command.set_defaults(run=mcp.mcp)
     command = commands.add_parser("rules", help="list the rules, or show one rule")
     command.add_argument("id", nargs="?", metavar="ID", help="the rule, such as service-gap (all rules)")
     command.add_argument("--markdown", action="store_true", help="print all rules as Markdown, as in docs/rules.md")

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from timeline.judge import rulebook
 from timeline.judging.rulebook import Rule, settings
+from timeline.payloads.objects import CataloguePayload
 
 _BEGINNING = """\
 # Rules
@@ -55,6 +56,30 @@ def catalogue() -> str:
     for rule in rules:
         parts += _page(rule)
     return "\n\n".join(parts) + "\n"
+
+
+def payload(rule: Rule) -> CataloguePayload:
+    """Return the page of a rule as the API has it, with the thresholds in force."""
+    parts = [section.partition("\n") for section in rule.page.split("\n## ")[1:]]
+    return {
+        "rule": rule.id,
+        "title": rule.title,
+        "needs": list(rule.needs),
+        "any_of": list(rule.any_of),
+        "sections": [(heading, body.strip()) for heading, _, body in parts],
+        "settings": [
+            {
+                "variable": each.variable,
+                "value": each.value,
+                "default": each.default,
+                "unit": each.unit,
+                "meaning": each.meaning,
+            }
+            for each in settings.values()
+            if each.rule == rule.id
+        ],
+        "url": f"/rules/{rule.id}/",
+    }
 
 
 def _page(rule: Rule) -> Iterator[str]:

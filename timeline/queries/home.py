@@ -64,9 +64,10 @@ def recording(source_id: int) -> RecordingPayload:
     return _payload(row)
 
 
-def recordings(cursor: int | None, limit: int) -> RecordingsPayload:
-    """Return a page of recordings, the newest first. `cursor` is the `next` of the page before."""
-    rows = sources_before(cursor, limit + 1)
+def recordings(cursor: int | None, limit: int, only: list[int] | None = None) -> RecordingsPayload:
+    """Return a page of recordings, the newest first. `cursor` is the `next` of the page before. With `only`, these are
+    recordings with these ids."""
+    rows = sources_before(cursor, limit + 1, only)
     more = len(rows) > limit
     return {"sources": [_payload(row) for row in rows[:limit]], "next": rows[limit - 1].id if more else None}
 

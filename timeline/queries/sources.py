@@ -53,9 +53,12 @@ def these_sources(wanted: list[int]) -> list[SourceRow]:
     return _sources("source.id = ANY(%s)", [wanted])
 
 
-def sources_before(cursor: int | None, limit: int) -> list[SourceRow]:
-    """Return the sources before the one whose id is the cursor; without a cursor, the newest ones."""
-    return _sources("source.id < %s ORDER BY source.id DESC LIMIT %s", [2**63 - 1 if cursor is None else cursor, limit])
+def sources_before(cursor: int | None, limit: int, only: list[int] | None = None) -> list[SourceRow]:
+    """Return the sources before the one whose id is the cursor; without a cursor, the newest ones. With `only`, these
+    are sources with these ids."""
+    chosen, values = ("", []) if only is None else ("source.id = ANY(%s) AND ", [only])
+    before = 2**63 - 1 if cursor is None else cursor
+    return _sources(f"{chosen}source.id < %s ORDER BY source.id DESC LIMIT %s", [*values, before, limit])
 
 
 def source(source_id: int) -> SourceRow | None:

@@ -30,7 +30,7 @@ from timeline.models import Finding, Incident, Source, Track, Upload
 
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 # These keep to the limit of a token themselves, or show nothing of any source.
-_WITHIN_LIMITS = {"api/rules", "api/resolve", "api/annotations"}
+_WITHIN_LIMITS = {"api/rules", "api/resolve", "api/annotations", "api/sources"}
 _FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 
 

@@ -7,12 +7,11 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.presentation import changes
+from dashboard.presentation import catalogue, changes
 from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
 from dashboard.web.views.findings import NOTE, person
 from timeline import queries
 from timeline.judge import rulebook
-from timeline.judging.rulebook import Rule, settings
 from timeline.payloads.findings import AcknowledgementPayload
 from timeline.payloads.objects import (
     CataloguePayload,
@@ -158,27 +157,4 @@ def coverage(request: HttpRequest, source_id: Number) -> HttpResponseBase:
 @router.get("/rules", response=list[CataloguePayload])
 def rules(request: HttpRequest) -> HttpResponseBase:
     """Return the catalogue of rules, with the thresholds in force."""
-    return json_response(request, [_rule(rule) for rule in rulebook()])
-
-
-def _rule(rule: Rule) -> CataloguePayload:
-    parts = [section.partition("\n") for section in rule.page.split("\n## ")[1:]]
-    return {
-        "rule": rule.id,
-        "title": rule.title,
-        "needs": list(rule.needs),
-        "any_of": list(rule.any_of),
-        "sections": [(heading, body.strip()) for heading, _, body in parts],
-        "settings": [
-            {
-                "variable": each.variable,
-                "value": each.value,
-                "default": each.default,
-                "unit": each.unit,
-                "meaning": each.meaning,
-            }
-            for each in settings.values()
-            if each.rule == rule.id
-        ],
-        "url": f"/rules/{rule.id}/",
-    }
+    return json_response(request, [catalogue.payload(rule) for rule in rulebook()])

@@ -8,7 +8,7 @@ from django.utils.http import content_disposition_header
 from ninja import Router, Schema
 from pydantic import Field, StringConstraints
 
-from dashboard.access import change_log
+from dashboard.access import change_log, rights
 from dashboard.web.api.answers import Number, json_response, only_its_owner, problem
 from dashboard.web.downloads import Busy, Download, lines_of
 from timeline import queries
@@ -32,8 +32,13 @@ class Renamed(Schema):
 
 @router.get("/sources", response=RecordingsPayload)
 def list_sources(request: HttpRequest, cursor: Number | None = None, limit: Limit = MOST) -> HttpResponseBase:
-    """Return recordings and live sources, newest first. Pass `next` of an answer as `cursor` for the page after it."""
-    return json_response(request, queries.recordings(cursor, limit))
+    """Return recordings and live sources, newest first. Pass `next` of an answer as `cursor` for the page after it.
+
+    With an access token that is limited, these are the sources that it reads.
+    """
+    readable = rights.readable(request)
+    only = None if readable is None else list(readable.values_list("pk", flat=True))
+    return json_response(request, queries.recordings(cursor, limit, only))
 
 
 @router.get("/sources/{source_id}", response=RecordingPayload)

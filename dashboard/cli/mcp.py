@@ -1,0 +1,96 @@
+"""This subcommand answers an agent over MCP on standard input and output. It imports modules late, to start quickly."""
+
+from __future__ import annotations
+
+import gc
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+from dashboard import environment
+from dashboard.cli import address
+from dashboard.cli.terminal import say
+
+if TYPE_CHECKING:
+    import argparse
+
+    from dashboard.agents.api import Caller
+    from dashboard.agents.reader import Reader
+
+
+def mcp(options: argparse.Namespace) -> int:
+    """Answer from files, or from a running Causeline, until the client closes standard input.
+
+    Return the exit status: 0 closed, 1 no Causeline is known or runs, 2 the input is not understood.
+    """
+    reader = _of_files(options.files) if options.files else _of_server(options)
+    if isinstance(reader, int):
+        return reader
+    import anyio
+
+    from dashboard.agents.tools import server
+
+    try:
+        anyio.run(server(reader).run_stdio_async)
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _of_files(files: list[str]) -> Reader | int:
+    from collectors.analysis import analyse
+    from collectors.formats import NotARecording
+    from dashboard.agents.recordings import Recordings
+
+    if "-" in files:
+        say("Standard input is where the client of MCP writes: name files.")
+        return 2
+    try:
+        environment.rule_settings()
+        environment.redaction()
+        limits = environment.limits()
+        paths = [(Path(name).absolute(), name) for name in files]
+        analysis = analyse(paths, limits, intents=True)
+    except (NotARecording, OSError) as error:
+        say(str(error))
+        return 2
+    for sentence in analysis.mostly_skipped:
+        say(sentence)
+    if analysis.nothing:
+        say(analysis.nothing)
+        return 2
+    gc.freeze()  # the world has no reference cycles, so the garbage collector need not search it
+    return Recordings(paths, limits, analysis)
+
+
+def _of_server(options: argparse.Namespace) -> Reader | int:
+    from dashboard.agents.api import Api
+
+    caller = _caller(options)
+    if caller is None:
+        say(
+            "No Causeline is known: set CAUSELINE_URL to its address and CAUSELINE_ACCESS_TOKEN, or start one on this "
+            "machine with `causeline up`, or name recordings."
+        )
+        return 1
+    return Api(lambda: caller)
+
+
+def _caller(options: argparse.Namespace) -> Caller | None:
+    """Return where Causeline is, from the environment, or else the one that runs on this machine; None without any."""
+    from dashboard.agents.api import Caller
+
+    token = environment.text("CAUSELINE_ACCESS_TOKEN", "")
+    url = environment.text("CAUSELINE_URL", "")
+    if not url:
+        given = options.data_dir or os.environ.get("CAUSELINE_DATA_DIR", "")
+        data_dir = Path(given or Path.home() / ".local/share/causeline").absolute()
+        url = address.announced_by_another(data_dir)
+        token = token or parse_qs(urlsplit(url).query).get("token", [""])[0]
+    if not url:
+        return None
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise environment.SettingError(f"CAUSELINE_URL is {url[:100]!r}; write it as https://causeline.example.com.")
+    return Caller(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", f"Bearer {token}" if token else "")

@@ -204,6 +204,7 @@ _KIND = re.compile(rb"^kind:", re.MULTILINE)
 # The last two only to say why not.
 _OBJECT = re.compile(rb"^(?:metadata:|items:|kind: (?:Table|Status)\b)", re.MULTILINE)
 _AUDIT = re.compile(rb"^auditID:", re.MULTILINE)
+_KWOK = re.compile(rb"\$\(time-offset-nanosecond -?\d")
 _EVENT = re.compile(rb"^object:[ \t]*\r?\n {1,8}apiVersion:", re.MULTILINE)
 
 
@@ -214,7 +215,7 @@ def is_yaml(head: bytes) -> bool:
 
 def sniff(head: bytes) -> bool:
     """Return whether an object, a list or a watch event begins without indentation."""
-    if not is_yaml(head) or _AUDIT.search(head):
+    if not is_yaml(head) or _AUDIT.search(head) or _KWOK.search(head):
         return False
     if _EVENT.search(head):
         return True

@@ -137,10 +137,11 @@ class CommitClock:
         """Return the time at which to draw a change, which is always within [received, staged].
 
         `arrived` is the time at which a watch reported a change that carries no time of its own, else 0. Such a change
-        is drawn between the changes before and after it. All times are microseconds since 1970.
+        is drawn between the changes before and after it, or, without a revision, when it arrived. All times are
+        microseconds since 1970.
         """
         if resource_version is None:
-            return received
+            return min(max(received, arrived), staged)
         step = bisect_right(self._revisions, resource_version) - 1
         time = self._times[step] if step >= 0 else 0
         if arrived:

@@ -226,6 +226,7 @@ _NO_PART = (  # how the reason begins when a whole file was skipped because it i
     "is empty",
     "is a kubeconfig",
     "is a log",
+    "is a recording of kwok",
 )
 
 

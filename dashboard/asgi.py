@@ -19,7 +19,7 @@ from dashboard.agents.http import PATH, Mcp  # noqa: E402
 from dashboard.metrics.requests import Measured  # noqa: E402
 from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsConsumer  # noqa: E402
 from dashboard.web.request_bodies import Handler  # noqa: E402
-from dashboard.web.webhooks import Webhooks  # noqa: E402
+from dashboard.web.webhooks import Webhooks, hide_token  # noqa: E402
 
 websocket = URLRouter(
     [
@@ -48,6 +48,7 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
     """Serve one HTTP request or WebSocket. Its id is in each line that it logs, and in the header X-Request-ID of the
     response."""
     rights.take_token(scope)
+    hide_token(scope)
     request_id = logs.begin_request(scope.get("headers", []))
 
     async def answer(message: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from timeline.kinds import Metadata, seconds
 
 _VERBS = {"CREATE": "create", "UPDATE": "write", "DELETE": "delete"}  # CONNECT, as for exec, writes no object
 _UPDATES = {"UpdateOptions": "update", "PatchOptions": "patch"}  # kind of the options -> verb of an UPDATE
-_WHOLE = frozenset({"", "status", "ephemeralcontainers", "resize", "finalize", "approval"})  # bodies are the object
+WHOLE = frozenset({"", "status", "ephemeralcontainers", "resize", "finalize", "approval"})  # bodies are the object
 _REFUSED = 403  # a webhook may answer any code, also 409, which would look like a conflict of revisions
 
 
@@ -103,7 +103,7 @@ def stored(request: AdmissionRequest, place: Place | None, *, bodies: bool) -> E
     None if the request creates the object, is about a part of it that is no object, such as its scale, or is about no
     object. Raise ValueError with a reason if the object cannot be used.
     """
-    if request.operation not in _VERBS or request.subResource not in _WHOLE or not is_present(request.oldObject):
+    if request.operation not in _VERBS or request.subResource not in WHOLE or not is_present(request.oldObject):
         return None
     version = f"{request.kind.group}/{request.kind.version}".removeprefix("/")
     old = bytes(request.oldObject)
@@ -161,7 +161,7 @@ def _reference(request: AdmissionRequest, name: str, bodies: list[Any], interner
     """Return the object that the request is about; of a subresource such as scale, the review names another kind."""
     group, resource = request.resource.group, request.resource.resource
     known = interner.kind(group, resource)
-    whole = request.subResource in _WHOLE
+    whole = request.subResource in WHOLE
     kind = known.kind if known else request.kind.kind if whole and request.kind.kind else resource
     # Of a Namespace, a review names the object itself as its namespace.
     namespace = "" if (group, resource) == ("", "namespaces") else request.namespace

@@ -49,8 +49,8 @@ def entry_without_credentials(entry: Entry) -> Entry:
         entry.owner and _clean_owner(entry.owner),
         entry.facts and _clean_facts(entry.facts),
     )
-    actor, agent, sets = _clean_name(entry.actor), _clean_name(entry.user_agent), entry.sets and _clean_sets(entry.sets)
-    identity, action = _clean_name(entry.identity), _clean_name(entry.action)
+    actor, agent, sets = clean_name(entry.actor), clean_name(entry.user_agent), entry.sets and _clean_sets(entry.sets)
+    identity, action = clean_name(entry.identity), clean_name(entry.action)
     client = entry.client and _clean_client(entry.client)
     same = ref is entry.ref and owner is entry.owner and facts is entry.facts and sets is entry.sets
     same = same and client is entry.client
@@ -73,7 +73,7 @@ def entry_without_credentials(entry: Entry) -> Entry:
 def request_without_credentials(request: Request) -> Request:
     """Return the request without credentials in its names; the same request if it has none."""
     changed: dict[str, Any] = {
-        name: clean for name in _TEXTS if (clean := _clean_name(text := getattr(request, name))) != text
+        name: clean for name in _TEXTS if (clean := clean_name(text := getattr(request, name))) != text
     }
     if (ref := _clean_ref(request.ref)) is not request.ref:
         changed["ref"] = ref
@@ -84,8 +84,8 @@ def request_without_credentials(request: Request) -> Request:
 
 def line_without_credentials(line: LogLine) -> LogLine:
     """Return the line of a log without credentials; the same line if it has none."""
-    log, text, level = _clean_name(line.log), clean_text(line.text), _clean_name(line.level)
-    objects = tuple(map(_clean_name, line.objects))
+    log, text, level = clean_name(line.log), clean_text(line.text), clean_name(line.level)
+    objects = tuple(map(clean_name, line.objects))
     if (log, text, level, objects) == (line.log, line.text, line.level, line.objects):
         return line
     return replace(line, log=log, text=text, level=level, objects=objects)
@@ -94,7 +94,7 @@ def line_without_credentials(line: LogLine) -> LogLine:
 _TEXTS = ("verb", "reason", "action", "since", "match", "selector", "actor", "user_agent", "identity")
 
 
-def _clean_name(text: str) -> str:
+def clean_name(text: str) -> str:
     """Return a name without credentials that are recognised by their form or by the words before them."""
     if len(text) < _SHORT or text in _harmless:
         return text
@@ -111,19 +111,19 @@ def _clean_name(text: str) -> str:
 
 @lru_cache(_CACHED)
 def _clean_ref(ref: ObjectRef) -> ObjectRef:
-    clean = [_clean_name(each) for each in (ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid)]
+    clean = [clean_name(each) for each in (ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid)]
     return ref if clean == [ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid] else ObjectRef(*clean)
 
 
 @lru_cache(_CACHED)
 def _clean_client(client: Client) -> Client:
-    clean = [_clean_name(each) for each in (client.address, client.pod, client.pod_uid, client.node)]
+    clean = [clean_name(each) for each in (client.address, client.pod, client.pod_uid, client.node)]
     return client if clean == [client.address, client.pod, client.pod_uid, client.node] else Client(*clean)
 
 
 @lru_cache(_CACHED)
 def _clean_owner(owner: Owner) -> Owner:
-    clean = [_clean_name(each) for each in (owner.group, owner.version, owner.kind, owner.name, owner.uid)]
+    clean = [clean_name(each) for each in (owner.group, owner.version, owner.kind, owner.name, owner.uid)]
     return owner if clean == [owner.group, owner.version, owner.kind, owner.name, owner.uid] else Owner(*clean)
 
 
@@ -158,7 +158,7 @@ def _is_known(value: Any) -> bool:
 
 def _clean_value(value: Any) -> Any:
     if isinstance(value, str):
-        return _clean_name(value)
+        return clean_name(value)
     if isinstance(value, tuple):
         text = [_clean_value(each) for each in value]
         if all(one is other for one, other in zip(text, value, strict=True)):

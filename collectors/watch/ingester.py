@@ -8,6 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from collectors.watch.adding import add_batches, add_part
+from collectors.watch.admitted import Admitted
+from collectors.watch.attribution import Attribution
 from collectors.watch.discovery import DiscoveryResult
 from collectors.watch.resources import Resource
 from collectors.watch.streams import RESTORED, StreamStatus
@@ -51,6 +53,8 @@ class Ingester:
         self._statuses_written: dict[Resource, StreamStatus] = {}  # the status of each stream that was written last
         self._error = ""
         self._committed = 0.0
+        self._admitted = Admitted(live_source)
+        self._attribution = Attribution(live_source)
         self._more = False  # whether more of the audit log may wait
 
     def commit_batch(self) -> None:
@@ -78,6 +82,10 @@ class Ingester:
             add_part(self._live, part, self._hold)
         if adds:
             self._more = add_batches(self._live, self._hold)
+            self._admitted.note(batch)
+            self._admitted.name(self._hold)
+            self._attribution.note(batch)
+            self._attribution.compare()
         for each in items:
             if isinstance(each, StreamStatus):
                 self._write_status(each)

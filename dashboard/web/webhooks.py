@@ -6,6 +6,7 @@ the answers of the admission webhook have to be quicker, than Django's handler a
 
 import asyncio
 import logging
+import time
 import zlib
 from collections.abc import Awaitable, Callable
 from io import BytesIO
@@ -21,6 +22,7 @@ from collectors.uploads import audit_batches
 from dashboard.access import tokens
 from dashboard.metrics.requests import note_route
 from dashboard.models import AccessToken
+from dashboard.web import admission
 from timeline.models import Way
 from timeline.storage import inbox
 
@@ -28,10 +30,24 @@ logger = logging.getLogger(__name__)
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 AUDIT = "/api/audit/events"
+ADMISSION = "/api/admission"
+REVIEW_BYTES = 16 * 1024**2  # an API server takes 3 MiB at most, and a review may hold an object twice
 AT_ONCE = 2  # audit batches that one web process reads at a time; more wait
 WAITING = 8  # audit batches that wait for their turn; the senders of more are asked to try again
+_TOKEN = "causeline.admission token"  # a key of the ASGI scope
 _READ = "causeline.body is read"  # a key of the ASGI scope
 RETRY_SECONDS = 5  # after which an API server is asked to send a batch again
+_NO_TOKEN = (
+    "An access token of the scope audit that is limited to one cluster is needed; it may have expired or been revoked."
+)
+
+
+def hide_token(scope: dict[str, Any]) -> None:
+    """Move the token of an admission webhook out of the path of a request, before anything can log it."""
+    path = scope.get("path", "")
+    if path.startswith(f"{ADMISSION}/"):
+        scope[_TOKEN] = path[len(ADMISSION) + 1 :]
+        scope["path"], scope["raw_path"] = ADMISSION, ADMISSION.encode()
 
 
 class Answered(Exception):
@@ -48,25 +64,49 @@ class Webhooks:
     def __init__(self, application: Callable[..., Awaitable[None]]) -> None:
         self._application = application
         self._turns = asyncio.Semaphore(AT_ONCE)
+        self._tokens = admission.Tokens()
+        self._writer: admission.Writer | None = None
         self._begun = 0  # audit batches that are read or wait for their turn
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        if scope["path"] != AUDIT:
+        if scope["path"] not in (AUDIT, ADMISSION):
             await self._application(scope, receive, send)
             return
-        note_route(scope, AUDIT[1:])
+        note_route(scope, scope["path"][1:])
+        began = time.perf_counter()
         try:
             if scope["method"] != "POST":
-                raise Answered(405, "Audit events are sent with POST.")
-            await self._audit(scope, receive)
-            await respond(send, 200, {})
+                raise Answered(405, "API servers send what happens with POST.")
+            found = await (self._audit if scope["path"] == AUDIT else self._admission)(scope, receive)
+            took = b"app;dur=%.2f" % (1000 * (time.perf_counter() - began))
+            await respond(send, 200, found, [(b"server-timing", took)])
         except Answered as answer:
             more = [(b"retry-after", b"%d" % RETRY_SECONDS)] if answer.retry else []
             await drain(scope, receive)
             await respond(send, answer.status, {"detail": str(answer), "status": answer.status}, more)
 
-    async def _audit(self, scope: dict[str, Any], receive: Receive) -> None:
-        """Store a list of audit events; return once it is committed. Raise Answered otherwise."""
+    async def _admission(self, scope: dict[str, Any], receive: Receive) -> dict[str, Any]:
+        """Return the answer to a review, which is kept in memory until it is stored. Raise Answered if it is none."""
+        try:
+            cluster = await self._tokens.cluster(scope.get(_TOKEN, ""))
+        except Error:
+            raise Answered(503, "The database cannot be reached.") from None
+        if cluster is None:
+            raise Answered(401, _NO_TOKEN)
+        body = await body_of(scope, receive, REVIEW_BYTES)
+        try:
+            kept, found = admission.answer(body)
+        except (ValueError, RecursionError):
+            raise Answered(400, "The body is no AdmissionReview with a request.") from None
+        if kept:
+            if self._writer is None:
+                self._writer = admission.Writer()
+                self._writer.start()
+            self._writer.put(cluster, body)
+        return found
+
+    async def _audit(self, scope: dict[str, Any], receive: Receive) -> dict[str, Any]:
+        """Store a list of audit events; return the answer once it is committed. Raise Answered otherwise."""
         cluster = await _cluster(scope)
         if self._begun >= WAITING:
             raise Answered(429, "More audit events are being read than this server can keep up with.", retry=True)
@@ -75,6 +115,7 @@ class Webhooks:
             body = await body_of(scope, receive, settings.AUDIT_BATCH_BYTES)
             async with self._turns:
                 await sync_to_async(_take, thread_sensitive=False)(cluster, body)
+            return {}
         except Answered as answer:
             if not answer.retry:
                 await sync_to_async(_note, thread_sensitive=False)(cluster, str(answer))
@@ -139,7 +180,7 @@ async def _cluster(scope: dict[str, Any]) -> int:
 def cluster_of(token: AccessToken | None) -> int:
     """Return the cluster to which a token is limited. Raise Answered if the token is not good, or not limited."""
     if token is None:
-        raise Answered(401, "An access token of the scope audit is needed; it may have expired or been revoked.")
+        raise Answered(401, _NO_TOKEN)
     if token.cluster_id is None:
         raise Answered(403, "The access token is not limited to one cluster, so nothing says whose events these are.")
     return token.cluster_id

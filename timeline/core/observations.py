@@ -37,6 +37,8 @@ def merged(one: Entry, other: Entry) -> Entry:
         added["owner"] = second.owner
     if first.replaces is None and second.replaces is not None and second.replaces != first.resource_version:
         added["replaces"] = second.replaces
+    if not first.actor and second.actor and first.clock is second.clock:
+        added["actor"] = second.actor  # an admission webhook was asked by whom
     if first.clock is Clock.AUDIT and first.client is None and second.client is not None:
         added["client"] = second.client
     if first.named is None and second.named is not None and first.resource_version is None:

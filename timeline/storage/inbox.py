@@ -5,7 +5,7 @@ what is in it. So nothing is lost or doubled, whatever dies when. A batch that i
 first one was lost, is recognised by its digest.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from hashlib import sha256
 from typing import NamedTuple
@@ -19,6 +19,8 @@ from timeline.models import ActorFeed, AuditBatch, Cluster, Source, Way
 REMEMBERED = timedelta(hours=6)  # for which a batch is recognised; API servers try for some minutes
 TAKEN = 16  # batches that are taken together at most
 TAKEN_BYTES = 2 * 1024**2  # packed bytes that are taken together at most, but for the first batch
+GAPS = 50  # of the newest gaps that are kept
+_TOGETHER = 60_000_000  # µs between two changes of one gap at most
 _KEYS = {"repeated", "events", "unread", "late", "dropped", "told", "batches"}
 
 _MOVE = """
@@ -89,9 +91,9 @@ def note(cluster_id: int, way: Way, problem: str, *, dropped: int = 0) -> None:
             ActorFeed.objects.filter(source=source, way=way).update(problem=problem[:1000], problem_at=Now())
 
 
-def waiting(source: Source, way: Way) -> Sequence[AuditBatch]:
-    """Return the batches that are to be taken next, the oldest first."""
-    rows = AuditBatch.objects.filter(source=source, way=way, lines__isnull=False)
+def waiting(source: Source, way: Way, besides: Collection[str] = ()) -> Sequence[AuditBatch]:
+    """Return the batches that are to be taken next, the oldest first, without those whose digests are `besides`."""
+    rows = AuditBatch.objects.filter(source=source, way=way, lines__isnull=False).exclude(digest__in=besides)
     sizes = list(rows.order_by("arrived", "digest").values_list("digest", "size")[:TAKEN])
     chosen: list[str] = []
     total = 0
@@ -101,6 +103,11 @@ def waiting(source: Source, way: Way) -> Sequence[AuditBatch]:
             break
         chosen.append(digest)
     return list(rows.filter(digest__in=chosen).order_by("arrived", "digest")) if chosen else ()
+
+
+def flows(source: Source, way: Way) -> bool:
+    """Return whether anything has arrived by this way."""
+    return ActorFeed.objects.filter(source=source, way=way, batches__gt=0).exists()
 
 
 def take(batches: Collection[AuditBatch]) -> None:
@@ -135,6 +142,25 @@ def since(source: Source) -> int:
     feeds = ActorFeed.objects.filter(source=source, batches__gt=0)
     found = feeds.order_by("since").values_list("since", flat=True).first()
     return round(found.timestamp() * 1e6) if found else 0
+
+
+def compared(source: Source, said: Mapping[tuple[str, bool], int], without: Iterable[tuple[str, int]]) -> None:
+    """Count changes by kind and whether it is known who made them. `without` has the kind and the time of those of
+    which it is not, in microseconds since 1970; they are a gap if others of their kind are known."""
+    with transaction.atomic():
+        feed = ActorFeed.objects.select_for_update().filter(source=source).order_by("-way").first()  # audit first
+        if feed is None:
+            return
+        for (kind, known), number in said.items():
+            counts = feed.compared.setdefault(kind, [0, 0])
+            counts[not known] += number
+        for time in sorted(time for kind, time in without if feed.compared[kind][0]):
+            if feed.gaps and time - feed.gaps[-1][1] < _TOGETHER:
+                feed.gaps[-1] = [min(feed.gaps[-1][0], time), max(feed.gaps[-1][1], time), feed.gaps[-1][2] + 1]
+            else:
+                feed.gaps.append([time, time, 1])
+        feed.gaps = feed.gaps[-GAPS:]
+        feed.save(update_fields=["compared", "gaps"])
 
 
 def _source(cluster_id: int) -> int:

@@ -8,6 +8,7 @@ from django.db import OperationalError
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from collectors.watch import connections, credentials, rbac
@@ -16,10 +17,13 @@ from collectors.watch.connections import Connection, Refused
 from dashboard.access import change_log
 from dashboard.access.rights import is_admin
 from dashboard.presentation import access_checks, clusters, deletions, fleet, home
+from dashboard.presentation import feeds as wording
 from dashboard.web import forms
+from dashboard.web.views import feeds
 from dashboard.web.views.deletions import undoable_by
 from timeline import queries
 from timeline.models import Cluster
+from timeline.queries.feeds import feeds_of_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,6 +70,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
     )
 
 
+@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
     """Show how a cluster is watched, and to administrators what they can change."""
@@ -74,10 +79,14 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
     row = Cluster.objects.filter(pk=cluster_id).first()
     if row is None:
         raise Http404("No such cluster is connected.")
-    problem, answer = "", {}
+    problem = ""
+    answer: dict[str, Any] = {}
     if request.method == "POST":
         try:
-            if request.POST.get("act") == "test":
+            if request.POST.get("act") in ("audit", "admission"):
+                answer = {"files_asked": request.POST}
+                answer["files"] = feeds.make(request, row, request.POST["act"])
+            elif request.POST.get("act") == "test":
                 answer = _access_of(row.name, Connection(row.reference, _secret(row)), row.include, row.exclude)
             elif request.POST.get("act") == "disconnect" and "confirmed" not in request.POST:
                 return _confirm(request, row)
@@ -100,6 +109,8 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
         **answer,
         "manifest": rbac.manifest(cluster["include"], cluster["exclude"]),
         "steps": rbac.steps(),
+        "who": wording.who(feeds_of_cluster(cluster_id)),
+        "own_address": f"https://{request.get_host()}",
     }
     return render(request, "cluster.html", context, status=400 if problem else 200)
 

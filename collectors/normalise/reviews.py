@@ -1,0 +1,85 @@
+"""This pure module reads what an admission review says about a write that may follow: who asked for it, which revision
+it replaces, and what the object will be.
+
+The webhook is asked before the write is committed, so a review is never a change by itself. `Review.content` lets the
+change that a watch shows be recognised: the API server calls validating webhooks with the object as it will be stored,
+but for the fields that storing sets.
+"""
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from collectors.normalise import is_present
+from collectors.normalise.admission import WHOLE, AdmissionRequest
+from collectors.redaction import redact_json
+from collectors.redaction.entries import clean_name
+from timeline.core.entries import revision
+from timeline.kinds import Metadata
+
+OPERATIONS = ("CREATE", "UPDATE", "DELETE")
+_SET_BY_STORING = ("managedFields", "resourceVersion", "generation")
+
+
+class Review(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """This struct is one review. Times are microseconds since 1970, by the clock of this machine."""
+
+    id: str  # the UID of the request
+    at: int  # when it arrived
+    operation: str  # one of OPERATIONS
+    uid: str  # of the object
+    replaces: str = ""  # the revision of the object before the write; "" for a creation
+    content: str = ""  # what identifies the object after the write; "" for a deletion
+    actor: str = ""
+
+
+class _Object(msgspec.Struct, gc=False):
+    metadata: Metadata
+
+
+_object = msgspec.json.Decoder(_Object)
+_encode = msgspec.json.Encoder(order="sorted").encode
+_lines = msgspec.json.Decoder(Review)
+
+
+def review_of(request: AdmissionRequest, at: int) -> Review | None:
+    """Return what a request says of the write that may follow it; None for a dry run, and for what is no write of an
+    object with a UID. Raise ValueError if a field cannot be used."""
+    if request.dryRun or request.operation not in OPERATIONS or request.subResource not in WHOLE:
+        return None
+    before = _object.decode(request.oldObject).metadata if is_present(request.oldObject) else None
+    after = _object.decode(request.object).metadata if is_present(request.object) else None
+    uid = (before and before.uid) or (after and after.uid)
+    actor = clean_name(request.userInfo.username)
+    if not uid or not actor or (request.operation == "CREATE") is (before is not None):
+        return None
+    content = ""
+    if after is not None and request.operation != "DELETE":
+        content = content_of(redact_json(bytes(request.object), request.kind.kind))
+    replaces = before.resourceVersion if before else ""
+    if before and revision(replaces) is None:
+        return None
+    return Review(request.uid, at, request.operation, uid, replaces or "", content, actor)
+
+
+def content_of(body: bytes) -> str:
+    """Return what identifies the content of a redacted object, but for the fields that storing sets; "" without one."""
+    if not body:
+        return ""
+    parsed: Any = msgspec.json.decode(body)
+    parsed.pop("apiVersion", None)
+    parsed.pop("kind", None)
+    metadata = parsed.get("metadata")
+    if isinstance(metadata, dict):
+        for name in _SET_BY_STORING:
+            metadata.pop(name, None)
+    return sha256(_encode(parsed)).hexdigest()[:32]
+
+
+def line_of(review: Review) -> bytes:
+    return msgspec.json.encode(review)
+
+
+def from_line(line: bytes) -> Review:
+    return _lines.decode(line)

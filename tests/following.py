@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from django.db.models import F
 
 from collectors.watch.adding import add_batches, add_part
+from collectors.watch.admitted import Admitted
 from timeline import pipeline
 from timeline.core.entries import Observation
+from timeline.history.world import World
 from timeline.models import Cluster, Delta, Source
 from timeline.storage import additions, live, notify
 
@@ -30,6 +32,18 @@ class Followed:
             add_part(self._live, part, lambda: None)
         while add_batches(self._live, lambda: None):
             pass
+
+    def follow_admitted(self, batch: Sequence[Observation]) -> None:
+        """Commit a batch, and who made its changes as far as an admission webhook says it."""
+        found = Admitted(self._live)
+        found.name(lambda: None)  # from the first batch on, changes are noted
+        self.commit(batch)
+        found.note(batch)
+        found.name(lambda: None)
+
+    @property
+    def world(self) -> World:
+        return self._live.world
 
     def go_on(self, source: Source) -> None:
         """Go on with a source that has just begun."""

@@ -60,7 +60,7 @@ def review_of(request: AdmissionRequest, at: int) -> Review | None:
     replaces = before.resourceVersion if before else ""
     if before and revision(replaces) is None:
         return None
-    return Review(request.uid, at, request.operation, uid, replaces or "", content, actor)
+    return Review(clean_name(request.uid), at, request.operation, clean_name(uid), replaces or "", content, actor)
 
 
 def content_of(body: bytes) -> str:

@@ -99,7 +99,7 @@ class Writer(threading.Thread):
         super().__init__(name="admission", daemon=True)
         self._waiting: deque[tuple[int, int, bytes]] = deque()  # cluster, µs since 1970, body
         self._bytes = 0
-        self._dropped: Counter[int] = Counter()  # by cluster
+        self.dropped: Counter[int] = Counter()  # by cluster
         self._changed = threading.Condition()
         self._ending = False
 
@@ -112,7 +112,7 @@ class Writer(threading.Thread):
         """Let a review wait, or count it if too much waits."""
         with self._changed:
             if len(self._waiting) >= COUNT or self._bytes + len(body) > BYTES:
-                self._dropped[cluster] += 1
+                self.dropped[cluster] += 1
             else:
                 self._waiting.append((cluster, time.time_ns() // 1000, body))
                 self._bytes += len(body)
@@ -129,7 +129,7 @@ class Writer(threading.Thread):
     def run(self) -> None:
         while True:
             with self._changed:
-                while not self._waiting and not self._dropped and not self._ending:
+                while not self._waiting and not self.dropped and not self._ending:
                     self._changed.wait()
                 if self._ending and not self._waiting:
                     return
@@ -141,7 +141,7 @@ class Writer(threading.Thread):
         with self._changed:
             taken = [self._waiting.popleft() for _ in range(min(TOGETHER, len(self._waiting)))]
             self._bytes -= sum(len(body) for *_, body in taken)
-            dropped, self._dropped = self._dropped, Counter()
+            dropped, self.dropped = self.dropped, Counter()
         by_cluster: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
         for cluster, at, body in taken:
             by_cluster[cluster].append((at, body))
@@ -155,11 +155,11 @@ class Writer(threading.Thread):
             except (inbox.Full, Error) as error:
                 logger.warning("%s admission reviews are dropped: %s", len(reviews), type(error).__name__)
                 with self._changed:
-                    self._dropped[cluster] += dropped[cluster] + len(reviews)
+                    self.dropped[cluster] += dropped[cluster] + len(reviews)
                 time.sleep(_PAUSE)
             except Exception:
                 logger.exception("admission reviews could not be stored")
                 with self._changed:
-                    self._dropped[cluster] += dropped[cluster] + len(reviews)
+                    self.dropped[cluster] += dropped[cluster] + len(reviews)
             finally:
                 close_old_connections()

@@ -65,7 +65,7 @@ class Webhooks:
         self._application = application
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._tokens = admission.Tokens()
-        self._writer: admission.Writer | None = None
+        self.writer: admission.Writer | None = None
         self._begun = 0  # audit batches that are read or wait for their turn
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
@@ -99,10 +99,10 @@ class Webhooks:
         except (ValueError, RecursionError):
             raise Answered(400, "The body is no AdmissionReview with a request.") from None
         if kept:
-            if self._writer is None:
-                self._writer = admission.Writer()
-                self._writer.start()
-            self._writer.put(cluster, body)
+            if self.writer is None:
+                self.writer = admission.Writer()
+                self.writer.start()
+            self.writer.put(cluster, body)
         return found
 
     async def _audit(self, scope: dict[str, Any], receive: Receive) -> dict[str, Any]:

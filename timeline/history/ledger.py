@@ -448,7 +448,8 @@ def _later_write(one: Entry, other: Entry) -> Entry | None:
     listed = watched.change is Change.OBSERVED
     if not watched.arrived or not (listed or watched.dated) or watched.change is Change.DELETED:
         return None
-    latest = watched.arrived if listed else watched.received  # both may be up to a second too early
+    # Both times may be up to a second too early, and the second in an object is not always that of its last change.
+    latest = watched.arrived if listed else max(watched.received, watched.arrived)
     return logged[0] if latest + SECOND < logged[0].received else None
 
 

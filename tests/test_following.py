@@ -349,3 +349,20 @@ def test_a_window_of_the_past_shows_what_came_just_now(live: Followed) -> None:
         if start <= last - 10_000_000 and end >= last - 12_000_000
     }
     assert {lane["key"] for lane in shown["lanes"]} == lived
+
+
+def test_alerts_that_come_together_are_one_message(live: Followed) -> None:
+    async def scenario() -> None:
+        page = await follow(live)
+        await next_message(page, "alerts")  # what came before this page listened may have been missed
+        for count in range(20):
+            await sync_to_async(notify.notify)(alerts=count + 1)
+        await next_message(page, "alerts")
+        await commit(live, ENTRIES[HALF:])
+        kinds = []
+        while "delta" not in kinds:
+            kinds.append((await page.news())["type"])
+        assert kinds.count("alerts") <= 1  # if the machine took so long to send the 20 that they came in two parts
+        await page.leave()
+
+    run(scenario)

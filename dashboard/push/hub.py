@@ -21,8 +21,10 @@ from timeline.storage import notify
 logger = logging.getLogger(__name__)
 QUEUE = 100  # messages that may wait for a slow browser; after that it has to fetch again
 RETRY = 1.0  # seconds, after PostgreSQL went away
+TOGETHER = 0.5  # seconds in which notifications of alerts become one message
 CHECK = 3.0  # seconds between two messages of health, and between two checks of who may listen
 REFETCH = b'{"type":"refetch"}'
+ALERTS = b'{"type":"alerts"}'  # alerts have arrived or changed; a page asks for those that it shows
 SOURCES = b'{"type":"sources"}'  # a source was renamed or deleted
 _SHARED = ("uploads", "incidents")  # topics that are about all sources
 Queue = asyncio.Queue[bytes]
@@ -37,6 +39,7 @@ class Hub:
         self._feeds: dict[int, feeds.Feed] = {}
         self._listeners: dict[Callable[[], None], str] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._alerts: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def subscribe(self, topic: str) -> AsyncIterator[Queue]:
@@ -95,6 +98,7 @@ class Hub:
                         self._send(topic, REFETCH)  # earlier notifications were not received
                     for feed in self._feeds.values():
                         feed.wake()
+                    self._tell_of_alerts()
                     async for notice in connection.notifies():
                         await self._announce(json.loads(notice.payload))
             except Exception as error:  # after any error the browsers must not wait for ever
@@ -106,6 +110,8 @@ class Hub:
             self._send("uploads", message)
         if "source" in ids and (feed := self._feeds.get(ids["source"])):
             feed.wake()
+        if "alerts" in ids:
+            self._tell_of_alerts()
         if "incidents" in ids:
             self._send("incidents", orjson.dumps({"type": "incidents", "source": ids.get("source")}))
         elif ids.keys() & {"source", "cluster"} and "sequence" not in ids:
@@ -113,6 +119,16 @@ class Hub:
             self._send("incidents", SOURCES)
         if "cluster" in ids and self._feeds:
             await self._send_health({*await feeds.sources_of(ids["cluster"])} & self._feeds.keys())
+
+    def _tell_of_alerts(self) -> None:
+        """Tell all timelines soon that there are new alerts, once for all that arrive together."""
+        if self._alerts is None or self._alerts.done():
+            self._alerts = asyncio.create_task(self._send_alerts())
+
+    async def _send_alerts(self) -> None:
+        await asyncio.sleep(TOGETHER)
+        for source_id in self._feeds:
+            self._send(_topic(source_id), ALERTS)
 
     async def _check_regularly(self) -> None:
         while True:

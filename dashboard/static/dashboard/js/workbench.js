@@ -1,7 +1,8 @@
-// This module runs the timeline on the server's page, with search, sharing, the report of the view, and what changed in it.
+// This module runs the timeline on the server's page, with search, sharing, the report of the view, what changed in it, and alerts.
 
 import { byId } from "./draw/dom.js";
 import { announce, begun, showFinding, showLine, showObject, store } from "./timeline.js";
+import { AlertLane } from "./ui/alertLane.js";
 import { changeMarks } from "./ui/changeMarks.js";
 import { reportDialog } from "./ui/reportDialog.js";
 import { Search } from "./ui/search.js";
@@ -25,4 +26,8 @@ share.addEventListener("click", async () => {
 });
 
 reportDialog({ store, announce });
-begun.then(() => changeMarks({ store, source: document.body.dataset.source, announce }));
+begun.then(() => {
+  const place = { store, source: document.body.dataset.source, announce };
+  changeMarks(place);
+  new AlertLane(place);
+});

@@ -196,6 +196,7 @@ const handlers = {
     if (health.gaps) completeness.count(health.gaps);
     if (health.state === "ended") socket?.end();
   },
+  alerts: () => document.dispatchEvent(new Event("newalerts")),
   gone() {
     connection = "gone";
     socket?.end();

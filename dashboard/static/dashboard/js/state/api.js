@@ -69,6 +69,9 @@ export const creations = new Creations();
 /** Fetches what people changed before a time: {changes, …}, the likeliest to matter first. */
 export const changes = (source, question) => request(`/api/sources/${source}/changes?${query(question)}`);
 
+/** Fetches the alerts of a source that fired between two times (µs): {alerts, more}, the newest first. */
+export const alerts = (source, question) => request(`/api/sources/${source}/alerts?${query(question)}`);
+
 /** Fetches the logs of programs in a source: {logs [{log (its number), lane, label, …}], more}. */
 export const logs = (source) => request(`/api/sources/${source}/logs`);
 

@@ -134,6 +134,7 @@ def insights() -> Bundle:
             "config/node/node-1.json": _kindless(NODE),
             "config/clusteroperator/dns.json": json.dumps(operator).encode(),
             "config/infrastructure.json": _kindless(thing("Infrastructure", "cluster", 61, namespace="")),
+            "config/clusterrolebinding/admin.json": _kindless(thing("ClusterRoleBinding", "admin", 62, namespace="")),
             "config/id": b"0a1b2c3d",
             "config/tsdb.json": b'{"status":"success","data":{"headStats":{"numSeries":1}}}',
             f"config/pod/{HERE}/logs/web-1/web_current.log": KLOG,
@@ -142,9 +143,9 @@ def insights() -> Bundle:
             f"events/{HERE}.json": json.dumps({"items": [compact]}).encode(),
             "insights-operator/gathers.json": b'{"status_reports":[],"memory_alloc_bytes":1}',
         },
-        {"Pod/shop/web-1", "Node//node-1", "ClusterOperator//dns", "Pod/shop/web-0"},
+        {"Pod/shop/web-1", "Node//node-1", "ClusterOperator//dns", "Pod/shop/web-0", "Infrastructure//cluster"},
         {"shop/web-1/web", "shop/web-0/web", "events/shop.json"},
-        {"config/infrastructure.json", "config/id", "config/tsdb.json", "gathers.json"},
+        {"clusterrolebinding/admin.json", "config/id", "config/tsdb.json", "gathers.json"},
     )
 
 

@@ -8,15 +8,18 @@ import time
 from functools import cache
 from pathlib import Path
 
+from google.protobuf.json_format import ParseDict
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording, Skipped, own, read
-from tests.events import entries_of
+from tests.events import DATA, entries_of
 from tests.events import real as real_lines
 from tests.objects import documents, listed, made, watch
 from tests.properties import examples
+from tests.test_admission_format import review
 from tests.wrapping import WRAPPERS
 from timeline.core.entries import Entry
 
@@ -31,6 +34,10 @@ def snippets() -> tuple[bytes, ...]:
     found = [wrap(lines).encode() for _, wrap in WRAPPERS.values()]
     found += [listed(made("a", 1)), documents(made("b", 2)), watch(("ADDED", made("c", 3)))]
     found.append(b"".join(own.write(entries_of(*real_lines("restart.jsonl")[:3]))))
+    samples = ("otlp/k8sobjects.json", "kwok/recording.yaml", "kubectl-events/wide.txt", "event-exporter/events.json")
+    found += [(DATA / name).read_bytes() for name in samples]
+    found.append(ParseDict(json.loads(found[-4].splitlines()[0]), LogsData()).SerializeToString())
+    found.append(json.dumps(review(False)).encode() + b"\n")
     found.append(gzip.compress(found[0]))
     return tuple(found)
 

@@ -1,16 +1,20 @@
 """These tests read the archives of tools that collect the state of a cluster: each file is read, or named."""
 
 import gzip
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from msgspec.structs import replace
 
 from collectors.formats import Skipped, read
-from tests.bundles import BUNDLES, Bundle
+from collectors.formats.rejections import certain_rejection
+from tests.bundles import BUNDLES, Bundle, thing
+from tests.objects import items_of, refusal
 from tests.test_archives import Files, tar, zipped
 from timeline.core.entries import Entry, LogLine
 from timeline.history.world import World
@@ -99,6 +103,21 @@ def test_an_object_that_velero_stores_twice_is_one(tmp_path: Path) -> None:
         ("Node", 1),
         ("Pod", 1),
     ]
+
+
+@pytest.mark.parametrize("layout", [{}, {"indent": 2}, None])
+def test_a_config_of_an_api_group_is_no_kubeconfig(layout: dict[str, int] | None) -> None:
+    group = thing("Config", "cluster", 7, namespace="", api="operator.openshift.io/v1")
+    both = ({"kind": "Config", **group}, {"apiVersion": group["apiVersion"], **group})
+    for each in both:
+        content = yaml.dump(each).encode() if layout is None else json.dumps(each, **layout).encode()
+        (entry,) = items_of(content)
+        assert isinstance(entry, Entry) and entry.ref.kind == "Config"
+    login = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "login"}}
+    kubeconfig = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [{"name": "u", "user": login}]}
+    content = yaml.dump(kubeconfig).encode() if layout is None else json.dumps(kubeconfig, **layout).encode()
+    assert "it is a kubeconfig" in refusal(content, "file")
+    assert "it is a kubeconfig" in certain_rejection(content)
 
 
 def test_what_rancher_writes_for_null_is_null(tmp_path: Path) -> None:

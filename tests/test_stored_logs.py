@@ -160,6 +160,15 @@ def test_words_find_lines_whatever_their_case_and_characters(
     assert (found["lines"], found["scanned"]) == ([], 256)
 
 
+def test_a_line_that_says_only_its_age_is_marked(client: Client, imported: Import) -> None:
+    row = "5m          Warning   BackOff   pod/web-0   Back-off restarting failed container"
+    source = imported(
+        {"pods.json": pod("web-0"), "events.txt": f"LAST SEEN   TYPE      REASON    OBJECT      MESSAGE\n{row}"}
+    )
+    (line,) = asked(client, source, "/lines?q=back-off")["lines"]
+    assert (line["latest"], line["year_known"], line["zone_known"], line["level"]) == (True, True, True, "warning")
+
+
 def test_a_line_has_its_clock_its_place_its_neighbours_and_the_objects_that_it_names(
     client: Client, imported: Import, monkeypatch: pytest.MonkeyPatch
 ) -> None:

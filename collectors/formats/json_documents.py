@@ -15,6 +15,7 @@ from collectors.formats.documents import WATCH_TYPES, Listing, Piece, entries_of
 from collectors.formats.json_items import outline
 from collectors.formats.json_stream import JsonStream, MalformedJson
 from collectors.formats.logs import LONGEST_BYTES, log_line
+from collectors.formats.rejections import is_other_config
 from collectors.formats.stream import Recording, Skipped, too_long
 from timeline.core.entries import LogLine, Observation, Place
 
@@ -154,7 +155,7 @@ def sniff(head: bytes) -> bool:
         return True
     # If no kind is found, the head may end before it.
     object_like = not kinds or kinds & _NO_OBJECTS or "metadata" in values_of or "items" in values_of
-    safe = b'"Config"' not in kinds and (*before, "auditID") not in places
+    safe = (b'"Config"' not in kinds or is_other_config(head)) and (*before, "auditID") not in places
     return bool(object_like and safe and _API_VERSION.match(values_of.get("apiVersion", b"")))
 
 

@@ -5,6 +5,7 @@ The selfLink of the object says the kind, which API servers before Kubernetes 1.
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 import msgspec
 
@@ -15,7 +16,7 @@ from collectors.formats.stream import Recording, Skipped
 from collectors.normalise.interning import Interner
 from timeline.core.entries import Observation
 
-# The folders in which an Insights archive has such objects, as far as the kinds are ones that are read.
+# The folders of an Insights archive with such objects, and the files directly in `config/`.
 _FOLDERS = {
     "pod": ("v1", "Pod"),
     "pods": ("v1", "Pod"),
@@ -23,18 +24,30 @@ _FOLDERS = {
     "persistentvolumes": ("v1", "PersistentVolume"),
     "pdbs": ("policy/v1", "PodDisruptionBudget"),
     "clusterroles": ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+    "storageclasses": ("storage.k8s.io/v1", "StorageClass"),
     "crd": ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
     "mutatingwebhookconfigurations": ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration"),
     "validatingwebhookconfigurations": ("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration"),
+    "imagestreams": ("image.openshift.io/v1", "ImageStream"),
+    "securitycontextconstraint": ("security.openshift.io/v1", "SecurityContextConstraints"),
 }
-_FOLDER = re.compile(
-    r"(?:.*/)?(?:config|conditional|cluster-scoped-resources)/(?:[\w.-]+/)??(?:namespaces/[\w.-]+/)?([a-z]+)"
-    r"(?:/[\w.-]+){1,2}\.json(?:\.\w+)*"
-)
+_SINGLE = {
+    "apiserver": "APIServer",
+    "authentication": "Authentication",
+    "featuregate": "FeatureGate",
+    "image": "Image",
+    "infrastructure": "Infrastructure",
+    "ingress": "Ingress",
+    "network": "Network",
+    "oauth": "OAuth",
+    "proxy": "Proxy",
+    "version": "ClusterVersion",
+}
+_TOP = frozenset({"config", "conditional", "cluster-scoped-resources"})
 _LINK = re.compile(
     r"/apis?/(?:([a-z0-9.-]+\.[a-z0-9.-]+|apps|batch|policy|autoscaling)/)?(v\w+)/(?:namespaces/[^/]+/)?(\w+)/[^/]+"
 )
-_UNKNOWN = "the object does not say its kind, and the path of the file does not say it either"
+_UNKNOWN = "is not a recording that can be used: it is an object without its kind, and the path does not say the kind"
 
 
 class _Metadata(msgspec.Struct, gc=False):
@@ -68,7 +81,7 @@ def _pieces(recording: Recording) -> Iterator[Piece | Skipped]:
         elif known := _kind(item.data, recording.name):
             yield Piece(item.line, item.data, True, *known)
         else:
-            yield Skipped(recording.name, item.line, _UNKNOWN)
+            yield Skipped(recording.name, 0, _UNKNOWN)
 
 
 def _kind(data: bytes, path: str) -> tuple[str, str] | None:
@@ -79,8 +92,18 @@ def _kind(data: bytes, path: str) -> tuple[str, str] | None:
         link = None
     if link and (kind := Interner().kind(link[1] or "", link[3])):
         return f"{link[1]}/{link[2]}" if link[1] else link[2], kind.kind
-    folder = _FOLDER.fullmatch(path)
-    return _FOLDERS.get(folder[1]) if folder else None
+    return _by_path(path.split("/"))
+
+
+def _by_path(parts: list[str]) -> tuple[str, str] | None:
+    """Return the apiVersion and the kind that the path of a file in an Insights archive says; None if it says none."""
+    start = next((place for place, part in enumerate(parts) if part in _TOP), len(parts))
+    *folders, file = parts[start:] or [""]
+    for before, folder in pairwise(folders):
+        if before != "namespaces" and folder in _FOLDERS:
+            return _FOLDERS[folder]
+    single = _SINGLE.get(file.partition(".")[0]) if folders == ["config"] else None
+    return ("config.openshift.io/v1", single) if single else None
 
 
 FORMAT = Format("Kubernetes object without its kind", sniff, read)

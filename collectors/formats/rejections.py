@@ -31,6 +31,12 @@ _SNAPSHOT = (
 KUBECONFIG = "it is a kubeconfig, which holds credentials; it was not kept"
 _MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml)", re.IGNORECASE)
 _KUBECONFIG = re.compile(rb"""["']?\bkind\b["']?\s*:\s*["']?Config\b""")
+# A Config of an API group, such as operator.openshift.io, is an object like others.
+_OTHER_CONFIG = re.compile(
+    rb"""\s*\{\s*"(?:apiVersion"\s*:\s*"[a-z0-9.-]+/\w+"\s*,\s*"kind"\s*:\s*"Config\b"""
+    rb"""|kind"\s*:\s*"Config"\s*,\s*"apiVersion"\s*:\s*"[a-z0-9.-]+/)"""
+)
+_OTHER_CONFIG_IN_YAML = re.compile(rb"""^apiVersion:[ \t]*["']?[a-z0-9.-]+/""", re.MULTILINE)
 _CLUSTERS = re.compile(rb"^(?:clusters|users):", re.MULTILINE)  # in a kubeconfig whose kind comes after the head
 _KEYS = re.compile(rb"^[ -]+(?:client-key|client-certificate|certificate-authority)-data:", re.MULTILINE)
 _KUBECONFIG_NAME = re.compile(
@@ -64,6 +70,11 @@ def is_kubeconfig(head: bytes) -> bool:
     return bool(_CLUSTERS.search(head) and _KEYS.search(head))
 
 
+def is_other_config(head: bytes) -> bool:
+    """Return whether a file with an object of kind Config begins with one of an API group: a kubeconfig has none."""
+    return bool(_OTHER_CONFIG.match(head) or (_OTHER_CONFIG_IN_YAML.search(head) and not _CLUSTERS.search(head)))
+
+
 def certain_rejection(head: bytes) -> str:
     """Return what a file is if its first bytes settle that it is not a recording; "" otherwise."""
     for magic, words in _LOOKS.items():
@@ -73,7 +84,7 @@ def certain_rejection(head: bytes) -> str:
         return _SNAPSHOT
     if _MARKUP.match(head):
         return "it is a web page or XML"
-    return KUBECONFIG if _KUBECONFIG.search(head) else ""
+    return KUBECONFIG if _KUBECONFIG.search(head) and not is_other_config(head) else ""
 
 
 def looks_like(head: bytes) -> str:

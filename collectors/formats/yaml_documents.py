@@ -13,6 +13,7 @@ import yaml
 
 from collectors.formats import Format
 from collectors.formats.documents import Header, Listing, Piece, entries_of, header_of
+from collectors.formats.rejections import is_other_config
 from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped, too_long
 from timeline.core.entries import Observation
 
@@ -210,7 +211,9 @@ _EVENT = re.compile(rb"^object:[ \t]*\r?\n {1,8}apiVersion:", re.MULTILINE)
 
 def is_yaml(head: bytes) -> bool:
     """Return whether a head may be YAML and does not begin a kubeconfig."""
-    return not (b"\0" in head or head.lstrip().startswith((b"{", b"[")) or _KUBECONFIG.search(head))
+    if b"\0" in head or head.lstrip().startswith((b"{", b"[")):
+        return False
+    return not _KUBECONFIG.search(head) or is_other_config(head)
 
 
 def sniff(head: bytes) -> bool:

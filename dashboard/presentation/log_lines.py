@@ -32,7 +32,9 @@ def rows(found: LogLinesPayload) -> list[Row]:
 
 
 def open_about(line: LogLinePayload) -> str:
-    """Say whether the year or the time zone of a line is not known; "" if both are known."""
+    """Say what the time of a line leaves open; "" if it leaves nothing open."""
+    if line["latest"]:
+        return "at the latest"
     if not line["year_known"]:
         return "without year and zone"
     return "" if line["zone_known"] else "without zone"

@@ -52,6 +52,7 @@ class LogLinePayload(TypedDict):
     time: int
     year_known: bool  # false if the line has neither year nor zone, so that those of the source were taken
     zone_known: bool  # false if the line has no zone, so that its time was taken for UTC
+    latest: bool  # true if the line says only how long ago it was, so that its time is the latest that it may have
     level: Literal["", "trace", "debug", "info", "warning", "error", "fatal"]
     text: str  # at most 1000 characters, without credentials
     file: str  # "" if it is not known

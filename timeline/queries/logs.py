@@ -265,7 +265,8 @@ def _payload(line: LogLine, name: str, place: Cursor) -> LogLinePayload:
         "sequence": place.sequence,
         "time": line.time,
         "year_known": line.unknown is not Unknown.YEAR,
-        "zone_known": line.unknown is Unknown.NOTHING,
+        "zone_known": line.unknown in (Unknown.NOTHING, Unknown.AGE),
+        "latest": line.unknown is Unknown.AGE,
         "level": line.level,  # type: ignore[typeddict-item]  # only these levels are read
         "text": line.text,
         "file": line.place.file if line.place else "",

@@ -21,6 +21,7 @@ SECRET_KEY = variables.secret_key
 CREDENTIALS_KEYS = variables.credentials_key
 ALLOWED_HOSTS = variables.hosts
 CSRF_TRUSTED_ORIGINS = variables.origins
+EMBED_ANCESTORS = variables.embed_ancestors
 LOGIN_REQUIRED = variables.login == "on"
 TOKEN_REQUIRED = variables.login == "token"
 PORT = variables.port

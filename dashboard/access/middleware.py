@@ -9,7 +9,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
 from django.utils.http import escape_leading_slashes
 
-from dashboard.access import change_log, rights
+from dashboard.access import change_log, embedding, rights
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -29,7 +29,14 @@ class SignInMiddleware(LoginRequiredMiddleware):
     def process_view(
         self, request: "HttpRequest", view_func: Any, view_args: tuple[Any, ...], view_kwargs: dict[str, Any]
     ) -> Any:
-        return super().process_view(request, view_func, view_args, view_kwargs) if rights.sign_in_required() else None
+        if not rights.sign_in_required() or self._embedded(request):
+            return None
+        return super().process_view(request, view_func, view_args, view_kwargs)
+
+    def _embedded(self, request: "HttpRequest") -> bool:
+        """Return whether it is the timeline that is asked for with a signed view, which the timeline checks itself."""
+        match = request.resolver_match
+        return bool(match and match.url_name == "timeline") and embedding.of_page(request) is not None
 
     def _without_token(self, request: "HttpRequest", given: str) -> HttpResponse:
         target = escape_leading_slashes(request.get_full_path())

@@ -25,6 +25,8 @@ from dashboard import environment
 from timeline.models import Source
 
 _GIVEN = "causeline.token"  # the key of the ASGI scope
+VIEW = "causeline.view"  # the same for signed views (see `dashboard.access.embedding`)
+_IN_ADDRESSES = {"token": _GIVEN, "view_token": VIEW}
 _SESSION = "start-up token"  # the key of the session
 
 
@@ -66,6 +68,12 @@ def may_change(user: Any, owner: int | None) -> bool:
     """Return whether the user may rename, extend, cancel or delete what this owner has sent. Only administrators may
     change what has no owner, because it was sent before owners were stored, or because its owner was deleted."""
     return is_admin(user) or (owner is not None and user.pk == owner)
+
+
+def may_embed(user: Any, owner: int | None) -> bool:
+    """Return whether the user may let pages of other sites show what this owner has sent, to people who do not sign in.
+    Only administrators may for what has no owner, such as clusters."""
+    return bool(settings.EMBED_ANCESTORS) and may_change(user, owner)
 
 
 def may_add_to_clusters(user: Any) -> bool:
@@ -133,17 +141,17 @@ def _fingerprint() -> str:
 
 
 def take_token(scope: dict[str, Any]) -> None:
-    """Move the token out of the address of a request, before anything can log it or show it in an error."""
+    """Move tokens out of the address of a request, before anything can log them or show them in an error."""
     left = []
     for each in scope.get("query_string", b"").split(b"&"):
         before, separator, last = each.rpartition(b";")  # such as `&amp;token=…`, if the address was copied from HTML
         name, _, value = last.decode("latin-1").partition("=")
-        if unquote_plus(name).strip().lower() == "token":
-            scope[_GIVEN] = unquote_plus(value)
+        if key := _IN_ADDRESSES.get(unquote_plus(name).strip().lower()):
+            scope[key] = unquote_plus(value)
             left += [before] if separator else []
         else:
             left.append(each)
-    if _GIVEN in scope:
+    if scope.keys() & set(_IN_ADDRESSES.values()):
         scope["query_string"] = b"&".join(left)
 
 

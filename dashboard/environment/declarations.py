@@ -11,6 +11,7 @@ from pydantic import Field
 from collectors.formats.stream import Limits
 from dashboard.environment.parsing import (
     Address,
+    Ancestors,
     Broker,
     Database,
     Flag,
@@ -192,6 +193,14 @@ class Settings(Reading):
             "The address under which browsers reach Causeline, such as `https://causeline.example.org`: links in "
             "messages begin with it. If it is empty, it is made of the first origin, or else of the first host and "
             "the port."
+        ),
+    )
+    embed_ancestors: Ancestors = Field(
+        written(""),
+        description=(
+            "Origins whose pages may show timelines in a frame, separated by commas, such as "
+            "`https://grafana.example.org` or `https://*.example.org`. Without it, no page of another site can, and no "
+            "signed view is accepted ([embed a timeline](how-to/link-and-receive-alerts.md#embed-a-timeline))."
         ),
     )
     https: Flag = Field(

@@ -16,6 +16,8 @@ from dashboard import keys
 from dashboard.environment import addresses, hosts, services
 from dashboard.environment.variables import NO, YES, login
 
+_ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:(\d{1,5}|\*))?")  # as in frame-ancestors
+
 
 def _flag(given: object) -> object:
     if not isinstance(given, str):
@@ -27,6 +29,14 @@ def _flag(given: object) -> object:
 
 def _words(given: str) -> list[str]:
     return [word.strip() for word in given.split(",") if word.strip()]
+
+
+def _ancestors(given: str) -> list[str]:
+    found = _words(given)
+    for word in found:
+        if not _ORIGIN.fullmatch(word):
+            raise ValueError(f"has {word[:60]!r}, which is not an origin such as https://grafana.example.org.")
+    return found
 
 
 def _networks(given: str) -> list[str]:
@@ -121,6 +131,7 @@ def _chosen(given: str, choices: Sequence[str]) -> str:
 Whole = Annotated[int, BeforeValidator(int)]  # pydantic's own parser takes 1.0, too
 Flag = Annotated[bool, BeforeValidator(_flag)]
 Words = Annotated[list[str], BeforeValidator(_words)]
+Ancestors = Annotated[list[str], BeforeValidator(_ancestors)]
 Networks = Annotated[list[str], BeforeValidator(_networks)]
 Folders = Annotated[list[Path], BeforeValidator(_folders)]
 Folder = Annotated[Path, BeforeValidator(_folder)]

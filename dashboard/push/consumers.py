@@ -2,13 +2,15 @@
 
 import asyncio
 import logging
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from dashboard.access import rights
+from dashboard.access import embedding, rights
 from dashboard.push.hub import Queue, hub
 
 logger = logging.getLogger(__name__)
@@ -22,8 +24,15 @@ class _Forwarding(AsyncWebsocketConsumer):
     _forwarding: asyncio.Task[None] | None = None
     _closing: asyncio.Task[None] | None = None
 
+    async def admitted(self) -> bool:
+        return await rights.listener_admitted(self.scope)
+
+    def watch_rights(self) -> AbstractAsyncContextManager[None]:
+        """Dismiss the listener when the rights of its session are withdrawn."""
+        return hub.watch_rights(getattr(self.scope.get("session"), "session_key", None), self._dismiss)
+
     async def connect(self) -> None:
-        if not await rights.listener_admitted(self.scope):
+        if not await self.admitted():
             await self.accept()  # a browser learns the code only of an open connection
             await self.close(code=UNAUTHORISED)
             return
@@ -45,9 +54,8 @@ class _Forwarding(AsyncWebsocketConsumer):
         self._closing = asyncio.create_task(self.close(code=UNAUTHORISED))
 
     async def _forward(self) -> None:
-        session = getattr(self.scope.get("session"), "session_key", None)
         try:
-            async with hub.watch_rights(session, self._dismiss), self.queue() as queue:
+            async with self.watch_rights(), self.queue() as queue:
                 # The queue is filled from now on, and the page fetches only once it is accepted: no commit is lost.
                 await self.accept()
                 while True:
@@ -72,9 +80,35 @@ class IncidentsConsumer(_Forwarding):
 
 
 class SourceConsumer(_Forwarding):
-    """This socket sends the commits of one source after `cursor`, the last sequence that the browser knows."""
+    """This socket sends the commits of one source after `cursor`, the last sequence that the browser knows.
+
+    The page of an embedded timeline opens it with its signed view, until that expires.
+    """
+
+    @property
+    def _source(self) -> int:
+        return int(self.scope["url_route"]["kwargs"]["source_id"])
+
+    async def admitted(self) -> bool:
+        if (text := embedding.in_address(self.scope)) is None:
+            return await super().admitted()
+        view = embedding.checked(text)
+        return view is not None and view.source == self._source
+
+    def watch_rights(self) -> AbstractAsyncContextManager[None]:
+        view = embedding.checked(embedding.in_address(self.scope) or "")
+        return super().watch_rights() if view is None else self._until(view.until)
+
+    @asynccontextmanager
+    async def _until(self, time: int) -> AsyncIterator[None]:
+        left = time - datetime.now(UTC).timestamp()
+        timer = asyncio.get_running_loop().call_later(left, self._dismiss)
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         asked = parse_qs(self.scope["query_string"].decode(errors="replace")).get("cursor", [""])[0]
         cursor = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 19 else None
-        return hub.follow(int(self.scope["url_route"]["kwargs"]["source_id"]), cursor)
+        return hub.follow(self._source, cursor)

@@ -7,7 +7,7 @@ from ninja.openapi.docs import ABS_TPL_PATH, Swagger
 from ninja.utils import check_csrf
 
 from dashboard import __version__
-from dashboard.access import rights, tokens
+from dashboard.access import embedding, rights, tokens
 from dashboard.web.api import (
     actors,
     alerts,
@@ -20,6 +20,7 @@ from dashboard.web.api import (
     logs,
     objects,
     receivers,
+    signed_views,
     silences,
     sources,
     uploads,
@@ -39,6 +40,8 @@ def _allowed(request: HttpRequest) -> bool:
     the start-up token. Where a request carries an access token, that token alone decides, whoever is signed in."""
     if tokens.sent(request) is not None and not rights.by_script(request):
         return _reads(request)
+    if embedding.sent(request) is not None:
+        return _shown(request)
     if not rights.admitted(request.user):
         return False
     if request.content_type in _FORMS:
@@ -69,6 +72,18 @@ def _reads(request: HttpRequest) -> bool:
     return True
 
 
+def _shown(request: HttpRequest) -> bool:
+    """Let the scripts of an embedded page read the source that its signed view names."""
+    view = embedding.checked(embedding.sent(request) or "")
+    if view is None:
+        return False
+    match = request.resolver_match
+    if request.method not in _SAFE or not match or match.kwargs.get("source_id") != str(view.source):
+        raise HttpError(403, "An embedded timeline reads its own recording or cluster, and nothing else.")
+    request.user = rights.Reader(Source.objects.filter(pk=view.source, ready=True))
+    return True
+
+
 class _Docs(Swagger):
     """This page loads its scripts from Causeline. django-ninja's own loads them from elsewhere if it is no installed
     app."""
@@ -92,6 +107,7 @@ for router in (
     alerts.router,
     comparison.router,
     receivers.router,
+    signed_views.router,
     uploads.router,
 ):
     api.add_router("", router)
@@ -108,6 +124,8 @@ def _unknown(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
         return problem(
             401, "The access token is not accepted", "It was revoked, has expired, or has not the scope read."
         )
+    if embedding.sent(request) is not None:
+        return problem(401, "This view has expired", "Ask whoever embedded it for a new one.")
     return problem(401, "You are signed out", rights.how_to_sign_in())
 
 

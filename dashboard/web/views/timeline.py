@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.http import Http404
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from dashboard.access import embedding, rights
 from dashboard.drawing import figures
 from dashboard.presentation import wording
 from dashboard.report import inlining
@@ -24,11 +26,18 @@ if TYPE_CHECKING:
 
 @require_safe
 def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
+    """Show the timeline. With `embed=1`, show it without navigation, as a page of another site shows it in a frame."""
+    text = embedding.of_page(request)
+    view = embedding.checked(text) if text is not None else None
+    if text is not None and (view is None or view.source != source_id):
+        return _framed(render(request, "embed_over.html", status=403))
     source = queries.source(source_id)
     if source is None:
         raise Http404("No such recording.")
     live, ended = queries.live_state(source.id)
-    before, after = queries.epochs(source.id)
+    embedded = request.GET.get("embed") == "1"
+    before, after = (None, None) if embedded else queries.epochs(source.id)
+    entry = "js/embed.js" if embedded else "js/workbench.js"
     context = {
         "source": source,
         "landed": _alert_banner(request, source.id),
@@ -42,9 +51,25 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "incidents_page": f"/sources/{source.id}/incidents/",
         "skeletons": figures.skeletons(),
         "note_length": NOTE,
-        "modules": [f"dashboard/{name}" for name in inlining.modules("js/live/live.js" if live else "js/workbench.js")],
+        "modules": [f"dashboard/{name}" for name in inlining.modules("js/live/live.js" if live else entry)],
+        "may_embed": not embedded and rights.may_embed(request.user, source.owner),
+        "view_query": view.query if view else "",
     }
-    return render(request, "timeline.html", context)
+    if not embedded:
+        return render(request, "timeline.html", context)
+    answer = render(request, "embed.html", context)
+    return _framed(answer) if view else answer
+
+
+def _framed(answer: "HttpResponse") -> "HttpResponse":
+    """Let pages of the origins that an operator names show this answer in a frame, and nobody keep or pass on its
+    address."""
+    answer["Referrer-Policy"] = "no-referrer"
+    answer["Cache-Control"] = "no-store"
+    if settings.EMBED_ANCESTORS:
+        answer.__dict__["_csp_replace"] = {"frame-ancestors": settings.EMBED_ANCESTORS}
+        answer.__dict__["xframe_options_exempt"] = True  # it cannot name several origins; frame-ancestors does
+    return answer
 
 
 def _alert_banner(request: "HttpRequest", source_id: int) -> dict[str, str] | None:

@@ -4,6 +4,7 @@ import { byId } from "./draw/dom.js";
 import { announce, begun, showFinding, showLine, showObject, store } from "./timeline.js";
 import { AlertLane } from "./ui/alertLane.js";
 import { changeMarks } from "./ui/changeMarks.js";
+import { embedDialog } from "./ui/embedDialog.js";
 import { reportDialog } from "./ui/reportDialog.js";
 import { Search } from "./ui/search.js";
 
@@ -26,8 +27,9 @@ share.addEventListener("click", async () => {
 });
 
 reportDialog({ store, announce });
+const place = { store, source: document.body.dataset.source, announce };
+if (byId("embed")) embedDialog(place);
 begun.then(() => {
-  const place = { store, source: document.body.dataset.source, announce };
   changeMarks(place);
   new AlertLane(place);
 });

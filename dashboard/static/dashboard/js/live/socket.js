@@ -1,5 +1,7 @@
 // This module keeps a connection to the server, and reconnects with the sequence number of the last changes that the page has.
 
+import { viewToken } from "../state/address.js";
+
 const FIRST_PAUSE = 250, LONGEST_PAUSE = 5_000; // ms
 const SILENCE = 10_000; // ms without a message after which the connection counts as dead (the server sends its health every three seconds)
 const SLEPT = 20_000; // ms without a timer after which the computer must have slept
@@ -15,7 +17,8 @@ export function connect(source, cursor, on) {
   const open = () => {
     clearTimeout(timer);
     lastMessage = performance.now();
-    const mine = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/sources/${source}/?cursor=${cursor() ?? ""}`);
+    const view = viewToken();
+    const mine = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/sources/${source}/?cursor=${cursor() ?? ""}${view ? `&view_token=${view}` : ""}`);
     socket = mine;
     mine.addEventListener("message", ({ data }) => {
       if (mine !== socket) return; // another connection has replaced this one

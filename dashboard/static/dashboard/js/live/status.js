@@ -1,5 +1,6 @@
 // This module describes the state of a live source in words.
 
+import { viewToken } from "../state/address.js";
 import { duration } from "../state/durations.js";
 
 const NAMED = 3; // the most resources that are named
@@ -12,6 +13,7 @@ const seconds = (length) => `${(Math.max(0, length) / 1e6).toFixed(1)} s`;
  * is a state of socket.js or "gone", `health` is the server's latest message, and `behind` is the delay of changes in µs.
  */
 export function describe(connection, health, behind) {
+  if (connection === "signed out" && viewToken()) return { words: "expired", tone: "bad", about: "Ask whoever embedded this view for a new one." };
   if (connection === "signed out") return { words: "signed out", tone: "bad", about: "Load the page again to sign in." };
   if (connection === "gone") return { words: "deleted", tone: "bad", about: "This source was deleted." };
   if (connection !== "connected" || !health) return { words: health ? "reconnecting…" : "connecting…", tone: "wait", about: "The picture stays as it was until the connection is back." };

@@ -1,5 +1,6 @@
 // This module sends requests to the server. It does not use the DOM.
 
+import { viewToken } from "./address.js";
 import { Creations } from "./creations.js";
 
 /** An error of a request, with the server's title and detail, and the HTTP status; 0 if there was no answer. */
@@ -16,7 +17,8 @@ export class ApiError extends Error {
 export async function request(path, options = {}) {
   let response;
   try {
-    response = await fetch(path, { headers: { Accept: "application/json" }, ...options });
+    const view = viewToken();
+    response = await fetch(path, { headers: { Accept: "application/json", ...(view && { "Causeline-View": view }) }, ...options });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError("The server cannot be reached", "It may be restarting; try again in a moment.", 0);
@@ -27,6 +29,7 @@ export async function request(path, options = {}) {
     return null;
   });
   if (response.ok && body !== null) return body;
+  if (response.status === 401 && viewToken()) throw new ApiError("This view has expired", "Ask whoever embedded it for a new one.", 401);
   if (response.redirected || response.ok || response.status === 401) throw new ApiError("You are signed out", "Load the page again to sign in.", 401);
   throw new ApiError(body?.title ?? "The server failed", body?.detail ?? `It answered ${response.status}.`, response.status);
 }

@@ -106,7 +106,7 @@ def test_an_object_that_velero_stores_twice_is_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("layout", [{}, {"indent": 2}, None])
-def test_a_config_of_an_api_group_is_no_kubeconfig(layout: dict[str, int] | None) -> None:
+def test_a_config_of_an_api_group_is_no_kubeconfig(layout: dict[str, Any] | None) -> None:
     group = thing("Config", "cluster", 7, namespace="", api="operator.openshift.io/v1")
     both = ({"kind": "Config", **group}, {"apiVersion": group["apiVersion"], **group})
     for each in both:

@@ -8,6 +8,7 @@ their encoding.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from collectors.formats.stream import Limits, Recording, Skipped, too_long
@@ -87,15 +88,21 @@ def record_of(raw: Raw) -> tuple[dict[str, Any], Any]:
     too deeply, of which the library reads 100 messages inside each other."""
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
-    from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
     if len(raw.record) + len(raw.resource) > _RECORD_BYTES:
         raise Damaged(f"the log record is longer than {_RECORD_BYTES} bytes, longer than any object of Kubernetes")
     try:
-        resource = Resource.FromString(raw.resource)
-        return {each.key: value_of(each.value) for each in resource.attributes}, LogRecord.FromString(raw.record)
+        return _attributes(raw.resource), LogRecord.FromString(raw.record)
     except DecodeError:
         raise Damaged("the log record is damaged, or nested deeper than protobuf allows") from None
+
+
+@lru_cache(16)
+def _attributes(resource: bytes) -> dict[str, Any]:
+    """Return the attributes of a resource, which all its records share."""
+    from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+
+    return {each.key: value_of(each.value) for each in Resource.FromString(resource).attributes}
 
 
 def value_of(value: Any) -> Any:

@@ -10,7 +10,7 @@ import orjson
 from collectors.watch.bodies import SMALL_BYTES
 from collectors.watch.failures import ApiError, Forbidden, safe_text
 from collectors.watch.failures import Missing as Absent
-from collectors.watch.resources import resources
+from collectors.watch.resources import Resource, resources
 from timeline.judge import rulebook
 from timeline.kinds import qualified
 
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from collectors.watch.api import Api
-    from collectors.watch.resources import Missing, Resource
+    from collectors.watch.resources import Missing
 
 VERBS = ("list", "watch")
+_EVENTS = Resource("", "v1", "Event", "events", True)
+_WRITING = ("create", "patch")
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _AT_ONCE = 8  # reviews that are requested at the same time
 
@@ -30,7 +32,7 @@ class Grant(NamedTuple):
 
     resource: str  # as kubectl names it, such as "jobs.batch"
     kind: str  # as rules name it, such as "batch/Job"
-    refused: tuple[str, ...]  # the verbs of "list" and "watch" that are not allowed
+    refused: tuple[str, ...]  # the verbs of those asked about, such as "list" and "watch", that are not allowed
     reason: str  # the cluster's reason
 
 
@@ -51,6 +53,7 @@ class AccessReport(NamedTuple):
     grants: tuple[Grant, ...] = ()
     missing: tuple[Missing, ...] = ()  # resources that the cluster does not serve
     reviews_refused: str = ""  # why access reviews are not allowed; "" if they are
+    events: Grant | None = None  # whether Events may be written; None if that was not asked
 
     @property
     def refused(self) -> list[Grant]:
@@ -63,8 +66,9 @@ class AccessReport(NamedTuple):
         return affected_rules({each.kind for each in self.refused})
 
 
-def check(api: Api, include: Sequence[str], exclude: Sequence[str]) -> AccessReport:
-    """Connect to a cluster, and ask for each resource whether it may be listed and watched in all namespaces.
+def check(api: Api, include: Sequence[str], exclude: Sequence[str], *, events: bool = False) -> AccessReport:
+    """Connect to a cluster, and ask for each resource whether it may be listed and watched in all namespaces. With
+    `events`, also ask whether Events may be written.
 
     The reviews are SelfSubjectAccessReviews of authorization.k8s.io/v1. Failures are in the report's `problem`.
     """
@@ -72,25 +76,33 @@ def check(api: Api, include: Sequence[str], exclude: Sequence[str]) -> AccessRep
     try:
         version = _text(orjson.loads(api.get("/version", most=SMALL_BYTES)).get("gitVersion")) or "unknown"
         served, missing = resources(api, include, exclude)
-        return _granted(api, version, served, tuple(missing))
+        return _granted(api, version, served, tuple(missing), events=events)
     except ApiError as error:
         return AccessReport(version, str(error))
     except (ValueError, AttributeError):
         return AccessReport(version, "The server at this address is not a Kubernetes API server.")
 
 
-def _granted(api: Api, version: str, served: list[Resource], missing: tuple[Missing, ...]) -> AccessReport:
+def may_write_events(api: Api) -> Grant:
+    """Return whether Events may be created and changed in all namespaces. Raise ApiError."""
+    return _grant(api, _EVENTS, _WRITING)
+
+
+def _granted(
+    api: Api, version: str, served: list[Resource], missing: tuple[Missing, ...], *, events: bool
+) -> AccessReport:
     try:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             grants = tuple(pool.map(lambda each: _grant(api, each), served))
+        writing = may_write_events(api) if events else None
     except (Forbidden, Absent) as error:
         return AccessReport(version, "", missing=missing, reviews_refused=str(error))
-    return AccessReport(version, "", grants, missing)
+    return AccessReport(version, "", grants, missing, events=writing)
 
 
-def _grant(api: Api, resource: Resource) -> Grant:
+def _grant(api: Api, resource: Resource, verbs: Sequence[str] = VERBS) -> Grant:
     refused, reason = [], ""
-    for verb in VERBS:
+    for verb in verbs:
         attributes = {"group": resource.group, "version": resource.version, "resource": resource.resource, "verb": verb}
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
         answer = api.post(_REVIEWS, orjson.dumps({**review, "spec": {"resourceAttributes": attributes}}))

@@ -100,6 +100,11 @@ class Api:
         headers = {"Accept": _JSON, "Content-Type": _JSON}
         return self._read_whole(_Request("POST", path, {}, headers, self._timeout, body), SMALL_BYTES)
 
+    def patch(self, path: str, body: bytes) -> bytes:
+        """Change an object by a JSON merge patch, and return the small body of the response. Raise ApiError."""
+        headers = {"Accept": _JSON, "Content-Type": "application/merge-patch+json"}
+        return self._read_whole(_Request("PATCH", path, {}, headers, self._timeout, body), SMALL_BYTES)
+
     def stream(self, path: str, stop: threading.Event, *, accept: str = _JSON, **query: object) -> Stream:
         """Return a streaming response, which ends when `stop` is set. Raise ApiError."""
         # A compressed event would be held back until the next one.

@@ -38,12 +38,14 @@ class Connection:
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """This class says which resources are watched and how much is kept; None: the default of the settings."""
+    """This class says which resources are watched and how much is kept (None: the default of the settings), and whether
+    Events about incidents may be written into the cluster."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     keep_days: int | None = None
     keep_bytes: int | None = None
+    write_events: bool = False
 
     def __post_init__(self) -> None:
         if self.keep_days is not None and not 1 <= self.keep_days <= KEEP_DAYS_AT_MOST:
@@ -193,6 +195,7 @@ def _option_columns(wanted: WatchOptions) -> dict[str, Any]:
         "exclude": list(resources(wanted.exclude)),
         "keep_days": wanted.keep_days,
         "keep_bytes": wanted.keep_bytes,
+        "write_events": wanted.write_events,
     }
 
 

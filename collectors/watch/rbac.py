@@ -20,10 +20,11 @@ def groups_of(resources: Iterable[str]) -> dict[str, list[str]]:
     return {group: sorted(found[group]) for group in sorted(found)}
 
 
-def manifest(include: Iterable[str], exclude: Collection[str], namespace: str = NAME) -> str:
+def manifest(include: Iterable[str], exclude: Collection[str], namespace: str = NAME, *, events: bool = False) -> str:
     """Return YAML of a ServiceAccount that may list and watch, and of its token.
 
-    It may list and watch the default and the included resources, without the excluded ones, in the whole cluster.
+    It may list and watch the default and the included resources, without the excluded ones, in the whole cluster. With
+    `events`, it may also write Events.
     """
     named = [
         each for each in (*default_resources(), *include) if each not in exclude and each.partition(".")[0] != _NEVER
@@ -32,7 +33,10 @@ def manifest(include: Iterable[str], exclude: Collection[str], namespace: str = 
         f'  - apiGroups: ["{group}"]\n    resources: [{", ".join(map(_quoted, names))}]\n    verbs: [{_VERBS}]\n'
         for group, names in groups_of(named).items()
     )
-    return _MANIFEST.format(name=NAME, namespace=namespace, rules=rules)
+    if events:
+        rules += '  - apiGroups: [""]\n    resources: [events]\n    verbs: [create, get, patch]\n'
+    writes = "It writes Events about incidents, and nothing else" if events else "It never writes"
+    return _MANIFEST.format(name=NAME, namespace=namespace, rules=rules, writes=writes)
 
 
 def _quoted(name: str) -> str:
@@ -45,7 +49,7 @@ def steps(namespace: str = NAME) -> str:
 
 
 _MANIFEST = """\
-# What Causeline needs of a cluster: to list and watch these kinds. It never writes, and never reads Secrets.
+# What Causeline needs of a cluster: to list and watch these kinds. {writes}, and never reads Secrets.
 apiVersion: v1
 kind: Namespace
 metadata:

@@ -15,6 +15,7 @@ from dashboard.presentation.bidi import shown
 PICTURE = "incident.png"  # the name of the attached file
 _SHOWN = 10  # incidents that are written out
 _SUBJECT, _LINE, _ADDRESS = 200, 1_000, 2_000  # characters at most
+_NOTE = 1_024  # bytes of the message of a Kubernetes Event
 _CHANGES = {"began": "", "worse": "Worse: ", "over": "Over: ", "test": "Test: "}
 _COLOURS = {"error": "#b3261e", "warning": "#a84700", "info": "#0b5cad"}
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
@@ -60,6 +61,17 @@ def text(message: Message) -> str:
     """Return one incident as lines of plain text. Some chats read Markdown in it, so nothing becomes a link there."""
     lines = [_title(message), *(f"{name}{line}" for name, line in _lines(message))]
     return "\n".join([*map(_harmless, lines), *_address(message)])
+
+
+def event_note(message: Message) -> str:
+    """Return one incident as the message of a Kubernetes Event, which has at most 1024 bytes of UTF-8."""
+    url = "".join(f" {each}" for each in _address(message))
+    parts = [f"{_title(message)}.", _line(message.when), *(_line(each) for each in (message.cause,) if each)]
+    said = " ".join(each if each.endswith(".") else f"{each}." for each in parts if each).replace("..", ".")
+    room = _NOTE - len(url.encode())
+    while len(said.encode()) > room:
+        said = f"{said[:-2].rstrip('…')}…"
+    return f"{said}{url}"
 
 
 def markdown(message: Message) -> str:

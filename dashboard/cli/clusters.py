@@ -93,6 +93,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "--keep-bytes", type=int, metavar="N", help="delete the oldest changes beyond this size (CAUSELINE_KEEP_BYTES)"
     )
     command.add_argument(
+        "--write-events",
+        action="store_true",
+        help="let routes write Events about incidents into the cluster; with --print-rbac, the rights for that",
+    )
+    command.add_argument(
         "--unchecked", action="store_true", help="connect without a check, for a cluster that only workers can reach"
     )
 
@@ -118,7 +123,7 @@ def _given(options: argparse.Namespace) -> Iterator[str]:
     for name in ("kubeconfig", "context", "keep_days", "keep_bytes"):
         if (value := getattr(options, name)) not in (None, ""):
             yield f"--{name.replace('_', '-')}={value}"
-    for name in ("in_cluster", "by_path", "unchecked"):
+    for name in ("in_cluster", "by_path", "write_events", "unchecked"):
         if getattr(options, name):
             yield f"--{name.replace('_', '-')}"
     for name in ("include", "exclude"):
@@ -128,7 +133,7 @@ def _given(options: argparse.Namespace) -> Iterator[str]:
 def _print_rbac(options: argparse.Namespace) -> int:
     from collectors.watch import rbac  # imported here, because other commands do not need it
 
-    print(rbac.manifest(options.include, options.exclude), end="")
+    print(rbac.manifest(options.include, options.exclude, events=options.write_events), end="")
     return 0
 
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from collectors.addresses import is_loopback
 from collectors.watch.access import AccessReport, Grant
 
-_PARTICIPLES = {"list": "listed", "watch": "watched"}
+_PARTICIPLES = {"list": "listed", "watch": "watched", "create": "created", "patch": "changed"}
 
 
 def sentences(checked: AccessReport, reference: Mapping[str, Any]) -> list[str]:
@@ -25,6 +25,8 @@ def sentences(checked: AccessReport, reference: Mapping[str, Any]) -> list[str]:
     for each in checked.affected_rules:
         kinds = " and ".join(each.kinds)
         found.append(f"So the rule {each.rule} {'cannot judge' if each.wholly else 'judges only in part'}: no {kinds}.")
+    if checked.events:
+        found.append(refusal(checked.events) if checked.events.refused else "Events about incidents may be written.")
     return found
 
 

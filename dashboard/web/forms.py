@@ -38,6 +38,7 @@ class ClusterForm:
     keep_days: str = ""
     keep_size: str = ""
     keep_unit: str = "GB"
+    write_events: bool = False
     contexts: tuple[Context, ...] = ()
 
     @classmethod
@@ -58,6 +59,7 @@ class ClusterForm:
             keep_days=form.get("keep_days", "").strip(),
             keep_size=form.get("keep_size", "").strip(),
             keep_unit=form.get("keep_unit", "GB"),
+            write_events="write_events" in form,
         )
 
     @classmethod
@@ -74,6 +76,7 @@ class ClusterForm:
             keep_days=str(cluster["keep_days"] or ""),
             keep_size=f"{size / UNITS[unit]:.15g}" if size else "",
             keep_unit=unit,
+            write_events=cluster["write_events"],
         )
 
     @property
@@ -101,6 +104,7 @@ class ClusterForm:
             connections.resources(self.exclude),
             int(days) if days is not None else None,
             round(size * unit) if size is not None else None,
+            self.write_events,
         )
 
     def with_sealed(self, way: Connection) -> ClusterForm:

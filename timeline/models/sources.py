@@ -34,6 +34,7 @@ class Cluster(models.Model):
     keep_days = models.IntegerField(null=True)
     keep_bytes = models.BigIntegerField(null=True)
     paused = models.BooleanField(default=False)
+    write_events = models.BooleanField(default=False)  # whether Causeline may write Events about incidents into it
     source = models.ForeignKey("Source", models.SET_NULL, null=True, related_name="current_of")
     holder = models.TextField(default="")
     epoch = models.BigIntegerField(default=0)

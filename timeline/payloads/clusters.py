@@ -82,6 +82,7 @@ class ClusterPayload(TypedDict):
     exclude: list[str]
     keep_days: int | None
     keep_bytes: int | None
+    write_events: bool  # whether Events about incidents may be written into it
     created: int
     state: ClusterState
     holder: str

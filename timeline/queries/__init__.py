@@ -19,6 +19,7 @@ from timeline.queries.alerts import DRAWN as DRAWN_ALERTS
 from timeline.queries.alerts import PAGE as ALERTS
 from timeline.queries.alerts import AlertFilter, alerts, alerts_about, alerts_during, alerts_of
 from timeline.queries.alike import alike
+from timeline.queries.anchors import Anchor, anchor
 from timeline.queries.annotations import AnnotationFilter, annotations
 from timeline.queries.baselines import Baseline, baseline, clear_baseline, set_baseline
 from timeline.queries.baselines import worse as came_out_of_baseline
@@ -115,6 +116,7 @@ __all__ = [
     "PAGE",
     "SORTS",
     "AlertFilter",
+    "Anchor",
     "AnnotationFilter",
     "Answer",
     "Asked",
@@ -159,6 +161,7 @@ __all__ = [
     "alerts_during",
     "alerts_of",
     "alike",
+    "anchor",
     "annotations",
     "asked",
     "baseline",

@@ -124,6 +124,7 @@ def _cluster(row: Cluster, now: datetime) -> ClusterPayload:
         "exclude": row.exclude,
         "keep_days": row.keep_days,
         "keep_bytes": row.keep_bytes,
+        "write_events": row.write_events,
         "created": microseconds(row.created),
         "state": state,
         "holder": _holder(row, now),

@@ -65,12 +65,12 @@ def _connect(options: dict[str, Any]) -> None:
         connections.resources(options["exclude"]),
         options["keep_days"],
         options["keep_bytes"],
+        options["write_events"],
     )
     way = _way(options)
     if not options["unchecked"]:
-        checked = check(
-            credentials.api_to(options["name"].strip(), way.reference, way.secret), wanted.include, wanted.exclude
-        )
+        api = credentials.api_to(options["name"].strip(), way.reference, way.secret)
+        checked = check(api, wanted.include, wanted.exclude, events=wanted.write_events)
         _show(checked, way)
         if checked.problem:
             _give_up("Not connected. With `--unchecked` it is, for workers that reach it from elsewhere.", 1)

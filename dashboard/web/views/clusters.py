@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from collectors.watch import connections, credentials, rbac
 from collectors.watch.access import check
-from collectors.watch.connections import Connection, Refused
+from collectors.watch.connections import Connection, Refused, WatchOptions
 from dashboard.access import change_log
 from dashboard.access.rights import is_admin
 from dashboard.presentation import access_checks, clusters, deletions, fleet, home
@@ -26,8 +26,6 @@ from timeline.models import Cluster
 from timeline.queries.feeds import feeds_of_cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from django.http import HttpRequest, HttpResponse
 
     from timeline.payloads.clusters import ClusterPayload
@@ -49,7 +47,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
                 change_log.about(request, cluster=cluster.pk, name=cluster.name)
                 return redirect("cluster", cluster.pk)
             asked = asked.with_sealed(way)
-            answer = _access_of(asked.name, way, asked.include, asked.exclude)
+            answer = _access_of(asked.name, way, asked.watch_options())
         except (Refused, credentials.Unusable) as error:
             problem = str(error)
     return render(
@@ -63,7 +61,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
             **_retention_defaults(),
             "problem": problem,
             **answer,
-            "manifest": rbac.manifest(asked.include_or_none(), asked.exclude_or_none()),
+            "manifest": rbac.manifest(asked.include_or_none(), asked.exclude_or_none(), events=asked.write_events),
             "steps": rbac.steps(),
         },
         status=400 if problem else 200,
@@ -87,7 +85,8 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
                 answer = {"files_asked": request.POST}
                 answer["files"] = feeds.make(request, row, request.POST["act"])
             elif request.POST.get("act") == "test":
-                answer = _access_of(row.name, Connection(row.reference, _secret(row)), row.include, row.exclude)
+                wanted = WatchOptions(row.include, row.exclude, write_events=row.write_events)
+                answer = _access_of(row.name, Connection(row.reference, _secret(row)), wanted)
             elif request.POST.get("act") == "disconnect" and "confirmed" not in request.POST:
                 return _confirm(request, row)
             else:
@@ -107,7 +106,7 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
         **_retention_defaults(),
         "problem": problem,
         **answer,
-        "manifest": rbac.manifest(cluster["include"], cluster["exclude"]),
+        "manifest": rbac.manifest(cluster["include"], cluster["exclude"], events=cluster["write_events"]),
         "steps": rbac.steps(),
         "who": wording.who(feeds_of_cluster(cluster_id)),
         "own_address": f"https://{request.get_host()}",
@@ -137,11 +136,12 @@ def _secret(row: Cluster) -> bytes | None:
     return bytes(row.secret) if row.secret is not None else None
 
 
-def _access_of(name: str, way: Connection, include: "Iterable[str]", exclude: "Iterable[str]") -> dict[str, Any]:
+def _access_of(name: str, way: Connection, wanted: WatchOptions) -> dict[str, Any]:
     """Return what the cluster answers to a check of its access."""
     api = credentials.api_to(name, way.reference, way.secret)
     try:
-        checked = check(api, connections.resources(include), connections.resources(exclude))
+        include, exclude = connections.resources(wanted.include), connections.resources(wanted.exclude)
+        checked = check(api, include, exclude, events=wanted.write_events)
     finally:
         api.close()
     return {"checked": checked, "answers": access_checks.sentences(checked, way.reference)}

@@ -1,0 +1,158 @@
+"""This destination writes a Kubernetes Event about an incident into the cluster in which it happened.
+
+The Event is about the object that the incident is about, so `kubectl describe` shows it there. It is written only if
+somebody has turned it on for the cluster, and the cluster's credentials have the right. An incident has one Event: its
+name follows from the incident, and it says which message it showed last, so what is sent again is not counted twice.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+from django.utils import timezone
+
+from collectors.watch import access, credentials
+from collectors.watch.api import Api
+from collectors.watch.bodies import SMALL_BYTES
+from collectors.watch.failures import ApiError, Missing
+from collectors.watch.failures import Refused as NotTaken
+from collectors.watch.failures import Unreachable as NotReached
+from dashboard.alerting.messages import Message, Refused, Unreachable
+from dashboard.alerting.texts import event_note
+from timeline import queries
+from timeline.models import Cluster
+from timeline.queries import Anchor
+
+NAME = "kubernetes_event"
+label = "Kubernetes Event"
+FIELDS = ()
+_SHOWN = "causeline.dev/message"  # the annotation with the key of the message that an Event showed last
+_REASONS = {"began": "IncidentBegan", "worse": "IncidentGotWorse", "over": "IncidentIsOver"}
+_CLUSTER_SCOPE = "default"  # the namespace of Events about objects without one
+_FOR_GOOD = {400, 404, 405, 413, 422}
+_NOT_ON = "Events are not turned on for any connected cluster: that is a setting on the page of a cluster."
+
+
+def check(config: Mapping[str, str]) -> None:
+    """Accept it: it has no values."""
+
+
+def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) -> str:
+    """Write an Event for each incident. Incidents of other clusters and of recordings are left out and counted."""
+    tests = [each for each in messages if each.change == "test"]
+    if tests:
+        return _rights()
+    written = [_told(each) for each in messages]
+    left_out = written.count("")
+    if left_out == len(written):
+        raise Refused("None of these incidents is about an object of a cluster for which Events are turned on.")
+    more = f"; {left_out} left out, whose clusters do not want Events" if left_out else ""
+    return f"{', '.join(dict.fromkeys(filter(None, written)))}{more}"
+
+
+def _told(message: Message) -> str:
+    """Write the Event of one incident, and return where it is; "" if its cluster does not want it."""
+    found = queries.anchor(*message.incident) if message.incident else None
+    if found is None or not found.cluster.write_events:
+        return ""
+    try:
+        api = credentials.api_of(found.cluster)
+        try:
+            return _written(api, found, message)
+        finally:
+            api.close()
+    except NotTaken as error:
+        if error.status in _FOR_GOOD:
+            raise Refused(str(error)) from None
+        raise Unreachable(str(error), error.retry_after or 0.0) from None
+    except (ApiError, credentials.Unusable) as error:
+        raise Unreachable(str(error)) from None
+    except (ValueError, AttributeError):
+        raise Unreachable("The answer of the API server was not understood.") from None
+
+
+def _written(api: Api, about: Anchor, message: Message) -> str:
+    namespace = about.namespace or _CLUSTER_SCOPE
+    events = f"/api/v1/namespaces/{namespace}/events"
+    name = f"causeline-{_hash(about, message)}"
+    told = f"Event {namespace}/{name}"
+    try:
+        known = orjson.loads(api.get(f"{events}/{name}", most=SMALL_BYTES))
+    except Missing:
+        api.post(events, orjson.dumps(_event(about, message, namespace, name)))
+        return told
+    metadata = known.get("metadata") or {}
+    if (metadata.get("annotations") or {}).get(_SHOWN) == message.key:
+        return told  # an earlier attempt has written it, and its answer was lost
+    changed = _changing(message)
+    changed["count"] = int(known.get("count") or 1) + 1
+    changed["metadata"]["resourceVersion"] = metadata.get("resourceVersion")  # nobody else has counted it meanwhile
+    api.patch(f"{events}/{name}", orjson.dumps(changed))
+    return told
+
+
+def _event(about: Anchor, message: Message, namespace: str, name: str) -> dict[str, Any]:
+    involved = {
+        "apiVersion": about.api_version,
+        "kind": about.kind,
+        "namespace": about.namespace,
+        "name": about.name,
+        "uid": about.uid,
+    }
+    changing = _changing(message)
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        **changing,
+        "metadata": {"name": name, "namespace": namespace, **changing["metadata"]},
+        "involvedObject": {field: value for field, value in involved.items() if value},
+        "source": {"component": "causeline"},
+        "reportingComponent": "causeline",
+        "reportingInstance": "",
+        "firstTimestamp": _time(message.started or timezone.now()),
+        "count": 1,
+    }
+
+
+def _changing(message: Message) -> dict[str, Any]:
+    """Return the fields that each message sets anew."""
+    return {
+        "metadata": {"annotations": {_SHOWN: message.key}},
+        "type": "Normal" if message.change == "over" or message.severity == "info" else "Warning",
+        "reason": "IncidentGoesOn" if message.again and message.change == "began" else _REASONS[message.change],
+        "message": event_note(message),
+        "lastTimestamp": _time(timezone.now()),
+    }
+
+
+def _hash(about: Anchor, message: Message) -> str:
+    """Return what distinguishes the Events of a namespace: of each incident, by the address of its page."""
+    return hashlib.sha256(f"{message.url} {about.kind} {about.name}".encode()).hexdigest()[:32]
+
+
+def _time(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _rights() -> str:
+    """Return whether Events may be written into the clusters for which they are turned on. Write nothing."""
+    found = []
+    for cluster in Cluster.objects.filter(write_events=True).order_by("name"):
+        try:
+            api = credentials.api_of(cluster)
+            try:
+                refused = access.may_write_events(api).refused
+            finally:
+                api.close()
+        except NotReached as error:
+            raise Unreachable(f"{cluster.name}: {error}") from None
+        except ApiError as error:
+            raise Refused(f"{cluster.name}: {error}") from None
+        if refused:
+            raise Refused(f"{cluster.name} does not allow to {' and to '.join(refused)} Events.")
+        found.append(cluster.name)
+    if not found:
+        raise Refused(_NOT_ON)
+    return f"Events may be written into {', '.join(found)}; a test writes none"

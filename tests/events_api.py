@@ -1,0 +1,130 @@
+"""A small API server for tests: it keeps Events as Kubernetes does, over HTTP, and reviews access to them."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+_FIELDS = {"metadata", "involvedObject", "type", "reason", "message", "source", "reportingComponent", "count"}
+
+
+@dataclass
+class EventsApi:
+    """This server allows the verbs in `allowed`, and forgets to answer after the next `lost` writes."""
+
+    port: int
+    events: dict[str, dict[str, Any]] = field(default_factory=dict)  # by namespace and name
+    allowed: set[str] = field(default_factory=lambda: {"create", "get", "patch"})
+    requests: list[str] = field(default_factory=list)  # "POST /api/v1/…"
+    lost: int = 0
+
+    @property
+    def kubeconfig(self) -> dict[str, Any]:
+        cluster = {"server": f"http://127.0.0.1:{self.port}"}
+        return {
+            "current-context": "c",
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [{"name": "c", "cluster": cluster}],
+            "users": [{"name": "u", "user": {"token": "secret"}}],
+        }
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    api: EventsApi
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        if self._may("get"):
+            found = self.server.api.events.get(self._key(self.path))
+            self._answer(200, found) if found else self._status(404, "NotFound")
+
+    def do_POST(self) -> None:
+        body = self._body()
+        if self.path.endswith("/selfsubjectaccessreviews"):
+            asked = body["spec"]["resourceAttributes"]
+            allowed = asked["resource"] == "events" and asked["verb"] in self.server.api.allowed
+            self._answer(201, {"status": {"allowed": allowed, "reason": "" if allowed else "no RBAC policy matched"}})
+        elif self._may("create"):
+            assert set(body) >= _FIELDS and body["metadata"]["namespace"] == self.path.split("/")[4]
+            key = self._key(f"{self.path}/{body['metadata']['name']}")
+            if key in self.server.api.events:
+                self._status(409, "AlreadyExists")
+            else:
+                body["metadata"]["resourceVersion"] = "1"
+                self._store(key, body, 201)
+
+    def do_PATCH(self) -> None:
+        assert self.headers["Content-Type"] == "application/merge-patch+json"
+        patch = self._body()
+        key = self._key(self.path)
+        known = self.server.api.events[key]
+        version = known["metadata"]["resourceVersion"]
+        if not self._may("patch"):
+            return
+        if patch["metadata"].get("resourceVersion") != version:
+            self._status(409, "Conflict")
+            return
+        metadata = {**known["metadata"], **patch["metadata"], "resourceVersion": str(int(version) + 1)}
+        self._store(key, {**known, **patch, "metadata": metadata}, 200)
+
+    def _store(self, key: str, event: dict[str, Any], status: int) -> None:
+        self.server.api.events[key] = event
+        if self.server.api.lost:
+            self.server.api.lost -= 1
+            self.close_connection = True
+        else:
+            self._answer(status, event)
+
+    def _may(self, verb: str) -> bool:
+        self.server.api.requests.append(f"{self.command} {self.path}")
+        if self.headers["Authorization"] != "Bearer secret":
+            self._status(401, "Unauthorized")
+        elif verb not in self.server.api.allowed:
+            self._status(403, "Forbidden")
+        else:
+            return True
+        return False
+
+    def _key(self, path: str) -> str:
+        *_, namespace, resource, name = path.split("/")
+        assert resource == "events"
+        return f"{namespace}/{name}"
+
+    def _body(self) -> Any:
+        return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def _status(self, code: int, reason: str) -> None:
+        self._answer(code, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": code})
+
+    def _answer(self, status: int, body: Any) -> None:
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: Any) -> None:
+        """Log nothing."""
+
+
+@contextmanager
+def events_api() -> Iterator[EventsApi]:
+    """Yield an API server on a free port of this machine."""
+    with _Server(("127.0.0.1", 0), _Handler) as server:
+        server.api = EventsApi(server.server_address[1])
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield server.api
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,154 @@
+"""Events about incidents that are written into the cluster in which they happened, over HTTP to a small API server."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+from django.test import Client
+
+from collectors.watch import connections, rbac
+from collectors.watch.access import AccessReport, Grant
+from collectors.watch.connections import WatchOptions
+from collectors.watch.kubeconfig import Kubeconfig
+from dashboard.access.outgoing import Refused, Unreachable
+from dashboard.alerting.destinations import kubernetes_event
+from dashboard.alerting.messages import Message
+from dashboard.alerting.texts import event_note
+from dashboard.cli import __main__ as cli
+from dashboard.presentation import access_checks
+from tests.events_api import EventsApi, events_api
+from timeline.models import Cluster, Incident, Source, Track
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def server() -> Iterator[EventsApi]:
+    with events_api() as found:
+        yield found
+
+
+@pytest.fixture
+def cluster(server: EventsApi, sample: Source) -> Cluster:
+    way = connections.with_kubeconfig(Kubeconfig(server.kubeconfig))
+    made = connections.connect("prod", way, WatchOptions(write_events=True))
+    Source.objects.filter(pk=sample.pk).update(cluster=made)
+    return made
+
+
+@pytest.fixture
+def message(sample: Source, cluster: Cluster) -> Message:
+    gap = Incident.objects.get(source=sample, rule="service-gap")
+    return Message(
+        key="7",
+        change="began",
+        title=gap.title,
+        severity="warning",
+        url=f"https://causeline.example.org/sources/{sample.pk}/incidents/{gap.identity}/",
+        when="It happened 2 times, from 2026-11-21 07:52:00 to 2026-11-21 07:52:07 UTC.",
+        incident=(sample.pk, gap.identity),
+        started=gap.first,
+    )
+
+
+def send(*messages: Message) -> str:
+    return kubernetes_event.send({}, messages, key="delivery")
+
+
+def only(server: EventsApi) -> dict[str, Any]:
+    (event,) = server.events.values()
+    return event
+
+
+def test_an_incident_becomes_an_event_about_its_object(server: EventsApi, message: Message, sample: Source) -> None:
+    assert send(message).startswith("Event vol-restart/causeline-")
+    event = only(server)
+    uid = Track.objects.filter(source=sample, kind="Service", name="ring").order_by("-life").values_list("uid").first()
+    involved = {"apiVersion": "v1", "kind": "Service", "namespace": "vol-restart", "name": "ring"}
+    assert event["involvedObject"] == {**involved, "uid": uid and uid[0]}
+    assert (event["type"], event["reason"], event["count"]) == ("Warning", "IncidentBegan", 1)
+    assert event["message"].startswith(message.title) and event["message"].endswith(message.url)
+    assert event["firstTimestamp"] == "2026-11-21T07:52:00Z" and event["source"] == {"component": "causeline"}
+
+
+def test_what_goes_on_is_counted_and_what_is_sent_again_is_not(server: EventsApi, message: Message) -> None:
+    server.lost = 1
+    with pytest.raises(Unreachable):
+        send(message)
+    assert send(message) == send(message)
+    assert only(server)["count"] == 1
+    send(replace(message, key="8", again=True))
+    assert (only(server)["count"], only(server)["reason"]) == (2, "IncidentGoesOn")
+    send(replace(message, key="9", change="over"))
+    event = only(server)
+    assert (event["count"], event["reason"], event["type"]) == (3, "IncidentIsOver", "Normal")
+    assert event["firstTimestamp"] == "2026-11-21T07:52:00Z" and event["involvedObject"]["name"] == "ring"
+
+
+def test_nothing_is_written_unless_it_is_turned_on(
+    server: EventsApi, message: Message, cluster: Cluster, sample: Source
+) -> None:
+    connections.change(cluster, WatchOptions())
+    with pytest.raises(Refused, match="turned on"):
+        send(message)
+    connections.change(cluster, WatchOptions(write_events=True))
+    Source.objects.filter(pk=sample.pk).update(cluster=None)  # a recording
+    with pytest.raises(Refused):
+        send(message)
+    assert server.requests == []
+
+
+def test_an_incident_of_an_actor_is_about_what_it_wrote(server: EventsApi, message: Message, sample: Source) -> None:
+    late = Incident.objects.filter(source=sample, rule="stale-write", kind="Actor").order_by("title").first()
+    assert late
+    send(replace(message, incident=(sample.pk, late.identity)))
+    assert only(server)["involvedObject"]["kind"] == "Deployment"
+    assert only(server)["involvedObject"]["apiVersion"] == "apps/v1"
+
+
+def test_without_the_right_it_is_tried_again_later(server: EventsApi, message: Message) -> None:
+    server.allowed = {"get"}
+    with pytest.raises(Unreachable, match="403"):
+        send(message)
+    with pytest.raises(Refused, match="prod does not allow to create and to patch Events"):
+        send(replace(message, change="test", incident=None))
+    server.allowed = {"create", "get", "patch"}
+    assert send(replace(message, change="test", incident=None)) == "Events may be written into prod; a test writes none"
+    assert server.events == {}
+
+
+def test_a_long_message_fits_an_event(message: Message) -> None:
+    note = event_note(replace(message, title="ü" * 900, cause="ü" * 900))
+    assert len(note.encode()) <= 1024 and note.endswith(message.url) and "…" in note
+
+
+def test_the_manifest_grants_it_only_as_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    def writing(manifest: str) -> list[str]:
+        (role,) = (each for each in yaml.safe_load_all(manifest) if each["kind"] == "ClusterRole")
+        return [verb for rule in role["rules"] for verb in rule["verbs"] if verb not in {"get", "list", "watch"}]
+
+    assert writing(rbac.manifest([], [])) == [] and "never writes" in rbac.manifest([], [])
+    assert cli.main(["connect", "--print-rbac", "--write-events"]) == 0
+    manifest = capsys.readouterr().out
+    assert writing(manifest) == ["create", "patch"] and "never writes" not in manifest
+
+
+def test_the_page_of_a_cluster_turns_it_on_and_says_whether_the_right_exists(client: Client, cluster: Cluster) -> None:
+    address = f"/clusters/{cluster.pk}/"
+    page = client.get(address).content.decode()
+    assert 'name="write_events" checked' in page and "create and patch Events" in page
+    assert client.post(address, {"act": "change", "keep_unit": "GB"}).status_code == 302
+    assert not Cluster.objects.get(pk=cluster.pk).write_events
+    assert "never writes" in client.get(address).content.decode()
+    assert client.post(address, {"act": "change", "keep_unit": "GB", "write_events": "on"}).status_code == 302
+    assert Cluster.objects.get(pk=cluster.pk).write_events
+
+
+def test_a_check_of_the_access_says_whether_events_may_be_written() -> None:
+    refused = Grant("events", "Event", ("create", "patch"), "no RBAC policy matched")
+    told = access_checks.sentences(AccessReport("v1.34.1", "", events=refused), {})
+    assert told[-1] == "events may not be created or changed: no RBAC policy matched."
+    fine = AccessReport("v1.34.1", "", events=refused._replace(refused=()))
+    assert access_checks.sentences(fine, {})[-1] == "Events about incidents may be written."

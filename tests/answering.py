@@ -71,6 +71,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(receiver.body)
 
+    do_GET = do_POST
+
     def log_message(self, *_: Any) -> None:
         """Log nothing."""
 

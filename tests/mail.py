@@ -1,6 +1,6 @@
 """A real SMTP server for tests of what Causeline sends: as much of RFC 5321 as a program needs that submits mail.
 
-With a certificate it speaks TLS from the first byte, as servers do on port 465.
+With a certificate it speaks TLS from the first byte, as servers do on port 465, or after STARTTLS, as on port 587.
 """
 
 import base64
@@ -30,6 +30,7 @@ class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     mailbox: Mailbox
     context: ssl.SSLContext | None = None
+    starttls = False
 
     def handle_error(self, *_: object) -> None:
         """Print nothing about clients that hang up."""
@@ -39,7 +40,7 @@ class _Handler(socketserver.StreamRequestHandler):
     server: _Server
 
     def setup(self) -> None:
-        if self.server.context:
+        if self.server.context and not self.server.starttls:
             self.request = self.server.context.wrap_socket(self.request, server_side=True)
         super().setup()
 
@@ -60,7 +61,12 @@ class _Handler(socketserver.StreamRequestHandler):
     def _answer(self, verb: str, words: str) -> None:
         mailbox = self.server.mailbox
         if verb == "EHLO":
-            self.wfile.write(b"250-localhost\r\n250 AUTH PLAIN\r\n")
+            plain = self.server.starttls and not isinstance(self.request, ssl.SSLSocket)
+            self.wfile.write(b"250-localhost\r\n250 STARTTLS\r\n" if plain else b"250-localhost\r\n250 AUTH PLAIN\r\n")
+        elif verb == "STAR" and self.server.context:
+            self._say(220, "go on")
+            self.request = self.server.context.wrap_socket(self.request, server_side=True)
+            super().setup()
         elif verb == "AUTH":
             mailbox.signed_in.append(base64.b64decode(words.split()[2]).decode().split("\0")[1])
             self._say(235, "welcome")
@@ -83,10 +89,10 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 @contextmanager
-def mail_server(context: ssl.SSLContext | None = None) -> Iterator[Mailbox]:
+def mail_server(context: ssl.SSLContext | None = None, *, starttls: bool = False) -> Iterator[Mailbox]:
     """Yield a mail server on a free port of this machine, with TLS if a context is given."""
     with _Server(("127.0.0.1", 0), _Handler) as server:
-        server.context = context
+        server.context, server.starttls = context, starttls
         server.mailbox = Mailbox(server.server_address[1])
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()

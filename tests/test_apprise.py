@@ -36,6 +36,7 @@ MESSAGE = Message(
     owner="Service/ring",
 )
 SLACK = "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7"
+SLACK_BOT = "slack://xoxb-1234-1234-abc124/#oncall"
 PAGER = "pagerduty://0123456789abcdef0123456789abcdef@apikey"
 OPSGENIE = "opsgenie://8b799edf-6f98-4d3a-9be7-2862fb4e5752"
 
@@ -116,6 +117,10 @@ def test_teams_and_mail_by_tls_check_the_certificate(
         assert send(teams) == "200 OK"
         assert send(mail) == "SMTP 250"
         assert len(mailbox.messages) == 1
+        with mail_server(context, starttls=True) as submission:
+            mail = f"mailtos://ada:secret@localhost:{submission.port}?from=c@example.org&to=team@example.org"
+            assert send(f"{mail}&mode=starttls") == "SMTP 250"
+            assert (len(submission.messages), submission.signed_in) == (1, ["ada"])
     card = json.dumps(bodies(server)[0])
     assert "AdaptiveCard" in card and MESSAGE.title in card and MESSAGE.url in card
 
@@ -131,6 +136,33 @@ def test_slack_gets_a_link_and_no_mention(server: Receiver, monkeypatch: pytest.
     for text in (attachment["text"], attachment.get("title", "")):
         assert "<!" not in text and "<@" not in text and "@here" not in text
     assert "githubusercontent" not in request.body.decode()
+
+
+@pytest.mark.django_db
+def test_a_slack_bot_uploads_the_picture(server: Receiver, monkeypatch: pytest.MonkeyPatch, sample: Source) -> None:
+    leads(monkeypatch, "apprise.plugins.slack", "NotifySlack.api_url", f"'http://localhost:{server.port}/api/{{}}'")
+    gap = Incident.objects.get(source=sample, rule="service-gap")
+    message = replace(MESSAGE, incident=(sample.pk, gap.identity))
+    taken = {"ok": True, "channel": "C1", "file_id": "F1", "files": [{"id": "F1"}]}
+    server.body = json.dumps({**taken, "upload_url": f"{server.url}/upload"}).encode()
+    assert send(SLACK_BOT, message) == "200 OK"
+    methods = [each.path.partition("?")[0] for each in server.requests]
+    api = [
+        f"/api/{name}" for name in ("chat.postMessage", "files.getUploadURLExternal", "files.completeUploadExternal")
+    ]
+    assert methods == [*api[:2], "/upload", api[2]]
+    assert b"\x89PNG" in server.requests[2].body and b"incident.png" in server.requests[2].body
+    server.body = json.dumps({**taken, "upload_url": f"http://127.0.0.1:{server.port}/upload"}).encode()
+    assert send(SLACK_BOT, message).startswith("in part: Nothing may be sent to 127.0.0.1")
+
+
+def test_a_message_that_slack_does_not_take_is_not_called_sent(
+    server: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leads(monkeypatch, "apprise.plugins.slack", "NotifySlack.api_url", f"'http://localhost:{server.port}/api/{{}}'")
+    server.body = b'{"ok": false, "error": "not_in_channel"}'
+    with pytest.raises(Unreachable, match="200 OK, but did not take"):
+        send(SLACK_BOT)
 
 
 def test_a_pager_keeps_one_incident_by_its_key_and_is_told_when_it_is_over(

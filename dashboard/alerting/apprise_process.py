@@ -67,10 +67,15 @@ def _obeyed(
     confinement.allowed = [AllowedHost(*each) for each in order["allowed"]]
     if order["scheme"] in _names(service.protocol):  # without TLS
         confinement.allowed = [each for each in confinement.allowed if each.scheme not in {"https", "smtps"}]
-    notices = order["each"] if any(hasattr(service, name) for name in _KEYS) else order["together"]
+    keeps = any(hasattr(service, name) for name in _KEYS)
+    notices = order["each"] if keeps else order["together"]
+    delivered = _counted(service)
     for notice in notices:
+        delivered.clear()
         if not _sent(service, notice, order["picture"], asset):
-            return _failure(confinement.refused, statuses)
+            failure = _failure(confinement.refused, statuses)
+            # Sending again would tell twice those who were told, unless the other side knows it by its key.
+            return {"sent": f"in part: {next(iter(failure.values()))}"} if delivered and not keeps else failure
     return {"sent": _line(*statuses[-1]) if statuses else NOTHING_SENT if notices else ""}
 
 
@@ -84,6 +89,19 @@ def _service(order: dict[str, Any], asset: AppriseAsset) -> NotifyBase | None:
     if isinstance(service, NotifyEmail):
         service.inline = True
     return service
+
+
+def _counted(service: NotifyBase) -> list[object]:
+    """Return a list to which whatever the service has delivered is added: a recipient, a channel, or a file."""
+    delivered: list[object] = []
+    mark = service.mark_delivered
+
+    def marked(key: object, per_message: bool = False) -> None:
+        delivered.append(key)
+        mark(key, per_message)
+
+    service.mark_delivered = marked
+    return delivered
 
 
 def _names(schemes: Any) -> tuple[str, ...]:
@@ -151,7 +169,8 @@ def _failure(refused: list[str], statuses: list[tuple[str, int]]) -> dict[str, s
     # A mail server says 354 before it refuses a message, and 250 when it has forgotten it.
     errors = [each for each in statuses if each[1] >= 300 and each[1] != 354]
     if not errors:
-        return {"unreachable": "It cannot be reached, or the connection broke off."}
+        taken = f"It answered {_line(*statuses[-1])}, but did not take the message." if statuses else ""
+        return {"unreachable": taken or "It cannot be reached, or the connection broke off."}
     protocol, status = errors[-1]
     for_good = status in _FOR_GOOD if protocol == "HTTP" else status >= 500 and status not in _SIGN_IN
     return {"refused" if for_good else "unreachable": f"It answered {_line(protocol, status)}."}

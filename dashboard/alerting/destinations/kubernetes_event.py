@@ -6,6 +6,7 @@ name follows from the incident, and it says which message it showed last, so wha
 """
 
 import hashlib
+import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -30,6 +31,7 @@ label = "Kubernetes Event"
 FIELDS = ()
 _SHOWN = "causeline.dev/message"  # the annotation with the key of the message that an Event showed last
 _REASONS = {"began": "IncidentBegan", "worse": "IncidentGotWorse", "over": "IncidentIsOver"}
+_SECONDS = 15.0  # after which no further Event is begun; those that are written are not written again
 _CLUSTER_SCOPE = "default"  # the namespace of Events about objects without one
 _FOR_GOOD = {400, 404, 405, 413, 422}
 _NOT_ON = "Events are not turned on for any connected cluster: that is a setting on the page of a cluster."
@@ -44,7 +46,11 @@ def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) ->
     tests = [each for each in messages if each.change == "test"]
     if tests:
         return _rights()
-    written = [_told(each) for each in messages]
+    written, until = [], time.monotonic() + _SECONDS
+    for each in messages:
+        if time.monotonic() > until:
+            raise Unreachable("The API server answers so slowly that only a part was written; the rest follows.")
+        written.append(_told(each))
     left_out = written.count("")
     if left_out == len(written):
         raise Refused("None of these incidents is about an object of a cluster for which Events are turned on.")

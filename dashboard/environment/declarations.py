@@ -253,8 +253,9 @@ class Settings(Reading):
         written(USUAL),
         description=(
             "To which services messages may be sent by the library Apprise: the schemes of its addresses, separated "
-            "by commas. The hosts that they connect to have to be in `CAUSELINE_DESTINATION_HOSTS`, too. Services that "
-            "act on this machine, read keys from files or connect by a library of their own are never allowed."
+            "by commas. The hosts that they connect to have to be in `CAUSELINE_DESTINATION_HOSTS`, too "
+            "([more](how-to/send-incidents-on.md#chats-e-mail-and-pagers)). Services that act on this machine, read "
+            "keys from files or connect by a library of their own are never allowed."
         ),
     )
     upload_limit_bytes: Whole = Field(

@@ -196,14 +196,16 @@ def run(plane: Plane, options: argparse.Namespace) -> int:
 
     plane.work(options.seconds, disturb)
     plane.stop("kube-controller-manager")
+    log = plane.folder / "audit.jsonl"
+    shutil.copy(plane.written, log)  # what the API server itself writes later is not compared
     time.sleep(60 if options.kill else 20)  # an API server that was refused tries again after some seconds
     recording = plane.folder / "plane.jsonl.zst"
     plane.causeline("export", "plane", "--format", "recording", "-o", str(recording))
     if options.keep:
         options.keep.mkdir(exist_ok=True)
-        for each in (plane.written, recording):
+        for each in (log, recording):
             shutil.copy(each, options.keep)
-    return compare(plane.written, recording, admission=options.admission)
+    return compare(log, recording, admission=options.admission)
 
 
 def compare(log: Path, recording: Path, *, admission: bool) -> int:

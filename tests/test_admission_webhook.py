@@ -22,6 +22,7 @@ from tests.following import Followed
 from tests.objects import made
 from tests.test_admission_format import review
 from tests.test_audit_webhook import token
+from tests.variables import ROOT
 from timeline.core.entries import Change, Entry, Mark, MarkType, microseconds
 from timeline.history.packing import unpack
 from timeline.models import ActorFeed, AuditBatch
@@ -179,9 +180,16 @@ def test_the_manifest_cannot_hold_a_cluster_up() -> None:
     assert (left_out["operator"], left_out["values"]) == ("NotIn", ["kube-system", "own"])
     asked = {(group, each) for rule in webhook["rules"] for group in rule["apiGroups"] for each in rule["resources"]}
     assert {("", "pods"), ("", "pods/status"), ("apps", "deployments")} <= asked
-    assert not asked & {("", "secrets"), ("", "events"), ("events.k8s.io", "events"), ("coordination.k8s.io", "leases")}
+    for left_out in ("configmaps", "endpoints/status", "secrets", "events"):
+        assert ("", left_out) not in asked
+    assert not {("events.k8s.io", "events"), ("coordination.k8s.io", "leases")} & asked
     assert {each.partition("/")[2] for _, each in asked} == {"", "status"}
     assert {each for rule in webhook["rules"] for each in rule["operations"]} == {"CREATE", "UPDATE", "DELETE"}
+
+
+def test_the_shipped_manifest_is_the_one_that_the_page_makes() -> None:
+    shipped = (ROOT / "deploy" / "admission-webhook.yaml").read_text(encoding="utf-8")
+    assert shipped == admission_manifest("https://causeline.example.com", "TOKEN")
 
 
 def test_the_kubeconfig_and_the_policy_are_what_an_api_server_reads() -> None:

@@ -3,13 +3,17 @@ policy for its audit webhook, or the manifest of an admission webhook."""
 
 import json
 from base64 import b64encode
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from collectors.watch.rbac import NAME, groups_of
 from collectors.watch.resources import default_resources
 
 AUDIT_PATH, ADMISSION_PATH = "/api/audit/events", "/api/admission/"
-LEFT_OUT = frozenset({"secrets", "events", "events.events.k8s.io", "leases.coordination.k8s.io"})
+# Of ConfigMaps, watches show only the metadata, so nothing could be recognised.
+LEFT_OUT = frozenset({"secrets", "events", "events.events.k8s.io", "leases.coordination.k8s.io", "configmaps"})
+_WITHOUT_STATUS = frozenset(
+    {"endpoints", "endpointslices", "networkpolicies", "priorityclasses", "serviceaccounts", "storageclasses"}
+)
 POLICY = """\
 # The audit policy that Causeline needs: every write with the object after it, and no Secrets.
 apiVersion: audit.k8s.io/v1
@@ -51,12 +55,20 @@ def admission_manifest(
     named = [each for each in (*default_resources(), *include) if each not in exclude and each not in LEFT_OUT]
     rules = "".join(
         f'      - apiGroups: ["{group}"]\n        apiVersions: ["*"]\n        operations: [CREATE, UPDATE, DELETE]\n'
-        f"        resources: [{', '.join(json.dumps(one) for name in names for one in (name, f'{name}/status'))}]\n"
+        f"        resources: [{', '.join(json.dumps(one) for one in _with_status(names))}]\n"
         for group, names in groups_of(named).items()
     )
     trust = f"\n      caBundle: {_encoded(authority)}" if authority else ""
     where = json.dumps(address.rstrip("/") + ADMISSION_PATH + token)
     return _ADMISSION.format(name=NAME, where=where, trust=trust, rules=rules, own=json.dumps(namespace))
+
+
+def _with_status(names: Iterable[str]) -> Iterator[str]:
+    """Yield the resources, each with its subresource `status` if it has one; other subresources write no object."""
+    for name in names:
+        yield name
+        if name not in _WITHOUT_STATUS:
+            yield f"{name}/status"
 
 
 def _encoded(text: str) -> str:

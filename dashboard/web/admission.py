@@ -133,7 +133,8 @@ class Writer(threading.Thread):
                     self._changed.wait()
                 if self._ending and not self._waiting:
                     return
-            if not self._ending:
+                behind = self._ending or len(self._waiting) >= TOGETHER
+            if not behind:
                 time.sleep(EVERY)
             self._store()
 

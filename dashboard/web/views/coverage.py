@@ -6,10 +6,11 @@ from django.http import Http404
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.presentation import clusters, wording
+from dashboard.presentation import clusters, feeds, wording
 from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.payloads import documents
+from timeline.queries.feeds import feeds as feeds_of
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -31,6 +32,7 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
     health = queries.health(source_id)
     context = {
         **(_live(health) if health else {}),
+        "who": feeds.who(feeds_of(source_id)) if health else None,
         "source": {"id": source_id, "name": coverage["name"]},
         "outdated": wording.outdated(source),
         "span": wording.span(*extent) if extent else "nothing",

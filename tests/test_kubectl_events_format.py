@@ -75,6 +75,17 @@ def test_columns_that_grow_while_kubectl_watches_are_found(tmp_path: Path) -> No
     assert (line.objects[0], skipped) == ("pod/*/a-much-longer-name", [])
 
 
+def test_columns_of_ones_own_that_begin_with_a_time_are_a_log(tmp_path: Path) -> None:
+    row = b"2026-11-21T07:52:%02dZ   %s   BackOff   web-1   Back-off restarting failed container\n"
+    rows = [row % (second, b"Warning" if second % 2 else b"Normal") for second in range(4)]
+    lines, skipped = lines_of(
+        b"LAST                   TYPE      REASON    NAME    MESSAGE\n" + b"".join(rows), tmp_path
+    )
+    assert [each.time // 1_000_000 - MADE for each in lines] == [0, 1, 2, 3]
+    assert {each.unknown for each in lines} == {Unknown.NOTHING}
+    assert skipped == ["table: is a log of which 1 line has no time of its own and was left out"]
+
+
 def test_without_the_time_of_its_file_a_table_places_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     reader, writer = os.pipe()
     os.write(writer, (TABLES / "default.txt").read_bytes())

@@ -5,11 +5,15 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.alerting.messages import Message
+from dashboard.alerting.routing import Telling
 from dashboard.alerting.texts import subject, texts
+from dashboard.alerting.wording import Shown
+from timeline.models import Incident, Source
 
 MESSAGE = Message(
     key="1.a204.began",
@@ -121,3 +125,19 @@ def test_only_an_ordinary_address_becomes_a_link(url: str) -> None:
 
 def test_an_address_of_a_person_stays_readable() -> None:
     assert "ada@example.org" in texts([replace(MESSAGE, cause="ada@example.org deleted it.")]).markdown
+
+
+@pytest.mark.django_db
+def test_what_is_over_says_how_long_it_lasted_as_precisely_as_that_is_known(sample: Source) -> None:
+    def when(rule: str) -> str:
+        row = Incident.objects.filter(source=sample, rule=rule).order_by("identity")[0]
+        key = (sample.pk, row.identity)
+        message = Shown({key}, timezone.now()).message(Telling(key, "over", row.rank), before={})
+        assert message
+        return message.when
+
+    assert re.fullmatch(
+        r"It began at 2026-11-21 07:52:11 UTC, and ended at 2026-11-21 07:52:27 UTC\. It lasted (≈ )?1\d(\.\d)? s\.",
+        when("lease-contention"),
+    )
+    assert "lasted" not in when("service-gap")  # it happened several times

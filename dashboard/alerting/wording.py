@@ -10,7 +10,11 @@ from django.conf import settings
 
 from dashboard.alerting.messages import Message, from_json
 from dashboard.alerting.routing import Key, Telling
+from timeline import queries
+from timeline.core.durations import Length
 from timeline.core.entries import moment
+from timeline.layout.intervals import bounds
+from timeline.models import Finding, Source
 from timeline.payloads.findings import IncidentRowPayload
 from timeline.queries import noticed
 from timeline.queries.sources import SEVERITIES
@@ -53,7 +57,7 @@ class Shown:
             severity=SEVERITIES[telling.rank],
             was="" if telling.was is None else SEVERITIES[telling.was],
             url=address() + incident["url"],
-            when=_when(incident, over=over),
+            when=f"{_when(incident, over=over)}{_lasted(incident) if over else ''}",
             cause=incident["cause"],
             effect=incident["effect_text"],
             source=name,
@@ -103,6 +107,18 @@ def _when(incident: IncidentRowPayload, *, over: bool) -> str:
         return f"{began}, and ended at {last} UTC." if over else f"{began}."
     often = f"It happened {times} times, from {first} to {last} UTC"
     return f"{often}, and not again since." if over else f"{often}."
+
+
+def _lasted(incident: IncidentRowPayload) -> str:
+    """Return how long the only occurrence of an incident lasted, as precisely as that is known; "" for several."""
+    if incident["occurrences"] != 1:
+        return ""
+    try:
+        (only,) = queries.finding(incident["source"], incident["worst"])["occurrences"]
+    except (Source.DoesNotExist, Finding.DoesNotExist, ValueError):
+        return ""  # judged anew meanwhile
+    start, begun, over, end = bounds(only["start"], only["end"], only["proof"])
+    return f" It lasted {Length(max(0, over - begun), end - start)}." if only["end"] > only["start"] else ""
 
 
 def _second(at: datetime) -> str:

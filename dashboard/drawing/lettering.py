@@ -18,6 +18,7 @@ _VENDOR = Path(__file__).parent.parent / "static/dashboard/vendor"
 FAMILY = "Inter"
 WEIGHTS = {500: _VENDOR / "inter-medium/Inter_500Medium.ttf", 600: _VENDOR / "inter-semibold/Inter_600SemiBold.ttf"}
 _FURTHER = 40  # the most fonts that are taken from the operator's folder
+_WIDER = 1.25
 _ENDINGS = {".ttf", ".otf", ".ttc"}
 _GAPS = re.compile(r"(?<![≈\d]) ")  # where a line may break: not between a number and its unit
 _UNKNOWN = "\ufffd"
@@ -80,9 +81,13 @@ class Letters:
         return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
     def width(self, text: str, size: float, weight: int = 500) -> float:
-        """Return how wide a text is, in pixels, that `written` returned. Kerning makes it a little narrower."""
+        """Return how wide a text is at most, in pixels, that `written` returned.
+
+        A text with a letter that only a further font has may be drawn in that font as a whole, which may be wider.
+        """
         advances = face(weight).advances
-        return size * sum(advances.get(ord(letter), 1.0) for letter in text)
+        wider = 1.0 if all(ord(letter) in advances for letter in text) else _WIDER
+        return wider * size * sum(advances.get(ord(letter), 1.0) for letter in text)
 
     def fitted(self, text: str, room: float, size: float, weight: int = 500) -> str:
         """Return as much of a text as fits, with an ellipsis where it is cut; "" if fewer than two letters fit."""

@@ -21,7 +21,19 @@ from collectors.formats.stream import TOO_DEEP, Limits, Line, NotARecording, Rec
 from collectors.redaction.entries import without_credentials
 from timeline.core.entries import LogLine, Mark, Observation, Request
 
-__all__ = ["Format", "Limits", "Line", "NotARecording", "Reading", "Recording", "Skipped", "read", "refuse", "refused"]
+__all__ = [
+    "Format",
+    "Limits",
+    "Line",
+    "NotARecording",
+    "Reading",
+    "Recording",
+    "Skipped",
+    "audit_events",
+    "read",
+    "refuse",
+    "refused",
+]
 LOG_LINES = 1_000_000  # lines of logs of programs that one reading keeps; each takes half a kilobyte of memory
 _UNKNOWN = "is not a recording that Causeline knows: "
 
@@ -32,6 +44,7 @@ class Format(NamedTuple):
     name: str  # how it is called in messages
     sniff: Callable[[bytes], bool]  # say whether a recording that begins with these bytes has this format
     read: Callable[[Recording, bool], Iterator[Observation | Skipped]]  # read a recording; True keeps the whole objects
+    events: Callable[[Recording], Iterator[Line | Skipped]] | None = None  # its audit events, one a line, unread
 
 
 @cache
@@ -70,6 +83,27 @@ def read(
     like instead.
     """
     return Reading(inputs, bodies, limits, processes)
+
+
+def audit_events(
+    inputs: Sequence[tuple[Path, str]],
+    limits: Limits = Limits(),  # noqa: B008
+) -> Iterator[Line | Skipped]:
+    """Yield the audit events in these paths, one a line and unread, and what was skipped.
+
+    What is no audit log is skipped. Raise NotARecording for a path that does not exist.
+    """
+    for recording in open_all(inputs, Usage(limits)):
+        known = _known(recording)
+        if isinstance(known, Skipped):
+            yield known
+            continue
+        opened, format = known
+        if format.events is None:
+            yield Skipped(opened.name, 0, f"is not an audit log: {format.name}")
+            continue
+        yield from format.events(opened)
+        yield from opened.report_error()
 
 
 def named(inputs: Iterable[tuple[Path, str]]) -> list[tuple[Path, str]]:

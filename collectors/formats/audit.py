@@ -129,4 +129,4 @@ def _with_kind(each: Observed, resource: str, kinds: dict[tuple[str, str], str])
     return replace(each, ref=replace(each.ref, kind=kind))
 
 
-FORMAT = Format("Kubernetes audit log", sniff, read)
+FORMAT = Format("Kubernetes audit log", sniff, read, Recording.lines)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from collectors.formats import Format, audit
 from collectors.formats.json_items import Pattern, items, outline
-from collectors.formats.stream import Recording, Skipped
-from collectors.formats.wrapped import read_records
+from collectors.formats.stream import Line, Recording, Skipped
+from collectors.formats.wrapped import event_lines, read_records
 from timeline.core.entries import Observation
 
 
@@ -23,6 +23,11 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
     return read_records(recording, items(recording, _events(recording.head()) or ()), bodies, lambda event: event)
 
 
+def events(recording: Recording) -> Iterator[Line | Skipped]:
+    """Yield the events, one a line."""
+    return event_lines(recording, items(recording, _events(recording.head()) or ()), lambda event: event)
+
+
 def _events(head: bytes) -> Pattern | None:
     """Return the pattern that leads to the events; None if the head has none, or has them on lines of their own."""
     places = outline(head)
@@ -33,4 +38,4 @@ def _events(head: bytes) -> Pattern | None:
     return next((pattern for pattern in (("items", "*"), ("*",)) if (*pattern, "auditID") in places), None)
 
 
-FORMAT = Format("Kubernetes audit log, as a list of events", sniff, read)
+FORMAT = Format("Kubernetes audit log, as a list of events", sniff, read, events)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from collectors.formats import Format
 from collectors.formats.json_stream import Item
-from collectors.formats.stream import Recording, Skipped
-from collectors.formats.wrapped import event_in_text, read_records
+from collectors.formats.stream import Line, Recording, Skipped
+from collectors.formats.wrapped import event_in_text, event_lines, read_records
 from timeline.core.entries import Observation
 
 _LINE = re.compile(rb'^[^\s{\["][^\n]{0,1000}?\{"(?!")[^\n]*"auditID', re.MULTILINE)
@@ -23,13 +23,21 @@ def sniff(head: bytes) -> bool:
 
 def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
     """Yield the entries of the events, and what was skipped."""
+    return read_records(recording, _lines(recording), bodies, _event_in)
+
+
+def events(recording: Recording) -> Iterator[Line | Skipped]:
+    """Yield the events, one a line."""
+    return event_lines(recording, _lines(recording), _event_in)
+
+
+def _lines(recording: Recording) -> Iterator[Item | Skipped]:
     lines = recording.lines()
-    records = (line if isinstance(line, Skipped) else Item(line.number, (), line.data) for line in lines)
-    return read_records(recording, records, bodies, _event_in)
+    return (line if isinstance(line, Skipped) else Item(line.number, (), line.data) for line in lines)
 
 
 def _event_in(line: bytes) -> bytes | None:
     return event_in_text(line.decode().rpartition("}")[0] + "}")
 
 
-FORMAT = Format("Kubernetes audit log with something in front of each line", sniff, read)
+FORMAT = Format("Kubernetes audit log with something in front of each line", sniff, read, events)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from collectors.formats import Format, aks, audit, cloudwatch, elastic, event_list, gke, loki, otlp
 from collectors.formats.json_items import Pattern, items, outline
-from collectors.formats.stream import Recording, Skipped
-from collectors.formats.wrapped import event_in_json, read_records
+from collectors.formats.stream import Line, Recording, Skipped
+from collectors.formats.wrapped import event_in_json, event_lines, read_records
 from timeline.core.entries import Observation
 
 _IN_TEXT = re.compile(rb'\\"auditID\\+"')
@@ -27,6 +27,11 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
     return read_records(recording, items(recording, _records(recording.head()) or ()), bodies, event_in_json)
 
 
+def events(recording: Recording) -> Iterator[Line | Skipped]:
+    """Yield the events, one a line."""
+    return event_lines(recording, items(recording, _records(recording.head()) or ()), event_in_json)
+
+
 def _records(head: bytes) -> Pattern | None:
     """Return the pattern of the records: up to the last array around the first event; None if there is none."""
     places = outline(head)
@@ -41,4 +46,4 @@ def _records(head: bytes) -> Pattern | None:
     return None  # also for a Kubernetes object that quotes an event in a text of its own
 
 
-FORMAT = Format("Kubernetes audit log in the records of a log shipper", sniff, read)
+FORMAT = Format("Kubernetes audit log in the records of a log shipper", sniff, read, events)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from collectors.formats import Format
 from collectors.formats.json_stream import Item
-from collectors.formats.stream import Recording, Skipped
-from collectors.formats.wrapped import event_in_text, read_records
+from collectors.formats.stream import Line, Recording, Skipped
+from collectors.formats.wrapped import event_in_text, event_lines, read_records
 from timeline.core.entries import Observation
 
 _CELL = re.compile(rb'^([^{\n]*,)?"\{""[^\n]*""auditID""', re.MULTILINE)
@@ -24,6 +24,11 @@ def sniff(head: bytes) -> bool:
 def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
     """Yield the entries of the events, and what was skipped."""
     return read_records(recording, _cells(recording), bodies, lambda cell: event_in_text(cell.decode()))
+
+
+def events(recording: Recording) -> Iterator[Line | Skipped]:
+    """Yield the events, one a line."""
+    return event_lines(recording, _cells(recording), lambda cell: event_in_text(cell.decode()))
 
 
 def _cells(recording: Recording) -> Iterator[Item | Skipped]:
@@ -54,4 +59,4 @@ def _cells(recording: Recording) -> Iterator[Item | Skipped]:
     yield from lost
 
 
-FORMAT = Format("Kubernetes audit log in a table (CSV)", sniff, read)
+FORMAT = Format("Kubernetes audit log in a table (CSV)", sniff, read, events)

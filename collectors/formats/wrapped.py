@@ -4,7 +4,7 @@ It takes the records out of documents, takes one audit event out of each record,
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import orjson
@@ -44,7 +44,10 @@ def wrapped(name: str, *shapes: Shape, event_in: "Callable[[bytes], bytes | None
         records = items(recording, *found(recording.head()))
         return read_records(recording, records, bodies, event_in or event_in_json)
 
-    return Format(name, lambda head: bool(found(head)), read)
+    def events(recording: Recording) -> Iterator[Line | Skipped]:
+        return event_lines(recording, items(recording, *found(recording.head())), event_in or event_in_json)
+
+    return Format(name, lambda head: bool(found(head)), read, events)
 
 
 def read_records(
@@ -56,33 +59,45 @@ def read_records(
     damaged.
     """
     record: Item | Skipped = Item(0, (), b"")
-    size = 0  # bytes of the event
+    line: Line | Skipped = Line(recording.name, 0, b"")
+
+    def noted() -> Iterator[Item | Skipped]:
+        nonlocal record
+        for record in records:  # noqa: UP028 (each is noted)
+            yield record
 
     def lines() -> Iterator[Line | Skipped]:
-        nonlocal record, size
-        for record in records:
-            if isinstance(record, Skipped):
-                yield record
-                continue
-            try:
-                event = event_in(record.data)
-            except (ValueError, RecursionError) as error:
-                prefix = "not JSON: " if isinstance(error, orjson.JSONDecodeError) else ""
-                yield Skipped(recording.name, record.line, prefix + reason_of(error))
-                continue
-            if event is None:
-                yield Skipped(recording.name, record.line, "it holds no audit event")
-            else:
-                size = len(event)
-                yield Line(recording.name, record.line, event)
+        nonlocal line
+        for line in event_lines(recording, noted(), event_in):  # noqa: UP028 (each is noted)
+            yield line
 
     for read in read_lines(lines(), bodies):  # what is skipped is of the last record: no line is read ahead
         if isinstance(read, Skipped) and isinstance(record, Item):
             reason = read.reason
-            if reason == _CUT:
-                reason = f"cut off after {size} bytes, as log services do with long entries"
+            if reason == _CUT and isinstance(line, Line):
+                reason = f"cut off after {len(line.data)} bytes, as log services do with long entries"
             read = read._replace(reason=f"{record}: {reason}" if record.path else reason)
         yield read
+
+
+def event_lines(
+    recording: Recording, records: Iterable[Item | Skipped], event_in: Callable[[bytes], bytes | None]
+) -> Iterator[Line | Skipped]:
+    """Yield the audit event of each record as a line, and what was skipped; `event_in` as for `read_records`."""
+    for record in records:
+        if isinstance(record, Skipped):
+            yield record
+            continue
+        try:
+            event = event_in(record.data)
+        except (ValueError, RecursionError) as error:
+            prefix = "not JSON: " if isinstance(error, orjson.JSONDecodeError) else ""
+            yield Skipped(recording.name, record.line, prefix + reason_of(error))
+            continue
+        if event is None:
+            yield Skipped(recording.name, record.line, "it holds no audit event")
+        else:
+            yield Line(recording.name, record.line, event)
 
 
 def event_in_json(record: bytes) -> bytes | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import __version__, environment
-from dashboard.cli import analyze, changes, clusters, compare, mcp, record, replay, serve, tokens
+from dashboard.cli import analyze, changes, clusters, compare, mcp, pull, record, replay, serve, tokens
 from dashboard.cli.terminal import say
 from dashboard.services import ServiceError, Stopped
 from dashboard.services.launcher import PORTS
@@ -130,6 +130,7 @@ def _parser() -> argparse.ArgumentParser:
         "-o", "--output", default="-", metavar="FILE", help="the file to write, packed if it ends in .zst (stdout)"
     )
     command.set_defaults(run=serve.export)
+    pull.add(commands, shared)
     clusters.add(commands, shared)
     command = commands.add_parser("createuser", parents=[shared], help="add an account")
     command.add_argument("name")

@@ -29,9 +29,12 @@ class Command(BaseCommand):
         parser.add_argument("files", nargs="+", metavar="FILE")
         parser.add_argument("--name", default="")
         parser.add_argument("--cluster", default="")
+        parser.add_argument("--or-name", default="", help="a recording of this name if no such cluster is connected")
         parser.add_argument("--once", action="store_true", help="leave a recording of this name as it is")
 
-    def handle(self, *, files: list[str], name: str, cluster: str, once: bool, **options: object) -> None:
+    def handle(self, *, files: list[str], name: str, cluster: str, or_name: str, once: bool, **options: object) -> None:
+        if cluster and or_name and not Cluster.objects.filter(name=cluster).exists():
+            name, cluster = or_name, ""
         if cluster:
             self._add(files, name, cluster)
             return

@@ -1,0 +1,18 @@
+"""This package pulls the audit log of a time window out of a log store. Each module with a `KIND` knows one store.
+
+It uses no Django. The clients of the services are optional, so each module imports its client only when a store is
+opened. What is pulled is written in a form that `collectors.formats` reads, so pulled and uploaded logs take one road.
+"""
+
+import importlib
+import pkgutil
+from functools import cache
+
+from collectors.stores.kinds import Kind
+
+
+@cache
+def all_kinds() -> dict[str, Kind]:
+    """Return the kinds of log stores by their names."""
+    modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+    return {module.KIND.name: module.KIND for module in modules if hasattr(module, "KIND")}

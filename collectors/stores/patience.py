@@ -1,0 +1,57 @@
+"""This module repeats a step that a service could not answer, later and later, and ends when somebody stops it."""
+
+import random
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TypeVar
+
+from collectors.stores.kinds import Refused, Transient
+
+FIRST, LONGEST = 1.0, 60.0  # seconds before the first repetition at most, and before any
+ASKED = 600.0  # the most seconds that a service can ask to wait
+TRIES = 12  # of one step; with these waits it is given up after five to ten minutes
+Result = TypeVar("Result")
+
+
+class Stopped(Exception):
+    """This exception says that a pull was stopped on purpose. What it has written stays."""
+
+
+def patiently(step: Callable[[], Result], stop: threading.Event, report: Callable[[str], None] | None = None) -> Result:
+    """Return the result of a step, which is repeated while it raises Transient.
+
+    Each wait is a random part of a time that doubles, so that many clients do not come back together, but never less
+    than the service asked for. Raise Stopped, and Refused if the step has failed too often.
+    """
+    for attempt in range(1, TRIES + 1):
+        if stop.is_set():
+            raise Stopped
+        try:
+            return step()
+        except Transient as error:
+            if attempt == TRIES:
+                raise Refused(f"It was tried {TRIES} times. {error}") from error
+            wait = random.uniform(0, min(LONGEST, FIRST * 2 ** (attempt - 1)))
+            wait = max(wait, min(error.after, ASKED))
+            if report:
+                report(f"{error} Trying again in {wait:.0f} s.")
+            if stop.wait(wait):
+                raise Stopped from None
+    raise AssertionError
+
+
+def retry_after(value: str | None) -> float:
+    """Return the seconds that a header Retry-After asks for, which has seconds or a date; 0 without a valid one."""
+    if not value:
+        return 0.0
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        at = parsedate_to_datetime(value)
+    except ValueError:
+        return 0.0
+    return max(0.0, (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - datetime.now(UTC).timestamp())

@@ -1,0 +1,306 @@
+"""This module is `causeline pull`, which fetches the audit log of a time window from a log store.
+
+The store is read by this process. With `--to`, nothing else is needed; otherwise the records are imported by the
+command `import` once all of them are here.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard import environment
+from dashboard.cli.record import duration
+from dashboard.cli.terminal import plain, say
+from timeline.core.entries import microseconds, moment
+
+if TYPE_CHECKING:
+    import argparse
+    from types import FrameType
+
+    from collectors.stores.kinds import Cost, Kind, Store
+    from collectors.stores.pulling import Progress
+
+STORES = ("cloudwatch", "cloud-logging", "log-analytics", "loki", "elasticsearch", "s3")
+_REFUSED, _STOPPED = 2, 130  # exit statuses; 1 is one of the servers
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
+    """Add the subcommand."""
+    command = commands.add_parser(
+        "pull",
+        parents=[shared],
+        help="fetch the audit log of a time window from a log store",
+        epilog="Exit status: 0 pulled, 1 the servers failed, 2 the store refuses or the command is not understood, "
+        "130 stopped; the same command goes on.",
+    )
+    command.add_argument("--from", dest="store", required=True, choices=STORES, help="the kind of the log store")
+    command.add_argument(
+        "--cluster",
+        metavar="C",
+        help="the cluster whose log it is; if it is connected under this name, the log is added to what is watched",
+    )
+    command.add_argument("--since", metavar="T", help="the begin: a time, such as 2026-11-21T07:52:00Z, or 2h ago")
+    command.add_argument("--until", metavar="T", default="", help="the end, which does not belong to it (now)")
+    command.add_argument(
+        "--set",
+        dest="fields",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
+        help="a field of the store; @FILE as the value reads it from a file; may be repeated",
+    )
+    command.add_argument("--to", metavar="FILE", help="write the records to this file, packed if it ends in .zst")
+    command.add_argument("--as-recording", metavar="NAME", help="import them as a recording of this name")
+    command.add_argument("--dry-run", action="store_true", help="say what it would cost, and pull nothing")
+    command.add_argument("--yes", action="store_true", help="do not ask before it begins")
+    command.add_argument("--fields", dest="show_fields", action="store_true", help="list the fields of the store")
+    command.set_defaults(run=pull)
+
+
+def pull(options: argparse.Namespace) -> int:
+    """Return the exit status: 0 pulled, 1 the servers failed, 2 the store refuses, 130 stopped."""
+    from collectors.stores import all_kinds
+    from collectors.stores.kinds import Refused, configured
+    from collectors.stores.patience import Stopped, patiently
+    from collectors.stores.pulling import Busy, Progress, fingerprint, finish, unfinished
+    from collectors.stores.pulling import pull as pull_into
+
+    kind = all_kinds()[options.store]
+    if options.show_fields:
+        return _show_fields(kind)
+    if not options.cluster or not options.since:
+        say("pull needs --cluster and --since.")
+        return _REFUSED
+    if options.to and options.as_recording:
+        say("--to writes a file, and --as-recording imports: leave one of them out.")
+        return _REFUSED
+    stop = threading.Event()
+    before = {number: signal.signal(number, _ending(stop)) for number in (signal.SIGINT, signal.SIGTERM)}
+    store: Store | None = None
+    shown = _Shown()
+    try:
+        values = configured(kind, _given(options.fields), options.cluster)
+        path = Path(options.to) if options.to else _place(options)
+        asked = f"{options.since} {options.until}".strip()
+        configuration = fingerprint(kind.name, {**values, "for": options.cluster})
+        progress = unfinished(path)
+        if progress is None:
+            progress = Progress(kind.name, _window(options.since, options.until), configuration, asked)
+        elif (progress.configuration, progress.asked) != (configuration, asked):
+            raise Refused(
+                f"{path} is an unfinished pull of another window or store ({_words(progress)}). Finish it with the "
+                f"command that began it, or delete {path} and {path}.cursor."
+            )
+        else:
+            say(f"going on with {_words(progress)}: {progress.records:,} records are here")
+        store = kind.open(values)
+        opened = store
+        if not progress.done and not progress.pages:
+            cost = patiently(lambda: opened.cost(progress.window), stop, say)
+            say(f"{kind.label}, {_words(progress)}: {_cost(cost)}")
+            if options.dry_run:
+                return 0
+            if not options.yes and not _confirmed():
+                say("Nothing was pulled.")
+                return _REFUSED
+        elif options.dry_run:
+            return 0
+        pull_into(store, path, progress, stop, shown)
+        shown.end()
+    except Stopped:
+        shown.end()
+        say("Stopped. The same command goes on from here.")
+        return _STOPPED
+    except (Refused, Busy, OSError, environment.SettingError) as error:
+        shown.end()
+        say(plain(str(error)))
+        return _REFUSED
+    finally:
+        if store:
+            store.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    say(f"pulled {progress.records:,} records, {_size(progress.bytes)}")
+    for example in progress.examples:
+        say(f"  not read: {plain(example)}")
+    if progress.skipped > len(progress.examples):
+        say(f"  and {progress.skipped - len(progress.examples):,} more were not read")
+    if options.to:
+        finish(path)
+        return 0
+    return _import(options, path, progress)
+
+
+def _import(options: argparse.Namespace, path: Path, progress: Progress) -> int:
+    """Import what was pulled, and remove the file if that succeeds. Return the exit status."""
+    from collectors.stores.pulling import finish
+    from dashboard.cli import serve
+
+    if not progress.records:
+        say("The window has no records, so there is nothing to import.")
+        status = 0
+    else:
+        begin = moment(progress.window.since)
+        where = (
+            ["--name", options.as_recording]
+            if options.as_recording
+            else ["--cluster", options.cluster, "--or-name", f"{options.cluster} {begin:%Y-%m-%d %H:%M}"]
+        )
+        status = serve.run_beside(options, "import_recording", *where, "--", str(path), reads=[str(path)])
+    if status == 0:
+        path.unlink(missing_ok=True)
+        finish(path)
+    else:
+        say(f"{path} keeps what was pulled; the same command tries the import again.")
+    return status
+
+
+def _place(options: argparse.Namespace) -> Path:
+    """Return the file in which the records wait for their import. The same command has the same file."""
+    import hashlib
+
+    given = options.data_dir or environment.text("CAUSELINE_DATA_DIR", "")
+    folder = Path(given or Path.home() / ".local/share/causeline").absolute() / "pulls"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    words = "\0".join((options.store, options.cluster, options.since, options.until, *sorted(options.fields)))
+    return folder / f"{options.store}-{hashlib.sha256(words.encode()).hexdigest()[:16]}.jsonl"
+
+
+def _given(fields: list[str]) -> dict[str, str]:
+    """Return the fields that the options set. Raise Refused."""
+    from collectors.stores.kinds import MOST, Refused
+
+    given = {}
+    for each in fields:
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise Refused(f"--set takes FIELD=VALUE, not {each!r}.")
+        if value.startswith("@"):
+            try:
+                with Path(value[1:]).open(encoding="utf-8") as file:
+                    value = file.read(MOST + 1)
+            except (OSError, UnicodeDecodeError) as error:
+                raise Refused(f"{value[1:]} cannot be read: {error}.") from None
+        given[name.strip()] = value
+    return given
+
+
+def _window(since: str, until: str) -> tuple[int, int]:
+    """Return the window that two texts mean. Raise Refused."""
+    from collectors.stores.kinds import Refused, Window
+
+    now = time.time_ns() // 1000
+    window = Window(_instant(since, now), _instant(until, now) if until else now)
+    if window.since >= window.until:
+        raise Refused(f"The window ends before it begins: {_range(window)}.")
+    if window.until > now:
+        raise Refused("The window ends in the future.")
+    return window
+
+
+def _instant(text: str, now: int) -> int:
+    """Return microseconds since 1970 of a time, or of a duration before now. Raise Refused."""
+    from collectors.stores.kinds import Refused
+
+    try:
+        return now - round(duration(text) * 1e6)
+    except ValueError:
+        pass
+    try:
+        at = datetime.fromisoformat(text)
+        if at.tzinfo is None:
+            raise ValueError("no time zone")
+        return microseconds(at)
+    except (ValueError, OverflowError):
+        raise Refused(
+            f"{text!r} is not a time with its zone, such as 2026-11-21T07:52:00Z, nor a duration, such as 10m or 2h."
+        ) from None
+
+
+def _cost(cost: Cost) -> str:
+    read = (
+        f"about {_size(cost.scanned)} are read" if cost.scanned is not None else "how many bytes are read is not known"
+    )
+    records = f", {cost.records:,} records" if cost.records is not None else ""
+    return f"{read}{records}. {cost.note}".strip()
+
+
+def _confirmed() -> bool:
+    """Ask whether to begin. Without a terminal there is nobody to ask, and --yes is needed."""
+    if not sys.stdin.isatty():
+        say("--yes begins without asking.")
+        return False
+    print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _show_fields(kind: Kind) -> int:
+    for field in kind.fields:
+        notes = [
+            field.label + (f": {field.help}" if field.help else ""),
+            *(["required"] if field.required and not field.default else []),
+            *([f"one of {', '.join(field.choices)}"] if field.choices else []),
+            *([f"default {field.default}"] if field.default else []),
+            *([f"or ${field.variable}"] if field.variable else []),
+        ]
+        print(f"{field.name}\t{'; '.join(notes)}")
+    return 0
+
+
+def _ending(stop: threading.Event) -> object:
+    def end(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():  # the second signal ends the process, and what is on the disk stays
+            os._exit(_STOPPED)
+        stop.set()
+        say("stopping after this step; Ctrl-C again stops at once")
+
+    return end
+
+
+class _Shown:
+    """This class shows on a terminal how far a pull has come; elsewhere it says only why nothing comes."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._said = ""
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.waiting and progress.waiting != self._said:
+            self.end()
+            say(plain(progress.waiting))
+        self._said = progress.waiting
+        if self._terminal:
+            reached = f" · up to {_clock(progress.reached)}" if progress.reached else ""
+            print(
+                f"\r\033[K{progress.records:,} records · {_size(progress.bytes)}{reached}",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def end(self) -> None:
+        if self._terminal:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _words(progress: Progress) -> str:
+    return _range(progress.window)
+
+
+def _range(window: tuple[int, int]) -> str:
+    return f"{_clock(window[0])} to {_clock(window[1])}"
+
+
+def _clock(time: int) -> str:
+    return f"{moment(time):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count:,} bytes"

@@ -1,0 +1,272 @@
+"""Log stores are pulled so that a window has each of its records once, whatever pages, faults and kills there are."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors.formats import Skipped, read
+from collectors.stores import all_kinds, cloud_logging, elasticsearch, log_analytics, loki
+from collectors.stores.kinds import Cursor, Refused, Store, Transient, Window, configured
+from tests.properties import examples
+from tests.stores import (
+    AnalyticsServer,
+    Answer,
+    LoggingServer,
+    LokiServer,
+    Record,
+    SearchServer,
+    StoreServer,
+    service_account,
+    serving,
+    tls_context,
+)
+from timeline.core.entries import Entry
+
+BEGIN = 1_795_248_000_000_000_000  # nanoseconds; a whole second of 2026
+WINDOW = Window(BEGIN // 1000 + 7, BEGIN // 1000 + 60_000_003)  # borders between milliseconds
+SINCE, UNTIL = WINDOW.since * 1000, WINDOW.until * 1000
+TIMES = [
+    *(SINCE + by for by in (-1_000_000_000, -1_000_000, -7_000, -1_000, 0, 1_000, 2_000, 993_000, 1_000_000)),
+    *(UNTIL + by for by in (-1_000_000, -3_000, -1_000, 0, 1_000, 1_000_000, 1_000_000_000)),
+    BEGIN + 5_000_000_000,
+    BEGIN + 5_000_000_000,  # twice, so that many records have this time
+    BEGIN + 5_000_100_000,
+    BEGIN + 30_000_000_000,
+]
+BUSY = Answer(429, {"error": {"code": 429, "message": "slow down", "type": "busy"}}, (("Retry-After", "0"),))
+Opened = Callable[[], Store]
+
+
+def stored(times: list[int]) -> list[Record]:
+    digits = [f"{place * 7919 % 16**8:08x}-0000-4000-8000-{place:012x}" for place in range(len(times))]
+    return [Record(time, audit_id) for time, audit_id in zip(times, digits, strict=True)]
+
+
+def everything(open_store: Opened, window: Window, killed: Callable[[int], bool] = lambda page: False) -> list[bytes]:
+    """Return the records of a window as a pull gets them that is killed after some pages."""
+    store, found = open_store(), list[bytes]()
+    cursor: Cursor | None = None
+    for number in range(1_000):
+        try:
+            page = store.page(window, cursor)
+        except Transient:
+            continue
+        found += page.records
+        if page.cursor is None:
+            store.close()
+            return found
+        cursor = json.loads(json.dumps(page.cursor))
+        assert window.since <= page.reached <= window.until
+        if killed(number):
+            store = open_store()
+    raise AssertionError("the pull does not end")
+
+
+def audit_ids(tmp_path: Path, records: list[bytes]) -> list[str]:
+    """Return the auditIDs of records as the readers of recordings see them."""
+    if not records:
+        return []
+    path = tmp_path / "pulled.jsonl"
+    path.write_bytes(b"".join(each + b"\n" for each in records))
+    found = list(read([(path, "pulled")], bodies=False))
+    assert not [each for each in found if isinstance(each, Skipped)]
+    return sorted(each.ref.uid for each in found if isinstance(each, Entry))
+
+
+def opener(kind: str, **given: str) -> Opened:
+    of = all_kinds()[kind]
+    return lambda: of.open(configured(of, given, "prod", {}))
+
+
+@pytest.fixture(
+    scope="module", params=["loki", "cloud-logging", "log-analytics", "elasticsearch", "date", "opensearch"]
+)
+def served(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[StoreServer, Opened, ModuleType | None, str]]:
+    """Yield a server of a store, a function that opens it, and the constant that limits a page."""
+    name: str = request.param
+    if name == "loki":
+        with serving(LokiServer()) as server:
+            server.most = 3
+            yield server, opener("loki", url=server.url, query='{job="audit"}'), None, ""
+    elif name == "cloud-logging":
+        with serving(LoggingServer()) as server:
+            server.page = 3
+            account = service_account(server.url)
+            given_fields = {"project": "p", "endpoint": server.url, "service_account": account}
+            yield server, opener(name, **given_fields), None, ""
+    elif name == "log-analytics":
+        context, authority = tls_context(tmp_path_factory.mktemp("tls"))
+        with serving(AnalyticsServer(context)) as server, pytest.MonkeyPatch.context() as patch:
+            patch.setenv("REQUESTS_CA_BUNDLE", str(authority))
+            patch.setattr(log_analytics, "FIRST_STEP", 20_000_000)
+            server.most = 40
+            secret = {"tenant": "tenant", "client_id": "c", "client_secret": "s", "workspace": "w"}
+            addresses = {"endpoint": server.url, "authority": server.url, "table": "AzureDiagnostics"}
+            yield server, opener(name, **secret, **addresses), None, ""
+    else:
+        with serving(SearchServer()) as server:
+            server.flavour = "opensearch" if name == "opensearch" else "elasticsearch"
+            server.nanos = name != "date"
+            given_fields = {"url": server.url, "index": "audit", "flavour": server.flavour}
+            yield server, opener("elasticsearch", **given_fields), elasticsearch, "HITS"
+
+
+@examples(8)
+@given(
+    times=st.lists(st.sampled_from(TIMES), max_size=40),
+    kills=st.sets(st.integers(0, 40)),
+    busy=st.sets(st.integers(0, 20), max_size=3),
+)
+def test_a_window_has_each_of_its_records_once(
+    served: tuple[StoreServer, Opened, ModuleType | None, str],
+    tmp_path_factory: pytest.TempPathFactory,
+    times: list[int],
+    kills: set[int],
+    busy: set[int],
+) -> None:
+    server, open_store, limited, constant = served
+    server.records = stored(times)
+    server.faults = [BUSY for _ in busy]
+
+    def killed(page: int) -> bool:
+        if page in kills and isinstance(server, SearchServer):
+            server.expire()
+        return page in kills
+
+    with pytest.MonkeyPatch.context() as patch:
+        if limited:
+            patch.setattr(limited, constant, 3)
+        records = everything(open_store, WINDOW, killed)
+    unit = 1 if not isinstance(server, SearchServer) or server.nanos else 1_000_000
+    within = [each for each in server.records if SINCE <= each.time // unit * unit < UNTIL]
+    assert audit_ids(tmp_path_factory.mktemp("records"), records) == sorted(each.audit_id for each in within)
+
+
+def test_two_windows_beside_each_other_share_nothing_and_miss_nothing(
+    served: tuple[StoreServer, Opened, ModuleType | None, str], tmp_path: Path
+) -> None:
+    server, open_store, _, _ = served
+    server.records, server.faults = stored(TIMES), []
+    middle = (BEGIN + 5_000_000_000) // 1000
+    parts = [Window(WINDOW.since - 1, middle), Window(middle, middle + 1), Window(middle + 1, WINDOW.until + 1)]
+    whole = everything(open_store, Window(WINDOW.since - 1, WINDOW.until + 1))
+    assert sorted(whole) == sorted(each for part in parts for each in everything(open_store, part))
+    assert audit_ids(tmp_path, whole)
+
+
+def test_what_it_costs_is_asked_for_before(served: tuple[StoreServer, Opened, ModuleType | None, str]) -> None:
+    server, open_store, _, _ = served
+    server.records, server.faults = stored([SINCE, SINCE + 1_000_000, UNTIL]), []
+    cost = open_store().cost(WINDOW)
+    sizes = sum(len(each.event()) for each in server.records[:2])
+    if isinstance(server, LokiServer | AnalyticsServer):
+        assert (cost.scanned, cost.records) == (sizes, 2)
+    elif isinstance(server, SearchServer):
+        assert (cost.scanned, cost.records) == (None, 2)
+    else:
+        assert (cost.scanned, cost.records) == (None, None)
+    assert cost.note
+
+
+def test_a_refusal_says_what_the_service_says_and_no_secret(
+    served: tuple[StoreServer, Opened, ModuleType | None, str],
+) -> None:
+    server, open_store, _, _ = served
+    server.records = stored([SINCE])
+    server.faults = [Answer(403, {"error": {"code": 403, "message": "no such right", "type": "denied"}})]
+    with pytest.raises(Refused, match=r"403|denied|right"):
+        open_store().page(WINDOW, None)
+
+
+def test_a_service_that_is_away_may_come_back(served: tuple[StoreServer, Opened, ModuleType | None, str]) -> None:
+    server, open_store, _, _ = served
+    server.faults = [Answer(503, {"error": {"message": "away", "type": "away"}}, (("Retry-After", "7"),))]
+    with pytest.raises(Transient) as found:
+        open_store().page(WINDOW, None)
+    if not isinstance(server, SearchServer) or server.flavour == "elasticsearch":
+        assert found.value.after == 7
+
+
+def test_a_nanosecond_with_more_lines_than_an_answer_is_divided(tmp_path: Path) -> None:
+    with serving(LokiServer()) as server:
+        server.most = 7
+        server.records = stored([SINCE + 1_000] * 300 + [SINCE + 2_000])
+        records = everything(opener("loki", url=server.url, query='{job="audit"}'), WINDOW, lambda page: True)
+        assert audit_ids(tmp_path, records) == sorted(each.audit_id for each in server.records)
+
+
+def test_loki_is_told_its_tenant_and_token() -> None:
+    with serving(LokiServer()) as server:
+        server.token = "of-the-tests"
+        with pytest.raises(Refused, match="401"):
+            opener("loki", url=server.url, query="{}")().page(WINDOW, None)
+        opener("loki", url=server.url, query="{}", token="of-the-tests", tenant="t")().page(WINDOW, None)
+        assert server.asked[-1].headers["X-Scope-OrgID"] == "t"
+
+
+def test_shards_that_did_not_answer_are_asked_again() -> None:
+    with serving(SearchServer()) as server:
+        shards = {"total": 3, "successful": 2, "failed": 1}
+        partial = {"hits": {"hits": []}, "_shards": shards, "timed_out": False}
+        server.faults = [Answer(200, partial)]
+        with pytest.raises(Transient, match="1 of 3 shards"):
+            opener("elasticsearch", url=server.url, index="audit")().page(WINDOW, None)
+
+
+def test_a_lost_point_in_time_is_opened_again_within_one_step(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(elasticsearch, "HITS", 2)
+    with serving(SearchServer()) as server:
+        server.records = stored([SINCE + 1_000] * 7)
+        store, found = opener("elasticsearch", url=server.url, index="audit")(), list[bytes]()
+        cursor: Cursor | None = None
+        for number in range(100):
+            page = store.page(WINDOW, cursor)
+            found += page.records
+            if number in (0, 2):
+                server.expire()
+            if page.cursor is None:
+                break
+            cursor = page.cursor
+        assert audit_ids(tmp_path, found) == sorted(each.audit_id for each in server.records)
+
+
+@pytest.mark.parametrize("uri", ["https://evil.example.org/token", "http://127.0.0.1:1/token"])
+def test_the_key_of_a_service_account_leads_to_google_alone(uri: str) -> None:
+    key = json.dumps({"type": "service_account", "token_uri": uri})
+    with pytest.raises(Refused, match="token_uri"):
+        opener("cloud-logging", project="p", service_account=key)()
+    with pytest.raises(Refused, match="token_uri"):
+        opener("s3", url="gs://bucket/", service_account=key)()
+
+
+@pytest.mark.parametrize(
+    ("given_fields", "words"),
+    [
+        ({"url": "https://loki"}, "needs the field query"),
+        ({"url": "https://loki", "query": "{}", "colour": "red"}, "no field 'colour'"),
+        ({"url": "https://loki\n", "query": "{}\x07"}, "cannot be printed"),
+    ],
+)
+def test_what_is_wrong_in_a_configuration_is_said(given_fields: dict[str, str], words: str) -> None:
+    with pytest.raises(Refused, match=words):
+        configured(all_kinds()["loki"], given_fields, "prod", {})
+
+
+def test_a_field_can_come_from_the_environment_and_from_its_default() -> None:
+    values = configured(loki.KIND, {"query": "{}"}, "prod", {"LOKI_ADDR": "https://loki"})
+    assert (values["url"], values["query"], values["token"]) == ("https://loki", "{}", "")
+    values = configured(all_kinds()["cloudwatch"], {}, "prod", {})
+    assert values["log_group"] == "/aws/eks/prod/cluster"
+
+
+def test_every_store_has_a_name_of_the_command_line() -> None:
+    names = {"cloudwatch", "cloud-logging", "log-analytics", "loki", "elasticsearch", "s3"}
+    assert all_kinds().keys() == names
+    assert cloud_logging.KIND.field("cluster") is not None

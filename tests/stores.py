@@ -84,7 +84,8 @@ class StoreServer:
                 address = urlsplit(self.path)
                 query = {name: values[-1] for name, values in parse_qs(address.query).items()}
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                asked = Asked(self.command, address.path, query, dict(self.headers), body)
+                headers = {name.title(): value for name, value in self.headers.items()}
+                asked = Asked(self.command, address.path, query, headers, body)
                 store.asked.append(asked)
                 answer = store.answer(asked)
                 content = (

@@ -77,7 +77,10 @@ class _Search:
 
     def cost(self, window: Window) -> Cost:
         count = self._client.count(self._index, self._query(window.since * 1000, window.until * 1000))
-        return Cost(records=count, note="It does not say how many bytes these have.")
+        return Cost(
+            records=count,
+            note="At its borders it counts whole milliseconds, and it does not say how many bytes these are.",
+        )
 
     def page(self, window: Window, cursor: Cursor | None) -> Page:
         until = window.until * 1000
@@ -104,7 +107,7 @@ class _Search:
         border = border.moved((at, identity) for at, identity, _ in timed)
         after = {**border.cursor(), "page": (cursor["page"] if cursor else 0) + 1}
         self._continuation.keep(after, _Place(self._pit, hits[-1]["sort"]))
-        return Page(records, after, border.time // 1000)
+        return Page(records, after, min(border.time // 1000, window.until))
 
     def _search(self, border: Border, until: int, place: _Place | None) -> dict[str, Any]:
         if place is None:

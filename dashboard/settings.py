@@ -29,10 +29,14 @@ HTTPS = variables.https
 PROXIES = variables.proxies
 DATA_DIR = variables.data_dir
 UPLOAD_DIR = DATA_DIR / "uploads"
+PULL_DIR = DATA_DIR / "pulls"
 KUBECONFIG_DIRS = (DATA_DIR / "kubeconfigs", *variables.kubeconfig_dirs)
 APPRISE_SERVICES = variables.apprise_services
 ADDRESS = variables.address
 DESTINATION_HOSTS = variables.destination_hosts
+LOG_STORE_HOSTS = variables.log_store_hosts
+PULL_EVERY = timedelta(seconds=variables.pull_seconds)
+PULL_OVERLAP = timedelta(minutes=variables.pull_overlap_minutes)
 UPLOAD_LIMIT_BYTES = variables.upload_limit_bytes
 AUDIT_BATCH_BYTES = variables.audit_batch_bytes
 AUDIT_INBOX_BYTES = variables.audit_inbox_bytes
@@ -124,6 +128,7 @@ CELERY_ACCEPT_CONTENT = [CELERY_TASK_SERIALIZER := "json"]  # unlike pickle, JSO
 CELERY_TASK_QUEUES = {name: {"exchange": name, "routing_key": name} for name in ("periodic", "imports")}
 CELERY_TASK_DEFAULT_QUEUE = "periodic"
 CELERY_TASK_ROUTES = {f"collectors.tasks.{name}": {"queue": "imports"} for name in ("import_upload", "judge_again")}
+CELERY_TASK_ROUTES |= {f"dashboard.tasks.{name}": {"queue": "imports"} for name in ("estimate_pull", "pull_window")}
 CELERY_BEAT_SCHEDULER = "dashboard.celery:MemoryScheduler"
 # A message expires if no worker has taken it before the next message for the same task is sent.
 CELERY_BEAT_SCHEDULE = {
@@ -140,6 +145,8 @@ CELERY_BEAT_SCHEDULE = {
         ("judge sources again that an older version has judged", "collectors.tasks.judge_again", 30.0),
         ("ask the routes what to tell of incidents", "dashboard.tasks.tell", 5.0),
         ("send deliveries that are due", "dashboard.tasks.deliver", 5.0),
+        ("resume pulls whose worker has ended", "dashboard.tasks.take_up_pulls", variables.import_silence_seconds / 2),
+        ("pull the next windows of audit logs", "dashboard.tasks.pull_continuously", min(30.0, variables.pull_seconds)),
         ("delete expired sessions and failures to sign in", "dashboard.tasks.clear_sessions", 3600.0),
     )
 }

@@ -1,4 +1,5 @@
 """This module has the Celery tasks of the dashboard: they send incidents on, and remove what is old."""
+"""These Celery tasks remove what sign-ins and ended processes have left, and pull audit logs from log stores."""
 
 import logging
 from importlib import import_module
@@ -14,6 +15,12 @@ from dashboard.metrics import processes
 
 logger = logging.getLogger(__name__)
 _sending = Lock()  # one task of each process sends; it serves several destinations at once
+from collectors import tasks
+from collectors.uploads import pulls
+from dashboard.access import attempts, log_stores
+from dashboard.metrics import processes
+
+logger = logging.getLogger(__name__)
 
 
 @shared_task
@@ -48,3 +55,35 @@ def nudge() -> None:
         deliver.delay()
     except BrokerError as error:
         logger.warning("deliveries wait for their next turn: the broker cannot be reached: %s", error)
+
+
+@shared_task
+def estimate_pull(pull_id: int) -> None:
+    """Ask a log store what a window costs."""
+    pulls.estimate(pull_id, log_stores.check)
+
+
+@shared_task
+def pull_window(pull_id: int) -> None:
+    """Pull a window that waits, and queue its import."""
+    pulls.run(pull_id, log_stores.check, tasks.queue)
+
+
+@shared_task
+def take_up_pulls() -> None:
+    """Queue pulls again that no worker has, since it was killed or the broker lost the message."""
+    pulls.take_up(queue_pull)
+
+
+@shared_task
+def pull_continuously() -> None:
+    """Begin the next windows of clusters whose audit log is pulled continuously."""
+    pulls.follow_on(queue_pull)
+
+
+def queue_pull(pull_id: int) -> None:
+    """Queue a pull that waits. If the broker loses it, `take_up_pulls` queues it again."""
+    try:
+        pull_window.delay(pull_id)
+    except BrokerError as error:
+        logger.warning("pull %s has to wait: the broker cannot be reached: %s", pull_id, error)

@@ -227,8 +227,8 @@ class AnalyticsServer(StoreServer):
     def served(self, asked: Asked) -> Answer:
         if asked.path.endswith("/openid-configuration"):
             places = {"token_endpoint": "oauth2/v2.0/token", "authorization_endpoint": "oauth2/v2.0/authorize"}
-            document = {name: f"{self.url}/tenant/{path}" for name, path in places.items()}
-            return Answer(200, {**document, "issuer": f"{self.url}/tenant/v2.0"})
+            endpoints = {name: f"{self.url}/tenant/{path}" for name, path in places.items()}
+            return Answer(200, {**endpoints, "issuer": f"{self.url}/tenant/v2.0"})
         if asked.path.endswith("/token"):
             return Answer(200, {"access_token": "of-the-tests", "expires_in": 3600, "token_type": "Bearer"})
         if asked.headers.get("Authorization") != "Bearer of-the-tests":

@@ -59,7 +59,7 @@ def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def client(service: str, address: str) -> Any:
     keys = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing", "region_name": "eu-central-1"}
-    return boto3.client(service, endpoint_url=address, **keys)  # type: ignore[call-overload]
+    return boto3.client(service, endpoint_url=address, **keys)
 
 
 def logged(address: str, records: list[Record]) -> None:

@@ -179,7 +179,7 @@ def _write(
 
 def _save(path: Path, progress: Progress) -> None:
     """Replace the cursor beside the file, so that a kill leaves either the old one or the new one."""
-    kept = {"version": _VERSION, **vars(progress)}
+    kept = {"version": _VERSION, **vars(progress), "window": list(progress.window)}
     kept.pop("waiting")
     target = cursor_path(path)
     new = target.with_name(f"{target.name}.new")

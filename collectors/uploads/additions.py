@@ -10,7 +10,7 @@ from collectors.analysis import available_processors
 from collectors.formats import Limits, NotARecording, named, read
 from collectors.uploads.recordings import Count, Inputs
 from timeline.core.entries import Clock, Entry, ObjectRef, Observation, Request, microseconds, moment
-from timeline.models import Cluster, Source, Track, Upload
+from timeline.models import Cluster, Pull, Source, Track, Upload
 from timeline.storage import additions
 
 _COMPARED = 1_000  # the most objects whose UIDs are compared
@@ -29,9 +29,10 @@ def read_into(cluster_id: int, upload: Upload, inputs: Inputs, limits: Limits, c
         raise NotARecording("The cluster is not watched, or nothing of it has been observed yet.")
     reading = read(named(inputs), bodies=True, limits=limits, processes=available_processors())
     log = _Log(cluster.source.first)
+    continuous = Pull.objects.filter(upload=upload, continuous=True).exists()
     with transaction.atomic():
         additions.write(cluster.source, upload, log.chosen(count.entries(reading)))
-        log.check(cluster.name, cluster.source)
+        log.check(cluster.name, cluster.source, continuous=continuous)
     return cluster.source
 
 
@@ -61,19 +62,25 @@ class _Log:
             self.kept += 1
             yield each
 
-    def check(self, name: str, source: Source) -> None:
-        """Raise NotARecording if the log does not belong to this source."""
+    def check(self, name: str, source: Source, *, continuous: bool) -> None:
+        """Raise NotARecording if the log does not belong to this source.
+
+        A short window that is pulled continuously may have nothing of use in it, and nothing that shows its cluster: an
+        administrator has said which cluster the log store is of.
+        """
         if self._others:
             raise NotARecording(f"Only audit logs can be added to a connected cluster, and there is more in it. {_OWN}")
+        if continuous and not self.kept:
+            return
         if not self._last:
             raise NotARecording("There is no request in it that an audit log shows.")
         if not self.kept:
             raise NotARecording(
                 f"It ends at {_utc(self._last)}, before {name} was watched, which began at {_utc(self._begins)}. {_OWN}"
             )
-        self._check_cluster(name, source)
+        self._check_cluster(name, source, continuous=continuous)
 
-    def _check_cluster(self, name: str, source: Source) -> None:
+    def _check_cluster(self, name: str, source: Source, *, continuous: bool) -> None:
         uids = {each for each in self._objects if "\0" not in each}
         kube = next((each for each in self._objects.values() if _is_kube_system(each)), None)
         if kube and (other := _kube_system(source)) not in ("", kube.uid):
@@ -81,6 +88,8 @@ class _Log:
                 f"It is of another cluster: its Namespace kube-system has the UID {kube.uid}, and that of {name} "
                 f"{other}. {_CHOOSE}"
             )
+        if continuous:
+            return
         known = set(Track.objects.filter(source=source, uid__in=uids).values_list("uid", flat=True))
         if known:
             return

@@ -22,9 +22,10 @@ from timeline.core.entries import microseconds, moment
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from types import FrameType
 
-    from collectors.stores.kinds import Cost, Kind, Store
+    from collectors.stores.kinds import Cost, Kind, Store, Window
     from collectors.stores.pulling import Progress
 
 STORES = ("cloudwatch", "cloud-logging", "log-analytics", "loki", "elasticsearch", "s3")
@@ -192,7 +193,7 @@ def _given(fields: list[str]) -> dict[str, str]:
     return given
 
 
-def _window(since: str, until: str) -> tuple[int, int]:
+def _window(since: str, until: str) -> Window:
     """Return the window that two texts mean. Raise Refused."""
     from collectors.stores.kinds import Refused, Window
 
@@ -254,7 +255,7 @@ def _show_fields(kind: Kind) -> int:
     return 0
 
 
-def _ending(stop: threading.Event) -> object:
+def _ending(stop: threading.Event) -> Callable[[int, FrameType | None], None]:
     def end(number: int, frame: FrameType | None) -> None:
         if stop.is_set():  # the second signal ends the process, and what is on the disk stays
             os._exit(_STOPPED)

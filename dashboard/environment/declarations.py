@@ -249,6 +249,31 @@ class Settings(Reading):
             "same for web and workers."
         ),
     )
+    log_store_hosts: Hosts = Field(
+        written(""),
+        description=(
+            "To which hosts the fields of log stores may lead ([more](how-to/pull-from-a-log-store.md)), written as in "
+            "`CAUSELINE_DESTINATION_HOSTS`: those of Loki and Elasticsearch, and endpoints that are not a cloud's own. "
+            "Link-local addresses are never connected to. The value has to be the same for web and workers."
+        ),
+    )
+    pull_seconds: Whole = Field(
+        300,
+        ge=2,
+        le=86_400,
+        description=(
+            "How often the audit log of a cluster is pulled that is pulled continuously, in seconds. From 2 to 86400."
+        ),
+    )
+    pull_overlap_minutes: Whole = Field(
+        15,
+        ge=0,
+        le=1_440,
+        description=(
+            "How far each window of a continuous pull goes back into the one before, in minutes, for records that "
+            "arrive late in the log store. From 0 to 1440."
+        ),
+    )
     apprise_services: Services = Field(
         written(USUAL),
         description=(

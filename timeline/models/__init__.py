@@ -13,6 +13,7 @@ from timeline.models.incidents import (
     Silence,
 )
 from timeline.models.objects import ActorRow, Chunk, IntentChange, Log, LogPage, ObjectView, Strip, Track
+from timeline.models.pulls import LogStore, Pull
 from timeline.models.sources import (
     KEEP_BYTES_AT_MOST,
     KEEP_DAYS_AT_MOST,
@@ -46,11 +47,13 @@ __all__ = [
     "IntentChange",
     "Log",
     "LogPage",
+    "LogStore",
     "NotDeleted",
     "NoticedIncident",
     "ObjectView",
     "Occurrence",
     "Packed",
+    "Pull",
     "Silence",
     "SnapshotPart",
     "Source",

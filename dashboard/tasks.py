@@ -1,13 +1,11 @@
 """This module has the Celery tasks of the dashboard: they send incidents on, and remove what is old."""
 """These Celery tasks remove what sign-ins and ended processes have left, and pull audit logs from log stores."""
 
-import logging
 from importlib import import_module
 from threading import Lock
 
 from celery import shared_task
 from django.conf import settings
-from kombu.exceptions import OperationalError as BrokerError
 
 from dashboard.access import attempts
 from dashboard.alerting import sending, telling
@@ -19,8 +17,6 @@ from collectors import tasks
 from collectors.uploads import pulls
 from dashboard.access import attempts, log_stores
 from dashboard.metrics import processes
-
-logger = logging.getLogger(__name__)
 
 
 @shared_task
@@ -72,18 +68,10 @@ def pull_window(pull_id: int) -> None:
 @shared_task
 def take_up_pulls() -> None:
     """Queue pulls again that no worker has, since it was killed or the broker lost the message."""
-    pulls.take_up(queue_pull)
+    pulls.take_up(log_stores.queue, log_stores.queue_estimate)
 
 
 @shared_task
 def pull_continuously() -> None:
     """Begin the next windows of clusters whose audit log is pulled continuously."""
-    pulls.follow_on(queue_pull)
-
-
-def queue_pull(pull_id: int) -> None:
-    """Queue a pull that waits. If the broker loses it, `take_up_pulls` queues it again."""
-    try:
-        pull_window.delay(pull_id)
-    except BrokerError as error:
-        logger.warning("pull %s has to wait: the broker cannot be reached: %s", pull_id, error)
+    pulls.follow_on(log_stores.queue)

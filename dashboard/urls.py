@@ -19,6 +19,7 @@ from dashboard.web.views.home import home
 from dashboard.web.views.incident_lists import show_incidents
 from dashboard.web.views.incident_pictures import show_incident_picture
 from dashboard.web.views.incidents import show_incident
+from dashboard.web.views.log_stores import show_log_store
 from dashboard.web.views.metrics import metrics
 from dashboard.web.views.objects import show_object, show_revision
 from dashboard.web.views.report import show_report
@@ -59,6 +60,7 @@ urlpatterns = [
     path("clusters/<int:cluster_id>/", show_cluster, name="cluster"),
     path("alerts/", show_alerts, name="alerts"),
     path("tokens/", show_tokens, name="tokens"),
+    path("clusters/<int:cluster_id>/log-store/", show_log_store, name="log_store"),
     path("compare/", show_comparison, name="compare"),
     path("go", go, name="go"),
     path("rules/", rules, name="rules"),

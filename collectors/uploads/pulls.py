@@ -200,7 +200,7 @@ def _begin(complete: Pull, path: Path) -> Upload:
     return upload
 
 
-def take_up(queue: Callable[[int], None]) -> None:
+def take_up(queue: Callable[[int], None], queue_estimate: Callable[[int], None]) -> None:
     """Queue pulls again that no worker has, and remove what ended ones have left."""
     silent = Pull.objects.filter(seen__lt=timezone.now() - settings.IMPORT_SILENCE)
     for each in silent.filter(state=State.PULLING, attempt__gte=ATTEMPTS):
@@ -209,6 +209,9 @@ def take_up(queue: Callable[[int], None]) -> None:
     for each in silent.filter(state__in=[State.WAITING, State.HANDING]):
         Pull.objects.filter(pk=each.pk).update(seen=timezone.now())
         queue(each.pk)
+    for each in silent.filter(state=State.ASKING):
+        Pull.objects.filter(pk=each.pk).update(seen=timezone.now())
+        queue_estimate(each.pk)
     ended = Pull.objects.exclude(state__in=OPEN)
     ended.filter(created__lt=timezone.now() - FORGOTTEN).delete()
     _discard_leftovers()

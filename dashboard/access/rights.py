@@ -86,6 +86,12 @@ def readable(request: HttpRequest) -> QuerySet[Source] | None:
     return request.user.sources if isinstance(request.user, Reader) else None
 
 
+def may_pull(user: Any) -> bool:
+    """Return whether the user may pull windows of the audit log from the log store that an administrator has configured
+    for a cluster: everybody who is let in may."""
+    return admitted(user)
+
+
 def is_admin(user: Any) -> bool:
     """Return whether the user is an administrator. Without accounts, everybody who is let in is one."""
     return bool(user and user.is_staff) if sign_in_required() or isinstance(user, Reader) else True

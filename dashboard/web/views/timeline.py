@@ -18,7 +18,7 @@ from dashboard.web import alert_links
 from dashboard.web.views.objects import number
 from timeline import queries
 from timeline.core.entries import microseconds
-from timeline.models import Track
+from timeline.models import LogStore, Track
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -49,6 +49,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "gaps": queries.gaps(source.id) + queries.gap_count(source.id),
         "coverage_page": f"/sources/{source.id}/coverage/",
         "incidents_page": f"/sources/{source.id}/incidents/",
+        "pull_from": LogStore.objects.filter(cluster__source=source.id).values_list("cluster_id", flat=True).first(),
         "skeletons": figures.skeletons(),
         "note_length": NOTE,
         "modules": [f"dashboard/{name}" for name in inlining.modules("js/live/live.js" if live else entry)],

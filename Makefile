@@ -10,6 +10,9 @@ CHECK_ENVIRONMENT := CAUSELINE_SECRET_KEY=only-to-check-types-never-to-serve DAT
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
+# The extras with the clients of log stores, which an image can have.
+STORES := cloudwatch cloud-logging log-analytics elasticsearch object-storage
+
 # Much of the suite waits for browsers, servers and commands, so more processes run it than there are cores.
 SUITE := -n 3 --dist worksteal --durations 40 --durations-min 2
 
@@ -79,6 +82,7 @@ image: .venv/runtime ## build the container image and label it with the version 
 lock: .venv/dev ## resolve pyproject.toml's dependencies to their newest fitting versions
 	$(LOCK) --upgrade --all-extras --group dev --output-file requirements-dev.lock
 	$(LOCK) --upgrade --constraint requirements-dev.lock --output-file requirements.lock
+	$(LOCK) --upgrade $(STORES:%=--extra %) --constraint requirements-dev.lock --output-file requirements-stores.lock
 
 vendor-check: .venv/runtime ## compare the vendored files with what their projects published (needs npm)
 	$(BIN)/python deploy/check_vendor.py

@@ -1,22 +1,21 @@
-"""This module has the Celery tasks of the dashboard: they send incidents on, and remove what is old."""
-"""These Celery tasks remove what sign-ins and ended processes have left, and pull audit logs from log stores."""
+"""This module has the Celery tasks of the dashboard: they send incidents on, pull audit logs, and remove what is old."""
 
+import logging
 from importlib import import_module
 from threading import Lock
 
 from celery import shared_task
 from django.conf import settings
+from kombu.exceptions import OperationalError as BrokerError
 
-from dashboard.access import attempts
+from collectors import tasks
+from collectors.uploads import pulls
+from dashboard.access import attempts, log_stores
 from dashboard.alerting import sending, telling
 from dashboard.metrics import processes
 
 logger = logging.getLogger(__name__)
 _sending = Lock()  # one task of each process sends; it serves several destinations at once
-from collectors import tasks
-from collectors.uploads import pulls
-from dashboard.access import attempts, log_stores
-from dashboard.metrics import processes
 
 
 @shared_task

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('timeline', '0036_actor_feeds'),
+        ('timeline', '0037_noticed_incidents'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -1,4 +1,4 @@
-"""This module has the Celery tasks of the dashboard: they send incidents on, pull audit logs, and remove what is old."""
+"""This module has the Celery tasks of the dashboard: they send incidents on, pull audit logs and remove what is old."""
 
 import logging
 from importlib import import_module

@@ -27,7 +27,7 @@ TOP_LEVEL = {
     ".ci", ".dockerignore", ".github", ".gitignore", ".pre-commit-config.yaml", "CHANGELOG.md", "CONTRIBUTING.md",
     "Dockerfile", "LICENSE", "Makefile", "README.md", "SECURITY.md", "bench", "collectors", "dashboard", "deploy",
     "docker-compose.yml", "docs", "manage.py", "mkdocs.yml", "pyproject.toml", "requirements-dev.lock",
-    "requirements.lock", "templates", "tests", "timeline",
+    "requirements-stores.lock", "requirements.lock", "templates", "tests", "timeline",
 }  # fmt: skip
 BUILT_FROM = (
     "collectors", "dashboard", "templates", "timeline", "LICENSE", "README.md", "pyproject.toml", "requirements.lock",
@@ -204,12 +204,13 @@ def pins(lock: str) -> dict[str, str]:
 
 
 def test_the_two_locks_agree() -> None:
-    runtime, dev = pins("requirements.lock"), pins("requirements-dev.lock")
-    assert runtime.items() <= dev.items()
+    runtime, stores, dev = (pins(f"requirements{name}.lock") for name in ("", "-stores", "-dev"))
+    assert runtime.items() <= stores.items() <= dev.items()
+    assert {"boto3", "elasticsearch", "s3fs"} <= stores.keys() - runtime.keys()
     assert "pytest" in dev.keys() - runtime.keys()
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-stores.lock", "requirements-dev.lock"])
 def test_a_lock_pins_every_file_and_names_no_index(lock: str) -> None:
     text = (ROOT / lock).read_text(encoding="utf-8")
     assert "://" not in text

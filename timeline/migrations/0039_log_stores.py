@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('timeline', '0037_noticed_incidents'),
+        ('timeline', '0038_cluster_write_events'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -221,6 +221,7 @@ FORMS: dict[str, str] = {
     "GitHub": f"ghp_{M}{M}{M}{M}",
     "GitHub fine grained": f"github_pat_{M}{M}_{M}",
     "GitHub server": f"ghs_{M}{M}{M}{M}",
+    "Causeline": f"causeline_{M}{M}{M}{M}_{M}-{M}",
     "GitLab": f"glpat-{M}-{M}xx",
     "AWS": "AKIAIOSFODNN7PL4NTED",
     "AWS temporary": "ASIAIOSFODNN7PL4NTED",

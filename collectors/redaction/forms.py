@@ -25,6 +25,7 @@ _TOKENS = {  # none of these begins after a letter or digit
     "Artifactory": r"AKCp[A-Za-z0-9]{20,}|cmVmd[A-Za-z0-9]{50,}",
     "Atlassian": r"AT(?:ATT3|CTT3|STT3|BB)[\w=-]{16,}|BBDC-[\w+/]{16,}",
     "Buildkite, CircleCI": r"bk(?:ua|ct|aj)_[a-f0-9]{20,}|CCIP(?:AT|RJ)_[\w-]{16,}",
+    "Causeline": r"causeline_[\w-]{40,}",  # see dashboard.access.tokens
     "ClickHouse": r"4b1d[A-Za-z0-9]{38}(?![A-Za-z0-9])",
     "Clojars, Contentful": r"CLOJARS_[a-z0-9]{40,}|CFPAT-[\w-]{20,}",
     "Cloudflare": r"v1\.0-[a-f0-9]{24}-[a-f0-9]{60,}",

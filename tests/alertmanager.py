@@ -1,5 +1,6 @@
 """This module runs Debian's Alertmanager and Prometheus, unmodified, in processes of their own."""
 
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -7,6 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import yaml
@@ -15,6 +17,7 @@ from dashboard.services.program import guarded
 from tests.patience import eventually, patient
 from tests.recordings import ROOT
 from tests.running import free_port
+from tests.visitor import Visitor
 
 SECONDS = 20
 TEMPLATES = Path("/usr/share/prometheus/alertmanager")  # Debian's Alertmanager reads them from nowhere else
@@ -35,6 +38,15 @@ class Alertmanager:
         """Return the alerts that it knows and that have not ended."""
         answer = httpx.get(f"{self.url}/api/v2/alerts", timeout=patient(SECONDS)).raise_for_status()
         return list(answer.json())
+
+
+def token_for_alerts(visitor: Visitor, name: str = "alertmanager") -> str:
+    """Make an access token of the scope `alerts` on the page of a running Causeline, and return its text."""
+    form = urlencode({"act": "create", "name": name, "scope": "alerts", "days": "30"}).encode()
+    status, page = visitor.ask("POST", "/tokens/", form, Content_Type="application/x-www-form-urlencoded")
+    found = re.search(rb"causeline_[\w-]{43}", page)
+    assert status == 200 and found, page
+    return found[0].decode()
 
 
 def program(name: str) -> str:

@@ -1,5 +1,6 @@
 """These tests parse notifications of alerts, of all senders and of hostile ones."""
 
+import re
 from typing import Any
 
 import orjson
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from collectors.alerts import Invalid, Kind, Notification, parse
 from collectors.alerts.notifications import ALERTS
 from collectors.alerts.objects import LABELS, named_objects
+from tests.recordings import ROOT
 
 NOW = 1_795_000_000_000_000  # 2026-11-18
 STARTED = "2026-11-18T07:00:00.123456789Z"
@@ -52,7 +54,33 @@ def test_alertmanager() -> None:
 
 
 def test_grafana() -> None:
+    documented = {  # the example of Grafana's documentation
+        "status": "firing",
+        "labels": {"alertname": "High memory usage", "team": "blue", "zone": "us-1"},
+        "annotations": {
+            "summary": "This alert was triggered for zone us-1",
+            "runbook_url": "https://myrunbook.com/1234",
+        },
+        "startsAt": "2021-10-12T09:51:03.157076+02:00",
+        "endsAt": "0001-01-01T00:00:00Z",
+        "generatorURL": "https://play.grafana.org/alerting/1afz29v7z/edit",
+        "fingerprint": "c6eadffa33fcdf37",
+        "silenceURL": "https://play.grafana.org/alerting/silence/new?alertmanager=grafana",
+        "dashboardURL": "",
+        "panelURL": "",
+        "values": {"B": 44.23943737541908, "C": 1},
+    }
     body = {"receiver": "causeline", "status": "firing", "orgId": 1, "version": "1", "title": "[FIRING:1]"}
+    body |= {
+        "groupKey": "{}:{}",
+        "truncatedAlerts": 0,
+        "state": "alerting",
+        "message": "**Firing**",
+        "commonLabels": {},
+    }
+    [found] = parsed("grafana", {**body, "alerts": [documented]})
+    assert (found.name, found.started, found.ended) == ("High memory usage", 1_634_025_063_157_076, None)
+    assert found.url == documented["generatorURL"]
     one = alert(generatorURL="", panelURL="https://grafana.example/d/abc?viewPanel=2", values={"B": 3.5}, silenceURL="")
     [found] = parsed("grafana", {**body, "alerts": [one]})
     assert found.url == "https://grafana.example/d/abc?viewPanel=2"
@@ -66,6 +94,13 @@ def test_plain_json() -> None:
     assert alone == first and alone.name == alone.labels["alertname"] == "BackupFailed"
     assert first.identity == second.identity
     assert (first.ended, second.ended) == (None, first.started + 600_000_000)
+
+
+def test_the_example_of_the_how_to() -> None:
+    how_to = (ROOT / "docs/how-to/link-and-receive-alerts.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"--data '(\{\"name\".*\})'", how_to)
+    [found] = parse("json", example.encode(), 2 * NOW)
+    assert (found.name, found.cluster, found.objects) == ("BackupFailed", "prod", ("job/backup-28",))
 
 
 def test_what_makes_two_notifications_one_alert() -> None:

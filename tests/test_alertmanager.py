@@ -1,12 +1,18 @@
 """These tests let Debian's Alertmanager and Prometheus talk with Causeline, as processes of their own."""
 
+import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
+import yaml
 
-from tests.alertmanager import alertmanager, prometheus
+from tests.alertmanager import alertmanager, program, prometheus, token_for_alerts, written
 from tests.patience import eventually, patient
-from tests.running import running
+from tests.recordings import ROOT
+from tests.running import WITH_TOKEN, running
+from tests.visitor import Visitor
 
 METRICS = "only-for-the-tests-of-metrics-0123456789"
 
@@ -15,6 +21,62 @@ def test_alertmanager_keeps_what_it_is_told(tmp_path: Path) -> None:
     with alertmanager(tmp_path) as other:
         other.tell({"labels": {"alertname": "PodDown", "pod": "train-0"}})
         eventually(lambda: [each["labels"]["pod"] for each in other.alerts()] == ["train-0"])
+
+
+def test_alertmanager_posts_alerts_that_fire_and_end(tmp_path: Path) -> None:
+    with running(tmp_path, "web") as causeline:
+        token = token_for_alerts(Visitor(causeline.address))
+        webhook = {
+            "url": f"{causeline.address}/api/receivers/alertmanager",
+            "send_resolved": True,
+            "http_config": {"authorization": {"credentials": token}},
+        }
+
+        def stored() -> list[dict[str, Any]]:
+            answer = httpx.get(f"{causeline.address}/api/alerts?limit=100", headers=WITH_TOKEN, timeout=patient(10))
+            return list(answer.raise_for_status().json()["alerts"])
+
+        began = datetime.now(UTC) - timedelta(minutes=5)
+        alerts = [
+            {
+                "labels": {"alertname": "PodDown", "pod": f"train-{number}", "odd": "é \n\t<b>"},
+                "annotations": {"summary": "It is down."},
+                "startsAt": written(began),
+                "generatorURL": "https://prometheus.example/graph?g0.expr=up",
+            }
+            for number in range(30)
+        ]
+        with alertmanager(tmp_path, webhook, group_by=["alertname"]) as other:
+            other.tell(*alerts)
+            eventually(lambda: len(stored()) == 30, 30)
+            known = {each["labels"]["pod"]: each for each in stored()}
+            one = known["train-7"]
+            assert (one["state"], one["receiver"], one["labels"]["odd"]) == ("firing", "alertmanager", "é \n\t<b>")
+            assert one["start"] // 1000 == int(began.timestamp() * 1000)
+            assert one["link"] == "https://prometheus.example/graph?g0.expr=up"
+            eventually(
+                lambda: min(each["seen"] for each in stored()) > max(each["seen"] for each in known.values()), 30
+            )
+            ended = datetime.now(UTC)
+            other.tell(*({**each, "endsAt": written(ended)} for each in alerts))
+            eventually(lambda: {each["state"] for each in stored()} == {"resolved"}, 30)
+            assert len(stored()) == 30  # notified again and again, each is one alert
+            assert {each["end"] // 1000 for each in stored()} == {int(ended.timestamp() * 1000)}
+
+
+def test_the_configuration_of_the_how_to_is_one(tmp_path: Path) -> None:
+    how_to = (ROOT / "docs/how-to/link-and-receive-alerts.md").read_text(encoding="utf-8")
+    whole, part = (
+        how_to.split(f"```yaml\n# {name}\n")[1].split("```")[0]
+        for name in ("alertmanager.yaml", "in the route that exists")
+    )
+    given = yaml.safe_load(whole)
+    given["route"] |= yaml.safe_load(part)
+    for number, configuration in enumerate((yaml.safe_load(whole), given)):
+        file = tmp_path / f"{number}.yml"
+        file.write_text(yaml.safe_dump(configuration))
+        told = subprocess.run([program("amtool"), "check-config", str(file)], capture_output=True, text=True)
+        assert told.returncode == 0, told.stderr
 
 
 def test_prometheus_scrapes_the_metrics(tmp_path: Path) -> None:

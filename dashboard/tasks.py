@@ -1,12 +1,10 @@
 """This module has the Celery tasks of the dashboard: they send incidents on, pull audit logs and remove what is old."""
 
-import logging
 from importlib import import_module
 from threading import Lock
 
 from celery import shared_task
 from django.conf import settings
-from kombu.exceptions import OperationalError as BrokerError
 
 from collectors import tasks
 from collectors.uploads import pulls
@@ -14,7 +12,6 @@ from dashboard.access import attempts, log_stores
 from dashboard.alerting import sending, telling
 from dashboard.metrics import processes
 
-logger = logging.getLogger(__name__)
 _sending = Lock()  # one task of each process sends; it serves several destinations at once
 
 
@@ -31,7 +28,7 @@ def clear_sessions() -> None:
 def tell() -> None:
     """Ask the routes what to tell of incidents. Celery beat calls it every few seconds."""
     if telling.tell():
-        nudge()
+        sending.nudge()
 
 
 @shared_task

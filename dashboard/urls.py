@@ -23,6 +23,7 @@ from dashboard.web.views.log_stores import show_log_store
 from dashboard.web.views.metrics import metrics
 from dashboard.web.views.objects import show_object, show_revision
 from dashboard.web.views.report import show_report
+from dashboard.web.views.routes import edit_destination, edit_route, show_deliveries, show_routes
 from dashboard.web.views.rules import rule, rules
 from dashboard.web.views.signing_in import sign_in
 from dashboard.web.views.silences import new_silence, show_silences
@@ -48,6 +49,12 @@ urlpatterns = [
     path("sources/<int:source_id>/incidents/<slug:identity>/", show_incident, name="incident"),
     path("sources/<int:source_id>/incidents/<slug:identity>.png", show_incident_picture, name="incident_picture"),
     path("sources/<int:source_id>/baseline/", show_baseline, name="baseline"),
+    path("routes/", show_routes, name="routes"),
+    path("routes/new", edit_route, name="new_route"),
+    path("routes/<int:number>/", edit_route, name="route"),
+    path("destinations/new", edit_destination, name="new_destination"),
+    path("destinations/<int:number>/", edit_destination, name="destination"),
+    path("deliveries/", show_deliveries, name="deliveries"),
     path("silences/", show_silences, name="silences"),
     path("silences/new", new_silence, name="new_silence"),
     path("sources/<int:source_id>/changes/", show_changes, name="changes"),

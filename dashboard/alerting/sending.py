@@ -13,10 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from celery import current_app
 from django.db import close_old_connections, connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
+from kombu.exceptions import OperationalError as BrokerError
 
 from dashboard.access import encryption
 from dashboard.alerting import telling, wording
@@ -78,6 +80,14 @@ def resend(delivery: Delivery) -> bool:
     found = ended.update(state=State.WAITING, next_at=now, expires=now + telling.PATIENCE, ended=None, attempts=0)
     Destination.objects.filter(pk=delivery.destination_id).update(retry_at=None)
     return bool(found)
+
+
+def nudge() -> None:
+    """Have deliveries sent at once. If the broker cannot be reached, Celery beat does so in a few seconds."""
+    try:
+        current_app.send_task("dashboard.tasks.deliver", expires=SECONDS)
+    except BrokerError as error:
+        logger.warning("deliveries wait for their next turn: the broker cannot be reached: %s", error)
 
 
 def forget() -> None:

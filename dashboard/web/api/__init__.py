@@ -20,6 +20,7 @@ from dashboard.web.api import (
     logs,
     objects,
     receivers,
+    routes,
     signed_views,
     silences,
     sources,
@@ -107,6 +108,7 @@ for router in (
     alerts.router,
     comparison.router,
     receivers.router,
+    routes.router,
     signed_views.router,
     uploads.router,
 ):

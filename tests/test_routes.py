@@ -1,0 +1,209 @@
+"""These tests hold the pages and the API of routes, destinations and deliveries."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from dashboard.access import encryption
+from dashboard.alerting import telling
+from dashboard.environment.hosts import allowed_hosts
+from dashboard.models import Delivery, Destination, Route
+from tests import routed
+from tests.answering import LOCALHOST, Receiver, receiving
+from timeline.models import NoticedIncident
+
+JSON: dict[str, Any] = {"content_type": "application/json"}
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def allowed(settings: Settings) -> None:
+    settings.DESTINATION_HOSTS = allowed_hosts([LOCALHOST])
+    settings.CREDENTIALS_KEYS = ["k" * 32]
+    settings.LOGIN_REQUIRED = True
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as server:
+        yield server
+
+
+@pytest.fixture
+def admin(client: Client) -> Client:
+    client.force_login(User.objects.create_user("ada", is_staff=True))
+    return client
+
+
+@pytest.fixture
+def reader() -> Client:
+    client = Client()
+    client.force_login(User.objects.create_user("ben"))
+    return client
+
+
+def form(to: Destination, **values: Any) -> dict[str, Any]:
+    given = {
+        "name": "on call",
+        "destinations": [to.pk],
+        "severity": "error",
+        "changes": ["began", "over"],
+        "grouping": ["rule"],
+        "wait_seconds": "30",
+        "repeat_minutes": "240",
+        "enabled": "yes",
+        "quiet_zone": "Europe/Berlin",
+        "quiet_from": "22:00",
+        "quiet_until": "07:00",
+    }
+    return given | values
+
+
+def text(answer: Any) -> str:
+    return " ".join(answer.content.decode().split())
+
+
+def test_a_destination_and_a_route_are_made_changed_and_deleted_on_the_pages(admin: Client, receiver: Receiver) -> None:
+    assert "A route needs a destination first." in text(admin.get("/routes/"))
+    fields = {"name": "pager", "value-url": f"{receiver.url}/t0k3n", "value-secret": routed.SECRET}
+    assert admin.post("/destinations/new?kind=webhook", fields | {"value-secret": "short"}).status_code == 400
+    assert admin.post("/destinations/new?kind=webhook", fields | {"value-url": "http://evil:1/"}).status_code == 400
+    assert admin.post("/destinations/new?kind=webhook", fields).status_code == 302
+    to = Destination.objects.get()
+    assert "t0k3n" not in text(admin.get("/routes/")) + text(admin.get(f"/destinations/{to.pk}/"))
+    assert admin.post(f"/destinations/{to.pk}/", {"name": "phone"}).status_code == 302
+    to.refresh_from_db()
+    assert to.name == "phone" and encryption.decrypted(bytes(to.sealed))["url"].endswith("t0k3n")  # it stays
+
+    wrong = admin.post("/routes/new", form(to, quiet_days=["0"], quiet_zone="Mars/Olympus"))
+    assert wrong.status_code == 400 and "is not a time zone" in text(wrong)
+    assert "on call" in text(wrong)  # nothing has to be typed again
+    assert "Choose where" in text(admin.post("/routes/new", form(to, destinations=[])))
+    source = routed.live_source()
+    routed.incident(source)
+    NoticedIncident.objects.all().delete()
+    assert (
+        admin.post("/routes/new", form(to, quiet_days=["5", "6"], scope=f"cluster-{source.cluster_id}")).status_code
+        == 302
+    )
+    route = Route.objects.get()
+    assert (route.rank, route.changes, route.quiet_days, route.cluster) == (
+        0,
+        ["began", "over"],
+        [5, 6],
+        source.cluster,
+    )
+    assert NoticedIncident.objects.count() == 1  # what goes on is told by a new route, too
+    shown = text(admin.get("/routes/"))
+    assert "Tells errors that begin or are over" in shown and "on Saturday and Sunday" in shown
+    assert f'value="cluster-{source.cluster_id}" selected' in text(admin.get(f"/routes/{route.pk}/"))
+    assert "has no other destination" in text(
+        admin.post(f"/destinations/{to.pk}/", {"act": "delete", "confirmed": "yes"})
+    )
+    assert "Delete" in text(admin.post(f"/routes/{route.pk}/", {"act": "delete"})) and Route.objects.exists()
+    admin.post(f"/routes/{route.pk}/", {"act": "delete", "confirmed": "yes"})
+    admin.post(f"/destinations/{to.pk}/", {"act": "delete", "confirmed": "yes"})
+    assert not Route.objects.exists() and not Destination.objects.exists()
+
+
+def test_routes_are_moved_and_disabled(admin: Client) -> None:
+    to = routed.destination("http://localhost:1/")
+    routes = [routed.route(to, name=name, place=place) for place, name in enumerate("abc")]
+    admin.post("/routes/", {"act": "down", "number": routes[0].pk})
+    admin.post("/routes/", {"act": "disable", "number": routes[1].pk})
+    assert [(each.name, each.enabled) for each in Route.objects.order_by("place")] == [
+        ("b", False),
+        ("a", True),
+        ("c", True),
+    ]
+    order = [routes[2].pk, routes[0].pk, routes[1].pk]
+    assert admin.put("/api/route-order", {"routes": order}, **JSON).status_code == 204
+    assert list(Route.objects.order_by("place").values_list("name", flat=True)) == ["c", "a", "b"]
+    assert admin.put("/api/route-order", {"routes": order[:2]}, **JSON).status_code == 422
+
+
+def test_the_test_button_shows_what_was_answered(admin: Client, receiver: Receiver) -> None:
+    to = routed.destination(receiver.url)
+    shown = text(admin.post("/routes/", {"act": "test", "number": to.pk}))
+    assert "<strong>Test message to <bdi>webhook</bdi>: sent.</strong> 200 OK" in shown
+    receiver.always = 500
+    shown = text(admin.post("/routes/", {"act": "test", "number": to.pk}))
+    assert "given up.</strong> It answered 500 Internal Server Error." in shown
+
+
+def test_deliveries_are_listed_filtered_and_sent_again(admin: Client, receiver: Receiver) -> None:
+    to = routed.destination(receiver.url)
+    routed.route(to)
+    routed.incident(routed.live_source(), title="Service <ring> was deleted")
+    telling.tell()
+    assert "began: Service &lt;ring&gt; was deleted" in text(admin.get("/deliveries/"))
+    assert "No delivery matches." in text(admin.get("/deliveries/?state=sent"))
+    Delivery.objects.update(state="refused", answer="It answered 400 Bad Request.")
+    row = Delivery.objects.get()
+    assert "It answered 400" in text(admin.get(f"/deliveries/?state=refused&destination={to.pk}"))
+    assert admin.post("/deliveries/", {"delivery": row.pk}).status_code == 302
+    row.refresh_from_db()
+    assert row.state == "waiting" and row.key in str(admin.get("/api/deliveries").json())
+    assert admin.post(f"/api/deliveries/{row.pk}/resend", **JSON).status_code == 409
+
+
+def test_the_api_makes_and_changes_routes_without_showing_secrets(admin: Client, receiver: Receiver) -> None:
+    body = {"name": "pager", "kind": "webhook", "values": {"url": f"{receiver.url}/t0k3n", "secret": routed.SECRET}}
+    made = admin.post("/api/destinations", body, **JSON)
+    assert (
+        made.status_code == 201 and "t0k3n" not in made.content.decode() and routed.SECRET not in made.content.decode()
+    )
+    new = {
+        "name": "all",
+        "destinations": [made.json()["id"]],
+        "quiet_days": [0],
+        "quiet_from": "22:00",
+        "quiet_until": "07:00",
+    }
+    route = admin.post("/api/routes", new, **JSON)
+    assert route.status_code == 201, route.content
+    assert route.json()["severity"] == "warning" and route.json()["quiet_from"] == "22:00:00"
+    assert admin.get("/api/routes").json() == [route.json()]
+    changed = {**route.json(), "name": "none", "enabled": False}
+    assert admin.put(f"/api/routes/{changed.pop('id')}", changed, **JSON).json()["name"] == "none"
+    assert admin.post("/api/routes", new | {"destinations": [99]}, **JSON).status_code == 422
+    tested = admin.post(f"/api/destinations/{made.json()['id']}/test", **JSON).json()
+    assert tested["answer"] == "200 OK" and tested["state"] == "sent"
+    assert admin.delete(f"/api/destinations/{made.json()['id']}").status_code == 422
+    assert admin.delete(f"/api/routes/{route.json()['id']}").status_code == 204
+    assert admin.delete(f"/api/destinations/{made.json()['id']}").status_code == 204
+
+
+def test_everybody_sees_and_only_administrators_change(reader: Client) -> None:
+    to = routed.destination("http://localhost:1/t0k3n")
+    route = routed.route(to)
+    row = telling.delivery(to, [], now=route.since, route=route, group="g")
+    row.save()
+    for page in ("/routes/", "/deliveries/", "/api/routes", "/api/destinations", "/api/deliveries"):
+        answer = reader.get(page)
+        assert answer.status_code == 200 and "t0k3n" not in answer.content.decode()
+    refused = [
+        reader.get("/routes/new"),
+        reader.get(f"/destinations/{to.pk}/"),
+        reader.post("/routes/", {"act": "test", "number": to.pk}),
+        reader.post("/deliveries/", {"delivery": row.pk}),
+        reader.post(f"/routes/{route.pk}/", {"act": "delete", "confirmed": "yes"}),
+        reader.delete(f"/api/routes/{route.pk}"),
+        reader.post(f"/api/destinations/{to.pk}/test", **JSON),
+        reader.post(f"/api/deliveries/{row.pk}/resend", **JSON),
+        reader.put("/api/route-order", {"routes": []}, **JSON),
+    ]
+    assert [answer.status_code for answer in refused] == [403] * len(refused)
+    assert Client().get("/api/routes").status_code == 401 and Client().get("/routes/").status_code == 302
+
+
+def test_without_a_key_nothing_is_stored(admin: Client, settings: Settings) -> None:
+    settings.CREDENTIALS_KEYS = []
+    fields = {"name": "pager", "value-url": "http://localhost:1/", "value-secret": routed.SECRET}
+    answer = admin.post("/destinations/new?kind=webhook", fields)
+    assert answer.status_code == 400 and "CAUSELINE_CREDENTIALS_KEY" in text(answer)
+    assert not Destination.objects.exists()

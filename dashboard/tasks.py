@@ -41,14 +41,6 @@ def deliver() -> None:
             _sending.release()
 
 
-def nudge() -> None:
-    """Have deliveries sent at once. If the broker cannot be reached, Celery beat does so in a few seconds."""
-    try:
-        deliver.delay()
-    except BrokerError as error:
-        logger.warning("deliveries wait for their next turn: the broker cannot be reached: %s", error)
-
-
 @shared_task
 def estimate_pull(pull_id: int) -> None:
     """Ask a log store what a window costs."""

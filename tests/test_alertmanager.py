@@ -6,13 +6,24 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 import yaml
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
 
+from dashboard.access import tokens
+from dashboard.alerting import sending, telling
+from dashboard.environment.hosts import allowed_hosts
+from dashboard.models import Delivery, Told
+from tests import routed
 from tests.alertmanager import alertmanager, program, prometheus, token_for_alerts, written
+from tests.answering import LOCALHOST, receiving
 from tests.patience import eventually, patient
 from tests.recordings import ROOT
 from tests.running import WITH_TOKEN, running
 from tests.visitor import Visitor
+from timeline.models import Alert
 
 METRICS = "only-for-the-tests-of-metrics-0123456789"
 
@@ -95,3 +106,59 @@ def test_prometheus_scrapes_the_metrics(tmp_path: Path) -> None:
 
             eventually(lambda: value('up{job="causeline"}') == ["1"])
             eventually(lambda: value("count({__name__=~'causeline_.+'}) > bool 20") == ["1"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_incidents_become_alerts_of_alertmanager_and_come_back_as_our_own(tmp_path: Path, settings: Settings) -> None:
+    settings.DESTINATION_HOSTS = allowed_hosts([LOCALHOST])
+    settings.CREDENTIALS_KEYS = ["k" * 32]
+    settings.ADDRESS = "https://causeline.example.org"
+    source = routed.live_source()
+
+    def tell() -> None:
+        telling.tell()
+        sending.deliver()
+
+    with receiving() as back, alertmanager(tmp_path, {"url": f"{back.url}/back"}) as other:
+        to = routed.destination(other.url.replace("127.0.0.1", "localhost"), "alertmanager")
+        routed.route(to)
+        routed.incident(source, rank=1, open=True, cause="The controller acted on an old copy.")
+        tell()
+        eventually(lambda: len(other.alerts()) == 1)
+        (alert,) = other.alerts()
+        assert alert["labels"] == {
+            "alertname": "service-gap",
+            "severity": "warning",
+            "cluster": "prod",
+            "namespace": "shop",
+            "owner": "Service/ring",
+            "causeline_incident": "a" * 16,
+        }
+        assert alert["annotations"]["summary"] == "Service ring was deleted while its Pods were running"
+        assert alert["annotations"]["cause"] == "The controller acted on an old copy."
+        assert alert["generatorURL"] == f"https://causeline.example.org/sources/{source.pk}/incidents/{'a' * 16}/"
+        ends = datetime.fromisoformat(alert["endsAt"])
+        assert ends - timezone.now() > timedelta(minutes=20)
+
+        Told.objects.update(refreshed=timezone.now() - timedelta(minutes=6))
+        tell()  # it goes on, and would end in Alertmanager if it were not sent again
+        eventually(lambda: datetime.fromisoformat(other.alerts()[0]["endsAt"]) > ends)
+        assert Delivery.objects.filter(refresh=True, state="sent").count() == 1
+
+        routed.incident(source, rank=0, open=True)  # the severity is a label, so this is another alert
+        tell()
+        eventually(lambda: [each["labels"]["severity"] for each in other.alerts()] == ["error"])
+        assert sending.send_test(to).answer == "200 OK"
+        routed.over(source)
+        tell()
+        eventually(lambda: other.alerts() == [])
+
+        eventually(lambda: len(back.requests) > 1)
+        text, _ = tokens.issue("am", ["alerts"], expires=timezone.now() + timedelta(days=1), by="test")
+        answer = Client().post(
+            "/api/receivers/alertmanager",
+            back.requests[0].body,
+            content_type="application/json",
+            headers={"Authorization": f"Bearer {text}"},
+        )
+        assert answer.json() == {"received": 0} and not Alert.objects.exists()

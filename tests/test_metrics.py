@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import Settings
 
 from dashboard.metrics import exposition, processes, requests, state
-from dashboard.models import ProcessFigures
+from dashboard.models import Destination, ProcessFigures
 from dashboard.services.launcher import SAMPLE
 from tests.patience import eventually
 from tests.running import free_port, running
@@ -122,6 +122,7 @@ def test_every_metric_is_documented_with_type_labels_and_meaning(scraped: Callab
     Cluster.objects.update(source=source)
     source.delta_set.create(sequence=1, at=timezone.now() - timedelta(seconds=9), changed={"lag": 1_500_000})
     add_finding(source)
+    Destination.objects.create(name="pager", kind="webhook", sealed=b"")
     Gap.objects.create(source=source, group="", kind="Pod", since=timezone.now(), until=timezone.now(), reason="x")
     metrics.JUDGE_SECONDS.labels("live").observe(0.1)
     metrics.INGESTED_CHANGES.labels("live").inc()

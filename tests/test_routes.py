@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
@@ -132,7 +133,7 @@ def test_the_test_button_shows_what_was_answered(admin: Client, receiver: Receiv
     assert "<strong>Test message to <bdi>webhook</bdi>: sent.</strong> 200 OK" in shown
     receiver.always = 500
     shown = text(admin.post("/routes/", {"act": "test", "number": to.pk}))
-    assert "given up.</strong> It answered 500 Internal Server Error." in shown
+    assert "failed.</strong> It answered 500 Internal Server Error." in shown
 
 
 def test_deliveries_are_listed_filtered_and_sent_again(admin: Client, receiver: Receiver) -> None:
@@ -199,6 +200,16 @@ def test_everybody_sees_and_only_administrators_change(reader: Client) -> None:
     ]
     assert [answer.status_code for answer in refused] == [403] * len(refused)
     assert Client().get("/api/routes").status_code == 401 and Client().get("/routes/").status_code == 302
+
+
+def test_secrets_are_encrypted_again_with_a_new_key(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    to = routed.destination("http://localhost:1/")
+    settings.CREDENTIALS_KEYS = ["n" * 32, "k" * 32]
+    call_command("clusters", "renew-secrets")
+    assert "1 encrypted again" in capsys.readouterr().out
+    settings.CREDENTIALS_KEYS = ["n" * 32]
+    to.refresh_from_db()
+    assert encryption.decrypted(bytes(to.sealed))["url"] == "http://localhost:1/"
 
 
 def test_without_a_key_nothing_is_stored(admin: Client, settings: Settings) -> None:

@@ -203,12 +203,11 @@ def test_a_worker_that_has_lost_its_lease_writes_nothing(receiver: Receiver) -> 
     routed.route(to := routed.destination(receiver.url))
     routed.incident(routed.live_source())
     telling.tell()
-    holder = sending._claim(to.pk)
-    assert holder and not sending._claim(to.pk)
+    assert sending._claim(to.pk, "first") and not sending._claim(to.pk, "second")
     Destination.objects.update(busy_until=timezone.now() - timedelta(seconds=1))
-    assert sending._claim(to.pk)  # another process takes over
+    assert sending._claim(to.pk, "second")  # another process takes over
     delivery = Delivery.objects.get()
-    assert not sending._attempt(delivery, holder)
+    assert not sending._attempt(delivery, "first")
     assert receiver.requests == []
 
 

@@ -171,6 +171,16 @@ def save_destination(
     return row
 
 
+def reencrypt() -> int:
+    """Encrypt what is secret of destinations again, with the first key; return of how many. Raise Unreadable."""
+    with transaction.atomic():
+        rows = list(Destination.objects.select_for_update())
+        for row in rows:
+            row.sealed = encryption.encrypted(encryption.decrypted(bytes(row.sealed)))
+            row.save(update_fields=["sealed"])
+    return len(rows)
+
+
 def delete_destination(destination: Destination) -> None:
     """Delete a destination with its deliveries. Raise Invalid while a route has no other."""
     for route in destination.routes.all():

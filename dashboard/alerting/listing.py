@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Min, Q
-from django.utils import timezone
+from django.db.models import Count, Q
 
 from dashboard.alerting.destinations import kinds
 from dashboard.models import Delivery, Destination, Route
@@ -48,7 +47,7 @@ class DestinationRow(NamedTuple):
     shown: list[tuple[str, str]]  # values that are not secret, by label
     routes: list[str]  # the names of the routes that use it
     waiting: int
-    trouble: str  # "not reached since 2026-11-23 02:00:05 UTC, 3 attempts", or ""
+    trouble: str  # "has taken nothing since 2026-11-23 02:00:05 UTC, in 3 attempts", or ""
 
 
 class DeliveryRow(NamedTuple):
@@ -86,7 +85,7 @@ def destinations() -> list[DestinationRow]:
         trouble = ""
         if row.failing_since:
             tried = f"{count(row.failures)} {plural('attempt', row.failures)}"
-            trouble = f"not reached since {_second(row.failing_since)} UTC, {tried}"
+            trouble = f"has taken nothing since {_second(row.failing_since)} UTC, in {tried}"
         shown = [(labels.get(name, name), value) for name, value in row.shown.items()]
         used = sorted(route.name for route in row.routes.all())
         name = kind.label if kind else row.kind
@@ -128,18 +127,10 @@ def delivery(row: Delivery) -> DeliveryRow:
         what,
         _path(first),
         f"{_second(row.created)} UTC",
-        f"{count(row.attempts)} {plural('attempt', row.attempts)}",
+        f"{count(row.attempts)} {plural('attempt', row.attempts)}" if row.attempts else "",
         row.answer,
         then,
     )
-
-
-def waiting_since() -> dict[str, tuple[int, float]]:
-    """Return for each destination how many deliveries wait, and for how many seconds the oldest does."""
-    now = timezone.now()
-    waits = Delivery.objects.filter(state=Delivery.State.WAITING).order_by().values_list("destination__name")
-    found = waits.annotate(number=Count("pk"), oldest=Min("created"))
-    return {name: (number, (now - oldest).total_seconds()) for name, number, oldest in found}
 
 
 def _route(row: Route, *, first: bool, last: bool) -> RouteRow:
@@ -147,6 +138,7 @@ def _route(row: Route, *, first: bool, last: bool) -> RouteRow:
     matchers += [("recording", row.source.name)] if row.source else []
     matchers += [(name, value) for name in ("rule", "namespace", "owner") if (value := getattr(row, name))]
     every = duration(row.repeat_minutes * 60_000_000)
+    wait = f"after {duration(row.wait_seconds * 1_000_000)}" if row.wait_seconds else "at once"
     together = f"together by {_and(row.grouping)}" if row.grouping else "all together"
     quiet = ""
     if row.quiet_days and row.quiet_from and row.quiet_until:
@@ -161,7 +153,7 @@ def _route(row: Route, *, first: bool, last: bool) -> RouteRow:
         + ("; later routes do not tell them" if row.stop else ""),
         matchers,
         sorted(each.name for each in row.destinations.all()),
-        f"{together}, after {row.wait_seconds} s; what goes on again every {every}",
+        f"{together}, {wait}; what goes on again every {every}",
         quiet,
         first,
         last,

@@ -9,7 +9,7 @@ import logging
 import random
 import secrets
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -28,7 +28,8 @@ from dashboard.models import Delivery, Destination
 
 logger = logging.getLogger(__name__)
 State = Delivery.State
-LEASE = timedelta(seconds=120)  # longer than one attempt takes
+LEASE = timedelta(seconds=15)  # renewed while a process sends, so that a dead one holds nothing up for longer
+_ONE_ATTEMPT = timedelta(seconds=60)  # the lease of a process that only sends a test message
 SECONDS = 20.0  # after which a task stops to take further deliveries
 _AT_ONCE = 8  # destinations that one process sends to at the same time
 _KEPT = timedelta(days=30)  # how long a delivery is listed after it has ended
@@ -53,8 +54,13 @@ def deliver() -> int:
     due = list(_due_destinations().values_list("pk", flat=True))
     if not due:
         return 0
+    holder = secrets.token_hex(8)
     with ThreadPoolExecutor(min(_AT_ONCE, len(due)), thread_name_prefix="sending") as pool:
-        return sum(pool.map(lambda pk: _serve_in_thread(pk, until), due))
+        working = {pool.submit(_serve_in_thread, pk, holder, until) for pk in due}
+        left = working
+        while left := wait(left, LEASE.total_seconds() / 3).not_done:
+            Destination.objects.filter(holder=holder).update(busy_until=Now() + LEASE)
+        return sum(each.result() for each in working)
 
 
 def send_test(destination: Destination) -> Delivery:
@@ -64,7 +70,8 @@ def send_test(destination: Destination) -> Delivery:
     made = telling.delivery(destination, [wording.test(destination.name, now)], now=now, group="test")
     made.expires = now
     made.save()
-    if holder := _claim(destination.pk):
+    holder = secrets.token_hex(8)
+    if _claim(destination.pk, holder, _ONE_ATTEMPT):
         try:
             _attempt(made, holder)
         finally:
@@ -110,9 +117,9 @@ def _due_destinations() -> QuerySet[Destination]:
     return Destination.objects.filter(free, ready, Exists(waiting)).order_by("pk")
 
 
-def _serve_in_thread(pk: int, until: float) -> int:
+def _serve_in_thread(pk: int, holder: str, until: float) -> int:
     try:
-        return _serve(pk, until)
+        return _serve(pk, holder, until)
     except Exception:
         logger.exception("deliveries to destination %s stay for the next call", pk)
         return 0
@@ -121,9 +128,9 @@ def _serve_in_thread(pk: int, until: float) -> int:
         connection.close()
 
 
-def _serve(pk: int, until: float) -> int:
+def _serve(pk: int, holder: str, until: float) -> int:
     """Send what waits for one destination, in order, until it does not answer or the time is over."""
-    if not (holder := _claim(pk)):
+    if time.monotonic() >= until or not _claim(pk, holder):
         return 0
     count = 0
     try:
@@ -136,17 +143,16 @@ def _serve(pk: int, until: float) -> int:
     return count
 
 
-def _claim(pk: int) -> str:
-    """Take the lease of a destination, and return the name under which it is held; "" if another process holds it."""
-    holder = secrets.token_hex(8)
+def _claim(pk: int, holder: str, length: timedelta = LEASE) -> bool:
+    """Take the lease of a destination; return whether it was free."""
     with transaction.atomic():
         free = Destination.objects.select_for_update(skip_locked=True).filter(
             Q(busy_until=None) | Q(busy_until__lt=Now()), pk=pk
         )
         if not free.exists():
-            return ""
-        Destination.objects.filter(pk=pk).update(busy_until=Now() + LEASE, holder=holder)
-    return holder
+            return False
+        Destination.objects.filter(pk=pk).update(busy_until=Now() + length, holder=holder)
+    return True
 
 
 def _release(pk: int, holder: str) -> None:
@@ -166,7 +172,7 @@ def _attempt(delivery: Delivery, holder: str) -> bool:
     """Send a delivery, and write how that ended. Return whether the other side was reached."""
     held = Destination.objects.filter(pk=delivery.destination_id, holder=holder)
     with transaction.atomic():
-        if not held.update(busy_until=Now() + LEASE):
+        if not held.filter(busy_until__gt=Now()).exists():
             return False  # the lease has run out, and another process may be sending the same
         delivery.attempts += 1
         delivery.save(update_fields=["attempts"])

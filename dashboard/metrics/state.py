@@ -9,12 +9,14 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Count, F
+from django.db.models import Count, F, Min
+from django.utils import timezone
 from kombu.connection import Connection
 from kombu.exceptions import OperationalError
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from dashboard import __version__
+from dashboard.models import Delivery, Destination
 from timeline.models import Cluster, Finding, Gap, Source, Upload
 
 SOURCES = 100
@@ -41,6 +43,7 @@ def collect() -> Iterator[Metric]:
     yield from _of_sources()
     yield from _of_clusters()
     yield _of_uploads()
+    yield from _of_deliveries()
     size = GaugeMetricFamily("causeline_database_bytes", "Size of the database on the disk.")
     size.add_metric([], _one("SELECT pg_database_size(current_database())"))
     yield size
@@ -113,6 +116,33 @@ def _of_clusters() -> Iterator[Metric]:
         held.add_metric([name], int(watched))
     yield state
     yield held
+
+
+def _of_deliveries() -> Iterator[Metric]:
+    """Return what routes have sent; there are at most `alerting.editing.MOST` destinations."""
+    deliveries = GaugeMetricFamily(
+        "causeline_deliveries",
+        "What routes sent to a destination in the last month, or have yet to send, by state.",
+        labels=["destination", "state"],
+    )
+    oldest = GaugeMetricFamily(
+        "causeline_delivery_waiting_seconds",
+        "How long the oldest delivery to a destination has waited; 0 if none waits.",
+        labels=["destination"],
+    )
+    counted: dict[str, dict[str, int]] = defaultdict(dict)
+    rows = Delivery.objects.order_by().values_list("destination__name", "state").annotate(count=Count("*"))
+    for name, state, count in rows:
+        counted[name][state] = count
+    waiting = Delivery.objects.filter(state=Delivery.State.WAITING).order_by().values_list("destination__name")
+    since = dict(waiting.annotate(since=Min("created")))
+    now = timezone.now()
+    for name in Destination.objects.order_by("name").values_list("name", flat=True):
+        for each in Delivery.State:
+            deliveries.add_metric([name, each.value], counted[name].get(each.value, 0))
+        oldest.add_metric([name], (now - since[name]).total_seconds() if name in since else 0)
+    yield deliveries
+    yield oldest
 
 
 def _of_uploads() -> Metric:

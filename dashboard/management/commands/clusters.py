@@ -15,7 +15,8 @@ from collectors.watch import connections, credentials
 from collectors.watch.access import AccessReport, check
 from collectors.watch.connections import Connection, Refused, WatchOptions
 from collectors.watch.kubeconfig import default_paths
-from dashboard.access import change_log
+from dashboard.access import change_log, encryption
+from dashboard.alerting import editing
 from dashboard.cli.clusters import add_arguments
 from dashboard.cli.terminal import Terminal, confirmed, plain, say
 from dashboard.management.base import BaseCommand
@@ -48,12 +49,12 @@ class Command(BaseCommand):
             elif act == "list":
                 _list()
             elif act == "renew-secrets":
-                count = connections.reencrypt_secrets()
+                count = connections.reencrypt_secrets() + editing.reencrypt()
                 change_log.note_command("renew-secrets")
                 say(f"{count} encrypted again, with the first key.")
             else:
                 _act(act, options["cluster"], delete=options.get("delete", False), yes=options.get("yes", False))
-        except (Refused, credentials.Unusable) as error:
+        except (Refused, credentials.Unusable, encryption.Unreadable) as error:
             _give_up(str(error), 2)
         except OperationalError:
             _give_up("the data is still in use; try again in a moment", 1)

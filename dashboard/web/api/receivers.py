@@ -10,6 +10,7 @@ from ninja.errors import HttpError
 
 from collectors.alerts import Invalid, Kind, Notification, parse
 from dashboard.access import tokens
+from dashboard.alerting.destinations.alertmanager import is_ours
 from dashboard.metrics.requests import ALERTS
 from dashboard.models import AccessToken
 from timeline.core.entries import microseconds, moment
@@ -17,7 +18,7 @@ from timeline.storage import alerts
 
 
 class Received(Schema):
-    """This is how many alerts a notification held, all of which are stored."""
+    """This is how many alerts of a notification were stored: all but incidents that Causeline itself has sent."""
 
     received: int
 
@@ -59,6 +60,7 @@ def _receive(request: HttpRequest, kind: Kind) -> dict[str, int]:
         found = parse(kind, request.read(), microseconds(now))  # `body` has the limit of forms
     except Invalid as error:
         raise HttpError(422, str(error)) from None
+    found = [each for each in found if not is_ours(each.labels)]
     token: AccessToken = request.__dict__["receiver"]
     alerts.store(token.name, [row_of(each, token) for each in found], now)
     ALERTS.labels(kind).inc(len(found))

@@ -129,6 +129,7 @@ def test_every_metric_is_documented_with_type_labels_and_meaning(scraped: Callab
     metrics.INGESTED_BYTES.labels("import").inc()
     requests.REQUESTS.labels("GET", "/", "200").inc()
     requests.SECONDS.labels("GET", "/").observe(0.1)
+    requests.ALERTS.labels("json").inc()
     requests.SOCKETS.labels("source").set(0)
     requests.WAITING_MESSAGES.labels("sources").set(0)
     exported = {}

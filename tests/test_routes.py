@@ -206,7 +206,7 @@ def test_secrets_are_encrypted_again_with_a_new_key(settings: Settings, capsys: 
     to = routed.destination("http://localhost:1/")
     settings.CREDENTIALS_KEYS = ["n" * 32, "k" * 32]
     call_command("clusters", "renew-secrets")
-    assert "1 encrypted again" in capsys.readouterr().out
+    assert "1 encrypted again" in capsys.readouterr().err
     settings.CREDENTIALS_KEYS = ["n" * 32]
     to.refresh_from_db()
     assert encryption.decrypted(bytes(to.sealed))["url"] == "http://localhost:1/"

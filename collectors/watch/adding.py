@@ -62,8 +62,7 @@ def add_batches(live: Live, hold: Callable[[], None]) -> bool:
         inbox.take(batches)
 
     observed = [each for batch in batches for each in additions.unpacked(bytes(batch.lines or b""))]
-    lists = [stream.since for stream in live.world.streams.values() if stream.since]
-    kept = _recent(observed, max(live.world.remembered, min(lists, default=live.world.first)))
+    kept = _recent(observed, max(live.world.remembered, live.world.first))
     stored = live.source.stored
     try:
         with transaction.atomic():

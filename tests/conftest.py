@@ -28,7 +28,14 @@ settings.load_profile(SUITE)
 
 
 # Their tests wait long for processes. They start first, so that no worker still runs one when the others are done.
-LONGEST = ("test_kills.py", "test_demo.py", "test_commands.py", "test_workers.py", "test_tutorial.py")
+LONGEST = (
+    "test_audit_faults.py",
+    "test_kills.py",
+    "test_demo.py",
+    "test_commands.py",
+    "test_workers.py",
+    "test_tutorial.py",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,11 +12,14 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
+from dashboard.access import encryption
 from dashboard.access.outgoing import NotAllowed, Refused, Unreachable
+from dashboard.alerting import sending
 from dashboard.alerting.destinations import apprise
 from dashboard.alerting.messages import Message
 from dashboard.environment.hosts import allowed_hosts
 from dashboard.environment.services import schemes
+from dashboard.models import Delivery, Destination
 from tests.answering import Receiver, closed_port, receiving
 from tests.certificates import for_localhost
 from tests.mail import mail_server
@@ -303,12 +306,14 @@ print(json.dumps(answers))
 
 
 def test_a_confined_process_reads_its_own_modules_and_can_do_nothing_else() -> None:
-    acts = [*ACTS.strip().splitlines(), "open(os.__file__).read()", "import wave"]
+    acts = [*ACTS.strip().splitlines(), "open(os.__file__).read()", "import wave", "bytearray(2 << 30)"]
     run = [sys.executable, "-I", "-c", CONFINED]
     done = subprocess.run(run, input=json.dumps(acts), capture_output=True, text=True, check=True)
     answers = dict(zip(acts, json.loads(done.stdout), strict=True))
-    assert [act for act, answer in answers.items() if answer == "done"] == acts[-2:]
-    assert set(answers.values()) == {"Forbidden", "done"}
+    assert [act for act, answer in answers.items() if answer == "done"] == acts[-3:-1]
+    assert {act: answer for act, answer in answers.items() if answer not in {"Forbidden", "done"}} == {
+        "bytearray(2 << 30)": "MemoryError"
+    }
 
 
 def test_nothing_that_apprise_prints_reaches_a_log(server: Receiver, capfd: pytest.CaptureFixture[str]) -> None:
@@ -317,3 +322,14 @@ def test_nothing_that_apprise_prints_reaches_a_log(server: Receiver, capfd: pyte
         send(f"json://user:very-secret@localhost:{server.port}/also-secret")
     shown = "".join(capfd.readouterr()) + str(raised.value)
     assert "very-secret" not in shown and "also-secret" not in shown
+
+
+@pytest.mark.django_db
+def test_a_destination_sends_by_it(server: Receiver) -> None:
+    sealed = encryption.encrypted({"url": f"json://localhost:{server.port}/hook"})
+    made = sending.send_test(Destination.objects.create(name="chat", kind="apprise", sealed=sealed))
+    assert (made.state, made.answer) == (Delivery.State.SENT, "200 OK")
+    assert bodies(server)[0]["title"] == "Test: Test message from Causeline"
+    cluster = Destination.objects.create(name="events", kind="kubernetes_event", sealed=encryption.encrypted({}))
+    refused = sending.send_test(cluster)
+    assert refused.state == Delivery.State.REFUSED and "not turned on" in refused.answer

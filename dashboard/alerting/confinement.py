@@ -3,7 +3,8 @@
 It acts below the library, with an audit hook of Python that cannot be removed. The process connects only to addresses
 that a name was resolved to here and that `dashboard.access.outgoing` admits: what was checked is what is connected to,
 and redirects and proxies lead nowhere else. It opens no files except those of Python and of its packages, writes none,
-and starts no programs. A library in C could go around it; no service that may be allowed connects by one.
+starts no programs, and takes at most 1 GiB of memory. A library in C could go around it; no service that may be
+allowed connects by one.
 """
 
 import os
@@ -36,6 +37,7 @@ _FORBIDDEN = (
     *("os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate"),
     *("ctypes.", "fcntl.", "shutil.", "socket.bind", "socket.sendmsg", "socket.sendto", "sqlite3."),
 )
+_MEMORY = 1024**3  # bytes
 _WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 _SYSTEM = ("/etc/ssl/", "/etc/pki/", "/etc/mime.types", "/usr/share/zoneinfo/", "/etc/localtime", "/etc/timezone")
@@ -58,6 +60,7 @@ class Confinement:
         """Confine this process until it ends."""
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))  # however much the other side answers
         resolve = socket.getaddrinfo
 
         def checked(host: Any, port: Any, *args: Any, **more: Any) -> Any:

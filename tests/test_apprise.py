@@ -69,8 +69,14 @@ def leads(monkeypatch: pytest.MonkeyPatch, module: str, name: str, value: str) -
     monkeypatch.setattr(apprise, "COMMAND", (sys.executable, "-I", "-c", script))
 
 
-def test_a_server_of_json_gets_title_text_and_severity(server: Receiver) -> None:
-    assert send(f"json://localhost:{server.port}/hook") == "200 OK"
+def test_a_server_of_json_gets_title_text_and_severity_and_a_proxy_nothing(
+    server: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with receiving() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url)
+        monkeypatch.setenv("http_proxy", proxy.url)
+        assert send(f"json://localhost:{server.port}/hook") == "200 OK"
+    assert proxy.requests == []
     (body,) = bodies(server)
     assert (body["title"], body["type"]) == (MESSAGE.title, "warning")
     assert MESSAGE.cause in body["message"] and MESSAGE.url in body["message"] and body["attachments"] == []
@@ -194,12 +200,14 @@ def test_what_apprise_cannot_tell_is_not_called_sent(server: Receiver, monkeypat
 
 
 @pytest.mark.parametrize(("status", "error"), [(400, Refused), (503, Unreachable)])
-def test_an_error_is_tried_again_unless_that_changes_nothing(
-    server: Receiver, status: int, error: type[Exception]
+def test_an_error_is_tried_again_unless_that_changes_nothing_and_shows_no_secret(
+    server: Receiver, status: int, error: type[Exception], capfd: pytest.CaptureFixture[str]
 ) -> None:
     server.always = status
-    with pytest.raises(error, match=f"It answered {status}"):
-        send(f"json://user:secret@localhost:{server.port}/secret")
+    with pytest.raises(error, match=f"It answered {status}") as raised:
+        send(f"json://user:very-secret@localhost:{server.port}/also-secret")
+    shown = "".join(capfd.readouterr()) + str(raised.value)
+    assert "very-secret" not in shown and "also-secret" not in shown
 
 
 def test_a_redirect_is_not_followed(server: Receiver) -> None:
@@ -215,15 +223,12 @@ def test_a_redirect_is_not_followed(server: Receiver) -> None:
     [
         "json://127.0.0.1:{port}/",  # only the name is allowed
         "json://169.254.169.254/latest",
-        "mailto://mail.example.org?from=a@example.org&to=b@example.org",
     ],
 )
 def test_hosts_that_no_operator_allows_are_not_connected_to(server: Receiver, url: str) -> None:
-    # A name that cannot be resolved on this machine is out of reach; it would be refused if it could.
-    with pytest.raises((NotAllowed, Unreachable)) as raised:
+    with pytest.raises(NotAllowed):
         send(url.format(port=server.port))
     assert server.requests == []
-    assert isinstance(raised.value, NotAllowed) or "mail.example.org" in url
 
 
 def test_tls_is_not_left_out_where_only_tls_is_allowed(server: Receiver, settings: Settings) -> None:
@@ -231,14 +236,6 @@ def test_tls_is_not_left_out_where_only_tls_is_allowed(server: Receiver, setting
     with pytest.raises(NotAllowed):
         send(f"json://localhost:{server.port}/")
     assert server.requests == []
-
-
-def test_a_proxy_of_the_environment_is_not_used(server: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    with receiving() as proxy:
-        monkeypatch.setenv("HTTP_PROXY", proxy.url)
-        monkeypatch.setenv("http_proxy", proxy.url)
-        assert send(f"json://localhost:{server.port}/") == "200 OK"
-    assert proxy.requests == []
 
 
 @pytest.mark.parametrize(
@@ -263,7 +260,6 @@ def test_an_address_that_could_do_something_else_is_refused(url: str, why: str) 
 
 
 def test_a_good_address_passes_without_a_connection() -> None:
-    apprise.check({"url": SLACK})
     apprise.check({"url": f"json://localhost:{closed_port()}"})
 
 
@@ -314,14 +310,6 @@ def test_a_confined_process_reads_its_own_modules_and_can_do_nothing_else() -> N
     assert {act: answer for act, answer in answers.items() if answer not in {"Forbidden", "done"}} == {
         "bytearray(2 << 30)": "MemoryError"
     }
-
-
-def test_nothing_that_apprise_prints_reaches_a_log(server: Receiver, capfd: pytest.CaptureFixture[str]) -> None:
-    server.always = 503
-    with pytest.raises(Unreachable) as raised:
-        send(f"json://user:very-secret@localhost:{server.port}/also-secret")
-    shown = "".join(capfd.readouterr()) + str(raised.value)
-    assert "very-secret" not in shown and "also-secret" not in shown
 
 
 @pytest.mark.django_db

@@ -127,6 +127,7 @@ def test_every_metric_is_documented_with_type_labels_and_meaning(scraped: Callab
     metrics.JUDGE_SECONDS.labels("live").observe(0.1)
     metrics.INGESTED_CHANGES.labels("live").inc()
     metrics.INGESTED_BYTES.labels("import").inc()
+    requests.ALERTS.labels("json").inc()
     requests.REQUESTS.labels("GET", "/", "200").inc()
     requests.SECONDS.labels("GET", "/").observe(0.1)
     requests.ALERTS.labels("json").inc()

@@ -3,12 +3,14 @@
 import asyncio
 import gzip
 import json
+import re
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
+from django.test import Client
 from django.utils import timezone
 from msgspec.structs import replace
 from pytest_django import Settings
@@ -16,13 +18,14 @@ from pytest_django import Settings
 from collectors import tasks
 from collectors.watch.adding import ForeignLog
 from dashboard.access import tokens
+from dashboard.models import AccessToken
 from dashboard.web.webhooks import AUDIT, Webhooks
 from tests.following import Followed
 from tests.test_additions import POD, SHOWN, line, logged
 from timeline.core.entries import Change, Mark, MarkType, ObjectRef
 from timeline.history.packing import unpack
 from timeline.models import ActorFeed, AuditBatch, Cluster
-from timeline.storage import live
+from timeline.storage import inbox, live
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AT = POD.received + 1
@@ -209,3 +212,32 @@ def test_events_of_another_cluster_are_dropped_and_the_page_says_so(held: Follow
     assert AuditBatch.objects.get().lines is None
     assert "another Namespace kube-system" in feed().problem
     assert not logged(held.source)
+
+
+def test_the_page_of_the_cluster_makes_the_files_and_says_what_flows(client: Client, held: Followed) -> None:
+    page = f"/clusters/{held.cluster.pk}/"
+    assert "No audit events have arrived." in client.get(page).content.decode()
+    form = {"act": "audit", "address": "https://causeline.example.com:8443/", "days": "30", "authority": ""}
+    refused = client.post(page, form | {"address": "http://causeline.example.com"})
+    assert (refused.status_code, AccessToken.objects.count()) == (400, 0)
+    answer = client.post(page, form)
+    text = answer.content.decode()
+    assert "https://causeline.example.com:8443/api/audit/events" in text and "omitStages" in text
+    assert "no-store" in answer["Cache-Control"]
+    (made,) = AccessToken.objects.all()
+    assert (made.scopes, made.cluster, made.prefix in text) == (["audit"], held.cluster, True)
+    found = re.search(r"causeline_[\w-]{20,}", text)
+    assert found and found[0] not in client.get(page).content.decode()
+    assert post(found[0], listed(line(POD.ref, AT))).status_code == 200
+    held.add()
+    inbox.compared(
+        held.source, {("Pod", True): 3, ("Pod", False): 2, ("Lease", False): 1}, [("Pod", AT), ("Lease", AT)]
+    )
+    for address in (page, f"/sources/{held.source.pk}/coverage/"):
+        text = client.get(address).content.decode()
+        assert "1 audit event in 1 batch. 1 observation of them told something new." in text
+        assert "Of 6 changes of the watches that were compared since then, 3 came with who made them, and 3 did" in text
+        assert "within 2 minutes: Pod 2, Lease 1." in text
+    assert ActorFeed.objects.get().gaps == [[AT, AT, 1]]  # of Leases, nobody is known otherwise
+    manifest = client.post(page, form | {"act": "admission"}).content.decode()
+    assert "failurePolicy: Ignore" in manifest

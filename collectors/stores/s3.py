@@ -247,7 +247,7 @@ def _service_account(text: str) -> dict[str, Any]:
 
 KIND = Kind(
     "s3",
-    "Object storage (S3, Google Cloud Storage, Azure Blob Storage)",
+    "Object storage",
     "object-storage",
     (
         Field("url", "Address", "s3://bucket/prefix/, gs:// or abfs://; it may have %Y/%m/%d/%H in it", required=True),

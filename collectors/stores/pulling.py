@@ -107,7 +107,9 @@ def _opened(path: Path, progress: Progress) -> IO[bytes]:
         if path.exists():
             raise Refused(f"{path} already exists, and it is not an unfinished pull. Choose another file.")
         _save(path, progress)
-    file = open(path, "ab", buffering=1024 * 1024)  # noqa: PTH123, SIM115 (the caller closes it)
+    # What is pulled is not redacted yet, so only its owner may read it.
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    file = os.fdopen(descriptor, "ab", buffering=1024 * 1024)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.fstat(file.fileno()).st_size < progress.size:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from dashboard import environment
 from dashboard.cli.record import duration
 from dashboard.cli.terminal import plain, say
+from dashboard.services import ServiceError
 from timeline.core.entries import microseconds, moment
 
 if TYPE_CHECKING:
@@ -154,7 +155,9 @@ def _import(options: argparse.Namespace, path: Path, progress: Progress) -> int:
             if options.as_recording
             else ["--cluster", options.cluster, "--or-name", f"{options.cluster} {begin:%Y-%m-%d %H:%M}"]
         )
-        status = serve.run_beside(options, "import_recording", *where, "--", str(path), reads=[str(path)])
+        status = _in_child(
+            lambda: serve.run_beside(options, "import_recording", *where, "--", str(path), reads=[str(path)])
+        )
     if status == 0:
         path.unlink(missing_ok=True)
         finish(path)
@@ -163,12 +166,29 @@ def _import(options: argparse.Namespace, path: Path, progress: Progress) -> int:
     return status
 
 
+def _in_child(command: Callable[[], int]) -> int:
+    """Return the exit status of a command. Started as root, it changes to another account, which could not remove the
+    file that root has written, so it runs in a child."""
+    if os.geteuid() != 0:
+        return command()
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = 1
+    try:
+        status = command()
+    except (ServiceError, environment.SettingError) as error:
+        say(str(error))
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
 def _place(options: argparse.Namespace) -> Path:
     """Return the file in which the records wait for their import. The same command has the same file."""
     import hashlib
 
-    given = options.data_dir or environment.text("CAUSELINE_DATA_DIR", "")
-    folder = Path(given or Path.home() / ".local/share/causeline").absolute() / "pulls"
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "causeline" / "pulls"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     words = "\0".join((options.store, options.cluster, options.since, options.until, *sorted(options.fields)))
     return folder / f"{options.store}-{hashlib.sha256(words.encode()).hexdigest()[:16]}.jsonl"

@@ -63,6 +63,7 @@ bench: .venv/dev ## measure analyze and import against a bare JSON loop, judging
 
 docs: .venv/runtime ## write docs/rules.md again from the rules
 	$(BIN)/causeline rules --markdown > docs/rules.md
+	$(BIN)/causeline schema tables > docs/tables.md
 
 docs-site: .venv/dev ## build the documentation as a site into build/site; a broken link fails it
 	NO_MKDOCS_2_WARNING=1 $(CHECK_ENVIRONMENT) $(BIN)/mkdocs build

@@ -78,19 +78,23 @@ def analyse(
     counts: bool = False,
     intents: bool = False,
     observe: Callable[[Entry], None] | None = None,
+    learned: Callable[[int, Observation], None] | None = None,
 ) -> Analysis:
     """Judge what these paths record, taken together. Raise NotARecording if nothing in them can be understood.
 
     With `counts`, also count what redaction removes, for which objects are read whole. With `intents`, the world knows
-    which changes somebody meant. `observe` is called with every entry and its object."""
+    which changes somebody meant. `observe` is called with every entry and its object, and `learned` with every
+    observation that adds information, and the number of its object (see `World.learn`)."""
     inputs = named(inputs)
     gc.disable()  # entries form no cycles, and the garbage collector would scan all of them repeatedly
     try:
-        bodies = counts or intents or observe is not None
+        bodies = counts or intents or observe is not None or learned is not None
         reading = read(inputs, bodies=bodies, limits=limits, processes=available_processors())
         world = World(matters, intents=intents)
         skipped, redacted = Skips(), Counter[str]()
-        for _, new in world.learn(_entries(reading, skipped, report, observe)):
+        for number, new in world.learn(_entries(reading, skipped, report, observe)):
+            if learned:
+                learned(number, new)
             if counts:
                 masks.count(line_of(new), redacted)
         name = ", ".join(name for _, name in inputs)

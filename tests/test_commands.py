@@ -39,7 +39,7 @@ def data_dir() -> Iterator[Path]:
 
 def run(data_dir: Path, *arguments: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
     command = [sys.executable, "-m", "dashboard.cli", *arguments]
-    if arguments[0] not in ("analyze", "rules"):
+    if arguments[0] not in ("analyze", "rules", "sql"):
         command += ["--data-dir", str(data_dir)]
     environment = os.environ | OWN_SERVERS
     return subprocess.run(
@@ -66,6 +66,10 @@ def test_what_was_imported_is_exported_as_analyze_tells_it(data_dir: Path, tmp_p
     assert file.read_bytes() == analyzed
     packed = tmp_path / "recording.zst"
     assert run(data_dir, "export", "both", "--format", "recording", "-o", str(packed)).returncode == 0
+    folder = tmp_path / "tables"
+    assert run(data_dir, "export", "both", "--format", "parquet", "-o", str(folder)).returncode == 0
+    found = run(data_dir, "sql", str(folder), "select finding from findings order by 1", "--output", "csv").stdout
+    assert found.split()[1:] == sorted(each["id"].encode() for each in orjson.loads(analyzed)["findings"])
     lines = run(data_dir, "export", "both", "--format", "recording").stdout
     done = run(data_dir, "import", "-", "--name", "again", stdin=lines)
     assert (done.returncode, done.stdout) == (0, b"timeline: /sources/2/\n"), done.stderr

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import __version__, environment
-from dashboard.cli import analyze, changes, clusters, compare, mcp, pull, record, replay, serve, tokens
+from dashboard.cli import analyze, changes, clusters, compare, mcp, pull, record, replay, serve, tables, tokens
 from dashboard.cli.terminal import say
 from dashboard.services import ServiceError, Stopped
 from dashboard.services.launcher import PORTS
@@ -115,21 +115,34 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser(
         "export",
         parents=[shared],
-        help="write the findings of a recording, or the recording itself",
+        help="write the findings of a recording, the recording itself, or tables of it",
         epilog="Exit status: 0 written, 1 the servers failed, 2 no such recording, or not writable.",
     )
-    command.add_argument("source", metavar="SOURCE", help="the name of the recording, or its number as in its address")
+    command.add_argument(
+        "source",
+        nargs="+",
+        metavar="SOURCE",
+        help="the name of the recording, or its number as in its address; with --format parquet also files, which need "
+        "no server",
+    )
     command.add_argument(
         "--format",
-        choices=["findings", "recording"],
+        choices=["findings", "recording", "parquet"],
         default="findings",
-        help="the findings document, or all entries in Causeline's own format, which import and analyze read back"
-        " (%(default)s)",
+        help="the findings document; or all entries in Causeline's own format, which import and analyze read back; or "
+        "tables as Parquet files (%(default)s)",
     )
     command.add_argument(
-        "-o", "--output", default="-", metavar="FILE", help="the file to write, packed if it ends in .zst (stdout)"
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        help="the file to write, packed if it ends in .zst (stdout); for tables a new folder",
     )
-    command.set_defaults(run=serve.export)
+    command.add_argument(
+        "--allow-skipped", action="store_true", help="accept tables of files even if most lines of a file were skipped"
+    )
+    command.set_defaults(run=tables.export)
     pull.add(commands, shared)
     clusters.add(commands, shared)
     command = commands.add_parser("createuser", parents=[shared], help="add an account")
@@ -260,6 +273,34 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.set_defaults(run=changes.changes)
     command = commands.add_parser(
+        "sql",
+        help="ask recordings with SQL, without a server and a database",
+        epilog="docs/tables.md lists the tables. Exit status: 0 printed, 1 the query failed or took too much, 2 the "
+        "input is not understood, or most of it was skipped.",
+    )
+    command.add_argument(
+        "words",
+        nargs="+",
+        metavar="FILE… QUERY",
+        help="recordings, or a folder that export --format parquet wrote; and one query, or - for standard input",
+    )
+    command.add_argument(
+        "--output", choices=["table", "csv", "json"], default="table", help="how to print the answer (%(default)s)"
+    )
+    command.add_argument("--limit", type=_rows, default=1000, help="the most rows of a table (%(default)s)")
+    command.add_argument(
+        "--time-limit", type=_seconds, default=60, metavar="S", help="seconds that the query may take (%(default)s)"
+    )
+    command.add_argument(
+        "--memory-limit", type=_megabytes, default=1024, metavar="MB", help="what the query may take (%(default)s)"
+    )
+    command.add_argument(
+        "--allow-skipped",
+        action="store_true",
+        help="accept the result even if most lines of an input were skipped",
+    )
+    command.set_defaults(run=tables.sql)
+    command = commands.add_parser(
         "replay",
         help="serve recordings as a Kubernetes API that kubectl and client libraries can read",
         epilog="Exit status: 0 stopped, 1 the port is taken, 2 input or command not understood.",
@@ -338,9 +379,10 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "version",
         nargs="?",
-        choices=["v1", "v2", "comparison"],
+        choices=["v1", "v2", "comparison", "tables"],
         default="v2",
-        help="the version of the findings document, or the comparison document (%(default)s)",
+        help="the version of the findings document, or the comparison document, or the tables as Markdown "
+        "(%(default)s)",
     )
     command.set_defaults(run=analyze.schema)
     return parser
@@ -356,6 +398,18 @@ def _minutes(text: str) -> int:
 
 def _limit(text: str) -> int:
     return _number(text, 1, 1000)
+
+
+def _rows(text: str) -> int:
+    return _number(text, 1, 1_000_000)
+
+
+def _seconds(text: str) -> int:
+    return _number(text, 1, 86_400)
+
+
+def _megabytes(text: str) -> int:
+    return _number(text, 16, 1_000_000)
 
 
 def _workers(text: str) -> int:

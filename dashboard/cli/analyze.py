@@ -201,6 +201,12 @@ def rules(options: argparse.Namespace) -> int:
 def schema(options: argparse.Namespace) -> int:
     from importlib.resources import files
 
+    if options.version == "tables":
+        from dashboard.tables.schema import page
+
+        with writing_standard_output():
+            print(page(), end="")
+        return 0
     name = "comparison-v1" if options.version == "comparison" else f"findings-{options.version}"
     with writing_standard_output():
         print((files("timeline") / f"payloads/schemas/{name}.json").read_text(encoding="utf-8"), end="")

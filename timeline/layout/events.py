@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from timeline.core.entries import ObjectRef
-from timeline.kinds import kind_of
+from timeline.kinds import Kind, kind_of
 from timeline.layout.phases import marks
 from timeline.payloads.documents import timestamp
 from timeline.payloads.events import EventPayload, EventsPayload
@@ -78,19 +78,18 @@ def _of_life(life: Life, start: int, end: int) -> Iterator[_Event]:
         facts = before if stored is None else msgspec.convert(stored, kind.facts_type)
         facts = kind.facts_type() if facts is None else facts
         if time >= start:
-            text = (
-                _text(kind, before, facts, change)
-                if stored is not None or before is None or change != "modified"
-                else ""
-            )
+            text = drawn_text(kind, before, facts, change)
             yield _Event((time, int(revision or 0), life.track, index), life, row, text)
         before = facts
 
 
-def _text(kind: Any, before: Any, facts: Any, change: str) -> str:
-    """Return what is drawn of a change: that it began or ended the object, its new phase, and its marks."""
+def drawn_text(kind: Kind, before: Any, facts: Any, change: str) -> str:
+    """Return what is drawn of a change: that it began or ended the object, its new phase, and its marks. `before` are
+    the facts before it, or None for the first one."""
     if change == "deleted":
         return "deleted"
+    if facts is before:
+        return ""
     phase = kind.phase(facts).text
     if before is None:
         first = "created" if change == "created" else "first seen"

@@ -1,0 +1,152 @@
+"""These subcommands make tables of recordings and ask them with SQL. They import modules late, to start quickly."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dashboard import environment
+from dashboard.cli import serve
+from dashboard.cli.analyze import writing_standard_output
+from dashboard.cli.terminal import Progress, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from collectors.analysis import Analysis
+
+_ENTRIES = re.compile(r"\bentries\b", re.IGNORECASE)
+
+
+def export(options: argparse.Namespace) -> int:
+    """Export a stored recording, or write the tables of files or of a stored recording.
+
+    Return the exit status: 0 written, 1 the servers failed, 2 no such recording, not understood, or not writable.
+    """
+    if options.format != "parquet":
+        if len(options.source) > 1:
+            say("Name one recording. Only --format parquet takes several files.")
+            return 2
+        options.source = options.source[0]
+        return serve.export(options)
+    if options.output == "-":
+        say("Tables are files in a folder: name a new folder with --output.")
+        return 2
+    from dashboard.tables.files import Missing, Unwritable, free, libraries
+
+    try:
+        libraries()
+        folder = Path(options.output)
+        free(folder)
+    except (Missing, Unwritable) as error:
+        say(str(error))
+        return 2
+    if all(Path(name).exists() for name in options.source):
+        return _write([(Path(name), name) for name in options.source], folder, options)
+    if len(options.source) > 1:
+        missing = next(name for name in options.source if not Path(name).exists())
+        say(f"There is no file {missing}.")
+        return 2
+    return _of_stored(options.source[0], folder, options)
+
+
+def _of_stored(source: str, folder: Path, options: argparse.Namespace) -> int:
+    """Write the tables of a stored recording: it is exported to a file, from which they are made."""
+    parent = os.getpid()
+    between = Path(tempfile.mkdtemp(prefix="causeline-"))
+    try:
+        file = between / "recording.jsonl.zst"
+        status = serve.export(
+            argparse.Namespace(data_dir=options.data_dir, source=source, format="recording", output=str(file))
+        )
+        if status or os.getpid() != parent:  # started as root, a child has written the file
+            return status
+        return _write([(file, source)], folder, options)
+    finally:
+        if os.getpid() == parent:
+            shutil.rmtree(between, ignore_errors=True)
+
+
+def _write(inputs: Sequence[tuple[Path, str]], folder: Path, options: argparse.Namespace) -> int:
+    from collectors.formats import NotARecording
+    from dashboard.tables.files import Unwritable, into
+
+    try:
+        into(folder, lambda beside: _tables(inputs, beside, options))
+    except (NotARecording, Unwritable, OSError, environment.SettingError) as error:
+        say(str(error))
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    size = sum(each.stat().st_size for each in folder.iterdir())
+    say(f'{folder} is written, {size / 1e6:.1f} MB; `causeline sql {folder} "select …"` asks it')
+    return _mostly_skipped(options)
+
+
+def _tables(
+    inputs: Sequence[tuple[Path, str]], folder: Path, options: argparse.Namespace, *, entries: bool = True
+) -> None:
+    from dashboard.tables.files import write
+
+    environment.rule_settings()
+    environment.redaction()
+    progress = Progress(sys.stderr)
+    try:
+        analysis: Analysis = write(inputs, environment.limits(), folder, progress, entries=entries)
+    finally:
+        progress.end()
+    options.analysis = analysis  # keeps the world alive until the process ends: see `analyze.leave`
+    for sentence in analysis.mostly_skipped:
+        say(sentence)
+    if analysis.nothing:
+        say(analysis.nothing)
+
+
+def _mostly_skipped(options: argparse.Namespace) -> int:
+    analysis: Analysis | None = getattr(options, "analysis", None)
+    return 2 if analysis and analysis.mostly_skipped and not options.allow_skipped else 0
+
+
+def sql(options: argparse.Namespace) -> int:
+    """Ask the tables of recordings, and print the answer.
+
+    Return the exit status: 0 printed, 1 the query failed or took too much, 2 the input is not understood.
+    """
+    *files, query = options.words
+    if not files:
+        say('Name a recording, and then the query: causeline sql audit.log "select * from incidents".')
+        return 2
+    from collectors.formats import NotARecording
+    from dashboard.cli.sql_output import show
+    from dashboard.tables.files import Missing, libraries
+    from dashboard.tables.query import Failed, Limit, asked, is_exported
+
+    between = Path(tempfile.mkdtemp(prefix="causeline-"))
+    try:
+        libraries()
+        query = sys.stdin.read() if query == "-" else query
+        folder = Path(files[0])
+        if len(files) > 1 or not is_exported(folder):
+            folder = between
+            named = bool(_ENTRIES.search(query))  # nothing else needs the bodies, which take longest to read
+            _tables([(Path(name), name) for name in files], folder, options, entries=named)
+        limit = Limit(options.time_limit, options.memory_limit)
+        with asked(folder, query, limit) as result, writing_standard_output():
+            show(result, options.output, options.limit)
+    except Failed as error:
+        say(str(error))
+        return 1
+    except (Missing, NotARecording, OSError, environment.SettingError) as error:
+        say(str(error))
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        shutil.rmtree(between, ignore_errors=True)
+    return _mostly_skipped(options)

@@ -14,6 +14,7 @@ from urllib.parse import urljoin
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 
+from tests.answering import LOCALHOST
 from tests.patience import patient
 from tests.running import ROOT, START_SECONDS, TOKEN, running
 from tests.visitor import Visitor
@@ -56,7 +57,7 @@ COPIED = "(part) => navigator.clipboard.readText().then((text) => text.includes(
 @pytest.fixture(scope="package")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Causeline without accounts and without recordings."""
-    with running(tmp_path_factory.mktemp("site")) as started:
+    with running(tmp_path_factory.mktemp("site"), CAUSELINE_DESTINATION_HOSTS=LOCALHOST) as started:
         yield started.address
 
 

@@ -146,7 +146,7 @@ def _serve(pk: int, holder: str, until: float) -> int:
 def _claim(pk: int, holder: str, length: timedelta = LEASE) -> bool:
     """Take the lease of a destination; return whether it was free."""
     with transaction.atomic():
-        free = Destination.objects.select_for_update(skip_locked=True).filter(
+        free = Destination.objects.select_for_update(skip_locked=True, no_key=True).filter(
             Q(busy_until=None) | Q(busy_until__lt=Now()), pk=pk
         )
         if not free.exists():
@@ -179,7 +179,7 @@ def _attempt(delivery: Delivery, holder: str) -> bool:
     outcome = _send(delivery)
     now = timezone.now()
     with transaction.atomic():
-        destination = held.select_for_update().first()
+        destination = held.select_for_update(no_key=True).first()
         if destination is None:
             return False
         _note(delivery, outcome, now)

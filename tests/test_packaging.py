@@ -215,7 +215,7 @@ def test_a_lock_pins_every_file_and_names_no_index(lock: str) -> None:
     text = (ROOT / lock).read_text(encoding="utf-8")
     assert "://" not in text
     blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
-    assert len(blocks) == len(pins(lock))
+    assert {each.partition("==")[0] for each in blocks} == pins(lock).keys()  # another Python may have another version
     assert all("--hash=sha256:" in block for block in blocks)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -126,6 +127,17 @@ def test_secrets_are_encrypted_and_never_shown(client: Client, followed: Followe
     assert row.secret and SECRET.encode() not in bytes(row.secret) and SECRET not in json.dumps(row.fields)
     assert SECRET not in client.get(page).content.decode()
     configured(client, followed, store, **{"field-username": "reader"})  # an empty one stays
+    assert pulls._secrets(LogStore.objects.get()) == {"password": SECRET}
+
+
+def test_secrets_can_be_read_with_a_new_key_alone_after_they_were_encrypted_again(
+    client: Client, followed: Followed, store: LokiServer, settings: Settings
+) -> None:
+    settings.CREDENTIALS_KEYS = ["the old key of the tests, 32 characters"]
+    configured(client, followed, store, **{"field-password": SECRET, "field-username": "reader"})
+    settings.CREDENTIALS_KEYS = ["the new key of the tests, 32 characters", *settings.CREDENTIALS_KEYS]
+    call_command("clusters", "renew-secrets")
+    settings.CREDENTIALS_KEYS = settings.CREDENTIALS_KEYS[:1]
     assert pulls._secrets(LogStore.objects.get()) == {"password": SECRET}
 
 

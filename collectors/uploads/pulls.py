@@ -81,6 +81,17 @@ def configure(
     return store
 
 
+def reencrypt_secrets() -> int:
+    """Encrypt the secrets of log stores again, with the first key; return of how many. Raise credentials.Unusable."""
+    with transaction.atomic():
+        stores = list(LogStore.objects.select_for_update().exclude(secret=None))
+        for store in stores:
+            assert store.secret is not None
+            store.secret = credentials.renewed(bytes(store.secret))
+            store.save(update_fields=["secret"])
+    return len(stores)
+
+
 def ask(store: LogStore, since: datetime, until: datetime, owner: int | None, *, alone: bool = False) -> Pull:
     """Ask for a window; its cost is found out first. Raise Refused."""
     if since >= until:

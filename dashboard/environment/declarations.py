@@ -126,11 +126,11 @@ class Settings(Reading):
         written(""),
         repr=False,
         description=(
-            "The key that encrypts the credentials of connected clusters, and the addresses and tokens of "
-            "destinations: a random text of at least 32 characters, `openssl rand -hex 32`. Several keys are "
-            "separated by commas: the first one encrypts, all of them decrypt "
+            "The key that encrypts the credentials of connected clusters, the secrets of log stores, and the addresses "
+            "and tokens of destinations: a random text of at least 32 characters, `openssl rand -hex 32`. Several keys "
+            "are separated by commas: the first one encrypts, all of them decrypt "
             "([how to change it](how-to/run-it-in-production.md#keys)). Without a key, clusters can be connected "
-            "by path or in-cluster only, and there are no destinations."
+            "by path or in-cluster only, no secret of a log store is stored, and there are no destinations."
         ),
     )
     database_url: Database = Field(

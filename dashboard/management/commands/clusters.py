@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from django.core.management.base import CommandParser
 from django.db import OperationalError
 
+from collectors.uploads import pulls
 from collectors.watch import connections, credentials
 from collectors.watch.access import AccessReport, check
 from collectors.watch.connections import Connection, Refused, WatchOptions
@@ -49,7 +50,7 @@ class Command(BaseCommand):
             elif act == "list":
                 _list()
             elif act == "renew-secrets":
-                count = connections.reencrypt_secrets() + editing.reencrypt()
+                count = connections.reencrypt_secrets() + editing.reencrypt() + pulls.reencrypt_secrets()
                 change_log.note_command("renew-secrets")
                 say(f"{count} encrypted again, with the first key.")
             else:

@@ -277,6 +277,27 @@ def test_a_cluster_is_pulled_continuously_and_late_records_are_found(
     assert "pulled continuously" in client.get(page).content.decode()
 
 
+def test_a_window_that_somebody_asked_for_does_not_stop_continuous_pulls(
+    client: Client, followed: Followed, store: LokiServer, queued: list[tuple[str, int]]
+) -> None:
+    page = configured(client, followed, store, continuous="on")
+    LogStore.objects.update(reached=datetime.fromtimestamp(NOW - 2_000, UTC))
+    window = asked(client, page, NOW - 3_000, NOW - 2_995)
+    work(queued)  # it waits to be confirmed
+    tasks.pull_continuously()
+    tasks.pull_continuously()  # one is open
+    assert Pull.objects.filter(continuous=True).count() == 1
+    work(queued)
+    assert Pull.objects.get(continuous=True).state == "done" and not Gap.objects.exists()
+    tasks.take_up_pulls()
+    assert Pull.objects.get(pk=window.pk).state == "ready"
+    Pull.objects.filter(pk=window.pk).update(seen=timezone.now() - timedelta(minutes=61))
+    tasks.take_up_pulls()
+    assert Pull.objects.get(pk=window.pk).state == "cancelled"
+    assert "Nobody confirmed it within an hour." in client.get(page).content.decode()
+    assert not LogStore.objects.get().error
+
+
 def test_a_short_window_with_nothing_of_use_is_no_failure(
     client: Client, followed: Followed, store: LokiServer, queued: list[tuple[str, int]]
 ) -> None:

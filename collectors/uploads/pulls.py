@@ -44,6 +44,7 @@ State = Pull.State
 OPEN = [State.ASKING, State.READY, State.WAITING, State.PULLING, State.HANDING]
 LONGEST = timedelta(days=31)  # of a window
 ATTEMPTS = 20  # times that one pull is taken up, if workers die
+UNCONFIRMED = timedelta(hours=1)  # after which a window that nobody confirmed is cancelled
 FORGOTTEN = timedelta(days=7)  # age after which the row of an ended pull is deleted
 _BEAT = 2.0  # seconds between two signs of life
 _FILE = "audit.jsonl"
@@ -119,7 +120,11 @@ def estimate(pull_id: int, check: Check) -> None:
         _end(asked, State.FAILED, from_states=[State.ASKING], error=str(error))
         return
     Pull.objects.filter(pk=pull_id, state=State.ASKING).update(
-        state=State.READY, cost_bytes=cost.scanned, cost_records=cost.records, cost_note=cost.note
+        state=State.READY,
+        seen=timezone.now(),
+        cost_bytes=cost.scanned,
+        cost_records=cost.records,
+        cost_note=cost.note,
     )
 
 
@@ -212,7 +217,9 @@ def _begin(complete: Pull, path: Path) -> Upload:
 
 
 def take_up(queue: Callable[[int], None], queue_estimate: Callable[[int], None]) -> None:
-    """Queue pulls again that no worker has, and remove what ended ones have left."""
+    """Queue pulls again that no worker has, cancel those that nobody confirmed, and remove what ended ones have left."""
+    for each in Pull.objects.filter(state=State.READY, seen__lt=timezone.now() - UNCONFIRMED):
+        _end(each, State.CANCELLED, from_states=[State.READY], error="Nobody confirmed it within an hour.")
     silent = Pull.objects.filter(seen__lt=timezone.now() - settings.IMPORT_SILENCE)
     for each in silent.filter(state=State.PULLING, attempt__gte=ATTEMPTS):
         _end(each, State.FAILED, from_states=[State.PULLING], error=f"It was cut off {each.attempt} times.")
@@ -247,7 +254,7 @@ def follow_on(queue: Callable[[int], None]) -> None:
             LogStore.objects.filter(pk=store.pk).update(reached=floor)
             store.reached = floor
         since = max(store.reached - settings.PULL_OVERLAP, floor)
-        with suppress(IntegrityError), transaction.atomic():  # one is still open
+        with suppress(IntegrityError), transaction.atomic():  # the last one is still open
             begun = Pull.objects.create(store=store, since=since, until=now, continuous=True, state=State.WAITING)
             transaction.on_commit(lambda pk=begun.pk: queue(pk))  # type: ignore[misc]
 

@@ -61,9 +61,9 @@ class Pull(models.Model):
     upload = models.ForeignKey(Upload, models.SET_NULL, null=True, related_name="+")
 
     class Meta:
-        constraints = [
+        constraints = [  # a window that somebody asked for, and one that follows the last one, may be open together
             models.UniqueConstraint(
-                fields=["store"],
+                fields=["store", "continuous"],
                 condition=models.Q(state__in=["asking", "ready", "waiting", "pulling", "handing"]),
                 name="pull_once",
             )

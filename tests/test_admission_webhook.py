@@ -75,6 +75,14 @@ SENT = made(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_what_was_dropped_is_counted_however_often(scene: Scene) -> None:
+    for _ in range(2):
+        scene.reviewed(dropped=3)
+    feed = ActorFeed.objects.get(source=scene.followed.source)
+    assert (feed.dropped, feed.repeated, feed.events) == (6, 0, 0)
+
+
+@pytest.mark.django_db(transaction=True)
 class TestWhoMadeAChange:
     def test_an_update_is_recognised_by_its_revision_and_content(self, scene: Scene) -> None:
         scene.reviewed(asked("UPDATE", scene.old, SENT))

@@ -1,6 +1,7 @@
 """This module stores what the admission webhook was asked, in batches."""
 
 from collections.abc import Sequence
+from uuid import uuid4
 
 from collectors.normalise.admission import review_of as parsed
 from collectors.normalise.reviews import Review, line_of, review_of
@@ -24,7 +25,8 @@ def store(cluster_id: int, bodies: Sequence[tuple[int, bytes]], dropped: int, mo
     if not reviews and not unread and not dropped:
         return
     lines = Packer(ENTRIES).pack(b"\n".join(map(line_of, reviews)))
-    digest = inbox.digest_of([*(each.id for each in reviews), f"{bodies[0][0]} {len(bodies)}" if bodies else "none"])
+    arrived = f"{bodies[0][0]} {len(bodies)}" if bodies else uuid4().hex  # what was dropped is never the same again
+    digest = inbox.digest_of([*(each.id for each in reviews), arrived])
     inbox.accept(cluster_id, Way.ADMISSION, inbox.Batch(digest, lines, len(reviews), unread, dropped), most)
 
 

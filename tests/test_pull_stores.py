@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import timedelta
 from hashlib import blake2b
 from pathlib import Path
 from types import ModuleType
@@ -12,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.formats import Skipped, read
-from collectors.stores import all_kinds, cloud_logging, elasticsearch, log_analytics, loki
-from collectors.stores.kinds import Cursor, Refused, Store, Transient, Window, configured
+from collectors.stores import all_kinds, cloud_logging, elasticsearch, log_analytics, loki, s3
+from collectors.stores.kinds import Cursor, Kind, Refused, Store, Transient, Window, configured
 from tests.properties import examples
 from tests.stores import (
     AnalyticsServer,
@@ -270,6 +271,21 @@ def test_a_field_can_come_from_the_environment_and_from_its_default() -> None:
     assert (values["url"], values["query"], values["token"]) == ("https://loki", "{}", "")
     values = configured(all_kinds()["cloudwatch"], {}, "prod", {})
     assert values["log_group"] == "/aws/eks/prod/cluster"
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "minutes"),
+    [
+        (loki.KIND, {}, 15),
+        (s3.KIND, {}, 60),
+        (s3.KIND, {"margin_minutes": "90"}, 90),
+        (s3.KIND, {"margin_minutes": "5"}, 15),
+        (s3.KIND, {"margin_minutes": "soon"}, 15),
+        (s3.KIND, {"margin_minutes": "1e300"}, 15),
+    ],
+)
+def test_windows_overlap_by_as_much_as_records_may_be_late(kind: Kind, given: dict[str, str], minutes: int) -> None:
+    assert kind.overlap(given, timedelta(minutes=15)) == timedelta(minutes=minutes)
 
 
 def test_every_store_has_a_name_of_the_command_line() -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 Cursor = dict[str, Any]  # where a page begins; it can be written as JSON
@@ -81,9 +82,20 @@ class Kind(NamedTuple):
     extra: str  # of pyproject.toml; "" if nothing has to be installed
     fields: tuple[Field, ...]
     open: Callable[[Mapping[str, str]], Store]
+    late: str = ""  # the name of the field that says how many minutes late records may be found
 
     def field(self, name: str) -> Field | None:
         return next((each for each in self.fields if each.name == name), None)
+
+    def overlap(self, given: Mapping[str, str], least: timedelta) -> timedelta:
+        """Return how far windows that follow each other overlap: at least so far, and as far as records may be late."""
+        field = self.field(self.late)
+        if field is None:
+            return least
+        try:
+            return max(least, timedelta(minutes=float(given.get(field.name) or field.default)))
+        except (ValueError, OverflowError):  # the store refuses such a value when it is opened
+            return least
 
 
 def configured(

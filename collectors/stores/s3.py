@@ -275,4 +275,5 @@ KIND = Kind(
         Field("endpoint", "Endpoint", "only for another address of the API, such as MinIO", url=True),
     ),
     _open,
+    late="margin_minutes",
 )

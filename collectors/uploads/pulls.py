@@ -217,7 +217,7 @@ def _begin(complete: Pull, path: Path) -> Upload:
 
 
 def take_up(queue: Callable[[int], None], queue_estimate: Callable[[int], None]) -> None:
-    """Queue pulls again that no worker has, cancel those that nobody confirmed, and remove what ended ones have left."""
+    """Queue pulls again that no worker has, cancel what nobody confirmed, and remove what ended ones have left."""
     for each in Pull.objects.filter(state=State.READY, seen__lt=timezone.now() - UNCONFIRMED):
         _end(each, State.CANCELLED, from_states=[State.READY], error="Nobody confirmed it within an hour.")
     silent = Pull.objects.filter(seen__lt=timezone.now() - settings.IMPORT_SILENCE)
@@ -253,7 +253,9 @@ def follow_on(queue: Callable[[int], None]) -> None:
             _gap(store, store.reached, floor, store.error or "No worker has pulled it from the log store.")
             LogStore.objects.filter(pk=store.pk).update(reached=floor)
             store.reached = floor
-        since = max(store.reached - settings.PULL_OVERLAP, floor)
+        kind = all_kinds().get(store.kind)
+        overlap = kind.overlap(store.fields, settings.PULL_OVERLAP) if kind else settings.PULL_OVERLAP
+        since = max(store.reached - min(overlap, settings.LIVE_MEMORY), floor)
         with suppress(IntegrityError), transaction.atomic():  # the last one is still open
             begun = Pull.objects.create(store=store, since=since, until=now, continuous=True, state=State.WAITING)
             transaction.on_commit(lambda pk=begun.pk: queue(pk))  # type: ignore[misc]

@@ -36,8 +36,7 @@ _AT_ONCE = 10_000  # rows that are deleted in one transaction
 def store(receiver: str, rows: Sequence[Mapping[str, Any]], now: datetime) -> None:
     """Store notifications as mappings of the columns of `Alert`, with one statement; times are written as RFC 3339.
 
-    Two batches with the same alerts wait for each other and do
-    not block each other, as rows are locked in one order.
+    Two batches with the same alerts wait for each other and do not block each other, as rows are locked in one order.
     """
     if not rows:
         return

@@ -130,6 +130,19 @@ def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
         outgoing.accepted(answer)
 
 
+def test_a_proxy_of_the_environment_is_not_asked(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    with receiving() as proxy:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+            monkeypatch.setenv(name, proxy.url)
+            monkeypatch.setenv(name.lower(), proxy.url)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        monkeypatch.delenv("no_proxy", raising=False)
+        assert outgoing.post(f"{receiver.url}/hook", b"{}", {}).status == 200
+        with pytest.raises(Unreachable):
+            outgoing.post(f"http://localhost:{closed_port()}/", b"{}", {})
+        assert proxy.requests == [] and len(receiver.requests) == 1
+
+
 @pytest.mark.parametrize("behaviour", ["hang", "drip"])
 def test_an_exchange_has_a_time_limit_in_all(receiver: Receiver, behaviour: str) -> None:
     receiver.always = behaviour

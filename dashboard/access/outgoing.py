@@ -154,7 +154,9 @@ async def _exchange(target: Target, method: str, content: bytes, headers: Mappin
     url, last = target.url, None
     limits = httpx.Timeout(seconds, connect=_CONNECT_SECONDS)
     sent = {"User-Agent": f"causeline/{__version__}", **headers, "Host": url.netloc.decode("ascii")}
-    async with asyncio.timeout(seconds), httpx.AsyncClient(verify=_context(), timeout=limits) as client:
+    # Without `trust_env`, a proxy that the environment names would connect to an address that nobody has checked.
+    client = httpx.AsyncClient(verify=_context(), timeout=limits, trust_env=False)
+    async with asyncio.timeout(seconds), client:
         for address in target.addresses:
             request = client.build_request(
                 method,

@@ -256,6 +256,18 @@ def test_an_incident_that_is_gone_is_over_and_one_whose_cluster_is_gone_is_not()
     assert world.until(HOUR, MINUTE) == ["a over"]
 
 
+def test_what_gets_milder_stays_as_severe_as_it_was_told() -> None:
+    world = World(route(repeat=HOUR))
+    world.put(incident(rank=0))
+    world.until(MINUTE)
+    world.put(incident(rank=2))
+    world.until(61 * MINUTE, MINUTE)
+    world.put(incident(rank=2, ongoing=False))
+    world.until(MINUTE)
+    tellings = [each for _, group in world.sent for each in group.tellings]
+    assert [(each.change, each.rank) for each in tellings] == [("began", 0), ("began", 0), ("over", 0)]
+
+
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(["a", "b"]),

@@ -319,7 +319,7 @@ def _told(state: State, telling: Telling, each: Now | None, now: datetime) -> St
     if telling.change == "over":
         return replace(state, begun=False, pending="", since=now, last=each.last if each else now)
     assert each
-    told = replace(state, begun=True, pending="", since=now, told=now, refreshed=now, rank=each.rank)
+    told = replace(state, begun=True, pending="", since=now, told=now, refreshed=now, rank=telling.rank)
     # Nothing more happens in a recording, so there is no end to wait for.
     return told if each.live else replace(told, begun=False, last=each.last)
 

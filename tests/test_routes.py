@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.db import OperationalError
 from django.test import Client
 from pytest_django import Settings
 
 from dashboard.access import encryption
-from dashboard.alerting import telling
+from dashboard.alerting import editing, telling
 from dashboard.environment.hosts import allowed_hosts
 from dashboard.models import Delivery, Destination, Route
 from tests import routed
@@ -177,6 +178,17 @@ def test_the_api_makes_and_changes_routes_without_showing_secrets(admin: Client,
     assert admin.delete(f"/api/destinations/{made.json()['id']}").status_code == 422
     assert admin.delete(f"/api/routes/{route.json()['id']}").status_code == 204
     assert admin.delete(f"/api/destinations/{made.json()['id']}").status_code == 204
+
+
+def test_a_route_is_stored_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> None:
+        raise OperationalError("the server closed the connection unexpectedly")
+
+    to = routed.destination("http://localhost:1/")
+    monkeypatch.setattr(editing, "ask_again", fails)
+    with pytest.raises(OperationalError):
+        editing.save_route(editing.route_values({"name": "on call", "destinations": [to.pk]}))
+    assert not Route.objects.exists()
 
 
 def test_everybody_sees_and_only_administrators_change(reader: Client) -> None:

@@ -94,9 +94,10 @@ def save_route(values: RouteValues, *, route: Route | None = None, by: str = "")
         setattr(row, name, value)
     row.name = row.name.strip()
     row.cluster_id, row.source_id, row.rank = values.cluster, values.source, SEVERITIES.index(values.severity)
-    _save(row, "route")
-    row.destinations.set(destinations)
-    ask_again()
+    with transaction.atomic():  # nobody sees a route without its destinations, or one that was not asked again
+        _save(row, "route")
+        row.destinations.set(destinations)
+        ask_again()
     return row
 
 

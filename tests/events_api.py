@@ -20,6 +20,7 @@ class EventsApi:
     allowed: set[str] = field(default_factory=lambda: {"create", "get", "patch"})
     requests: list[str] = field(default_factory=list)  # "POST /api/v1/…"
     lost: int = 0
+    deleted: set[str] = field(default_factory=set)  # namespaces that do not exist
 
     @property
     def kubeconfig(self) -> dict[str, Any]:
@@ -55,7 +56,9 @@ class _Handler(BaseHTTPRequestHandler):
         elif self._may("create"):
             assert set(body) >= _FIELDS and body["metadata"]["namespace"] == self.path.split("/")[4]
             key = self._key(f"{self.path}/{body['metadata']['name']}")
-            if key in self.server.api.events:
+            if body["metadata"]["namespace"] in self.server.api.deleted:
+                self._status(404, "NotFound")
+            elif key in self.server.api.events:
                 self._status(409, "AlreadyExists")
             else:
                 body["metadata"]["resourceVersion"] = "1"

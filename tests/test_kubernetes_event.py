@@ -18,7 +18,9 @@ from dashboard.alerting.messages import Message
 from dashboard.alerting.texts import event_note
 from dashboard.cli import __main__ as cli
 from dashboard.presentation import access_checks
+from tests.answering import closed_port
 from tests.events_api import EventsApi, events_api
+from timeline import queries
 from timeline.models import Cluster, Incident, Source, Track
 
 pytestmark = pytest.mark.django_db
@@ -85,6 +87,34 @@ def test_what_goes_on_is_counted_and_what_is_sent_again_is_not(server: EventsApi
     event = only(server)
     assert (event["count"], event["reason"], event["type"]) == (3, "IncidentIsOver", "Normal")
     assert event["firstTimestamp"] == "2026-11-21T07:52:00Z" and event["involvedObject"]["name"] == "ring"
+
+
+def test_what_one_namespace_or_cluster_does_not_take_holds_up_no_other(
+    server: EventsApi, message: Message, cluster: Cluster, sample: Source
+) -> None:
+    others = Incident.objects.filter(source=sample).exclude(namespace=message.namespace or "vol-restart")
+    other = others.exclude(namespace="").first()
+    assert other
+    elsewhere = replace(message, key="8", incident=(sample.pk, other.identity), url=f"{message.url}8/")
+    server.deleted = {other.namespace}
+    answer = send(elsewhere, message)
+    assert answer.startswith("Event vol-restart/causeline-") and "1 refused: The API server answered 404" in answer
+    with pytest.raises(Refused, match="404"):
+        send(elsewhere)
+    server.deleted = set()
+    server.events.clear()
+    way = connections.with_kubeconfig(Kubeconfig(replace(server, port=closed_port()).kubeconfig))
+    down = connections.connect("down", way, WatchOptions(write_events=True))
+    about = queries.anchor(*message.incident) if message.incident else None
+    assert about
+    of_down = (replace(message, key="9"), about._replace(cluster=down))
+    written, refused, later = kubernetes_event._all_told([of_down, of_down, (message, about)])
+    assert (len(written), refused, len(later)) == (1, [], 1)  # a cluster that does not answer is asked once
+    assert only(server)["metadata"]["annotations"] == {"causeline.dev/message": "7"}
+    Cluster.objects.filter(pk=cluster.pk).update(secret=down.secret)
+    with pytest.raises(Unreachable, match="0 of 1 Events were written") as caught:
+        send(message)
+    assert caught.value.others  # deliveries for other clusters go on
 
 
 def test_nothing_is_written_unless_it_is_turned_on(

@@ -247,13 +247,17 @@ def test_a_destination_that_forgets_is_told_what_goes_on_even_if_somebody_knows_
     assert [group.refresh for _, group in world.sent] == [False, *[True] * 4]
 
 
-def test_an_incident_that_is_gone_is_over_and_one_whose_cluster_is_gone_is_not() -> None:
+def test_what_is_gone_and_what_is_not_watched_any_more_is_told_once() -> None:
     world = World(route())
     world.put(incident("a"), incident("b"))
     world.until(MINUTE)
     del world.incidents[1, "a"]
     world.put(incident("b", live=False))
-    assert world.until(HOUR, MINUTE) == ["a over"]
+    assert world.until(HOUR, MINUTE) == ["a over", "b over"]
+    ends = {each.key[1]: each.unwatched for _, group in world.sent for each in group.tellings if each.change == "over"}
+    assert ends == {"a": False, "b": True}
+    world.put(incident("b", live=False))
+    assert world.until(30 * HOUR, HOUR) == []
 
 
 def test_what_gets_milder_stays_as_severe_as_it_was_told() -> None:

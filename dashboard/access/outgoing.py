@@ -43,9 +43,10 @@ class NotAllowed(Refused):
 class Unreachable(Exception):
     """The other side may take this later. The message is a sentence for people, without secrets."""
 
-    def __init__(self, message: str, after: float = 0.0) -> None:
+    def __init__(self, message: str, after: float = 0.0, *, others: bool = False) -> None:
         super().__init__(message)
         self.after = after  # seconds that the other side wants to be left alone, or 0
+        self.others = others  # whether other messages may be taken there now
 
 
 class Target(NamedTuple):

@@ -34,6 +34,7 @@ class Message:
     others: int = 0  # further incidents of the group that are not in this delivery
     was: str = ""  # the severity that was told before, if it got worse
     again: bool = False  # it was told before, and still goes on
+    unwatched: bool = False  # `change` is "over" only because its cluster is not watched any more
     started: datetime | None = None
     ended: datetime | None = None
 

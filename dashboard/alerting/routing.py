@@ -123,6 +123,7 @@ class Telling(NamedTuple):
     rank: int  # the severity that is told
     was: int | None = None  # the severity that was told before, if it got worse
     again: bool = False  # it was told before, and goes on
+    unwatched: bool = False  # its cluster is not connected any more, so nobody knows whether it is over
 
 
 class Group(NamedTuple):
@@ -217,8 +218,6 @@ def _fresh(rule: Rule, each: Now, now: datetime) -> bool:
 def _looked_at(rule: Rule, state: State, each: Now | None, now: datetime, *, wanted: bool) -> State:
     """Return a state with what is to be told of its incident."""
     if state.begun:
-        if each and not each.live:  # its cluster is not connected any more, so nobody knows whether it is over
-            return replace(state, begun=False, pending="", last=each.last)
         return _pending(state, _next_of_begun(state, each), now)
     if each is None:
         return replace(state, pending="")
@@ -232,7 +231,7 @@ def _looked_at(rule: Rule, state: State, each: Now | None, now: datetime, *, wan
 
 
 def _next_of_begun(state: State, each: Now | None) -> Pending:
-    if each is None or not each.ongoing:
+    if each is None or not each.ongoing or not each.live:  # of recordings, nothing is ever begun
         return "over"
     return "worse" if each.rank < state.rank else ""
 
@@ -279,7 +278,7 @@ def _due(
 
 def _telling(key: Key, state: State, each: Now | None) -> Telling:
     if state.pending == "over":  # as severe as it was told, which may be the last that is known of it
-        return Telling(key, "over", state.rank)
+        return Telling(key, "over", state.rank, unwatched=each is not None and not each.live)
     if not state.pending:
         return Telling(key, "began", state.rank, again=True)
     assert each

@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
 
     state: Delivery.State
     answer: str
-    answered: bool  # whether the other side was reached
+    answered: bool  # whether the other side was reached, or other deliveries may reach it
     after: float = 0.0  # seconds that it wants to be left alone
 
 
@@ -220,7 +220,7 @@ def _send(delivery: Delivery) -> Outcome:
     except Refused as error:
         return Outcome(State.REFUSED, str(error), True)
     except Unreachable as error:
-        return Outcome(State.WAITING, str(error), False, error.after)
+        return Outcome(State.WAITING, str(error), error.others, error.after)
     except Exception as error:  # its text may contain the address
         logger.error("delivery %s could not be sent: %s", delivery.pk, type(error).__name__)
         return Outcome(

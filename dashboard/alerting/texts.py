@@ -53,7 +53,7 @@ def subject(messages: Sequence[Message]) -> str:
     first = messages[0]
     more = first.others + len(messages) - 1
     end = f" (and {more} more)" if more else ""
-    begun = f"{'Still: ' if first.again and first.change != 'over' else _CHANGES[first.change]}{_line(first.title)}"
+    begun = f"{'Still: ' if first.again and first.change != 'over' else _change(first)}{_line(first.title)}"
     return f"{_cut(_harmless(begun), _SUBJECT - len(end))}{end}"
 
 
@@ -105,7 +105,11 @@ def _block(message: Message) -> str:
 
 
 def _title(message: Message) -> str:
-    return f"{_CHANGES[message.change]}{_line(message.title)}"
+    return f"{_change(message)}{_line(message.title)}"
+
+
+def _change(message: Message) -> str:
+    return "Not watched any more: " if message.unwatched else _CHANGES[message.change]
 
 
 def _lines(message: Message) -> list[tuple[str, str]]:

@@ -19,6 +19,9 @@ from timeline.payloads.findings import IncidentRowPayload
 from timeline.queries import noticed
 from timeline.queries.sources import SEVERITIES
 
+_GONE = "Later observations have explained it, or it was deleted."
+_UNWATCHED = "Its cluster is not watched any more, so it is not known whether it is over."
+
 
 class Shown:
     """This class reads incidents once, and words messages about them."""
@@ -29,21 +32,21 @@ class Shown:
         self._names = noticed.names_of({source for source, _ in keys}) if keys else {}
 
     def message(self, telling: Telling, before: Mapping[str, Any]) -> Message | None:
-        """Return the message of one incident; if it is gone, of what was told before, or None."""
+        """Return the message of one incident; if it is gone or not watched, of what was told before, or None."""
         found = self._incidents.get(telling.key)
-        if found and telling.key[0] in self._names:
+        if found and telling.key[0] in self._names and not (telling.unwatched and before):
             return self._of(found, telling)
         if not before:
             return None
-        gone = "Later observations have explained it, or it was deleted."
         return replace(
             from_json(before),
             key=uuid.uuid4().hex,
             change=telling.change,
-            when=gone,
+            when=_UNWATCHED if telling.unwatched else _GONE,
             was="",
             again=False,
-            ended=self._now,
+            unwatched=telling.unwatched,
+            ended=None if telling.unwatched else self._now,
         )
 
     def _of(self, incident: IncidentRowPayload, telling: Telling) -> Message:

@@ -37,32 +37,65 @@ _FOR_GOOD = {400, 404, 405, 413, 422}
 _NOT_ON = "Events are not turned on for any connected cluster: that is a setting on the page of a cluster."
 
 
+class _Silent(Unreachable):
+    """Nothing can be asked of the cluster now."""
+
+
 def check(config: Mapping[str, str]) -> None:
     """Accept it: it has no values."""
 
 
 def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) -> str:
-    """Write an Event for each incident. Incidents of other clusters and of recordings are left out and counted."""
+    """Write an Event for each incident. Incidents of other clusters and of recordings are left out and counted.
+
+    What one API server does not take holds up no other incident: the rest is written before an error is raised.
+    """
     tests = [each for each in messages if each.change == "test"]
     if tests:
         return _rights()
-    written, until = [], time.monotonic() + _SECONDS
-    for each in messages:
-        if time.monotonic() > until:
-            raise Unreachable("The API server answers so slowly that only a part was written; the rest follows.")
-        written.append(_told(each))
-    left_out = written.count("")
-    if left_out == len(written):
+    abouts = [(each, queries.anchor(*each.incident) if each.incident else None) for each in messages]
+    wanted = [(each, about) for each, about in abouts if about and about.cluster.write_events]
+    if not wanted:
         raise Refused("None of these incidents is about an object of a cluster for which Events are turned on.")
+    left_out = len(messages) - len(wanted)
     more = f"; {left_out} left out, whose clusters do not want Events" if left_out else ""
-    return f"{', '.join(dict.fromkeys(filter(None, written)))}{more}"
+    written, refused, later = _all_told(wanted)
+    if later:
+        after = max(each.after for each in later)
+        said = f"{len(written)} of {len(wanted)} Events were written. {later[0]}"
+        raise Unreachable(said, after, others=True)  # which may be about another cluster
+    if refused and not written:
+        raise Refused(str(refused[0]))
+    more += f"; {len(refused)} refused: {refused[0]}" if refused else ""
+    return f"{', '.join(dict.fromkeys(written))}{more}"
 
 
-def _told(message: Message) -> str:
-    """Write the Event of one incident, and return where it is; "" if its cluster does not want it."""
-    found = queries.anchor(*message.incident) if message.incident else None
-    if found is None or not found.cluster.write_events:
-        return ""
+def _all_told(wanted: Sequence[tuple[Message, Anchor]]) -> tuple[list[str], list[Refused], list[Unreachable]]:
+    """Write Events. Return where those are that were written, and why the others were not."""
+    written: list[str] = []
+    refused: list[Refused] = []
+    later: list[Unreachable] = []
+    silent: set[int] = set()  # clusters that did not answer, so nothing else is asked of them now
+    until = time.monotonic() + _SECONDS
+    for message, about in sorted(wanted, key=lambda each: each[1].cluster.state == Cluster.State.FAILING):
+        if about.cluster.pk in silent:
+            continue
+        if time.monotonic() > until:
+            later.append(Unreachable("An API server answers so slowly that the rest follows later."))
+            break
+        try:
+            written.append(_told(about, message))
+        except Refused as error:
+            refused.append(error)
+        except Unreachable as error:
+            later.append(error)
+            if isinstance(error, _Silent):
+                silent.add(about.cluster.pk)
+    return written, refused, later
+
+
+def _told(found: Anchor, message: Message) -> str:
+    """Write the Event of one incident, and return where it is. Raise Refused or Unreachable."""
     try:
         api = credentials.api_of(found.cluster)
         try:
@@ -73,7 +106,9 @@ def _told(message: Message) -> str:
         if error.status in _FOR_GOOD:
             raise Refused(str(error)) from None
         raise Unreachable(str(error), error.retry_after or 0.0) from None
-    except (ApiError, credentials.Unusable) as error:
+    except (NotReached, credentials.Unusable) as error:
+        raise _Silent(str(error)) from None
+    except ApiError as error:
         raise Unreachable(str(error)) from None
     except (ValueError, AttributeError):
         raise Unreachable("The answer of the API server was not understood.") from None
@@ -127,10 +162,16 @@ def _changing(message: Message) -> dict[str, Any]:
     return {
         "metadata": {"annotations": {_SHOWN: message.key}},
         "type": "Normal" if message.change == "over" or message.severity == "info" else "Warning",
-        "reason": "IncidentGoesOn" if message.again and message.change == "began" else _REASONS[message.change],
+        "reason": _reason(message),
         "message": event_note(message),
         "lastTimestamp": _time(timezone.now()),
     }
+
+
+def _reason(message: Message) -> str:
+    if message.unwatched:
+        return "IncidentNotWatched"
+    return "IncidentGoesOn" if message.again and message.change == "began" else _REASONS[message.change]
 
 
 def _hash(about: Anchor, message: Message) -> str:

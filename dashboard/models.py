@@ -116,7 +116,10 @@ class Told(models.Model):
 
     pk = models.CompositePrimaryKey("source", "route", "identity")
     # Without a constraint, because an import that adds to a source locks its row, and telling must not wait for that.
-    source = models.ForeignKey("timeline.Source", models.CASCADE, db_index=False, db_constraint=False, related_name="+")
+    # It stays when the source is deleted, so that what goes on can still be told as over.
+    source = models.ForeignKey(
+        "timeline.Source", models.DO_NOTHING, db_index=False, db_constraint=False, related_name="+"
+    )
     route = models.ForeignKey(Route, models.CASCADE)
     identity = models.CharField(max_length=16)  # Incident.identity
     rank = models.SmallIntegerField()
@@ -128,6 +131,11 @@ class Told(models.Model):
     refreshed = models.DateTimeField(null=True)
     last = models.DateTimeField(null=True)
     message = models.JSONField(default=dict)  # what was told last, for when the incident is gone
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["route"], condition=models.Q(begun=True) | ~models.Q(pending=""), name="told_active")
+        ]
 
     def __str__(self) -> str:
         return f"{self.identity} by {self.route_id}"

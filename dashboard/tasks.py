@@ -22,6 +22,7 @@ def clear_sessions() -> None:
     attempts.forget()
     processes.fold()
     sending.forget()
+    telling.forget()
 
 
 @shared_task

@@ -258,7 +258,43 @@ def test_a_deleted_source_waits_until_nobody_can_undo_it(receiver: Receiver) -> 
     assert routed.sent() == ["began"]
     source.delete()
     told_and_sent()
-    assert routed.sent() == ["began"] and not Told.objects.exists()
+    assert routed.sent() == ["began", "over"]  # a pager would keep it open for ever
+    Told.objects.update(since=timezone.now() - timedelta(days=2), told=timezone.now() - timedelta(days=2))
+    telling.forget()
+    assert not Told.objects.exists()
+
+
+def test_an_incident_of_a_cluster_that_is_disconnected_is_told_once_more(receiver: Receiver) -> None:
+    source = routed.live_source()
+    routed.route(routed.destination(receiver.url))
+    routed.incident(source, open=True)
+    told_and_sent()
+    Cluster.objects.update(source=None)
+    told_and_sent()
+    told_and_sent()
+    began, ended = (row.messages[0] for row in Delivery.objects.order_by("pk"))
+    assert (ended["change"], ended["unwatched"], ended["ended"]) == ("over", True, None)
+    assert ended["when"] == "Its cluster is not watched any more, so it is not known whether it is over."
+    assert (ended["url"], ended["labels"]) == (began["url"], began["labels"])  # the same alert elsewhere
+
+
+def test_what_has_to_be_known_for_ever_keeps_nothing_else_from_being_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(telling, "_AT_ONCE", 2)
+    made = routed.route(routed.destination("http://localhost:1/"))
+    recording = Source.objects.create(name="recording", ready=True, last=timezone.now())
+    long_ago = timezone.now() - timedelta(days=9)
+    for number in range(5):
+        routed.incident(recording, f"{number:016x}")
+    NoticedIncident.objects.all().delete()
+    for source, number in [*((recording.pk, each) for each in range(5)), (recording.pk + 1, 7), (recording.pk + 1, 8)]:
+        Told.objects.create(
+            source_id=source, route=made, identity=f"{number:016x}", rank=0, since=long_ago, group=[], told=long_ago
+        )
+    telling.forget()
+    assert set(Told.objects.values_list("source", flat=True)) == {recording.pk} and Told.objects.count() == 5
+    assert not Delivery.objects.exists()
 
 
 def test_nothing_secret_of_a_destination_is_stored_or_answered(receiver: Receiver, settings: Settings) -> None:

@@ -21,6 +21,7 @@ PATIENCE = timedelta(days=1)  # how long a destination that is down is tried aga
 _AT_ONCE = 500  # incidents that are looked at in one transaction, besides those that go on
 _IN_ONE = 100  # messages of one delivery
 _LOCK = 0x726F757465  # the number of the PostgreSQL advisory lock under which routes are asked
+_ACTIVE = Q(begun=True) | ~Q(pending="")  # as the condition of the index `told_active`
 _STATE = ("rank", "since", "group", "pending", "begun", "told", "refreshed", "last")
 
 
@@ -40,6 +41,24 @@ def tell() -> int:
             return written
 
 
+def forget() -> None:
+    """Have the routes look at everything that was over long ago, so that they forget what they need not know any more.
+
+    They keep what they know of incidents that exist in recordings, however old, so this goes through all of it.
+    """
+    old = models.Told.objects.filter(begun=False, pending="", since__lt=timezone.now() - OLD)
+    rows = old.order_by("source", "identity").values_list("source", "identity").distinct()
+    source, identity = 0, ""
+    while True:
+        keys = list(rows.filter(Q(source__gt=source) | Q(source=source, identity__gt=identity))[:_AT_ONCE])
+        with transaction.atomic():
+            _wait_until_alone()
+            _tell(set(keys), timezone.now())
+        if len(keys) < _AT_ONCE:
+            return
+        source, identity = keys[-1]
+
+
 def rules(routes: Iterable[models.Route]) -> list[Rule]:
     """Return what enabled routes ask for, in their order. Their destinations have to be prefetched."""
     return [_rule(route) for route in routes]
@@ -52,12 +71,17 @@ def _alone() -> bool:
     return bool(row and row[0])
 
 
+def _wait_until_alone() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
+
+
 def _tell(keys: set[Key], now: datetime) -> int:
     routes = list(models.Route.objects.filter(enabled=True).order_by("place", "pk").prefetch_related("destinations"))
     if not routes:
         return 0
     _move_to_successors()
-    rows = _known(routes, keys, now)
+    rows = _known(routes, keys)
     known = {(row.route_id, (row.source_id, row.identity)): _state(row) for row in rows}
     wanted = keys | {key for _, key in known}
     found = noticed.incidents_now(wanted)
@@ -69,18 +93,16 @@ def _tell(keys: set[Key], now: datetime) -> int:
     return _write(decision, {route.pk: route for route in routes}, kept, now)
 
 
-def _known(routes: Collection[models.Route], keys: Collection[Key], now: datetime) -> list[models.Told]:
-    """Return what the routes have to look at: what goes on or waits, what is noticed, and what may be forgotten."""
+def _known(routes: Collection[models.Route], keys: Collection[Key]) -> list[models.Told]:
+    """Return what the routes have to look at: what goes on or waits, and what is noticed."""
     of_noticed = Q(source__in={source for source, _ in keys}, identity__in={identity for _, identity in keys})
-    active = Q(begun=True) | ~Q(pending="")
     rows = models.Told.objects.filter(route__in=routes)
-    old = rows.filter(begun=False, pending="", since__lt=now - OLD).order_by("since")[:_AT_ONCE]
-    return list({row.pk: row for row in (*rows.filter(active | of_noticed), *old)}.values())
+    return list({row.pk: row for row in (*rows.filter(_ACTIVE), *rows.filter(of_noticed))}.values())
 
 
 def _move_to_successors() -> None:
     """Have the source that a cluster feeds now stand for one that has ended, so that nothing is told twice."""
-    active = models.Told.objects.filter(Q(begun=True) | ~Q(pending=""))
+    active = models.Told.objects.filter(_ACTIVE)
     for before, after in noticed.successors(set(active.values_list("source", flat=True).distinct())).items():
         for row in models.Told.objects.filter(source=before):
             same = models.Told.objects.filter(source=after, route=row.route_id, identity=row.identity)

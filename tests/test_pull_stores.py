@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.formats import Skipped, read
-from collectors.stores import all_kinds, cloud_logging, elasticsearch, log_analytics, loki, s3
+from collectors.stores import all_kinds, cloud_logging, elasticsearch, log_analytics, loki, s3, service_accounts
 from collectors.stores.kinds import Cursor, Kind, Refused, Store, Transient, Window, configured
 from tests.properties import examples
 from tests.stores import (
@@ -244,13 +244,73 @@ def test_a_lost_point_in_time_is_opened_again_within_one_step(monkeypatch: pytes
         assert audit_ids(tmp_path, found) == sorted(each.audit_id for each in server.records)
 
 
-@pytest.mark.parametrize("uri", ["https://evil.example.org/token", "http://127.0.0.1:1/token"])
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "https://evil.example.org/token",
+        "http://oauth2.googleapis.com/token",
+        "https://oauth2.googleapis.com:8443/token",
+        "https://evil.example.org\\@oauth2.googleapis.com/token",
+        "https://logging.googleapis.com",
+    ],
+)
 def test_the_key_of_a_service_account_leads_to_google_alone(uri: str) -> None:
     key = json.dumps({"type": "service_account", "token_uri": uri})
     with pytest.raises(Refused, match="token_uri"):
         opener("cloud-logging", project="p", service_account=key)()
     with pytest.raises(Refused, match="token_uri"):
         opener("s3", url="gs://bucket/", service_account=key)()
+
+
+def test_only_what_is_needed_of_the_key_of_a_service_account_is_used() -> None:
+    key = {"type": "service_account", "token_uri": "https://oauth2.googleapis.com/token", "project_id": "p"}
+    assert service_accounts.service_account(json.dumps({**key, "universe_domain": "evil.example.org"})) == key
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://evil.example\\@logs.example.org:9200",
+        "https://evil.example\\.logs.example.org",
+        "https://logs.example.org\t.evil.example",
+        "https://logs.example.org evil.example",
+        "https://reader@logs.example.org",
+        "https://reader:secret@logs.example.org",
+        "https://logs.example.org:80:90",
+        "https://logs.example.org:",
+        "https://logs.example.org:70000",
+        "https://logs%2eexample.org",
+        "https://l\u00f6gs.example.org",
+        "https://logs.example.org?@evil.example",
+        "https://logs.example.org#@evil.example",
+        "https:logs.example.org",
+        "//logs.example.org",
+        "ftp://logs.example.org",
+        "https://[::1",
+    ],
+)
+def test_an_address_that_clients_may_read_differently_is_refused(address: str) -> None:
+    with pytest.raises(Refused):
+        configured(elasticsearch.KIND, {"url": address, "index": "audit"}, "prod", {})
+
+
+@pytest.mark.parametrize(
+    ("address", "used"),
+    [
+        ("HTTPS://Logs.Example.org:9200/a/", "https://logs.example.org:9200/a/"),
+        ("http://[2001:DB8::1]:80", "http://[2001:db8::1]:80"),
+        ("https://logs.example.org", "https://logs.example.org"),
+    ],
+)
+def test_clients_get_the_address_that_was_checked(address: str, used: str) -> None:
+    assert configured(loki.KIND, {"url": address, "query": "{}"}, "prod", {})["url"] == used
+
+
+@pytest.mark.parametrize("account", ["evil.example.org/", "evil.example.org#", "ab", "Upper", "logs\n"])
+def test_the_name_of_a_storage_account_leads_to_azure_alone(account: str) -> None:
+    given_fields = {"url": "abfs://logs/", "account": account, "account_key": "a2V5"}
+    with pytest.raises(Refused, match="storage account"):
+        s3.KIND.open({**configured(s3.KIND, given_fields, "prod", {}), "account": account})
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ the process (see `border.py`). A project may read 60 pages a minute; the service
 import json
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import orjson
 
@@ -27,6 +26,7 @@ from collectors.stores.kinds import (
     missing_client,
 )
 from collectors.stores.patience import retry_after
+from collectors.stores.service_accounts import service_account
 from collectors.stores.times import instant, nanoseconds
 
 _ENTRIES = 1_000
@@ -129,13 +129,13 @@ def _open(values: Mapping[str, str]) -> Store:
     try:
         import google.auth
         from google.auth.transport.requests import AuthorizedSession
-        from google.oauth2 import service_account
+        from google.oauth2.service_account import Credentials
     except ImportError as error:
         missing_client("Cloud Logging", "cloud-logging", error)
     try:
         if values["service_account"]:
-            info = _service_account(values)
-            of_account: Any = service_account.Credentials
+            info = service_account(values["service_account"], f"{values['endpoint'].rstrip('/')}/token")
+            of_account: Any = Credentials
             credentials = of_account.from_service_account_info(info, scopes=[_SCOPE])
         else:
             credentials, _ = google.auth.default(scopes=[_SCOPE])
@@ -143,20 +143,6 @@ def _open(values: Mapping[str, str]) -> Store:
         raise Refused(f"The credentials for Google cannot be used: {type(error).__name__}.") from None
     session: Any = AuthorizedSession
     return _CloudLogging(values, session(credentials, max_refresh_attempts=1))
-
-
-def _service_account(values: Mapping[str, str]) -> dict[str, Any]:
-    """Return the key of a service account. Raise Refused for other credentials: they may name hosts or programs."""
-    try:
-        info = orjson.loads(values["service_account"])
-    except ValueError:
-        info = None
-    if not isinstance(info, dict) or info.get("type") != "service_account":
-        raise Refused("The credentials have to be the JSON key of a service account.")
-    trusted = {"oauth2.googleapis.com", urlsplit(values["endpoint"]).hostname}
-    if urlsplit(str(info.get("token_uri", ""))).hostname not in trusted:
-        raise Refused("The key of the service account names a token_uri that is not Google's.")
-    return info
 
 
 KIND = Kind(

@@ -1,13 +1,17 @@
 """This module declares what a log store is: its fields, its pages of records, and the errors that it raises."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, NamedTuple, NoReturn, Protocol
 
+from collectors.stores.addresses import plain
+
 Cursor = dict[str, Any]  # where a page begins; it can be written as JSON
 MOST = 20_000  # the most characters in one field
+_PASSWORD = re.compile(r"\w+://[^/@]*:[^/@]*@")  # in an address
 
 
 class Refused(Exception):
@@ -119,6 +123,13 @@ def configured(
             raise Refused(f"{field.label} is longer than {MOST} characters, or has characters that cannot be printed.")
         if value and field.choices and value not in field.choices:
             raise Refused(f"{field.label} is one of {', '.join(field.choices)}, not {value!r}.")
+        if not field.secret and _PASSWORD.match(value):
+            raise Refused(f"{field.label} has a password in it, and it is shown. Use the fields for secrets.")
+        if field.url and value:
+            try:
+                value = plain(value)
+            except ValueError as error:
+                raise Refused(str(error)) from None
         values[field.name] = value
     return values
 

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
-import orjson
 
 from collectors.formats import NotARecording, Skipped, audit_events
 from collectors.stores.kinds import (
@@ -32,6 +31,7 @@ from collectors.stores.kinds import (
     first_line,
     missing_client,
 )
+from collectors.stores.service_accounts import service_account
 from collectors.stores.times import nanoseconds
 from timeline.core.entries import moment
 
@@ -225,24 +225,14 @@ def _options(scheme: str, values: Mapping[str, str]) -> dict[str, Any]:
         region = {"client_kwargs": {"region_name": values["region"]}} if values["region"] else {}
         return {**fresh, **keys, **region, **endpoint}
     if scheme == "gs":
-        token = _service_account(values["service_account"]) if values["service_account"] else "google_default"
+        token = service_account(values["service_account"]) if values["service_account"] else "google_default"
         return {**fresh, **endpoint, "token": token, "access": "read_only"}
     if not values["account"]:
         raise Refused("Azure Blob Storage needs the field account, the name of the storage account.")
+    if not re.fullmatch(r"[a-z0-9]{3,24}", values["account"]):  # it becomes a part of a host name
+        raise Refused("The name of a storage account has 3 to 24 lower-case letters and digits.")
     key = {"account_key": values["account_key"]} if values["account_key"] else {"anon": False}
     return {**fresh, **key, "account_name": values["account"]}
-
-
-def _service_account(text: str) -> dict[str, Any]:
-    try:
-        info = orjson.loads(text)
-    except ValueError:
-        info = None
-    if not isinstance(info, dict) or info.get("type") != "service_account":
-        raise Refused("The credentials have to be the JSON key of a service account.")
-    if urlsplit(str(info.get("token_uri", ""))).hostname != "oauth2.googleapis.com":
-        raise Refused("The key of the service account names a token_uri that is not Google's.")
-    return info
 
 
 KIND = Kind(

@@ -7,6 +7,7 @@ from celery import current_app
 from django.conf import settings
 from kombu.exceptions import OperationalError as BrokerError
 
+from collectors.stores.addresses import plain
 from collectors.stores.kinds import Refused, Transient
 from dashboard.access import outgoing
 
@@ -19,7 +20,10 @@ def check(address: str) -> None:
     The official clients resolve the name once more when they connect.
     """
     try:
+        address = plain(address)
         outgoing.permitted(address, settings.LOG_STORE_HOSTS)
+    except ValueError as error:
+        raise Refused(str(error)) from None
     except outgoing.NotAllowed:
         raise Refused(
             "Nothing is pulled from this address. An operator allows hosts with CAUSELINE_LOG_STORE_HOSTS."

@@ -147,6 +147,16 @@ def test_the_list_is_read_page_by_page_and_filtered(sample: Source) -> None:
     assert "of a script" in page("/alerts/?state=firing") and "a03" not in page("/alerts/?state=firing")
 
 
+def test_an_alert_that_two_senders_send_is_on_both_sides_of_a_border(sample: Source) -> None:
+    names = ["büro.1", "prod"]
+    for name in names:
+        send(token(name=name), about("a", **of_pod()))
+    first = Client().get("/api/alerts", {"limit": "1"}).json()
+    second = Client().get("/api/alerts", {"limit": "1", "cursor": first["next"]}).json()
+    assert sorted(each["receiver"] for each in first["alerts"] + second["alerts"]) == names
+    assert first["alerts"][0]["id"] == second["alerts"][0]["id"] and second["next"] is None
+
+
 def test_pages_show_an_alert_without_trusting_it(sample: Source) -> None:
     send(token(), about("<i>Down</i>", **of_pod(evil="\u202e</dd><script>")))
     answer = Client().get("/alerts/").content.decode()

@@ -57,9 +57,10 @@ def alerts(wanted: AlertFilter, *, cursor: str = "", limit: int = PAGE) -> Alert
         source = _source(wanted.source)
         found = found.filter(_of(source) | _ANYWHERE)
     if cursor:
-        time, _, identity = cursor.partition(".")
+        time, identity, receiver = cursor.split(".", 2)
         at = moment(int(time))
-        found = found.filter(Q(started__lt=at) | Q(started=at, identity__gt=identity), started__lte=at)
+        later = Q(identity__gt=identity) | Q(identity=identity, receiver__gt=receiver)
+        found = found.filter(Q(started__lt=at) | Q(later, started=at), started__lte=at)
     rows = list(found.order_by("-started", "identity", "receiver")[: limit + 1])
     last = rows[limit - 1] if len(rows) > limit else None
     shown = _payloads(rows[:limit])
@@ -69,7 +70,8 @@ def alerts(wanted: AlertFilter, *, cursor: str = "", limit: int = PAGE) -> Alert
             for row, each in zip(rows, shown, strict=False)
             if row.cluster or row.source or (each["object"] and each["object"]["source"] == source.pk)
         ]
-    return {"alerts": shown, "next": f"{microseconds(last.started)}.{last.identity}" if last else None}
+    following = f"{microseconds(last.started)}.{last.identity}.{last.receiver}" if last else None
+    return {"alerts": shown, "next": following}
 
 
 def alerts_of(

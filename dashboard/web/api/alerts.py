@@ -11,7 +11,7 @@ from timeline import queries
 from timeline.payloads.alerts import AlertListPayload, AlertsPayload
 
 router = Router(tags=["alerts"])
-AlertCursor = Annotated[str, Field(pattern=r"^(\d{1,16}\.[0-9a-f]{32})?$")]
+AlertCursor = Annotated[str, Field(pattern=r"^(\d{1,16}\.[0-9a-f]{32}\.[^\x00]{1,100})?$")]
 _Identity = Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]+$")]
 
 

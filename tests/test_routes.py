@@ -211,6 +211,7 @@ def test_everybody_sees_and_only_administrators_change(reader: Client) -> None:
         reader.put("/api/route-order", {"routes": []}, **JSON),
     ]
     assert [answer.status_code for answer in refused] == [403] * len(refused)
+    assert refused[-1].json()["detail"] == "Only administrators can change routes and destinations."
     assert Client().get("/api/routes").status_code == 401 and Client().get("/routes/").status_code == 302
 
 

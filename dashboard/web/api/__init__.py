@@ -1,5 +1,6 @@
 """This is the HTTP API. Answers have the types of `timeline.payloads`; errors are problem documents (RFC 9457)."""
 
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
@@ -118,6 +119,11 @@ for router in (
 @api.exception_handler(HttpError)
 def _refused(request: HttpRequest, error: HttpError) -> HttpResponse:
     return problem(error.status_code, "Not possible", str(error))
+
+
+@api.exception_handler(PermissionDenied)
+def _forbidden(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
+    return problem(403, "Not possible", str(error))
 
 
 @api.exception_handler(AuthenticationError)

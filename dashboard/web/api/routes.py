@@ -9,12 +9,13 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.access import change_log, rights
+from dashboard.access import change_log
 from dashboard.alerting import editing, listing, sending
 from dashboard.alerting.editing import RouteValues
 from dashboard.models import Delivery, Destination, Route
 from dashboard.web.api.answers import Number, json_response
 from dashboard.web.views.findings import person
+from dashboard.web.views.routes import only_administrators
 from timeline.queries.sources import SEVERITIES
 
 router = Router(tags=["routes"])
@@ -87,7 +88,7 @@ def routes(request: HttpRequest) -> HttpResponseBase:
 @router.post("/routes", response={201: RouteAnswer})
 def create_route(request: HttpRequest, new: RouteValues) -> HttpResponseBase:
     """Make a route, after the others. Only administrators can."""
-    _only_administrators(request)
+    only_administrators(request)
     made = _checked(lambda: editing.save_route(new, by=person(request)))
     change_log.about(request, route=made.pk)
     return json_response(request, _route(made), status=201)
@@ -96,7 +97,7 @@ def create_route(request: HttpRequest, new: RouteValues) -> HttpResponseBase:
 @router.put("/routes/{number}", response=RouteAnswer)
 def change_route(request: HttpRequest, number: Number, new: RouteValues) -> HttpResponseBase:
     """Replace all values of a route. Only administrators can."""
-    _only_administrators(request)
+    only_administrators(request)
     row = _row(Route, number)
     changed = _checked(lambda: editing.save_route(new, route=row))
     change_log.about(request, route=number)
@@ -106,7 +107,7 @@ def change_route(request: HttpRequest, number: Number, new: RouteValues) -> Http
 @router.delete("/routes/{number}", response={204: None})
 def delete_route(request: HttpRequest, number: Number) -> HttpResponse:
     """Delete a route. What it has told stays listed. Only administrators can."""
-    _only_administrators(request)
+    only_administrators(request)
     _row(Route, number).delete()
     editing.ask_again()
     change_log.about(request, route=number)
@@ -116,7 +117,7 @@ def delete_route(request: HttpRequest, number: Number) -> HttpResponse:
 @router.put("/route-order", response={204: None})
 def order_routes(request: HttpRequest, order: Order) -> HttpResponse:
     """Set the order in which routes are asked. Only administrators can."""
-    _only_administrators(request)
+    only_administrators(request)
     _checked(lambda: editing.arrange(order.routes))
     return HttpResponse(status=204)
 
@@ -130,7 +131,7 @@ def destinations(request: HttpRequest) -> HttpResponseBase:
 @router.post("/destinations", response={201: DestinationAnswer})
 def create_destination(request: HttpRequest, new: DestinationValues) -> HttpResponseBase:
     """Make a destination. Its secrets are stored encrypted, and never answered. Only administrators can."""
-    _only_administrators(request)
+    only_administrators(request)
     made = _checked(lambda: editing.save_destination(new.name, new.kind, new.values))
     change_log.about(request, destination=made.pk)
     return json_response(request, _destination(made), status=201)
@@ -139,7 +140,7 @@ def create_destination(request: HttpRequest, new: DestinationValues) -> HttpResp
 @router.put("/destinations/{number}", response=DestinationAnswer)
 def change_destination(request: HttpRequest, number: Number, new: DestinationValues) -> HttpResponseBase:
     """Replace the values of a destination. Only administrators can."""
-    _only_administrators(request)
+    only_administrators(request)
     row = _row(Destination, number)
     changed = _checked(lambda: editing.save_destination(new.name, new.kind, new.values, destination=row))
     change_log.about(request, destination=number)
@@ -149,7 +150,7 @@ def change_destination(request: HttpRequest, number: Number, new: DestinationVal
 @router.delete("/destinations/{number}", response={204: None})
 def delete_destination(request: HttpRequest, number: Number) -> HttpResponse:
     """Delete a destination and its deliveries. Only administrators can."""
-    _only_administrators(request)
+    only_administrators(request)
     row = _row(Destination, number)
     _checked(lambda: editing.delete_destination(row))
     change_log.about(request, destination=number)
@@ -159,7 +160,7 @@ def delete_destination(request: HttpRequest, number: Number) -> HttpResponse:
 @router.post("/destinations/{number}/test", response=DeliveryAnswer)
 def test_destination(request: HttpRequest, number: Number) -> HttpResponseBase:
     """Send a test message now, and return what was answered. Only administrators can."""
-    _only_administrators(request)
+    only_administrators(request)
     sent = sending.send_test(_row(Destination, number))
     change_log.about(request, destination=number)
     return json_response(request, listing.delivery(sent)._asdict())
@@ -181,18 +182,13 @@ def deliveries(
 @router.post("/deliveries/{number}/resend", response=DeliveryAnswer)
 def resend(request: HttpRequest, number: Number) -> HttpResponseBase:
     """Send a delivery that has ended again, with the same key. Only administrators can."""
-    _only_administrators(request)
+    only_administrators(request)
     row = _row(Delivery, number)
     if not sending.resend(row):
         raise HttpError(409, "It still waits to be sent.")
     sending.nudge()
     row.refresh_from_db()
     return json_response(request, listing.delivery(row)._asdict())
-
-
-def _only_administrators(request: HttpRequest) -> None:
-    if not rights.is_admin(request.user):
-        raise HttpError(403, "Only administrators can change routes and destinations.")
 
 
 def _row(model: type[_Row], number: int) -> _Row:

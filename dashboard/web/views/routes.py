@@ -38,7 +38,7 @@ def show_routes(request: "HttpRequest") -> "HttpResponse":
     """List routes and destinations; move, enable and disable a route, and send a test message."""
     tested = None
     if request.method == "POST":
-        _only_administrators(request)
+        only_administrators(request)
         act = request.POST.get("act", "")
         number = _number(request.POST.get("number", "")) or 0
         if act == "test":
@@ -61,7 +61,7 @@ def show_routes(request: "HttpRequest") -> "HttpResponse":
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_route(request: "HttpRequest", number: int | None = None) -> "HttpResponse":
     """Show the form of a route, and store or delete it."""
-    _only_administrators(request)
+    only_administrators(request)
     row = get_object_or_404(Route, pk=number) if number is not None else None
     form, problem = _form_of(row), ""
     if request.method == "POST":
@@ -98,7 +98,7 @@ def edit_route(request: "HttpRequest", number: int | None = None) -> "HttpRespon
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_destination(request: "HttpRequest", number: int | None = None) -> "HttpResponse":
     """Show the form of a destination, and store or delete it. Secrets that are stored are not shown."""
-    _only_administrators(request)
+    only_administrators(request)
     row = get_object_or_404(Destination, pk=number) if number is not None else None
     kind = kinds().get(row.kind if row else request.GET.get("kind", ""))
     if kind is None:
@@ -126,7 +126,7 @@ def edit_destination(request: "HttpRequest", number: int | None = None) -> "Http
 def show_deliveries(request: "HttpRequest") -> "HttpResponse":
     """List deliveries, and send one again."""
     if request.method == "POST":
-        _only_administrators(request)
+        only_administrators(request)
         row = get_object_or_404(Delivery, pk=_number(request.POST.get("delivery", "")) or 0)
         if sending.resend(row):
             sending.nudge()
@@ -237,6 +237,7 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
-def _only_administrators(request: "HttpRequest") -> None:
+def only_administrators(request: "HttpRequest") -> None:
+    """Raise PermissionDenied unless the user may change routes and destinations."""
     if not is_admin(request.user):
         raise PermissionDenied("Only administrators can change routes and destinations.")

@@ -92,6 +92,15 @@ def test_events_are_stored_once_and_the_worker_takes_them(held: Followed) -> Non
     assert (found.batches, found.events, found.repeated, found.told, found.unread) == (2, 5, 2, 4, 0)
 
 
+def test_another_event_with_an_audit_id_that_was_sent_before_is_kept(held: Followed) -> None:
+    """A client chooses the auditID of its request by a header."""
+    text = token(held.cluster)
+    before, after = (json.loads(line(POD.ref, AT + number)) for number in range(2))
+    for event in (before, before, after | {"auditID": before["auditID"]}):
+        assert post(text, listed(json.dumps(event).encode())).status_code == 200
+    assert (AuditBatch.objects.count(), feed().events, feed().repeated) == (2, 2, 1)
+
+
 def test_gzip_and_pieces_are_read(held: Followed) -> None:
     body = gzip.compress(listed(line(POD.ref, AT)))
     assert post(token(held.cluster), [body[:7], body[7:]], Content_Encoding="gzip").status_code == 200

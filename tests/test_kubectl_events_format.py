@@ -4,11 +4,12 @@ import io
 import os
 import sys
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
 
-from collectors.formats import NotARecording, Skipped, formats, read
+from collectors.formats import NotARecording, Skipped, formats, kindless, kubectl_events, read, rejections
 from tests.events import DATA
 from timeline.core.entries import LogLine, Unknown
 from timeline.history.world import World
@@ -102,6 +103,18 @@ def test_without_the_time_of_its_file_a_table_places_nothing(monkeypatch: pytest
     assert str(skipped) == (
         "-: is a log of 3 Events with ages, and nothing says when it was made; record them with -o json"
     )
+
+
+def test_long_input_is_looked_at_quickly() -> None:
+    began = time.process_time()
+    beginning = b"LAST SEEN TYPE REASON OBJECT "
+    for filler in (b" ", b"A", b"A ", b"\n"):
+        content = beginning + filler * 65_536
+        assert not kubectl_events.sniff(content)
+        assert rejections.looks_like(filler * 65_536 + b"!")
+    kindless._kind(b'{"metadata":{"selfLink":"/apis/%s"}}' % (b"a." * 32_768), "")
+    assert time.process_time() - began < 0.5  # it takes a tenth of that
+    assert kubectl_events.sniff(b"x\n" + beginning + b"SUBOBJECT   SOURCE  MESSAGE  FIRST SEEN\n")
 
 
 def test_in_a_tar_the_time_of_the_member_counts(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ _TOP = frozenset({"config", "conditional", "cluster-scoped-resources"})
 _LINK = re.compile(
     r"/apis?/(?:([a-z0-9.-]+\.[a-z0-9.-]+|apps|batch|policy|autoscaling)/)?(v\w+)/(?:namespaces/[^/]+/)?(\w+)/[^/]+"
 )
+_LINK_LENGTH = 1024  # characters at most: a group, a namespace and a name have 253 each
 _UNKNOWN = "is not a recording that can be used: it is an object without its kind, and the path does not say the kind"
 
 
@@ -87,7 +88,7 @@ def _pieces(recording: Recording) -> Iterator[Piece | Skipped]:
 def _kind(data: bytes, path: str) -> tuple[str, str] | None:
     """Return the apiVersion and the kind of an object; None if neither it nor its path says them."""
     try:
-        link = _LINK.fullmatch(_object.decode(data).metadata.selfLink)
+        link = _LINK.fullmatch(_object.decode(data).metadata.selfLink[:_LINK_LENGTH])
     except (ValueError, RecursionError):
         link = None
     if link and (kind := Interner().kind(link[1] or "", link[3])):

@@ -15,7 +15,8 @@ from collectors.formats.stream import Recording, Skipped
 from collectors.normalise.log_lines import LogText
 from timeline.core.entries import LogLine, Observation, Place, Unknown
 
-_HEADER = re.compile(rb"^(?:NAMESPACE +)?LAST SEEN +TYPE +REASON +OBJECT +[A-Z ]*MESSAGE\b", re.MULTILINE)
+_HEADER = re.compile(rb"(?:NAMESPACE +)?LAST SEEN +TYPE +REASON +OBJECT +(?:[A-Z]+ +)*MESSAGE\b")
+_HEADER_BYTES = 1024  # of a header at most
 _COLUMN = re.compile(r"\S+(?: \S+)*")  # columns are separated by at least two spaces
 _GAP = re.compile(r" {2,}")
 _AGE = re.compile(r"((?:\d+[ydhms]){1,2})(?: \(x\d+ over \S+\))?")
@@ -28,7 +29,7 @@ _LEVELS = {"Normal": "info", "Warning": "warning"}
 
 def sniff(head: bytes) -> bool:
     """Return whether a head has the header of a table of Events."""
-    return _HEADER.search(head) is not None
+    return any(map(_is_header, head.split(b"\n")))
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
@@ -40,7 +41,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
             yield line
             continue
         text = line.data.decode("utf-8", "replace").rstrip()
-        if _HEADER.match(line.data):
+        if _is_header(line.data):
             columns = {found.group(): found.start() for found in _COLUMN.finditer(text)}
             continue
         cells = _cells(text, columns)
@@ -58,6 +59,10 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
         yield Skipped(recording.name, 0, reason)
     elif rows > LINES:
         yield Skipped(recording.name, 0, f"is a log of which only the first {LINES} lines were read")
+
+
+def _is_header(line: bytes) -> bool:
+    return len(line) < _HEADER_BYTES and _HEADER.match(line) is not None
 
 
 def _cells(text: str, columns: dict[str, int]) -> dict[str, str]:

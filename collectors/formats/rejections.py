@@ -44,7 +44,7 @@ _KUBECONFIG_NAME = re.compile(
     r"|(?:super-)?admin\.conf|(?:kubelet|scheduler|controller-manager)\.conf",
     re.IGNORECASE,
 )
-_YAML = re.compile(rb"(\s*#[^\n]*\n|\s*\n)*(---|[\w.-]+:(\s|$))")
+_YAML = re.compile(rb"(?:[^\S\n]*(?:#[^\n]*)?\n)*(---|[\w.-]+:(\s|$))")
 
 
 def rejection_message(refused: Sequence[Skipped]) -> str:

@@ -24,7 +24,7 @@ from tests.following import Followed
 from tests.test_additions import POD, SHOWN, line, logged
 from timeline.core.entries import Change, Mark, MarkType, ObjectRef
 from timeline.history.packing import unpack
-from timeline.models import ActorFeed, AuditBatch, Cluster
+from timeline.models import ActorFeed, AuditBatch, Cluster, Way
 from timeline.storage import inbox, live
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -156,6 +156,11 @@ def test_what_is_too_long_or_no_gzip_is_refused(held: Followed, settings: Settin
     assert post(text, bomb[:20], Content_Encoding="gzip").status_code == 400
     assert post(text, b"no gzip", Content_Encoding="gzip").status_code == 400
     assert post(text, b"", Content_Encoding="br").status_code == 415
+    small = gzip.compress(listed())
+    for pieces in ([small + b"x"], [small, b"x"], [small, small]):
+        assert post(text, pieces, Content_Encoding="gzip").status_code == 400
+    assert post(text, [small, b""], Content_Encoding="gzip").status_code == 200
+    AuditBatch.objects.all().delete()
     assert not AuditBatch.objects.exists()
 
 
@@ -210,6 +215,25 @@ def test_what_waits_for_a_source_that_has_ended_is_moved_and_old_events_are_left
     held.add()
     assert (logged(ended), logged(held.source)) == ([], [])
     assert ActorFeed.objects.get(source=held.source).late == 1
+
+
+def test_the_same_batch_of_two_sources_that_have_ended_is_moved_once(held: Followed) -> None:
+    ended = [held.source]
+    for _ in range(2):
+        held.go_on(live.begin(Cluster.objects.get(), "Its etcd was restored."))
+        ended.append(held.source)
+    present = ended.pop()
+    shared = {"way": Way.AUDIT, "arrived": timezone.now(), "size": 1, "lines": b"1"}
+    for source in ended:
+        AuditBatch.objects.create(source=source, digest="same", **shared)
+    AuditBatch.objects.create(source=present, digest="known", **shared | {"lines": None})
+    AuditBatch.objects.create(source=ended[0], digest="known", **shared)
+    old = shared | {"arrived": timezone.now() - 2 * inbox.REMEMBERED, "lines": None}
+    AuditBatch.objects.create(source=present, digest="old", **old)
+    inbox.tidy()
+    inbox.tidy()
+    rows = sorted(AuditBatch.objects.values_list("digest", "source_id"))
+    assert rows == [("known", ended[0].pk), ("known", present.pk), ("same", ended[0].pk), ("same", present.pk)]
 
 
 def test_events_of_another_cluster_are_dropped_and_the_page_says_so(held: Followed) -> None:

@@ -37,6 +37,7 @@ WAITING = 8  # audit batches that wait for their turn; the senders of more are a
 _TOKEN = "causeline.admission token"  # a key of the ASGI scope
 _READ = "causeline.body is read"  # a key of the ASGI scope
 RETRY_SECONDS = 5  # after which an API server is asked to send a batch again
+_AFTER = "Something follows the gzip of the body."
 _NO_TOKEN = (
     "An access token of the scope audit that is limited to one cluster is needed; it may have expired or been revoked."
 )
@@ -145,12 +146,16 @@ async def body_of(scope: dict[str, Any], receive: Receive, limit: int) -> bytes:
         if message["type"] == "http.disconnect":
             raise Answered(400, "The body was cut off.")
         piece, more = message.get("body", b""), message.get("more_body", False)
+        if unpacking and piece and unpacking.eof:
+            raise Answered(400, _AFTER)
         try:
             body += unpacking.decompress(piece, limit + 1 - len(body)) if unpacking else piece
         except zlib.error:
             raise Answered(400, "The body is not gzip, although its Content-Encoding says so.") from None
         if len(body) > limit:
             raise Answered(413, f"The body has more than {limit} bytes.")
+        if unpacking and unpacking.unused_data:
+            raise Answered(400, _AFTER)
     scope[_READ] = True
     if unpacking and not unpacking.eof:
         raise Answered(400, "The body is gzip that was cut off.")

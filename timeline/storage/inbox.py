@@ -10,7 +10,7 @@ from datetime import timedelta
 from hashlib import sha256
 from typing import NamedTuple
 
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Sum
 from django.db.models.functions import Now
 
@@ -24,13 +24,18 @@ _TOGETHER = 60_000_000  # µs between two changes of one gap at most
 _KEYS = {"repeated", "events", "unread", "late", "dropped", "told", "batches"}
 
 _MOVE = """
-UPDATE timeline_audit_batch SET source_id = cluster.source_id
-FROM timeline_source JOIN timeline_cluster AS cluster ON cluster.id = timeline_source.cluster_id
-WHERE timeline_audit_batch.source_id = timeline_source.id AND lines IS NOT NULL
-AND cluster.source_id <> timeline_source.id AND NOT EXISTS (
-    SELECT FROM timeline_audit_batch AS other WHERE other.source_id = cluster.source_id
-    AND other.way = timeline_audit_batch.way AND other.digest = timeline_audit_batch.digest
-)
+UPDATE timeline_audit_batch AS batch SET source_id = moving.present
+FROM (
+    SELECT DISTINCT ON (cluster.source_id, way, digest) cluster.source_id AS present, ended.id AS ended, way, digest
+    FROM timeline_audit_batch AS waiting JOIN timeline_source AS ended ON ended.id = waiting.source_id
+    JOIN timeline_cluster AS cluster ON cluster.id = ended.cluster_id AND cluster.source_id <> ended.id
+    WHERE lines IS NOT NULL AND NOT EXISTS (
+        SELECT FROM timeline_audit_batch AS other WHERE other.source_id = cluster.source_id
+        AND other.way = waiting.way AND other.digest = waiting.digest
+    )
+    ORDER BY cluster.source_id, way, digest, ended.id DESC
+) AS moving
+WHERE batch.source_id = moving.ended AND batch.way = moving.way AND batch.digest = moving.digest
 """
 
 
@@ -127,8 +132,12 @@ def told(source: Source, way: Way, *, told: int, late: int = 0, problem: str = "
 def tidy() -> None:
     """Let what waits for a source that has ended wait for the one that its cluster has now, and remove the rows of
     batches that were taken long ago."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(_MOVE)
+    except IntegrityError:
+        pass  # a batch has come again meanwhile; the next call moves the others
     with connection.cursor() as cursor:
-        cursor.execute(_MOVE)
         cursor.execute(
             "DELETE FROM timeline_audit_batch WHERE arrived < clock_timestamp() - make_interval(secs => %s)"
             " AND (lines IS NULL OR source_id NOT IN (SELECT source_id FROM timeline_cluster"

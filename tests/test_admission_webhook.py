@@ -3,6 +3,7 @@ certain, and counts what it drops."""
 
 import asyncio
 import json
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,6 +40,21 @@ def entry(body: dict[str, Any], change: Change) -> Entry:
 def asked(operation: str, old: Any, new: Any, actor: str = ROBOT, **more: Any) -> bytes:
     about = {"operation": operation, "oldObject": old, "object": new, "uid": f"{operation} {actor}"}
     return json.dumps(review(**about, userInfo={"username": actor}, **more)).encode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_token_that_was_revoked_counts_for_half_a_minute_at_most() -> None:
+    cluster = Followed().cluster.pk
+    known = admission.Tokens()
+
+    async def found(age: float) -> int | None:
+        known._known["revoked"] = cluster, time.monotonic() - age
+        answer = await known.cluster("revoked")
+        await asyncio.gather(*known._asking.values())
+        return answer
+
+    assert asyncio.run(found(admission.OLD_SECONDS - 5)) == cluster
+    assert asyncio.run(found(admission.OLD_SECONDS + 1)) is None
 
 
 class Scene:

@@ -27,6 +27,7 @@ BYTES = 64 * 1024**2  # of all that wait
 TOGETHER = 200  # reviews that are stored in one batch at most
 EVERY = 0.5  # seconds between two batches at least
 KNOWN_SECONDS = 10.0  # for which a token is not looked up again
+OLD_SECONDS = 30.0  # after those, for which it is looked up while the old answer still counts
 _PAUSE = 1.0  # seconds to wait when the database cannot be reached
 _TOKENS = 1_000  # tokens that are remembered
 _SWITCH = 0.0005  # seconds after which the thread that stores lets answers through
@@ -55,7 +56,7 @@ class Tokens:
     async def cluster(self, text: str) -> int | None:
         """Return the cluster of a token; None if the token is not good. Raise django.db.Error if nobody can say."""
         cluster, until = self._known.get(text, (None, 0.0))
-        if cluster is None:
+        if cluster is None or until + OLD_SECONDS < time.monotonic():
             return await self._ask(text)
         if until < time.monotonic() and text not in self._asking:  # the answer does not wait for this
             self._asking[text] = asking = asyncio.create_task(self._ask(text))

@@ -22,6 +22,7 @@ from tests.answering import closed_port
 from tests.events_api import EventsApi, events_api
 from timeline import queries
 from timeline.models import Cluster, Incident, Source, Track
+from timeline.queries import Anchor
 
 pytestmark = pytest.mark.django_db
 
@@ -115,6 +116,15 @@ def test_what_one_namespace_or_cluster_does_not_take_holds_up_no_other(
     with pytest.raises(Unreachable, match="0 of 1 Events were written") as caught:
         send(message)
     assert caught.value.others  # deliveries for other clusters go on
+
+
+@pytest.mark.parametrize("namespace", ["..", "a/../../b", "a?b", "a%2fb", "a\n"])
+def test_a_namespace_that_would_change_the_path_is_refused(namespace: str) -> None:
+    about = Anchor(Cluster(), "v1", "Pod", namespace, "p", "")
+    message = Message(key="7", change="began", title="t", severity="warning", url="u", when="w")
+    no_api: Any = None
+    with pytest.raises(Refused, match="none that Kubernetes takes"):
+        kubernetes_event._written(no_api, about, message)
 
 
 def test_nothing_is_written_unless_it_is_turned_on(

@@ -6,6 +6,7 @@ name follows from the incident, and it says which message it showed last, so wha
 """
 
 import hashlib
+import re
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -33,6 +34,7 @@ _SHOWN = "causeline.dev/message"  # the annotation with the key of the message t
 _REASONS = {"began": "IncidentBegan", "worse": "IncidentGotWorse", "over": "IncidentIsOver"}
 _SECONDS = 15.0  # after which no further Event is begun; those that are written are not written again
 _CLUSTER_SCOPE = "default"  # the namespace of Events about objects without one
+_NAMESPACE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _FOR_GOOD = {400, 404, 405, 413, 422}
 _NOT_ON = "Events are not turned on for any connected cluster: that is a setting on the page of a cluster."
 
@@ -116,6 +118,8 @@ def _told(found: Anchor, message: Message) -> str:
 
 def _written(api: Api, about: Anchor, message: Message) -> str:
     namespace = about.namespace or _CLUSTER_SCOPE
+    if not _NAMESPACE.fullmatch(namespace):  # it becomes a part of the path
+        raise Refused("The namespace of the object is none that Kubernetes takes.")
     events = f"/api/v1/namespaces/{namespace}/events"
     name = f"causeline-{_hash(about, message)}"
     told = f"Event {namespace}/{name}"

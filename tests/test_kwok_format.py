@@ -1,6 +1,7 @@
 """These tests read recordings of kwok: changes as patches, with times from an unknown start."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,23 @@ def test_a_strategic_merge_patch_is_applied(
     before = json.dumps(original)
     assert merged(original, patch) == expected
     assert json.dumps(original) == before
+
+
+def test_long_lists_are_merged_quickly() -> None:
+    many = [f"{number}" for number in range(30_000)]
+    began = time.process_time()
+    gone = {"$deleteFromPrimitiveList/l": many[1:]}
+    assert merged({"l": many}, gone) == {"l": ["0"]}
+    assert len(merged({"l": many}, {"$setElementOrder/l": [], "l": [*many, "new"]})["l"]) == 30_001
+    assert len(merged(dict.fromkeys(many, 1), {"$retainKeys": many})) == 30_000
+    assert time.process_time() - began < 0.5
+
+
+def test_objects_that_are_too_large_are_told() -> None:
+    large = SAMPLE.replace(b"image: busybox", b"image: " + b"x" * 3_200_000)
+    assert any("more than 3145728 bytes, which no API server takes" in each for each in reasons_of(large))
+    few = items_of(SAMPLE, limits=Limits(content_bytes=1_000))
+    assert "the objects are larger than CAUSELINE_" in str(few[-1])
 
 
 @examples(30)

@@ -32,6 +32,7 @@ _SIGNS = re.compile(rb"\$\(time-offset-nanosecond -?\d|^apiVersion: action\.kwok
 _KIND, _GROUP = "ResourcePatch", "action.kwok.x-k8s.io/"
 _METHODS = {"create": Change.CREATED, "patch": Change.MODIFIED, "delete": Change.DELETED}
 _LONGEST = 10**18  # nanoseconds: 31 years
+_OBJECT_BYTES = 3 * 1024**2  # of an object at most, as an API server takes it
 _KEPT_BYTES = 1024**3  # of objects that are held in memory, to which patches are applied
 
 
@@ -89,7 +90,7 @@ def sniff(head: bytes) -> bool:
 def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
     """Yield the entries of the objects and changes, and what was skipped."""
     yield Skipped(recording.name, 0, _NOTICE)
-    objects = _Objects(recording.name, bodies)
+    objects = _Objects(recording.name, bodies, recording.limits.content_bytes)
     for piece in yaml_documents.pieces(recording):
         if isinstance(piece, Skipped):
             yield piece
@@ -103,16 +104,17 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
 class _Objects:
     """This class keeps the objects of one recording, since a change names only what it changed."""
 
-    def __init__(self, file: str, bodies: bool) -> None:
+    def __init__(self, file: str, bodies: bool, most: int) -> None:
         self._file = file
         self._bodies = bodies
         self._known: dict[_Key, _Known] = {}
         self._bytes = 0
+        self._left = most  # bytes of objects that may still be made
         self._interner = Interner()
 
     def entry(self, piece: Piece) -> Entry:
         """Return the entry of a document. Raise ValueError with a reason if it cannot be used."""
-        data = _OFFSET.sub(_time, piece.data)
+        data = self._checked(_OFFSET.sub(_time, piece.data))
         head = _head.decode(data)
         place = Place(self._file, piece.line)
         if head.kind != _KIND or not head.apiVersion.startswith(_GROUP):
@@ -129,15 +131,24 @@ class _Objects:
         key = patch.resource.group, patch.resource.resource, patch.target.namespace, patch.target.name
         arrived = microseconds(_BEGIN) + patch.durationNanosecond // 1000
         if change is Change.CREATED:
-            data = msgspec.json.encode(patch.template)
+            data = self._checked(msgspec.json.encode(patch.template))
         else:
             if key not in self._known:
                 raise ValueError("the recording does not show the object before this change")
             data = self._known[key].data
             if patch.template:
-                data = msgspec.json.encode(merged(_object.decode(data), patch.template))
+                data = self._checked(msgspec.json.encode(merged(_object.decode(data), patch.template)))
         observed = observed_object(data, change, place, bodies=self._bodies)
         return self._keep(key, data, observed, arrived)
+
+    def _checked(self, data: bytes) -> bytes:
+        """Return an object or a change; small changes of a large object could make far more than was read."""
+        if len(data) > _OBJECT_BYTES:
+            raise ValueError(f"it has more than {_OBJECT_BYTES} bytes, which no API server takes")
+        self._left -= len(data)
+        if self._left < 0:
+            raise ValueError("the objects are larger than CAUSELINE_CONTENT_LIMIT_BYTES allows")
+        return data
 
     def _keep(self, key: _Key, data: bytes, observed: ObservedObject, arrived: int) -> Entry:
         """Keep an object, and return its entry; each change of an object was committed after the one before."""

@@ -15,7 +15,8 @@ def merged(original: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     if patch.get(_PATCH) == "replace":
         return _plain(patch)
     kept = patch.get(_RETAIN)
-    result = {key: value for key, value in original.items() if not isinstance(kept, list) or key in kept}
+    names = {each for each in kept if isinstance(each, str)} if isinstance(kept, list) else original
+    result = {key: value for key, value in original.items() if key in names}
     for key, value in patch.items():
         before = result.get(key)
         if key.startswith("$"):
@@ -31,7 +32,7 @@ def merged(original: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     for directive, gone in patch.items():
         key = directive.removeprefix(_DELETE)
         if key != directive and isinstance(gone, list) and isinstance(result.get(key), list):
-            result[key] = [each for each in result[key] if each not in gone]
+            result[key] = _without(result[key], gone)
     for directive, order in patch.items():
         key = directive.removeprefix(_ORDER)
         if key != directive and isinstance(order, list) and isinstance(result.get(key), list):
@@ -43,7 +44,7 @@ def _merged_list(before: list[Any], patch: list[Any], order: list[Any]) -> list[
     """Return a list after a patch of its items: those of equal keys are merged, and new ones are added."""
     key = _key(order, patch)
     if not key:
-        return [*before, *(each for each in patch if each not in before)]
+        return [*before, *_without(patch, before)]
     items = {str(each.get(key)): each for each in before if isinstance(each, dict)}
     for each in patch:
         if not isinstance(each, dict):
@@ -54,6 +55,12 @@ def _merged_list(before: list[Any], patch: list[Any], order: list[Any]) -> list[
         else:
             items[name] = merged(items.get(name, {}), each)
     return list(items.values())
+
+
+def _without(items: list[Any], others: list[Any]) -> list[Any]:
+    """Return the plain values of a list that are not among others; both lists may be long."""
+    known = set(map(repr, others))
+    return [each for each in items if repr(each) not in known]
 
 
 def _ordered(items: list[Any], order: list[Any]) -> list[Any]:

@@ -17,7 +17,7 @@ from typing import IO, Any
 import orjson
 import zstandard
 
-from collectors.stores.kinds import Cursor, Page, Refused, Store, Window
+from collectors.stores.kinds import Cursor, Kind, Page, Refused, Store, Window
 from collectors.stores.patience import Stopped, patiently
 
 _VERSION = 1
@@ -51,9 +51,12 @@ class Progress:
     waiting: str = field(default="", compare=False)  # why nothing comes at the moment
 
 
-def fingerprint(kind: str, configuration: Mapping[str, str]) -> str:
-    """Return a text that is the same for the same configuration of a store, and from which none can be read."""
-    return hashlib.sha256(orjson.dumps([kind, dict(configuration)], option=orjson.OPT_SORT_KEYS)).hexdigest()
+def fingerprint(kind: Kind, configuration: Mapping[str, str]) -> str:
+    """Return a text that is the same for the same configuration of a store. Secrets are left out: what is hashed can
+    be guessed."""
+    secret = {each.name for each in kind.fields if each.secret}
+    told = {name: value for name, value in configuration.items() if name not in secret}
+    return hashlib.sha256(orjson.dumps([kind.name, told], option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def cursor_path(path: Path) -> Path:
@@ -185,7 +188,10 @@ def _save(path: Path, progress: Progress) -> None:
     kept.pop("waiting")
     target = cursor_path(path)
     new = target.with_name(f"{target.name}.new")
-    with new.open("wb") as file:
+    new.unlink(missing_ok=True)
+    # A file or a link that somebody else has put there is not followed.
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
         file.write(orjson.dumps(kept))
         file.flush()
         os.fsync(file.fileno())

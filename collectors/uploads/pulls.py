@@ -24,6 +24,7 @@ from django.utils import timezone
 
 from collectors.formats import NotARecording
 from collectors.stores import all_kinds
+from collectors.stores.addresses import origin
 from collectors.stores.kinds import Kind, Refused, Store, Transient, Window, configured
 from collectors.stores.patience import Stopped
 from collectors.stores.pulling import Busy, Progress, fingerprint, pull, unfinished
@@ -169,7 +170,7 @@ def _pulled(claimed: Pull, check: Check) -> bool:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _alive(claimed, stop), _opened(claimed.store, check) as store:
-            mark = fingerprint(claimed.store.kind, claimed.store.fields)
+            mark = fingerprint(all_kinds()[claimed.store.kind], claimed.store.fields)
             progress = unfinished(path) or Progress(claimed.store.kind, _window(claimed), mark)
             if progress.configuration != mark:
                 raise Refused("The log store was changed while it was pulled. Ask for the window again.")

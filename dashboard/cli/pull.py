@@ -91,7 +91,7 @@ def pull(options: argparse.Namespace) -> int:
         values = configured(kind, _given(options.fields), options.cluster)
         path = Path(options.to) if options.to else _place(options)
         asked = f"{options.since} {options.until}".strip()
-        configuration = fingerprint(kind.name, {**values, "for": options.cluster})
+        configuration = fingerprint(kind, {**values, "for": options.cluster})
         progress = unfinished(path)
         if progress is None:
             progress = Progress(kind.name, _window(options.since, options.until), configuration, asked)

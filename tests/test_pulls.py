@@ -127,13 +127,21 @@ def test_a_window_can_be_a_recording_of_its_own(
     assert made.entries == 10 and made.name.startswith("prod 20")
 
 
-def test_secrets_are_encrypted_and_never_shown(client: Client, followed: Followed, store: LokiServer) -> None:
+def test_secrets_are_encrypted_and_never_shown(
+    client: Client, followed: Followed, store: LokiServer, settings: Settings
+) -> None:
     page = configured(client, followed, store, **{"field-password": SECRET, "field-username": "reader"})
     row = LogStore.objects.get()
     assert row.secret and SECRET.encode() not in bytes(row.secret) and SECRET not in json.dumps(row.fields)
     assert SECRET not in client.get(page).content.decode()
     configured(client, followed, store, **{"field-username": "reader"})  # an empty one stays
     assert pulls._secrets(LogStore.objects.get()) == {"password": SECRET}
+    settings.LOG_STORE_HOSTS = allowed_hosts(["http://localhost:9"])
+    form = {"act": "configure", "kind": "loki", "field-url": "http://localhost:9", "field-query": "{}"}
+    refused = client.post(page, form)  # the password is not sent to another host
+    assert refused.status_code == 400 and "Fill in again: Password." in refused.content.decode()
+    assert LogStore.objects.get().fields["url"] == store.url
+    assert client.post(page, {**form, "field-password": "another"}).status_code == 302
 
 
 def test_secrets_can_be_read_with_a_new_key_alone_after_they_were_encrypted_again(

@@ -80,6 +80,11 @@ def test_a_destination_and_a_route_are_made_changed_and_deleted_on_the_pages(adm
     assert admin.post(f"/destinations/{to.pk}/", {"name": "phone"}).status_code == 302
     to.refresh_from_db()
     assert to.name == "phone" and encryption.decrypted(bytes(to.sealed))["url"].endswith("t0k3n")  # it stays
+    elsewhere = {"name": "phone", "value-url": "http://localhost:9/t0k3n"}
+    refused = admin.post(f"/destinations/{to.pk}/", elsewhere)  # the secret is not sent to another host
+    assert refused.status_code == 400 and "Fill in again: Secret." in text(refused)
+    there = {"name": "phone", "value-url": f"{receiver.url}/others/t0k3n"}
+    assert admin.post(f"/destinations/{to.pk}/", there).status_code == 302
 
     wrong = admin.post("/routes/new", form(to, quiet_days=["0"], quiet_zone="Mars/Olympus"))
     assert wrong.status_code == 400 and "is not a time zone" in text(wrong)

@@ -31,7 +31,9 @@ def plain(address: str) -> str:
     return f"{parts.scheme}://{host}{parts.path}"
 
 
-def origin(address: str) -> tuple[str, str, int]:
-    """Return the scheme, the host and the port of an address. Raise ValueError with a sentence."""
-    parts = urlsplit(plain(address))
+def origin(address: str) -> tuple[str, str, int] | None:
+    """Return the scheme, the host and the port of a plain address; None of an empty one."""
+    if not address:
+        return None
+    parts = urlsplit(address)
     return parts.scheme, (parts.hostname or "").rstrip("."), parts.port or _PORTS[parts.scheme]

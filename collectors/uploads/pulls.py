@@ -55,7 +55,8 @@ _GAP = ("audit.k8s.io", "Event")  # the group and kind of a gap in the audit log
 def configure(
     cluster: Cluster, kind_name: str, given: Mapping[str, str], check: Callable[[str], None], *, continuous: bool
 ) -> LogStore:
-    """Store how the log store of a cluster is reached. A secret that is left empty stays as it is, if the kind does.
+    """Store how the log store of a cluster is reached. A secret that is left empty stays as it is, if the kind does
+    and the scheme, host and port of each address do.
 
     Raise Refused, Transient from `check`, or credentials.Unusable if there is no key that encrypts.
     """
@@ -67,6 +68,8 @@ def configure(
     _check_addresses(kind, values, check)
     secrets = _secrets(before) if before else {}
     names = {each.name for each in kind.fields if each.secret}
+    if before:
+        _refuse_secrets_elsewhere(kind, before, values, [name for name in secrets if not values.get(name)])
     secrets |= {name: values[name] for name in names if values[name]}
     sealed = credentials.seal(orjson.dumps(secrets)) if secrets else None
     plain = {name: value.strip() for name, value in given.items() if name not in names and value.strip()}
@@ -92,6 +95,20 @@ def reencrypt_secrets() -> int:
             store.secret = credentials.renewed(bytes(store.secret))
             store.save(update_fields=["secret"])
     return len(stores)
+
+
+def _refuse_secrets_elsewhere(kind: Kind, before: LogStore, values: Mapping[str, str], kept: list[str]) -> None:
+    """Raise Refused if secrets that are kept would be sent to another address than the one they were entered for."""
+    try:
+        entered = configured(kind, before.fields, before.cluster.name, {})
+        moved = [
+            each.label for each in kind.fields if each.url and origin(entered[each.name]) != origin(values[each.name])
+        ]
+    except Refused:  # an earlier version took it
+        moved = ["Address"]
+    if moved and kept:
+        labels = ", ".join(each.label for each in kind.fields if each.name in kept)
+        raise Refused(f"{moved[0]} leads to another host, port or scheme than before. Fill in again: {labels}.")
 
 
 def ask(store: LogStore, since: datetime, until: datetime, owner: int | None, *, alone: bool = False) -> Pull:

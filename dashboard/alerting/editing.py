@@ -5,6 +5,7 @@ from datetime import time
 from typing import Annotated, Any, Literal
 from zoneinfo import available_timezones
 
+import httpx
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
@@ -138,7 +139,8 @@ def ask_again() -> None:
 def save_destination(
     name: str, kind: str, values: Mapping[str, str], *, destination: Destination | None = None
 ) -> Destination:
-    """Store a new destination, or other values of one: a secret value that is empty stays as it was. Raise Invalid."""
+    """Store a new destination, or other values of one. A secret value that is empty stays as it was, unless the address
+    leads elsewhere. Raise Invalid."""
     name = name.strip()
     if not name or len(name) > 100 or not name.isprintable():
         raise Invalid("A destination needs a name, of at most 100 characters.")
@@ -151,7 +153,7 @@ def save_destination(
         before = encryption.decrypted(bytes(destination.sealed)) if destination else {}
     except encryption.Unreadable:
         before = {}  # everything has to be filled in again
-    config = {}
+    config, kept = {}, []
     for field in module.FIELDS:
         given = values.get(field.name, "").replace("\0", "").strip()[:_VALUE]
         value = given or (before.get(field.name, "") if field.secret else "")
@@ -159,8 +161,13 @@ def save_destination(
             raise Invalid(f"{field.label} is missing.")
         if value:
             config[field.name] = value
+            if not given and field.kind != "url":
+                kept.append(field)
     try:
         module.check(config)
+        if kept and any(_moved(before, config, field.name) for field in module.FIELDS if field.kind == "url"):
+            labels = ", ".join(field.label for field in kept)
+            raise Refused(f"The address leads to another host, port or scheme than before. Fill in again: {labels}.")
         sealed = encryption.encrypted(config)
     except (Refused, encryption.Unreadable) as error:
         raise Invalid(str(error)) from None
@@ -170,6 +177,12 @@ def save_destination(
     row.retry_at = None
     _save(row, "destination")
     return row
+
+
+def _moved(before: Mapping[str, str], config: Mapping[str, str], name: str) -> bool:
+    """Return whether an address has another scheme, host or port than before."""
+    was, now = (httpx.URL(each.get(name, "")) for each in (before, config))
+    return (was.scheme, was.host, was.port) != (now.scheme, now.host, now.port)
 
 
 def reencrypt() -> int:

@@ -83,6 +83,8 @@ def test_every_page_and_operation_of_a_deleted_recording_answers_that_there_is_n
             answer = client.generic("PUT", path, json.dumps({"note": "mine"}), "application/json")
         if answer.status_code == 405:
             answer = client.generic("DELETE", path)
+        if path.endswith("/views"):
+            answer = client.post(path, "{}", "application/json")
         if path.endswith("/acknowledgements"):
             body = {"incidents": [incident], "note": "mine"}
             answer = client.post(path, json.dumps(body), "application/json")

@@ -55,8 +55,9 @@ class Reading(Environment):
         ge=1,
         le=10**18,
         description=(
-            "How many bytes may come out of the compressed files and archives of one recording. The rest is not "
-            "read, and the recording says so. From 1 to 1000000000000000000."
+            "How many bytes may come out of the compressed files and archives of one recording, and out of the "
+            "changes of a recording of kwok. The rest is not read, and the recording says so. "
+            "From 1 to 1000000000000000000."
         ),
     )
     ratio_limit: Whole = Field(

@@ -123,7 +123,10 @@ def test_every_metric_is_documented_with_type_labels_and_meaning(scraped: Callab
     source.delta_set.create(sequence=1, at=timezone.now() - timedelta(seconds=9), changed={"lag": 1_500_000})
     add_finding(source)
     Destination.objects.create(name="pager", kind="webhook", sealed=b"")
-    Gap.objects.create(source=source, group="", kind="Pod", since=timezone.now(), until=timezone.now(), reason="x")
+    for group, kind in (("", "Pod"), ("audit.k8s.io", "Event")):  # the second is of the audit log, and not counted
+        Gap.objects.create(
+            source=source, group=group, kind=kind, since=timezone.now(), until=timezone.now(), reason="x"
+        )
     metrics.JUDGE_SECONDS.labels("live").observe(0.1)
     metrics.INGESTED_CHANGES.labels("live").inc()
     metrics.INGESTED_BYTES.labels("import").inc()

@@ -71,7 +71,7 @@ def _of_sources() -> Iterator[Metric]:
     yield _counter("causeline_source_skipped", "Lines and objects of a source that could not be read.", skipped)
     yield _findings(label)
     gaps: dict[str, float] = defaultdict(float)
-    of_shown = Gap.objects.filter(source__delete_after=None)
+    of_shown = Gap.objects.filter(source__delete_after=None).exclude(group="audit.k8s.io")  # those are not watched
     for source, count in of_shown.values_list("source").annotate(count=Count("*")):
         gaps[label[source]] += count
     yield _gauge("causeline_source_gaps", "Intervals in which a kind of a live source was not observed.", gaps)

@@ -128,7 +128,7 @@ CELERY_ACCEPT_CONTENT = [CELERY_TASK_SERIALIZER := "json"]  # unlike pickle, JSO
 CELERY_TASK_QUEUES = {name: {"exchange": name, "routing_key": name} for name in ("periodic", "imports")}
 CELERY_TASK_DEFAULT_QUEUE = "periodic"
 CELERY_TASK_ROUTES = {f"collectors.tasks.{name}": {"queue": "imports"} for name in ("import_upload", "judge_again")}
-CELERY_TASK_ROUTES |= {f"dashboard.tasks.{name}": {"queue": "imports"} for name in ("estimate_pull", "pull_window")}
+CELERY_TASK_ROUTES |= {"dashboard.tasks.pull_window": {"queue": "imports"}}  # but a person waits for estimates
 CELERY_BEAT_SCHEDULER = "dashboard.celery:MemoryScheduler"
 # A message expires if no worker has taken it before the next message for the same task is sent.
 CELERY_BEAT_SCHEDULE = {

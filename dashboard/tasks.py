@@ -1,7 +1,7 @@
 """This module has the Celery tasks of the dashboard: they send incidents on, pull audit logs and remove what is old."""
 
 from importlib import import_module
-from threading import Lock
+from threading import BoundedSemaphore, Lock
 
 from celery import shared_task
 from django.conf import settings
@@ -12,6 +12,8 @@ from dashboard.access import attempts, log_stores
 from dashboard.alerting import sending, telling
 from dashboard.metrics import processes
 
+_ASK_AGAIN = 2.0  # seconds
+_asking = BoundedSemaphore(2)  # threads of each process that ask log stores, which may answer slowly, at once
 _sending = Lock()  # one task of each process sends; it serves several destinations at once
 
 
@@ -44,8 +46,14 @@ def deliver() -> None:
 
 @shared_task
 def estimate_pull(pull_id: int) -> None:
-    """Ask a log store what a window costs."""
-    pulls.estimate(pull_id, log_stores.check)
+    """Ask a log store what a window costs, or later, if others are being asked."""
+    if not _asking.acquire(blocking=False):
+        estimate_pull.apply_async([pull_id], countdown=_ASK_AGAIN)
+        return
+    try:
+        pulls.estimate(pull_id, log_stores.check)
+    finally:
+        _asking.release()
 
 
 @shared_task

@@ -19,6 +19,7 @@ from collectors.stores import loki, pulling
 from collectors.stores.pulling import cursor_path, unfinished
 from collectors.uploads import pulls
 from dashboard import tasks
+from dashboard.celery import app
 from dashboard.environment.hosts import allowed_hosts
 from tests.events import items_of
 from tests.following import Followed
@@ -28,6 +29,7 @@ from timeline.models import Gap, LogStore, Pull, Source, Track, Upload
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NOW = 0  # seconds since 1970 when a test begins, see _present
+QUEUES = {"estimate_pull": "periodic", "pull_window": "imports"}
 SECRET = "the password of the tests"
 
 
@@ -317,6 +319,21 @@ def test_a_window_that_somebody_asked_for_does_not_stop_continuous_pulls(
     assert Pull.objects.get(pk=window.pk).state == "cancelled"
     assert "Nobody confirmed it within an hour." in client.get(page).content.decode()
     assert not LogStore.objects.get().error
+
+
+def test_what_a_window_costs_is_asked_beside_imports_by_two_threads_at_most(
+    client: Client, followed: Followed, store: LokiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queues = {name: app.amqp.router.route({}, f"dashboard.tasks.{name}")["queue"].name for name in QUEUES}
+    assert queues == QUEUES
+    later: list[int] = []
+    monkeypatch.setattr(tasks.estimate_pull, "apply_async", lambda arguments, countdown: later.extend(arguments))
+    pull = asked(client, configured(client, followed, store), NOW - 3_000, NOW)
+    with tasks._asking, tasks._asking:
+        tasks.estimate_pull(pull.pk)
+    assert later == [pull.pk] and Pull.objects.get().state == "asking"
+    tasks.estimate_pull(pull.pk)
+    assert Pull.objects.get().state == "ready"
 
 
 def test_a_short_window_with_nothing_of_use_is_no_failure(

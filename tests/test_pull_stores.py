@@ -352,3 +352,14 @@ def test_every_store_has_a_name_of_the_command_line() -> None:
     names = {"cloudwatch", "cloud-logging", "log-analytics", "loki", "elasticsearch", "s3"}
     assert all_kinds().keys() == names
     assert cloud_logging.KIND.field("cluster") is not None
+
+
+def test_no_proxy_comes_between_loki_and_what_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with serving(LokiServer()) as server:
+        store = loki.KIND.open(configured(loki.KIND, {"url": server.url, "query": "{}"}, "prod", {}))
+        with closing(store):
+            store.cost(Window(0, 1_000_000))
+        assert server.asked

@@ -46,7 +46,13 @@ class _Loki:
         auth = (values["username"], values["password"]) if values["username"] else None
         self._limit = LINES
         self._client = httpx.Client(
-            base_url=values["url"].rstrip("/"), headers=headers, auth=auth, timeout=_SECONDS, follow_redirects=False
+            base_url=values["url"].rstrip("/"),
+            headers=headers,
+            auth=auth,
+            timeout=_SECONDS,
+            verify=httpx.create_ssl_context(),  # with SSL_CERT_FILE
+            follow_redirects=False,
+            trust_env=False,  # a proxy would connect to addresses that nobody checked, and ~/.netrc is not for this
         )
 
     def close(self) -> None:

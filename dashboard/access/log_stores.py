@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 def check(address: str) -> None:
     """Raise Refused for an address that is not allowed, and Transient if its name cannot be resolved now.
 
-    The official clients resolve the name once more when they connect.
+    The clients of all stores resolve the name once more when they connect.
     """
     try:
         address = plain(address)

@@ -239,10 +239,22 @@ def test_the_same_batch_of_two_sources_that_have_ended_is_moved_once(held: Follo
 def test_events_of_another_cluster_are_dropped_and_the_page_says_so(held: Followed) -> None:
     space = ObjectRef("", "v1", "Namespace", "", "kube-system", "other")
     held.commit([replace(POD, ref=replace(space, uid="mine"), resource_version=None, facts=None)])
-    assert post(token(held.cluster), listed(line(space, AT))).status_code == 200
+    for each in (space, POD.ref):
+        assert post(token(held.cluster), listed(line(each, AT))).status_code == 200
+    held.add()
+    assert not AuditBatch.objects.exclude(lines=None).exists()
+    assert "another Namespace kube-system" in feed().problem
+    (kept,) = logged(held.source)  # the batch beside it was taken
+    assert kept.ref.uid == POD.ref.uid
+
+
+def test_batches_of_two_clusters_are_dropped_if_it_is_not_known_which_is_the_own_one(held: Followed) -> None:
+    for place, uid in enumerate(("one", "other")):
+        space = ObjectRef("", "v1", "Namespace", "", "kube-system", uid)
+        assert post(token(held.cluster), listed(line(space, AT + place))).status_code == 200
     with pytest.raises(ForeignLog):
         held.add()
-    assert AuditBatch.objects.get().lines is None
+    assert not AuditBatch.objects.exclude(lines=None).exists()
     assert "another Namespace kube-system" in feed().problem
     assert not logged(held.source)
 

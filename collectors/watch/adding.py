@@ -8,14 +8,15 @@ from django.db import transaction
 
 from timeline import pipeline
 from timeline.core.entries import Entry, Request
+from timeline.history.lifelines import Name, name_of
 from timeline.models import Way
 from timeline.storage import additions, inbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from timeline.core.entries import Observation
-    from timeline.models import Addition
+    from timeline.models import Addition, AuditBatch
     from timeline.storage.live import Live
 
 
@@ -49,19 +50,27 @@ def add_batches(live: Live, hold: Callable[[], None]) -> bool:
     """Commit batches of audit events that wait, in the transaction in which they are taken; return whether there were
     any. `hold` raises if the source is not held.
 
-    What happened before the source began, or before the time that the world remembers, is left out and counted. If the
-    batches turn out to be of another cluster, they are dropped, and ForeignLog is raised; then `live` must not be used
-    any more.
+    What happened before the source began, or before the time that the world remembers, is left out and counted. A batch
+    of another cluster is dropped. If batches contradict each other while the world does not know its own cluster yet,
+    all of them are dropped, and ForeignLog is raised; then `live` must not be used any more.
     """
-    batches = inbox.waiting(live.source, Way.AUDIT)
-    if not batches:
+    waiting = inbox.waiting(live.source, Way.AUDIT)
+    if not waiting:
         return False
+    read = {each.digest: list(additions.unpacked(bytes(each.lines or b""))) for each in waiting}
+    own = {each.ref.uid for each in live.world.incarnations(_KUBE_SYSTEM) if each.ref.uid}
+    foreign = [each for each in waiting if own and not _kube_systems(read[each.digest]) <= own]
+    if foreign:
+        _drop(live, foreign, sum(len(read[each.digest]) for each in foreign), hold)
+    batches = [each for each in waiting if each not in foreign]
+    if not batches:
+        return True
 
     def take() -> None:
         hold()
         inbox.take(batches)
 
-    observed = [each for batch in batches for each in additions.unpacked(bytes(batch.lines or b""))]
+    observed = [each for batch in batches for each in read[batch.digest]]
     kept = _recent(observed, max(live.world.remembered, live.world.first))
     stored = live.source.stored
     try:
@@ -70,12 +79,26 @@ def add_batches(live: Live, hold: Callable[[], None]) -> bool:
             told = live.source.stored - stored
             inbox.told(live.source, Way.AUDIT, told=told, late=len(observed) - len(kept))
     except pipeline.TwoClusters as error:
-        inbox.take(batches)
-        inbox.told(live.source, Way.AUDIT, told=0, late=len(observed), problem=_FOREIGN)
+        _drop(live, batches, len(observed), hold)
         raise ForeignLog("audit events of another cluster were sent") from error
     return True
 
 
+def _drop(live: Live, batches: Sequence[AuditBatch], observed: int, hold: Callable[[], None]) -> None:
+    """Take batches of another cluster, of which nothing is kept."""
+    with transaction.atomic():
+        hold()
+        inbox.take(batches)
+        inbox.told(live.source, Way.AUDIT, told=0, late=observed, problem=_FOREIGN)
+
+
+def _kube_systems(observed: Iterable[Observation]) -> set[str]:
+    """Return the UIDs of the Namespace kube-system, which tell clusters apart."""
+    entries = (each for each in observed if isinstance(each, Entry))
+    return {each.ref.uid for each in entries if each.ref.uid and name_of(each.ref) == _KUBE_SYSTEM}
+
+
+_KUBE_SYSTEM = Name("", "Namespace", "", "kube-system")
 _FOREIGN = "Audit events of another cluster were sent: it has another Namespace kube-system. They were not kept."
 
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 from pytest_django.live_server_helper import LiveServer
 
-from tests.browser.conftest import fits
+from tests.browser.conftest import fits, settled
 from tests.browser.test_with_axe import EITHER, PHONE, WIDE, complaints_of_axe
 from tests.following import Followed
+from tests.recordings import observations_of
 from timeline.models import LogStore, Pull
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -46,5 +48,12 @@ def test_the_page_can_be_used_by_everyone(browser: Browser, live_server: LiveSer
         assert complaints_of_axe(page) == []
         Pull.objects.filter(pk=asked.pk).update(state="pulling", records=1_200, bytes=3_000_000, reached=NOON)
         expect(page.get_by_text("1,200 records")).to_be_visible()  # the page renews itself
+        followed.commit(observations_of(Path(__file__).parents[1] / "data" / "deletion.jsonl"))
+        page.set_viewport_size(WIDE)
+        page.goto(f"/sources/{followed.source.pk}/?start=1795247746000000&end=1795247747000000")
+        settled(page)
+        page.get_by_role("link", name="Get audit log").click()
+        expect(page.get_by_label("From (UTC)")).to_have_value("2026-11-21T07:25:46Z")
+        expect(page.get_by_label("Until (UTC)")).to_have_value("2026-11-21T08:25:46Z")
     finally:
         page.close()

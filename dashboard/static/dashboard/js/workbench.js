@@ -33,3 +33,14 @@ begun.then(() => {
   changeMarks(place);
   new AlertLane(place);
 });
+
+const HALF_AN_HOUR = 1800e6; // µs
+const iso = (time) => new Date(time / 1000).toISOString().slice(0, 19) + "Z";
+
+/** Leads to where the audit log of the part that is shown can be asked for: of an hour around it, or of all of it if it is longer. */
+byId("get-log")?.addEventListener("click", ({ currentTarget }) => {
+  const { start, end } = store.view();
+  const middle = (start + end) / 2;
+  const [since, until] = [Math.min(start, middle - HALF_AN_HOUR), Math.max(end + 1e6, middle + HALF_AN_HOUR)];
+  currentTarget.search = new URLSearchParams({ since: iso(since), until: iso(Math.min(until, Date.now() * 1000)) });
+});

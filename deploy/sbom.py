@@ -133,7 +133,7 @@ def _vendored(about: Path, source: Path) -> Component:
         name=name,
         group=group or None,
         version=declared["version"],
-        bom_ref=declared["name"],
+        bom_ref=f"{declared['name']}#{declared['file']}",  # one package may have several files here
         purl=PackageURL("npm", namespace=group or None, name=name, version=declared["version"]),
         licenses=[_LICENSES.make_from_string(declared["licence"])],
         hashes=[HashType(alg=HashAlgorithm.SHA_256, content=declared["sha256"])],

@@ -192,8 +192,10 @@ def _pulled(claimed: Pull, check: Check) -> bool:
             if progress.configuration != mark:
                 raise Refused("The log store was changed while it was pulled. Ask for the window again.")
             report(pull(store, path, progress, stop, report, settings.UPLOAD_LIMIT_BYTES) or progress)
-    except Stopped:
-        return False  # it was cancelled, or another worker has it
+    except Stopped:  # it was cancelled, or another worker has it
+        if not Pull.objects.filter(pk=claimed.pk, state__in=OPEN).exists():
+            shutil.rmtree(path.parent, ignore_errors=True)  # the folder may have been made after the cancellation
+        return False
     except Busy:
         Pull.objects.filter(pk=claimed.pk, attempt=claimed.attempt, state=State.PULLING).update(state=State.WAITING)
         return False

@@ -185,7 +185,10 @@ def _first(message: memoryview, wanted: int) -> memoryview:
 
 
 def _varint(message: memoryview, position: int) -> tuple[int, int]:
-    """Return a number and the position after it. Raise Damaged if it is too long, and IndexError if it is cut."""
+    """Return the integer that is encoded at this position, and the position of the byte after it.
+
+    Raise Damaged if it has more bytes than Protocol Buffers allow, and IndexError if the data ends within it.
+    """
     value = 0
     for place in range(_VARINT_BYTES):
         byte = message[position + place]

@@ -47,7 +47,7 @@ class _Place(NamedTuple):
 
 
 class _Client(Protocol):
-    """This protocol is what the clients of both services do for a pull."""
+    """This protocol has the calls that a pull makes. One class implements it for each of the two services."""
 
     ties: list[dict[str, str]]
 

@@ -137,7 +137,7 @@ def post(
 
 
 def accepted(answer: Answer) -> str:
-    """Return what was answered in one line, if the other side has taken the message.
+    """Return the status of an answer in one line, such as "202 Accepted", if the server has accepted the message.
 
     Raise Refused for answers to which sending the same again changes nothing, and Unreachable for others.
     """
@@ -155,7 +155,7 @@ async def _exchange(target: Target, method: str, content: bytes, headers: Mappin
     url, last = target.url, None
     limits = httpx.Timeout(seconds, connect=_CONNECT_SECONDS)
     sent = {"User-Agent": f"causeline/{__version__}", **headers, "Host": url.netloc.decode("ascii")}
-    # Without `trust_env`, a proxy that the environment names would connect to an address that nobody has checked.
+    # `trust_env=False` ignores HTTPS_PROXY and the like: a proxy would connect to an address that was not checked.
     client = httpx.AsyncClient(verify=_context(), timeout=limits, trust_env=False)
     async with asyncio.timeout(seconds), client:
         for address in target.addresses:

@@ -24,7 +24,7 @@ STATES = {
 
 
 class RouteRow(NamedTuple):
-    """This is a route as a list shows it."""
+    """This is one row of the list of routes on the page Routes and in the API."""
 
     id: int
     name: str

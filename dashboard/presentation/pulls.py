@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from collectors.stores import all_kinds
 from collectors.stores.kinds import Kind
+from collectors.uploads import pulls
 from dashboard.presentation import wording
 from dashboard.presentation.home import size
 from timeline.models import LogStore, Pull, Upload
@@ -84,7 +85,7 @@ def row(pull: Pull) -> Row:
         error=(upload.error if upload else "") or pull.error,
         url=f"/sources/{source}/" if source else "",
         asks=pull.state == State.READY,
-        open=pull.state in (State.ASKING, State.READY, State.WAITING, State.PULLING, State.HANDING),
+        open=pull.state in pulls.OPEN,
     )
 
 

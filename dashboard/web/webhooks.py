@@ -163,7 +163,10 @@ async def body_of(scope: dict[str, Any], receive: Receive, limit: int) -> bytes:
 
 
 async def drain(scope: dict[str, Any], receive: Receive, most: int = 64 * 1024**2) -> None:
-    """Read and discard the rest of a body: many clients read the answer only after they have sent everything."""
+    """Read the rest of a request body and discard it.
+
+    Many clients read the answer only after they have sent the whole body.
+    """
     taken = 0
     more = _READ not in scope and (b"expect", b"100-continue") not in scope["headers"]
     while more and taken < most:

@@ -100,8 +100,10 @@ class CommitClock:
         return min(since, self._revisions[late]) if late < len(self._revisions) else since
 
     def redo(self, since: int, stamps: Iterable[tuple[int, int, int]]) -> list[tuple[int, int]]:
-        """Compute the steps from a revision on anew, of all commits from it on, in the form of the constructor. Return
-        the pairs of revisions between which, both excluded, drawn times may have moved."""
+        """Compute the drawn times anew for all commits from a revision on, which are given as in the constructor.
+
+        Return pairs of revisions. The drawn times of the commits between the two of a pair may have changed.
+        """
         at = bisect_left(self._revisions, since)
         before = dict(zip(self._revisions[at:], self._times[at:], strict=True))
         last = self._last

@@ -24,7 +24,7 @@ class LogStore(models.Model):
 
 
 class Pull(models.Model):
-    """A pull fetches one window of a log store into a file, which then becomes an upload.
+    """A pull reads the audit log of one time window from a log store into a file, which is then imported as an upload.
 
     A worker that takes it up increments `attempt`, and only the latest attempt may change the row.
     """

@@ -21,7 +21,7 @@ _NEEDED = ("rule", "rank", "namespace", "name", "open", "last", "actors")
 
 
 class IncidentNow(NamedTuple):
-    """This is what routes ask of an incident."""
+    """These are the fields of an incident that decide whether a route tells of it."""
 
     key: Key
     cluster: int | None

@@ -173,7 +173,10 @@ def compared(source: Source, said: Mapping[tuple[str, bool], int], without: Iter
 
 
 def _source(cluster_id: int) -> int:
-    """Return the present source of a cluster. Nothing is locked: a batch for one that ends meanwhile is moved later."""
+    """Return the number of the source to which a cluster's changes are added now.
+
+    The row is not locked. If the source ends before the batch is stored, `tidy` moves the batch to the next source.
+    """
     row = Cluster.objects.filter(pk=cluster_id, source__first__isnull=False).values_list("source").first()
     if row is None or row[0] is None:
         raise NotWatched("Nothing of the cluster has been watched yet.")

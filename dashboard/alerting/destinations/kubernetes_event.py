@@ -179,7 +179,7 @@ def _reason(message: Message) -> str:
 
 
 def _hash(about: Anchor, message: Message) -> str:
-    """Return what distinguishes the Events of a namespace: of each incident, by the address of its page."""
+    """Return the end of an Event's name: the same whenever the same incident is told about the same object."""
     return hashlib.sha256(f"{message.url} {about.kind} {about.name}".encode()).hexdigest()[:32]
 
 

@@ -13,6 +13,7 @@ from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
+from playwright.sync_api import TimeoutError as NotInTime
 
 from tests.answering import LOCALHOST
 from tests.patience import patient
@@ -46,6 +47,14 @@ SETTLED = """async (drawing) => {
   return rests() && { search: location.search };
 }"""
 FITS = "() => document.documentElement.scrollWidth <= innerWidth"
+WIDER = """() => {
+  const cuts = (element) => element && element !== document.body
+    && (getComputedStyle(element).overflowX !== "visible" || cuts(element.parentElement));
+  return [...document.querySelectorAll("body *")]
+    .filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5 && !cuts(element.parentElement))
+    .map((element) => `${Math.round(element.getBoundingClientRect().right)} px: ${element.outerHTML.slice(0, 200)}`)
+    .slice(0, 10);
+}"""
 NOTE = """(element) => {
   window.noted = [];
   const note = () => noted.push(element.textContent);
@@ -235,7 +244,11 @@ def range_in_view(page: Page) -> tuple[int, int]:
 
 def fits(page: Page) -> None:
     """Wait until nothing is wider than the page: what is drawn is drawn anew for another width."""
-    page.wait_for_function(FITS)
+    try:
+        page.wait_for_function(FITS)
+    except NotInTime as error:
+        wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        raise AssertionError(f"{page.url} is {wide} px wide: {page.evaluate(WIDER)}") from error
 
 
 def press_and_read(button: Locator, words: str) -> None:

@@ -13,7 +13,6 @@ from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
-from playwright.sync_api import TimeoutError as NotInTime
 
 from tests.answering import LOCALHOST
 from tests.patience import patient
@@ -46,14 +45,15 @@ SETTLED = """async (drawing) => {
   await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
   return rests() && { search: location.search };
 }"""
-FITS = "() => document.documentElement.scrollWidth <= innerWidth"
-WIDER = """() => {
-  const cuts = (element) => element && element !== document.body
-    && (getComputedStyle(element).overflowX !== "visible" || cuts(element.parentElement));
-  return [...document.querySelectorAll("body *")]
-    .filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5 && !cuts(element.parentElement))
-    .map((element) => `${Math.round(element.getBoundingClientRect().right)} px: ${element.outerHTML.slice(0, 200)}`)
-    .slice(0, 10);
+TOO_WIDE = """() => {
+  const width = document.documentElement.scrollWidth;
+  if (width <= innerWidth) return null;
+  const cut = (element) => element && element !== document.body
+    && (getComputedStyle(element).overflowX !== "visible" || cut(element.parentElement));
+  const reasons = [...document.querySelectorAll("body *")]
+    .filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5 && !cut(element.parentElement))
+    .map((element) => `${Math.round(element.getBoundingClientRect().right)} px: ${element.outerHTML.slice(0, 200)}`);
+  return `${width} px in a window of ${innerWidth} px: ${reasons.slice(0, 10).join(" | ")}`;
 }"""
 NOTE = """(element) => {
   window.noted = [];
@@ -243,12 +243,14 @@ def range_in_view(page: Page) -> tuple[int, int]:
 
 
 def fits(page: Page) -> None:
-    """Wait until nothing is wider than the page: what is drawn is drawn anew for another width."""
-    try:
-        page.wait_for_function(FITS)
-    except NotInTime as error:
-        wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-        raise AssertionError(f"{page.url} is {wide} px wide: {page.evaluate(WIDER)}") from error
+    """Wait until nothing is wider than the page: what is drawn is drawn anew for another width.
+
+    `wait_for_function` would ask when the browser draws a frame, which it may not do while nothing changes.
+    """
+    deadline = time.monotonic() + PATIENCE / 1000
+    while wide := page.evaluate(TOO_WIDE):
+        assert time.monotonic() < deadline, f"{page.url} is {wide}"
+        page.wait_for_timeout(20)
 
 
 def press_and_read(button: Locator, words: str) -> None:

@@ -1,6 +1,7 @@
 """This module declares tables for signing in, metrics, and what is sent on. Those about clusters and recordings are in
 `timeline.models`."""
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
@@ -58,6 +59,48 @@ class AccessToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+
+class Grant(models.Model):
+    """A row gives a role to one person or to one group: on everything, on one cluster or recording, or on some
+    namespaces of it. It is deleted with the person, the group, the cluster or the recording."""
+
+    class Role(models.TextChoices):
+        VIEWER = "viewer"  # sees
+        RESPONDER = "responder"  # also acknowledges, silences, sets baselines and uploads
+        EDITOR = "editor"  # also connects clusters and edits routes
+        ADMIN = "admin"  # also gives roles and makes tokens for programs
+
+    role = models.CharField(max_length=9, choices=Role)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="grants")
+    group = models.ForeignKey("auth.Group", models.CASCADE, null=True, related_name="grants")
+    cluster = models.ForeignKey("timeline.Cluster", models.CASCADE, null=True, related_name="+")
+    source = models.ForeignKey("timeline.Source", models.CASCADE, null=True, related_name="+")  # a recording
+    namespaces = ArrayField(models.TextField(), default=list)  # empty for the whole of it
+    created_by = models.TextField()
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(user=None, group__isnull=False) | models.Q(user__isnull=False, group=None),
+                name="grant_is_for_one",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(cluster=None) | models.Q(source=None), name="grant_is_on_one_thing"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(namespaces=[])
+                | (
+                    models.Q(role__in=["viewer", "responder"])
+                    & (models.Q(cluster__isnull=False) | models.Q(source__isnull=False))
+                ),
+                name="grant_on_namespaces",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} for {self.user or self.group}"
 
 
 class Destination(models.Model):

@@ -1,0 +1,177 @@
+"""This module adds up what roles somebody has: by grants to the person and to the person's groups, and on the
+recordings that the person has uploaded.
+
+All of it is read in one query for each request (see `held_by`). A higher role contains the lower ones.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import BigIntegerField, F, Q, TextField, Value
+
+from dashboard.models import Grant
+from timeline.models import Source
+from timeline.storage.seen import EVERYTHING, Seen
+
+ROLES = tuple(Grant.Role.values)  # from the least to the highest
+_RANKS = {"": 0} | {role: rank for rank, role in enumerate(ROLES, start=1)}
+_KEPT = "_causeline_held"  # the attribute of a user that keeps what was read
+
+
+@dataclass(frozen=True)
+class Held:
+    """These are the roles of somebody. An empty text is no role; identifiers are those of the database."""
+
+    everywhere: str = ""  # the role on everything
+    clusters: Mapping[int, str] = field(default_factory=dict)  # on all sources of a cluster
+    sources: Mapping[int, str] = field(default_factory=dict)  # on all of a source
+    namespaces: Mapping[int, Mapping[str, str]] = field(default_factory=dict)  # by source and namespace
+    cluster_namespaces: Mapping[int, Mapping[str, str]] = field(default_factory=dict)  # by cluster and namespace
+
+    def on_source(self, source: int) -> str:
+        """Return the role on all of a source."""
+        return highest(self.everywhere, self.sources.get(source, ""))
+
+    def on_cluster(self, cluster: int) -> str:
+        """Return the role on all of a cluster."""
+        return highest(self.everywhere, self.clusters.get(cluster, ""))
+
+    def in_namespaces(self, source: int, namespaces: Iterable[str]) -> str:
+        """Return the role in all of these namespaces of a source. What is in no namespace has the namespace ""; it
+        needs a role on all of the source."""
+        whole, here = self.on_source(source), self.namespaces.get(source, {})
+        return min((highest(whole, here.get(each, "")) for each in namespaces), key=_rank, default=whole)
+
+    @cached_property
+    def anywhere(self) -> str:
+        """The highest role on anything."""
+        return highest(
+            self.everywhere,
+            *self.clusters.values(),
+            *self.sources.values(),
+            *(role for roles in self.cluster_namespaces.values() for role in roles.values()),
+            *(role for roles in self.namespaces.values() for role in roles.values()),
+        )
+
+    def sees_source(self, source: int) -> bool:
+        """Return whether something of the source may be seen."""
+        return bool(self.on_source(source) or self.namespaces.get(source))
+
+    def sees_cluster(self, cluster: int) -> bool:
+        """Return whether something of the cluster may be seen."""
+        return bool(self.on_cluster(cluster) or self.cluster_namespaces.get(cluster))
+
+    @cached_property
+    def seen(self) -> Seen:
+        """What may be seen with these roles."""
+        if self.everywhere:
+            return EVERYTHING
+        return Seen(
+            whole=frozenset(self.sources),
+            namespaces={
+                source: frozenset(roles) for source, roles in self.namespaces.items() if source not in self.sources
+            },
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A text that differs if anything of the roles differs."""
+        parts = [self.everywhere, self.clusters, self.sources, self.cluster_namespaces, self.namespaces]
+        return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+NOTHING = Held()
+ALL = Held(everywhere=Grant.Role.ADMIN)
+
+
+def reaches(held: str, needed: str) -> bool:
+    """Return whether one role contains the other."""
+    return _rank(held) >= _rank(needed)
+
+
+def highest(*roles: str) -> str:
+    """Return the highest of these roles; "" if there is none."""
+    return max(roles, key=_rank, default="")
+
+
+def seen_by(user: Any) -> Seen:
+    """Return what a user may see."""
+    return held_by(user).seen
+
+
+def held_by(user: Any) -> Held:
+    """Return the roles of a user. They are read once for each user object, which lives as long as its request.
+
+    Users who are no account, such as the holder of a token, have an attribute `held`. Without accounts, everybody is an
+    administrator.
+    """
+    held: Held | None = getattr(user, "held", None) or getattr(user, _KEPT, None)
+    if held is not None:
+        return held
+    if not (settings.LOGIN_REQUIRED or settings.TOKEN_REQUIRED):
+        return ALL
+    if not getattr(user, "is_authenticated", False) or not user.is_active:
+        return NOTHING
+    held = read(user.pk)
+    setattr(user, _KEPT, held)
+    return held
+
+
+def read(account: int) -> Held:
+    """Read the roles of an account as they are now, with one query."""
+    return added_up(_rows(account))
+
+
+def _rows(account: int) -> Iterable[tuple[str, int | None, int | None, list[str]]]:
+    """Return the role, the cluster, the source and the namespaces of each grant, once for each source of a cluster.
+
+    Whoever has uploaded a recording is an editor of it.
+    """
+    nothing: Value = Value(None, output_field=BigIntegerField())
+    whole: Value = Value([], output_field=ArrayField(TextField()))
+    groups = User.groups.through.objects.filter(user=account).values("group")
+    mine = Grant.objects.filter(Q(user=account) | Q(group__in=groups)).order_by()
+    on_clusters = mine.filter(source=None).annotate(on=F("cluster__sources"))  # and those on everything
+    owned = Source.everything.filter(owner=account, cluster=None).order_by()
+    return (
+        on_clusters.values_list("role", "cluster", "on", "namespaces")
+        .union(
+            mine.exclude(source=None).values_list("role", "cluster", "source", "namespaces"),
+            owned.values_list(Value(Grant.Role.EDITOR.value, output_field=TextField()), nothing, "pk", whole),
+            all=True,
+        )
+        .iterator()
+    )
+
+
+def added_up(rows: Iterable[tuple[str, int | None, int | None, list[str]]]) -> Held:
+    """Add up roles from rows of role, cluster, source and namespaces. A row without cluster and source is a role on
+    everything; a cluster that has no source yet has a row without a source."""
+    everywhere = ""
+    clusters: dict[int, str] = {}
+    sources: dict[int, str] = {}
+    namespaces: dict[int, dict[str, str]] = {}
+    cluster_namespaces: dict[int, dict[str, str]] = {}
+    for role, cluster, source, names in rows:
+        if cluster is None and source is None:
+            everywhere = highest(everywhere, role)
+        for whole, parts, key in ((clusters, cluster_namespaces, cluster), (sources, namespaces, source)):
+            if key is None:
+                continue
+            if not names:
+                whole[key] = highest(whole.get(key, ""), role)
+            for name in names:
+                part = parts.setdefault(key, {})
+                part[name] = highest(part.get(name, ""), role)
+    return Held(everywhere, clusters, sources, namespaces, cluster_namespaces)
+
+
+def _rank(role: str) -> int:
+    return _RANKS[role]

@@ -96,6 +96,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
+                "dashboard.web.menu.menu",
             ],
             "builtins": ["dashboard.presentation.pills", "dashboard.presentation.times"],
         },

@@ -1,0 +1,35 @@
+"""This module says what the menu of the signed-in person has in the header of each page.
+
+To add a page to the menu, add a line to `ENTRIES`.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from dashboard.access import change_log
+
+
+class Entry(NamedTuple):
+    """This is a page that the menu leads to, for the people whom `offered` returns true for."""
+
+    page: str  # the name of its route
+    label: str
+    offered: Callable[[HttpRequest], bool]
+
+
+ENTRIES: tuple[Entry, ...] = ()
+
+
+def menu(request: HttpRequest) -> dict[str, Any]:
+    """Return the context that `base.html` shows the menu with: who is signed in, and the pages that they can open.
+
+    Errors are shown on pages of requests that nobody has signed in for yet; those have no menu.
+    """
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
+        return {}
+    offered = [(reverse(each.page), each.label) for each in ENTRIES if each.offered(request)]
+    return {"account": {"name": change_log.who(request), "pages": offered}}

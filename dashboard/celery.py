@@ -3,7 +3,6 @@
 import logging
 import os
 import warnings
-from contextlib import suppress
 from typing import Any
 
 from celery import Celery, signals
@@ -13,12 +12,15 @@ from django.conf import settings
 from django.utils.log import configure_logging
 from structlog.contextvars import bind_contextvars, clear_contextvars, get_contextvars
 
+from dashboard import worker_health
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 os.environ.setdefault("CELERY_SKIP_CHECKS", "yes")  # Django's checks import all pages, which no worker serves
 app = Celery("causeline")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["collectors", "dashboard"])
-app.steps["worker"].add("collectors.watch.worker_step:WatchStep")
+app.steps["worker"].update({"collectors.watch.worker_step:WatchStep", "dashboard.worker_health:HeartbeatStep"})
+app.steps["consumer"].add("dashboard.worker_health:MainLoopStep")
 if os.geteuid():
     # Celery warns of root's group if the group has no name, as that of the account has which root changes to.
     warnings.filterwarnings("ignore", category=SecurityWarning)
@@ -70,12 +72,10 @@ def _report_figures_of_child(**_: Any) -> None:
 class MemoryScheduler(Scheduler):  # type: ignore[misc]  # Celery carries no types
     """This scheduler keeps beat's schedule in memory. Celery's usual one is a file of pickles, which run when read.
 
-    All intervals are short, so nothing is lost when beat restarts. The modification time of the empty file
-    `beat-ticked` is the time of the last tick, for the health check.
+    All intervals are short, so nothing is lost when beat restarts. Each tick touches the heartbeat file, for the probe.
     """
 
     def tick(self, *arguments: object, **options: object) -> float:
-        with suppress(OSError):  # the health check fails then, and says so
-            (settings.DATA_DIR / "beat-ticked").touch()
+        worker_health.touch()
         seconds: float = super().tick(*arguments, **options)
         return seconds

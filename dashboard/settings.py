@@ -51,6 +51,7 @@ LIVE_MEMORY = timedelta(hours=variables.live_memory_hours)
 METRICS_TOKEN = variables.metrics_token
 METRICS_PORT = variables.metrics_port
 METRICS_HOST = variables.metrics_host
+HEARTBEAT_FILE = variables.heartbeat_file
 PICTURE_FONTS = variables.picture_fonts
 LEASE_SECONDS = variables.lease_seconds
 IMPORT_SILENCE = timedelta(seconds=variables.import_silence_seconds)

@@ -14,7 +14,7 @@ from dashboard.web.views.coverage import show_coverage
 from dashboard.web.views.deletions import confirm_deletion, undo
 from dashboard.web.views.findings import show_finding
 from dashboard.web.views.go import go
-from dashboard.web.views.health import health
+from dashboard.web.views.health import health, live
 from dashboard.web.views.home import home
 from dashboard.web.views.incident_lists import show_incidents
 from dashboard.web.views.incident_pictures import show_incident_picture
@@ -75,6 +75,7 @@ urlpatterns = [
     path("login/", sign_in, name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("healthz", health, name="health"),
+    path("livez", live, name="live"),
     path("metrics", metrics, name="metrics"),
     path("api/", endpoints),
 ]

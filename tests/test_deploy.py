@@ -230,9 +230,10 @@ def test_every_service_tells_whether_it_is_well() -> None:
             assert all(shlex.split(part) for part in test)
 
 
-def test_the_check_of_beat_looks_at_what_beat_touches() -> None:
-    _, check = services()["beat"]["healthcheck"]["test"]
-    assert f"find {services()['beat']['environment']['CAUSELINE_DATA_DIR']}/beat-ticked " in check
+def test_the_checks_of_workers_and_beat_look_at_what_they_touch() -> None:
+    for name in ("worker", "periodic", "beat"):
+        _, check = services()[name]["healthcheck"]["test"]
+        assert f"find {services()[name]['environment']['CAUSELINE_HEARTBEAT_FILE']} " in check
 
 
 def test_each_queue_has_a_worker_and_imports_have_theirs_alone() -> None:

@@ -54,6 +54,11 @@ class LeaseManager(threading.Thread):
         self._stopped = threading.Event()
         self._watched: dict[Lease, WatchedCluster] = {}
         self._failed = False
+        self._last_round = time.monotonic()
+
+    def hangs(self, patience: float) -> bool:
+        """Return whether no round has ended for this many seconds, though the thread was not stopped."""
+        return not self._stopped.is_set() and time.monotonic() - self._last_round > patience
 
     def stop(self) -> None:
         """Tell the thread to end once all leases are given back, and return at once."""
@@ -73,6 +78,7 @@ class LeaseManager(threading.Thread):
             except Exception:
                 logger.exception("the leases of clusters could not be balanced")
                 db.connection.close()
+            self._last_round = time.monotonic()
             self._stopped.wait(BALANCE_SECONDS)
         self._give_back(list(self._watched))
         db.connection.close()

@@ -53,6 +53,10 @@ class WatchStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carrie
         self._lease_manager.start()
         signals.worker_shutting_down.connect(self._stop_watching)  # sent long before `stop` while tasks still run
 
+    def hangs(self, patience: float) -> bool:
+        """Return whether the lease manager has not ended a round for this many seconds. Once stopped, it needs not."""
+        return self._lease_manager is not None and self._lease_manager.hangs(patience)
+
     def stop(self, parent: Any) -> None:
         """Stop the lease manager, and wait until the leases are given back."""
         self._stop_watching()

@@ -22,6 +22,7 @@ from dashboard.environment.parsing import (
     Keys,
     Login,
     Networks,
+    OptionalFile,
     OptionalKey,
     Patterns,
     Services,
@@ -383,6 +384,14 @@ class Settings(Reading):
         description=(
             "After how many seconds without a sign of life from its worker an import is begun again. What the cut-off "
             "attempt has left is removed after three times as long. From 3 to 600."
+        ),
+    )
+    heartbeat_file: OptionalFile = Field(
+        written(""),
+        description=(
+            "A file that a worker, or beat, touches every few seconds while it works, for the probe of its container: "
+            "if the file is older than two minutes, the process hangs. Each process needs a file of its own. Without "
+            "it, no file is written."
         ),
     )
     picture_fonts: str = Field(

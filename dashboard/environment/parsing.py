@@ -66,6 +66,10 @@ def _folder(given: str) -> Path:
     return Path(given).expanduser().absolute()
 
 
+def _optional_file(given: object) -> object:
+    return _folder(given) if isinstance(given, str) and given else None
+
+
 def _key(given: str) -> str:
     if len(given) < keys.AT_LEAST:
         raise ValueError(
@@ -135,6 +139,7 @@ Ancestors = Annotated[list[str], BeforeValidator(_ancestors)]
 Networks = Annotated[list[str], BeforeValidator(_networks)]
 Folders = Annotated[list[Path], BeforeValidator(_folders)]
 Folder = Annotated[Path, BeforeValidator(_folder)]
+OptionalFile = Annotated[Path | None, BeforeValidator(_optional_file)]
 Key = Annotated[str, BeforeValidator(_key)]
 OptionalKey = Annotated[str, BeforeValidator(_optional_key)]
 Keys = Annotated[list[str], BeforeValidator(_keys)]

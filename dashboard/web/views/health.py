@@ -1,6 +1,6 @@
-"""This view says whether the process can serve, for load balancers and container probes.
+"""These views say whether the process lives and whether it can serve, for load balancers and container probes.
 
-Anybody may ask, so the answer says no more than that; the log says why.
+Anybody may ask, so the answers say no more than that; the log says why.
 """
 
 import logging
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger(__name__)
+
+
+@require_safe
+@login_not_required
+def live(request: "HttpRequest") -> HttpResponse:
+    """Answer if the process can. It asks no server: a restart would not bring a lost database back."""
+    return HttpResponse("ok", content_type="text/plain")
 
 
 @require_safe

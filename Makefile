@@ -31,6 +31,7 @@ test: .venv/dev ## run the tests (PYTEST_ARGS="-k name" runs some)
 	@deploy/install-browser.sh
 	@deploy/install-kubectl.sh
 	@deploy/install-prometheus.sh
+	@deploy/install-proxies.sh
 	@$(BIN)/python -m compileall -q collectors dashboard timeline tests
 	@$(BIN)/pytest $(or $(PYTEST_ARGS),$(SUITE))
 

@@ -20,6 +20,9 @@ from dashboard.metrics.requests import Measured  # noqa: E402
 from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsConsumer  # noqa: E402
 from dashboard.web.request_bodies import Handler  # noqa: E402
 from dashboard.web.webhooks import Webhooks, hide_token  # noqa: E402
+from timeline.storage import sessions  # noqa: E402
+
+sessions.use_pooler()
 
 websocket = URLRouter(
     [

@@ -116,7 +116,9 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
-DATABASES = {"default": variables.database_url}
+DATABASES = {"default": variables.database_direct_url or variables.database_url}
+# What web processes replace of it: see timeline/storage/sessions.py. Server-side cursors outlive a transaction.
+POOLER = variables.database_url | {"DISABLE_SERVER_SIDE_CURSORS": True} if variables.database_direct_url else {}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CELERY_BROKER_URL = variables.redis_url

@@ -100,6 +100,9 @@ def test_a_bad_value_stops_the_start_and_is_told(name: str, value: str, message:
         "postgresql://u:12#gehe@h/d",
         "postgresql://u:gehe[im@h/d",
         "postgresql://u:geheim\u2100@h/d",
+        "postgresql://u:geheim@h,/d",
+        "postgresql://u:geheim@h:5432,i:geheim/d",
+        "postgresql://u:geheim@h,i,j:70000/d",
         "postgresql:///d?host=/run&port=geheim",
         "postgresql:///d?host=/run&port=99999",
         "geheim:5432",
@@ -116,9 +119,29 @@ def test_an_address_that_cannot_be_is_refused_without_showing_it(address: str, m
 
 def test_an_address_that_can_be_is_understood() -> None:
     found = environment.database("postgresql://u:a%2Fb%40c@db.example:6543/causeline?sslmode=require")
-    assert (found["PASSWORD"], found["PORT"], found["OPTIONS"]) == ("a/b@c", "6543", {"sslmode": "require"})
-    assert environment.database("postgresql:///d?host=/run&port=7000")["PORT"] == "7000"
+    assert (found["PASSWORD"], found["HOST"], found["PORT"]) == ("a/b@c", "db.example", "6543")
+    socket = environment.database("postgresql:///d?host=/run&port=7000&sslmode=disable")
+    assert (socket["PORT"], socket["OPTIONS"]) == ("7000", {"sslmode": "disable"})
     assert addresses.broker("redis://:a@[::1]:6379/0") == "redis://:a@[::1]:6379/0"
+
+
+def test_an_address_may_name_several_hosts_of_which_the_one_that_takes_writes_is_used() -> None:
+    found = environment.database("postgresql://u:a%40b@one:6543,two,[::1]:7000/d?sslmode=require&connect_timeout=2")
+    assert (found["USER"], found["PASSWORD"], found["NAME"]) == ("u", "a@b", "d")
+    assert (found["HOST"], found["PORT"]) == ("one,two,::1", "6543,5432,7000")
+    options = found["OPTIONS"]
+    assert isinstance(options, dict)
+    assert options["target_session_attrs"] == "read-write"
+    assert (options["sslmode"], options["connect_timeout"]) == ("require", "2")
+    chosen = environment.database("postgresql://one,two/d?target_session_attrs=any")["OPTIONS"]
+    assert isinstance(chosen, dict)
+    assert chosen["target_session_attrs"] == "any"
+
+
+def test_a_server_that_vanished_is_noticed_within_seconds() -> None:
+    options = environment.database("postgresql://db/d")["OPTIONS"]
+    assert isinstance(options, dict)
+    assert (options["connect_timeout"], options["tcp_user_timeout"]) == ("5", "15000")
 
 
 def test_proxies_are_addresses_and_networks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from dashboard.environment.parsing import (
     Keys,
     Login,
     Networks,
+    OptionalDatabase,
     OptionalFile,
     OptionalKey,
     Patterns,
@@ -141,7 +142,18 @@ class Settings(Reading):
         description=(
             "PostgreSQL 18: `postgresql://user:password@host:5432/name`. Options such as `?sslmode=require` are "
             "passed on; `?host=/folder` names the folder of a socket. In a password, the characters `/ ? # @ [ %` "
-            "are written as `%2F %3F %23 %40 %5B %25`."
+            "are written as `%2F %3F %23 %40 %5B %25`. Of several hosts, `@one:5432,two:5432/`, the one that takes "
+            "writes is used, also after another one was promoted."
+        ),
+    )
+    database_direct_url: OptionalDatabase = Field(
+        written(""),
+        repr=False,
+        description=(
+            "The address of the same database that leads to PostgreSQL itself, if `DATABASE_URL` leads to a pooler "
+            "such as PgBouncer in transaction mode. Web processes then use the pooler, except to listen for commits; "
+            "all other processes and commands use this address "
+            "([more](how-to/run-it-highly-available.md#pgbouncer)). If it is empty, all use `DATABASE_URL`."
         ),
     )
     redis_url: Broker = Field(

@@ -116,6 +116,10 @@ def _address(given: str) -> str:
     return given.rstrip("/")
 
 
+def _optional_database(given: str) -> dict[str, object]:
+    return addresses.database(given) if given else {}
+
+
 def one_of(*choices: str) -> BeforeValidator:
     """Return a validator that accepts one of these words, in capitals or not, and returns it as written here."""
 
@@ -149,4 +153,5 @@ Services = Annotated[list[str], BeforeValidator(_services)]
 Patterns = Annotated[list[str], BeforeValidator(_patterns)]
 Login = Annotated[str, BeforeValidator(login)]
 Database = Annotated[dict[str, object], BeforeValidator(addresses.database)]
+OptionalDatabase = Annotated[dict[str, object], BeforeValidator(_optional_database)]
 Broker = Annotated[str, BeforeValidator(addresses.broker)]

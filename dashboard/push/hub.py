@@ -9,14 +9,14 @@ from contextlib import asynccontextmanager
 import orjson
 import psycopg
 from asgiref.sync import sync_to_async
-from django.db import close_old_connections, connections
+from django.db import close_old_connections
 
 from dashboard.access import rights
 from dashboard.metrics.requests import WAITING_MESSAGES
 from dashboard.push import feeds
 from timeline import queries
 from timeline.models import Upload
-from timeline.storage import notify
+from timeline.storage import notify, sessions
 
 logger = logging.getLogger(__name__)
 QUEUE = 100  # messages that may wait for a slow browser; after that it has to fetch again
@@ -90,9 +90,8 @@ class Hub:
     async def _listen(self) -> None:
         while True:
             try:
-                parameters = connections["default"].get_connection_params()
-                known = {key: value for key, value in parameters.items() if key not in {"cursor_factory", "context"}}
-                async with await psycopg.AsyncConnection.connect(**known, autocommit=True) as connection:
+                parameters = sessions.direct_parameters()
+                async with await psycopg.AsyncConnection.connect(**parameters, autocommit=True) as connection:
                     await connection.execute(f"LISTEN {notify.CHANNEL}")
                     for topic in _SHARED:
                         self._send(topic, REFETCH)  # earlier notifications were not received

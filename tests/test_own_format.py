@@ -137,7 +137,19 @@ REQUEST = Request(
     identity="id",
     place=Place("file", 9),
 )
-MARK = Mark("g", "v1", "Thing", MarkType.GAP, 9, 2**128, since=3, since_revision=2**70, reason="away", other="Pod")
+MARK = Mark(
+    "g",
+    "v1",
+    "Thing",
+    MarkType.GAP,
+    9,
+    2**128,
+    since=3,
+    since_revision=2**70,
+    reason="away",
+    other="Pod",
+    namespace="n",
+)
 
 
 def test_no_field_of_an_entry_is_left_behind(tmp_path: Path) -> None:

@@ -66,4 +66,4 @@ def bookmark_by_list(api: Api, reflector: Reflector) -> Mark | None:
     if at is None or is_behind or has_extra:
         return None
     kind = reflector.resource
-    return Mark(kind.group, kind.version, kind.kind, MarkType.BOOKMARK, api.now(), at)
+    return Mark(kind.group, kind.version, kind.kind, MarkType.BOOKMARK, api.now(), at, namespace=reflector.namespace)

@@ -65,7 +65,7 @@ class Reflector:
         """
         self._api, self.resource = api, resource
         self._deliver, self._report_state = deliver, report_state
-        self.path = resource.path(namespace)
+        self.namespace, self.path = namespace, resource.path(namespace)
         self._page_size, self._retry_seconds = page, retry_seconds
         self.decoder = ObjectDecoder(resource, known_objects)
         self.revision = resume_from  # everything up to it was delivered; None: it has to be listed
@@ -169,7 +169,8 @@ class Reflector:
         revision, since = page.revision, self._complete_at or began
         self._check_version(revision)
         if self._gap_reason:
-            reason = f"{self.resource.kind}: {self._gap_reason}, so what changed in between is not known."
+            where = f" in {self.namespace}" if self.namespace else ""
+            reason = f"{self.resource.kind}{where}: {self._gap_reason}, so what changed in between is not known."
             gap = self._mark(
                 MarkType.GAP, began, revision, since=since, since_revision=self._last_version or None, reason=reason
             )
@@ -315,4 +316,5 @@ class Reflector:
 
     def _mark(self, what: MarkType, time: int, revision: int, **more: object) -> Mark:
         kind = self.resource
+        more["namespace"] = self.namespace
         return Mark(kind.group, kind.version, kind.kind, what, time, revision, **more)  # type: ignore[arg-type]

@@ -176,12 +176,18 @@ def kinds(coverage: SourceDocumentPayload) -> list[dict[str, str]]:
             "name": f"{row['resource']}.{row['group']}" if row["group"] else row["resource"],
             "level": row["level"],
             "state": "one moment" if row["level"] == "list" else "complete" if row["complete"] else "with gaps",
+            "where": ", ".join(namespaces),
             "good": "yes" if row["complete"] else "",
             "begun": "known" if row["from_list"] else "not known",
             "holes": some(row["holes"]),
             "entries": count(changes),
         }
-        for row, changes in zip(coverage["coverage"], coverage["changes"], strict=True)
+        for row, changes, namespaces in zip(
+            coverage["coverage"],
+            coverage["changes"],
+            coverage.get("namespaces") or [[]] * len(coverage["coverage"]),
+            strict=True,
+        )
     ]
 
 

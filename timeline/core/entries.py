@@ -225,6 +225,7 @@ class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     since_revision: int | None = None
     reason: str = ""  # of a gap, as a sentence
     other: str = ""  # the kind with which this one was compared, as `kinds.qualified` names it
+    namespace: str = ""  # the only namespace that the watch shows; "" if it shows all, or the kind has none
 
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

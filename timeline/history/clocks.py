@@ -248,17 +248,20 @@ class Clocks:
             spaces[kind] = "" if together else kind_of(*kind).kind
         return spaces
 
-    def reached(self, kind: GroupKind) -> int:
-        """Return the drawn time (µs since 1970) up to which the watch of a kind has reported every change.
+    def reached(self, kind: GroupKind, namespace: str | None = None) -> int:
+        """Return the drawn time (µs since 1970) up to which the watch of a kind has reported every change in a
+        namespace; with None, up to which all watches of the kind have.
 
         The API server may repeat the resourceVersion of a quiet kind in its bookmarks for ten minutes, while those of
         other kinds grow. Such a bookmark still shows that the kind had no changes meanwhile, except for changes that
         are on their way. A finding is confirmed only if the revision is high enough, too (`timeline.judge.settled`).
         """
-        stream = self._streams[kind]
-        clock = self.of(kind)
-        complete = stream.reached_at if clock.last <= stream.reached else stream.reached_at - _ON_ITS_WAY
-        return max(complete, clock.time_of(stream.reached))
+        stream, clock = self._streams[kind], self.of(kind)
+        reaches = stream.reaches() if namespace is None else [stream.reach_in(namespace)]
+        return min(
+            max(each.at if clock.last <= each.revision else each.at - _ON_ITS_WAY, clock.time_of(each.revision))
+            for each in reaches
+        )
 
     # Forgetting, and snapshots
 

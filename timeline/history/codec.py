@@ -61,6 +61,7 @@ def line_of(entry: Observation) -> bytes:
             _text(entry.since_revision),
             entry.reason,
             entry.other,
+            entry.namespace,
         )
         return _encode(MarkLine(fields))
     if isinstance(entry, Request):
@@ -155,6 +156,7 @@ def observation_of(line: bytes | memoryview, known: Known, *, bodies: bool = Tru
         revision(read.sinceResourceVersion),
         read.reason,
         read.other,
+        read.namespace,
     )
 
 

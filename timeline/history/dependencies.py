@@ -14,7 +14,8 @@ from timeline.core.order import At
 from timeline.history.lifelines import Key, Track
 
 What = tuple[object, ...]  # the key of something that a judgement can read, such as ("name", name)
-Answer = tuple[str, str, int, int, bool]  # the arguments of `World.complete` (group, kind, start, end) and its result
+# The arguments of `World.complete` (group, kind, start, end, namespace) and its result.
+Answer = tuple[str, str, int, int, str | None, bool]
 
 LAST: What = ("last",)  # the key of the end of the source
 SEEN: What = ("seen",)  # the key of how much of each kind was observed

@@ -6,6 +6,7 @@ between the two calls, so the order, the repetition and the batching of the entr
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain
 
 from msgspec.structs import replace
@@ -113,7 +114,7 @@ class Ledger:
             change = identity(entry)
             before = known.entries.get(change)
             if entry.arrived and entry.change is not Change.OBSERVED:
-                self.streams[ref.group, ref.kind].reach(entry.resource_version, entry.arrived)
+                self.streams[ref.group, ref.kind].show(ref.namespace, entry.resource_version, entry.arrived)
             now = self._without_body(entry) if entry.body else entry
             if ref.kind == "Event":
                 self.acts.learn(now)
@@ -184,7 +185,7 @@ class Ledger:
 
     def _blind(self, name: Name) -> Callable[[int, int], bool]:
         stream = self.streams.get(name[:2])
-        return stream.blind if stream else _never
+        return partial(stream.blind, namespace=name.namespace) if stream else _never
 
     def _note(self, known: ObjectEntries, entry: Entry, before: Entry | None = None) -> None:
         """Note that an entry is new, or replaces what was known of the same change before."""
@@ -231,7 +232,9 @@ class Ledger:
         if self.clocks.offsets:
             groups = [[self.clocks.corrected(entry) for entry in entries] for entries in groups]
         if (seen := self.seen[name[:2]]).levels and (seen.streamed or seen.listed):
-            until = seen.streamed_until + SECOND if seen.watched and seen.streamed else 0
+            stream = self.streams.get(name[:2])
+            shown = seen.watched and seen.streamed and (stream is None or stream.covers(name.namespace))
+            until = seen.streamed_until + SECOND if shown else 0
             if self._followed and any(_outruns(each, until) for entries in groups for each in entries):
                 self._ahead.setdefault(name[:2], (seen.streamed_until, set()))[1].add(name)
             groups = [reconciled(entries, until) for entries in (joined(groups) if seen.streamed else groups)]

@@ -71,6 +71,7 @@ class MarkFields(msgspec.Struct, omit_defaults=True, gc=False):
     sinceResourceVersion: str | None = None
     reason: str = ""
     other: str = ""
+    namespace: str = ""
 
 
 class MarkLine(msgspec.Struct, gc=False):

@@ -101,7 +101,10 @@ class RecordingWorld(World):
         keys = self.dependencies.take()
         complete = super().complete
         for key, answers in self.dependencies.answers():
-            if any(complete(group, kind, start, end) != before for group, kind, start, end, before in answers):
+            if any(
+                complete(group, kind, start, end, namespace) != before
+                for group, kind, start, end, namespace, before in answers
+            ):
                 keys.add(key)
         return self._tracks.resolve(sorted(keys))
 
@@ -219,9 +222,9 @@ class RecordingWorld(World):
     def owner_of(self, track: Track) -> Track | None:
         return self._find_owner(track)  # never from the cache of `World`: each judgement records what it looked at
 
-    def complete(self, group: str, kind: str, start: int, end: int) -> bool:
-        answer = super().complete(group, kind, start, end)
-        self.dependencies.ask((group, kind, start, end, answer))
+    def complete(self, group: str, kind: str, start: int, end: int, namespace: str | None = None) -> bool:
+        answer = super().complete(group, kind, start, end, namespace)
+        self.dependencies.ask((group, kind, start, end, namespace, answer))
         return answer
 
     @property

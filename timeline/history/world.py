@@ -389,16 +389,22 @@ class World:
 
     # Completeness: where rules may conclude from the absence of a write that it never happened
 
-    def complete(self, group: str, kind: str, start: int, end: int) -> bool:
-        """Return whether no write of this kind is known to be missing between two drawn times."""
+    def complete(self, group: str, kind: str, start: int, end: int, namespace: str | None = None) -> bool:
+        """Return whether no write of this kind in a namespace is known to be missing between two drawn times.
+
+        Name the namespace wherever the question is about one. Without it, the question is about all namespaces, and the
+        answer is no if only some of them are watched.
+        """
         seen = self._ledger.seen.get((group, kind))
         if seen is None or not (seen.levels or seen.streamed):
             return False  # no changes of this kind were observed; a list shows only one point in time
+        stream = self._ledger.streams.get((group, kind))
         streamed = seen.streamed and self._all_losses.follows((group, kind))
+        streamed = streamed and (stream is None or stream.covers(namespace))
         if self._ledger.live:
-            blind = start != _SINCE_LISTED and self._ledger.streams[group, kind].blind(start, end)
-            return streamed and not blind and end <= self._ledger.clocks.reached((group, kind))
-        if (stream := self._ledger.streams.get((group, kind))) and stream.blind(start, end):
+            blind = start != _SINCE_LISTED and stream is not None and stream.blind(start, end, namespace)
+            return streamed and not blind and end <= self._ledger.clocks.reached((group, kind), namespace)
+        if stream and stream.blind(start, end, namespace):
             return False
         if (seen.watched and seen.streamed) or (streamed and end <= seen.streamed_until):
             # A log that was joined to the watch tells at which time of the last second the change was.
@@ -427,7 +433,7 @@ class World:
         kind = track.ref.group, track.ref.kind
         # The last change that a watch shows may be dated more exactly by an audit log, within its second.
         shown = after.time - SECOND < (seen := self._ledger.seen[kind].streamed_until) < after.time
-        return self.complete(*kind, before.time, seen if shown else after.time)
+        return self.complete(*kind, before.time, seen if shown else after.time, track.ref.namespace)
 
     def gapless(self, track: Track, start: int, end: int) -> bool:
         """Return whether surely no write of a track is missing from the drawn time `start` until before `end`."""
@@ -443,7 +449,7 @@ class World:
         over = track.last.time >= end or bool(track.ended)
         # The list that ends a gap shows what changed in it: objects that it does not show as changed did not change.
         since = _SINCE_LISTED if self.live else track.last.time
-        return over or self.complete(track.ref.group, track.ref.kind, since, end)
+        return over or self.complete(track.ref.group, track.ref.kind, since, end, track.ref.namespace)
 
     def strays(self, track: Track, start: int, end: int) -> bool:
         """Return whether writes without a UID, from the drawn time `start` until before `end`, may belong to this track

@@ -29,6 +29,7 @@ class CoverageRow(NamedTuple):
     bodies: bool  # whether the bodies of some objects were recorded, not only that the objects changed
     dated: bool  # whether the times of changes are known; in a watch, managedFields carry them
     requests: Requests = "kept"  # whether it is known who sent the writes; "none" without an audit log
+    namespaces: tuple[str, ...] = ()  # the only namespaces that were watched; none if all of them were
 
     @property
     def name(self) -> str:
@@ -38,7 +39,8 @@ class CoverageRow(NamedTuple):
     @property
     def followed(self) -> str:
         """Return text that says how completely its changes were observed."""
-        return "one moment" if self.level == "list" else "complete" if self.complete else "with gaps"
+        followed = "one moment" if self.level == "list" else "complete" if self.complete else "with gaps"
+        return f"{followed}, in {_and(self.namespaces)} only" if self.namespaces else followed
 
 
 class RuleCoverage(NamedTuple):
@@ -63,7 +65,10 @@ def coverage(world: World) -> list[CoverageRow]:
         holes = sum(loss.kind == (group, kind) for loss in completeness.losses)
         # A watch shows nothing after its last line.
         followed_until = seen.streamed_until if seen.watched else world.last
-        complete = world.complete(group, kind, world.first, followed_until)
+        stream = world.streams.get((group, kind))
+        limited = stream.namespaces if stream else []
+        scopes: list[str | None] = [*limited] or [None]
+        complete = all(world.complete(group, kind, world.first, followed_until, each) for each in scopes)
         bodies = seen.streamed or seen.listed or bool(seen.levels.keys() - {Level.METADATA})
         level = _level(seen)
         dated = level != "watch" or _dated(group, kind, world)
@@ -80,6 +85,7 @@ def coverage(world: World) -> list[CoverageRow]:
                 bodies,
                 dated,
                 _requests(seen),
+                tuple(limited),
             )
         )
     return rows
@@ -201,6 +207,11 @@ def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]], watching
         if len(remedies) < len(broken):
             remedies.insert(0, "Add the other API servers' logs, or the rotated ones, to the same recording.")
         return RuleCoverage(rule.id, best, what, "\n".join(remedies))
+    if limited := [row for _, row in needs if row and row.namespaces]:
+        names = _and(dict.fromkeys(row.resource for row in limited))
+        namespaces = _and(sorted({namespace for row in limited for namespace in row.namespaces}))
+        what = f"{names} are watched in {namespaces} only: nothing is said of other namespaces"
+        return RuleCoverage(rule.id, best, what, "")
     if watched:
         what = f"{_and(row.resource for row in watched)} come from a watch, whose times are whole seconds"
         return RuleCoverage(rule.id, best, what, "\n".join(policy_line(row.group, row.resource) for row in watched))

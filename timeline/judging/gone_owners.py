@@ -43,10 +43,10 @@ def mistaken_deletion(child: Track, world: World) -> MistakenDeletion | None:
         for each in world.incarnations(owner.name)
         if each.ended and public_uid(each.ref) and each.ref.uid != owner.ref.uid
     }
-    group, kind, *_ = owner.name
+    group, kind, namespace, _ = owner.name
     if not gone or _is_to_go(owner, done) or owner.last.at <= done.at:
         return None  # the owner is not known to have gone on
-    if not world.complete(group, kind, owner.first.time, done.time):
+    if not world.complete(group, kind, owner.first.time, done.time, namespace):
         return None
     act, instead = _act(child, done, actor, gone, world), None
     if act is None and (instead := _instead(child, actor, gone, world)) is None:

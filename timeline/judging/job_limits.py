@@ -90,8 +90,9 @@ def beyond_parallelism(job: Track, born: Moment, notice: int, world: World) -> E
     if verdict is not None and not skipped and from_the_start and active > allowed:
         reason = f"{verdict.capitalize()}: later lines show the others active still, and no other parallelism in force."
         return _too_many(job, known[-1], verdict, active, allowed, reason)
-    whole = world.complete("", "Pod", job.first.time, born.time) and world.seen["", "Pod"].shows_statuses
-    if not whole or not from_the_start or not world.complete("batch", "Job", known[0].time, born.time):
+    namespace = job.ref.namespace
+    whole = world.complete("", "Pod", job.first.time, born.time, namespace) and world.seen["", "Pod"].shows_statuses
+    if not whole or not from_the_start or not world.complete("batch", "Job", known[0].time, born.time, namespace):
         return None
     reason = "Inconclusive: no later line shows that all of them were active still."
     if active > allowed:

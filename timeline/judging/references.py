@@ -100,8 +100,9 @@ def not_found_events(
 
 
 def logged_in_full(name: Name, start: int, end: int, world: World) -> bool:
-    """Return whether no write of any object of the kind of `name` is known to be missing between two drawn times."""
-    return world.complete(name.group, name.kind, start, end)
+    """Return whether no write of any object of the kind of `name`, in its namespace, is known to be missing between two
+    drawn times."""
+    return world.complete(name.group, name.kind, start, end, name.namespace)
 
 
 def progress_logged(user: Track, start: int, end: int, world: World) -> bool:

@@ -56,8 +56,8 @@ def overtaken_by(track: Track, request: Request, world: World) -> Moment | None:
         earliest, latest = each.committed
         if not _answered(each, request) and earliest <= request.staged and (latest or FOREVER) > last.entry.staged:
             return None
-    group, kind, *_ = track.name
-    return last if world.complete(group, kind, last.time, request.staged) else None
+    group, kind, namespace, _ = track.name
+    return last if world.complete(group, kind, last.time, request.staged, namespace) else None
 
 
 def _answered(write: Moment, request: Request) -> bool:

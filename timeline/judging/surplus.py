@@ -115,7 +115,8 @@ def _is_over(moment: Moment) -> bool:
 def _is_complete(owner: Track, world: World) -> bool:
     """Return whether no line of Pods is known to be missing as long as the owner existed, so that each end is known."""
     end = world.last if owner.until is None else owner.until
-    return world.seen["", "Pod"].shows_statuses and world.complete("", "Pod", owner.first.time, end)
+    complete = world.complete("", "Pod", owner.first.time, end, owner.ref.namespace)
+    return complete and world.seen["", "Pod"].shows_statuses
 
 
 def _adopted(pod: Track) -> bool:

@@ -76,7 +76,8 @@ def _left_behind(claim: Track, job: Track, settle: int, world: World) -> bool:
 
 
 def _job_logged(job: Track, claim: Track, settle: int, world: World) -> bool:
-    return world.complete(job.ref.group, job.ref.kind, claim.first.time, claim.first.time + settle)
+    since = claim.first.time
+    return world.complete(job.ref.group, job.ref.kind, since, since + settle, job.ref.namespace)
 
 
 def _is_claim(child: Track) -> bool:

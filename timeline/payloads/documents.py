@@ -123,6 +123,7 @@ def source_document(world: World, rules: Iterable[Rule], *, shown: bool = True) 
         ],
         "rules": [_rule(each) for each in judgeable(rows, rules, logs=world.has_logs, live=world.live, shown=shown)],
         "changes": [row.entries for row in rows],
+        "namespaces": [list(row.namespaces) for row in rows],
         "clocks": clocks(world),
     }
 
@@ -139,6 +140,7 @@ def as_read(parts: SourceDocumentPayload, skipped: Iterable[tuple[str, int, str]
         "coverage": [{**row, "complete": False} for row in parts["coverage"]],
         "rules": [_rule(each) for each in rules],
         "changes": parts["changes"],
+        "namespaces": parts.get("namespaces", []),
         "clocks": parts["clocks"],
     }
 

@@ -126,6 +126,8 @@ class SourceDocumentPayload(TypedDict):
     coverage: list[CoveragePayload]
     rules: list[RulePayload]
     changes: list[int]  # the number of observed changes of each kind, in the order of `coverage`
+    # Of each kind, in the order of `coverage`: the only namespaces that were watched, none if all of them were.
+    namespaces: NotRequired[list[list[str]]]
     clocks: list[str]  # a sentence for each file whose times were corrected
 
 

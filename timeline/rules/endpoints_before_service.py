@@ -114,7 +114,7 @@ def _early(endpoints: Track, name: Name, world: World) -> Case | None:
     order, late = order_of(born, came), between(born, came)
     if order is None:
         return None
-    doubt = not before and not world.complete("", "Service", born.time, came.time)
+    doubt = not before and not world.complete("", "Service", born.time, came.time, name.namespace)
     until = max(born.time, came.time)
     effect = _effect(max(moment.facts.ready for moment in endpoints.moments if moment.time <= until), "by then")
     if written_by_hand(endpoints) and not came.facts.selects:
@@ -144,7 +144,7 @@ def _early(endpoints: Track, name: Name, world: World) -> Case | None:
 def _orphan(piece: Track, orphan: Orphan, world: World) -> Case | None:
     """Return the case of an EndpointSlice that remained without its Service; None if the evidence is too weak."""
     since, back, ref = orphan.since.moment, orphan.back, piece.ref
-    doubt = "" if back or world.complete("", "Service", since.time, orphan.last) else DOUBT
+    doubt = "" if back or world.complete("", "Service", since.time, orphan.last, ref.namespace) else DOUBT
     if not dated(since) and not since.entry.undated:
         doubt = "Inconclusive: nothing tells when the Service was deleted."
     if doubt and orphan.service is None:

@@ -133,7 +133,7 @@ def _counted_too_many(job: Track, states: list[Moment], world: World) -> Iterato
         return
     pods = (each for each in world.children(job) if (each.ref.group, each.ref.kind) == ("", "Pod"))
     possible = sum(_may_have_succeeded(pod, last) for pod in pods)
-    if last.facts.succeeded <= possible or not world.complete("", "Pod", job.first.time, last.time):
+    if last.facts.succeeded <= possible or not world.complete("", "Pod", job.first.time, last.time, job.ref.namespace):
         return
     counted = next(moment for moment in states if moment.facts.succeeded > possible)
     summary = f"Job {job.ref.name} counts {last.facts.succeeded} succeeded Pods, and only {possible} can have succeeded"

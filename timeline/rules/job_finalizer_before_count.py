@@ -131,7 +131,9 @@ def _verdict(pod: Track, job: Track, history: StatusHistory, release: Release, w
             return order, f"{sure} Each write of the Job names the one before it, and none before that lists the Pod."
         if world.completeness.accounts_for(history.before[0], release.released):
             return order, f"{sure} Every revision from the Job's state to the removal is known, and none lists the Pod."
-    whole = world.seen["batch", "Job"].shows_statuses and world.complete("batch", "Job", history.before[0].time, until)
+    since = history.before[0].time
+    whole = world.complete("batch", "Job", since, until, job.ref.namespace)
+    whole = whole and world.seen["batch", "Job"].shows_statuses
     by_controller = release.released.actor in ("", pod.first.actor)  # a watch may not name the writer
     if whole and by_controller and all(world.unbroken(*each, job) for each in writes):
         return Verdict.INCONCLUSIVE, "Inconclusive: no write of the Job lists the Pod, and none is known to be missing."

@@ -137,7 +137,8 @@ def _waiting(election: Election, rivals: list[Handover]) -> list[ObjectRef]:
             continue
         start, end = max(begin, pod.first.time), _waited_until(pod, election.world)
         served = sum(max(0, min(end, until) - max(start, since)) for since, until in led[scheduler])
-        if end - start - served >= WAIT.microseconds and election.world.complete("", "Pod", start, end):
+        waited = end - start - served >= WAIT.microseconds
+        if waited and election.world.complete("", "Pod", start, end, pod.ref.namespace):
             found.append(pod.ref)
     return found
 

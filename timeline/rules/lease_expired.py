@@ -142,5 +142,5 @@ def _why(before: Moment, after: Moment | None) -> str:
 def _nothing_follows(election: Election, start: int, before: Moment) -> bool:
     """Return whether surely no write of the Lease follows in the recording."""
     ref, last = election.lease.ref, len(election.lease.moments) - 1
-    complete = election.world.complete(ref.group, ref.kind, before.time, election.world.last)
+    complete = election.world.complete(ref.group, ref.kind, before.time, election.world.last, ref.namespace)
     return complete and election.unbroken(start, last) and election.lease.gone_by is None

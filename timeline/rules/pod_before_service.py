@@ -112,7 +112,7 @@ def _service_missed(name: Name, earlier: list[Moment], born: Moment, world: Worl
     slices = [each for each in world.referrers(name, born.time) if each.owner and each.owner.kind == "Service"]
     endpoints = [*slices, *world.incarnations(name._replace(kind="Endpoints"), born.time)]
     begun = [each.first.time for each in endpoints if since < each.first.at < born.at]
-    return bool(begun) and not world.complete("", "Service", min(begun), born.time)
+    return bool(begun) and not world.complete("", "Service", min(begun), born.time, name.namespace)
 
 
 def _doubt(pod: Track, name: Name, earlier: list[Moment], came: Moment, world: World) -> str:
@@ -121,7 +121,7 @@ def _doubt(pod: Track, name: Name, earlier: list[Moment], came: Moment, world: W
     endpoints = world.incarnations(name._replace(kind="Endpoints"), came.time)
     if any(since < each.first.at < came.at for each in endpoints):
         return _LOST  # Kubernetes writes Endpoints only for a Service, so one existed
-    if not earlier and not world.complete("", "Service", pod.first.time, came.time):
+    if not earlier and not world.complete("", "Service", pod.first.time, came.time, name.namespace):
         return _LOST
     return "" if surely_live(pod, came.time, world) else _ENDED
 

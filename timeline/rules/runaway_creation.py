@@ -160,9 +160,10 @@ def _runaway(owner: Track, children: list[Track], world: World) -> Runaway | Non
     if leaked is None:
         return None
     start, end = leaked[0].first.time, leaked[-1].first.time + SETTLE.microseconds
-    complete = world.complete(owner.ref.group, owner.ref.kind, start, end)
+    complete = world.complete(owner.ref.group, owner.ref.kind, start, end, owner.ref.namespace)
     if ref.kind in _USED_BY_PODS and complete:
-        complete = world.complete("", "Pod", start, world.last) and world.seen["", "Pod"].shows_states
+        in_use = world.complete("", "Pod", start, world.last, ref.namespace)
+        complete = in_use and world.seen["", "Pod"].shows_states
     verdict, reason = Verdict.EXACT, "Exact: they name their owner, whose generation stood still meanwhile."
     if not complete or not _enough([each for each in leaked if each.first.time + within <= world.last]):
         verdict, reason = Verdict.INCONCLUSIVE, "Inconclusive: what the log does not show may ask for or use them."

@@ -151,7 +151,7 @@ def _doubt(pod: Track, gap: Gap, world: World) -> str:
         return _ENDED
     if owner and not surely_live(owner, world.no_later(gap.soon), world):
         return _ENDED
-    if not gap.back and not world.complete("", "Service", gap.went.time, gap.ended):
+    if not gap.back and not world.complete("", "Service", gap.went.time, gap.ended, pod.ref.namespace):
         return _BACK
     leaving = next((each for each in pod.moments if each.facts.terminal or each.facts.deleting), pod.ended)
     outlived = gap.back and (leaving is None or order_of(gap.back, leaving) is Verdict.EXACT)

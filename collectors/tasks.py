@@ -13,7 +13,17 @@ from kombu.exceptions import OperationalError as BrokerError
 from collectors.uploads import importing, receiving
 from timeline import rejudging
 from timeline.models import Cluster, Upload
-from timeline.storage import additions, alerts, deletion, inbox, notify, repacking, retention
+from timeline.storage import (
+    additions,
+    alerts,
+    deletion,
+    holds,
+    inbox,
+    keeping,
+    notify,
+    repacking,
+    retention,
+)
 
 logger = logging.getLogger(__name__)
 State = Upload.State
@@ -71,10 +81,16 @@ def take_up_uploads() -> None:
 
 @shared_task
 def keep() -> None:
-    """Delete from live sources what is older or larger than their retention, and pack the rest.
+    """Delete what is older or larger than retention allows: recordings, and data of live sources, whose rest is packed.
 
     A cluster that another transaction locks, or that fails, waits for the next call; the others are not affected.
     """
+    for source in keeping.expired(timezone.now()).only("name"):
+        try:
+            if deletion.delete_source(source.pk):
+                logger.info("%s was deleted, because its days are over", source)
+        except (OperationalError, holds.Held) as error:
+            logger.warning("%s stays for now, although its days are over: %s", source, error)
     for cluster in Cluster.objects.order_by("pk"):
         try:
             dropped = retention.keep(cluster, timezone.now())

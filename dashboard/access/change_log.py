@@ -44,10 +44,7 @@ def line(action: str, **about: object) -> str:
 def note_command(action: str, **about: object) -> None:
     """Log what a command did, and which user of the machine ran it, to a file; if that cannot be written, to the
     terminal."""
-    try:
-        by = getpass.getuser()
-    except (KeyError, OSError):  # a user id in a container may have no name
-        by = ""
+    by = user_of_machine()
     try:
         handler = logging.FileHandler(_folder() / FILE, encoding="ascii")
     except OSError as error:  # such as a file that root created; the command is logged here instead
@@ -63,6 +60,14 @@ def note_command(action: str, **about: object) -> None:
         logger.propagate = propagates
         logger.removeHandler(handler)
         handler.close()
+
+
+def user_of_machine() -> str:
+    """Return the name of the user of the machine who runs a command; "" if the user has none, as in a container."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
 
 
 def about(request: "HttpRequest", **objects: object) -> None:

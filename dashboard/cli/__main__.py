@@ -13,7 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import __version__, environment
-from dashboard.cli import analyze, changes, clusters, compare, mcp, pull, record, replay, serve, tables, tokens
+from dashboard.cli import (
+    analyze,
+    changes,
+    clusters,
+    compare,
+    mcp,
+    pull,
+    record,
+    replay,
+    retention,
+    serve,
+    tables,
+    tokens,
+)
 from dashboard.cli.terminal import say
 from dashboard.services import ServiceError, Stopped
 from dashboard.services.launcher import PORTS
@@ -144,6 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.set_defaults(run=tables.export)
     pull.add(commands, shared)
+    retention.add(commands, shared)
     clusters.add(commands, shared)
     command = commands.add_parser("createuser", parents=[shared], help="add an account")
     command.add_argument("name")

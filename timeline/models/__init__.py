@@ -14,9 +14,11 @@ from timeline.models.incidents import (
 )
 from timeline.models.objects import ActorRow, Chunk, IntentChange, Log, LogPage, ObjectView, Strip, Track
 from timeline.models.pulls import LogStore, Pull
+from timeline.models.retention import Freed, Hold, Usage
 from timeline.models.sources import (
     KEEP_BYTES_AT_MOST,
     KEEP_DAYS_AT_MOST,
+    KEEP_MINUTES_AT_MOST,
     Cluster,
     Delta,
     Gap,
@@ -30,6 +32,7 @@ __all__ = [
     "FINDING_RANK",
     "KEEP_BYTES_AT_MOST",
     "KEEP_DAYS_AT_MOST",
+    "KEEP_MINUTES_AT_MOST",
     "Acknowledgement",
     "ActorFeed",
     "ActorRow",
@@ -42,7 +45,9 @@ __all__ = [
     "Delta",
     "Duration",
     "Finding",
+    "Freed",
     "Gap",
+    "Hold",
     "Incident",
     "IntentChange",
     "Log",
@@ -63,6 +68,7 @@ __all__ = [
     "Track",
     "Upload",
     "UploadFile",
+    "Usage",
     "Way",
     "unpacked",
 ]

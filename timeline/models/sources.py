@@ -11,6 +11,9 @@ KEEP_DAYS_AT_MOST = 36_500  # a hundred years
 KEEP_BYTES_AT_MOST = 10**18
 
 
+KEEP_MINUTES_AT_MOST = 7 * 24 * 60  # around an incident
+
+
 class Cluster(models.Model):
     """A cluster is watched by one worker. The row says how it is reached, and which resources are watched.
 
@@ -33,6 +36,8 @@ class Cluster(models.Model):
     exclude = models.JSONField(default=list)
     keep_days = models.IntegerField(null=True)
     keep_bytes = models.BigIntegerField(null=True)
+    keep_incident_days = models.IntegerField(null=True)  # for which entries near incidents are kept
+    keep_incident_minutes = models.IntegerField(null=True)  # what is near an incident
     paused = models.BooleanField(default=False)
     write_events = models.BooleanField(default=False)  # whether Causeline may write Events about incidents into it
     source = models.ForeignKey("Source", models.SET_NULL, null=True, related_name="current_of")
@@ -55,6 +60,14 @@ class Cluster(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(keep_bytes__range=(1, KEEP_BYTES_AT_MOST)), name="cluster_keeps_bytes_in_range"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(keep_incident_days__range=(0, KEEP_DAYS_AT_MOST)),
+                name="cluster_keeps_incident_days_in_range",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(keep_incident_minutes__range=(1, KEEP_MINUTES_AT_MOST)),
+                name="cluster_keeps_minutes_in_range",
             ),
         ]
 
@@ -98,9 +111,17 @@ class Source(models.Model):
     attempts = models.IntegerField(default=0)  # how often that version has tried to judge it
     mostly_skipped = models.JSONField(default=dict)  # {file: [skipped lines, all lines]} of mostly skipped files
     delete_after = models.DateTimeField(null=True)  # somebody has deleted it, and can undo that until then
+    keep_days = models.IntegerField(null=True)  # of a recording: when it is deleted; 0 for never, null for the setting
 
     objects = NotDeleted["Source"]()
     everything = models.Manager["Source"]()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(keep_days__range=(0, KEEP_DAYS_AT_MOST)), name="source_keeps_days_in_range"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.models.functions import Now
 
 from timeline.models import Cluster, Source
-from timeline.storage import notify, store
+from timeline.storage import holds, notify, store
 
 logger = logging.getLogger(__name__)
 UNDO = timedelta(minutes=1)
@@ -26,10 +26,12 @@ class NameTaken(Exception):
 def delete_source(source_id: int) -> bool:
     """Hide a source, and let it be removed in a minute; return whether there was one.
 
-    A source that a cluster feeds is not deleted. Raises OperationalError if somebody still writes to it.
+    A source that a cluster feeds is not deleted. Raises OperationalError if somebody still writes to it, and holds.Held
+    if a legal hold keeps it.
     """
     with transaction.atomic():
         _wait_at_most()
+        holds.refuse([source_id])
         shown = Source.objects.filter(pk=source_id, ready=True, current_of=None)
         found = bool(shown.update(delete_after=_end_of_minute()))
         notify.notify(source=source_id)
@@ -47,11 +49,16 @@ def restore_source(source_id: int) -> bool:
 def delete_cluster(cluster_id: int, *, sources: bool) -> None:
     """Stop watching a cluster, hide it, and let it be removed in a minute, with its sources if `sources` is set.
 
-    Its worker loses the lease, and so writes nothing more. Locks are taken in the same order as by the worker. Raises
-    OperationalError if they are not free in time.
+    Its worker loses the lease, and so writes nothing more. Locks are taken in the same order as by the worker. Without
+    `sources`, a legal hold of the cluster passes to its sources. Raises OperationalError if a lock is not free in time,
+    and holds.Held if a legal hold keeps a source that is to be deleted.
     """
     with transaction.atomic():
         _wait_at_most()
+        if sources:
+            holds.refuse(Source.everything.filter(cluster=cluster_id).values_list("pk", flat=True), cluster_id)
+        else:
+            holds.hand_over(cluster_id)
         row = Cluster.objects.select_for_update().filter(pk=cluster_id).first()
         if row is None:
             return

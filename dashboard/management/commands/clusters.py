@@ -24,6 +24,7 @@ from dashboard.management.base import BaseCommand
 from dashboard.presentation import access_checks, clusters, deletions
 from timeline import queries
 from timeline.models import Cluster
+from timeline.storage.holds import Held
 
 
 class Command(BaseCommand):
@@ -55,7 +56,7 @@ class Command(BaseCommand):
                 say(f"{count} encrypted again, with the first key.")
             else:
                 _act(act, options["cluster"], delete=options.get("delete", False), yes=options.get("yes", False))
-        except (Refused, credentials.Unusable, encryption.Unreadable) as error:
+        except (Refused, Held, credentials.Unusable, encryption.Unreadable) as error:
             _give_up(str(error), 2)
         except OperationalError:
             _give_up("the data is still in use; try again in a moment", 1)

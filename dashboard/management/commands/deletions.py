@@ -17,6 +17,7 @@ from dashboard.presentation import deletions
 from timeline import queries
 from timeline.models import Cluster, Source
 from timeline.storage import deletion
+from timeline.storage.holds import Held
 
 
 class Command(BaseCommand):
@@ -38,7 +39,7 @@ class Command(BaseCommand):
                 _undo(name)
         except OperationalError:
             _give_up("the data is still in use; try again in a moment", 1)
-        except Refused as error:
+        except (Refused, Held) as error:
             _give_up(str(error), 2)
 
 

@@ -17,6 +17,7 @@ from timeline.models import Cluster, Source
 from timeline.payloads.findings import DocumentPayload
 from timeline.payloads.recordings import RecordingPayload, RecordingsPayload
 from timeline.storage import deletion, exports, notify
+from timeline.storage.holds import Held
 
 router = Router(tags=["sources"])
 MOST = 100  # recordings in one answer
@@ -97,6 +98,8 @@ def delete_source(request: HttpRequest, source_id: Number) -> HttpResponse:
         deletion.delete_source(source_id)
     except OperationalError:
         return problem(409, "The recording is in use", "It is still being read or written. Try again in a moment.")
+    except Held as error:
+        return problem(409, "A legal hold keeps it", str(error))
     change_log.about(request, name=source.name)
     return HttpResponse(status=204)
 

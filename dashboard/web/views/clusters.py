@@ -24,6 +24,7 @@ from dashboard.web.views.deletions import undoable_by
 from timeline import queries
 from timeline.models import Cluster
 from timeline.queries.feeds import feeds_of_cluster
+from timeline.storage.holds import Held
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -91,7 +92,7 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
                 return _confirm(request, row)
             else:
                 return _apply_action(request, row)
-        except (Refused, credentials.Unusable) as error:
+        except (Refused, Held, credentials.Unusable) as error:
             problem = str(error)
         except OperationalError:
             problem = "The data is still in use. Try again in a moment."

@@ -17,6 +17,7 @@ from dashboard.presentation import deletions
 from timeline import queries
 from timeline.models import Source
 from timeline.storage import deletion
+from timeline.storage.holds import Held
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -43,6 +44,8 @@ def confirm_deletion(request: "HttpRequest", source_id: int) -> "HttpResponse":
             return redirect("home")
         except OperationalError:
             problem = "The recording is in use: it is still being read or written. Try again in a moment."
+        except Held as error:
+            problem = str(error)
     context = {
         "verb": "Delete",
         "name": source.name,

@@ -1,0 +1,87 @@
+"""This module says what is to be kept, and until when: of live sources by the settings of their clusters, of recordings
+by their own."""
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from django.conf import settings
+from django.db.models import Case, F, Q, QuerySet, When
+from django.db.models.functions import Coalesce, Greatest
+
+from timeline.models import Cluster, Source
+
+NOTICE = timedelta(days=7)  # so long before a recording is deleted, pages say so
+
+
+class Rules(NamedTuple):
+    """This says what is kept of a cluster's sources. Days count back from now, by the times of entries."""
+
+    days: int
+    bytes: int  # that the entries may take; 0 for no limit
+    incident_days: int  # how long entries near incidents are kept; not more than `days` means no longer
+    incident_minutes: int
+
+    @property
+    def longer(self) -> bool:
+        """Return whether entries near incidents are kept for longer than others."""
+        return self.incident_days > self.days
+
+    def before(self, now: datetime) -> datetime:
+        """Return the time before which entries are old, unless they are near an incident."""
+        return now - timedelta(days=self.days)
+
+    def all_before(self, now: datetime) -> datetime:
+        """Return the time before which all entries are old."""
+        return now - timedelta(days=max(self.days, self.incident_days))
+
+
+def rules(cluster: Cluster) -> Rules:
+    """Return what is kept of a cluster's sources. PostgreSQL checks the ranges of the columns."""
+
+    def chosen(own: int | None, usual: int) -> int:
+        return usual if own is None else own
+
+    return Rules(
+        chosen(cluster.keep_days, settings.KEEP_DAYS),
+        chosen(cluster.keep_bytes, settings.KEEP_BYTES),
+        chosen(cluster.keep_incident_days, settings.KEEP_INCIDENT_DAYS),
+        chosen(cluster.keep_incident_minutes, settings.KEEP_INCIDENT_MINUTES),
+    )
+
+
+def recording_days(source: Source) -> int:
+    """Return for how many days a recording is kept; 0 for ever."""
+    days: int = settings.RECORDING_DAYS if source.keep_days is None else source.keep_days
+    return days
+
+
+def deleted_on(source: Source) -> datetime | None:
+    """Return when retention deletes a recording if no legal hold keeps it; None if never, and for sources of connected
+    clusters.
+
+    The days count from the import. What a cluster fed counts from its last change, if that is later.
+    """
+    days = recording_days(source)
+    if source.cluster_id is not None or not days:
+        return None
+    begun = max(source.created, source.last) if source.sequence and source.last else source.created
+    return begun + timedelta(days=days)
+
+
+def expired(now: datetime) -> QuerySet[Source]:
+    """Return the recordings whose days are over and that no legal hold keeps, the oldest first."""
+    begun = Case(When(sequence__gt=0, then=Greatest("created", Coalesce("last", "created"))), default=F("created"))
+    own = Coalesce("keep_days", settings.RECORDING_DAYS)
+    of_recordings = Source.objects.filter(ready=True, cluster=None, current_of=None, holds=None).annotate(
+        begun=begun, kept_days=own
+    )
+    over = Q()
+    for days in set(of_recordings.order_by().values_list("kept_days", flat=True).distinct()):
+        over |= Q(kept_days=days, begun__lt=now - timedelta(days=days)) if days else Q()
+    return of_recordings.filter(over).order_by("pk") if over else Source.objects.none()
+
+
+def announced(now: datetime) -> list[tuple[Source, datetime]]:
+    """Return the recordings that will be deleted within the time of notice, with the times, the next first."""
+    soon = expired(now + NOTICE).defer("told", "skips", "histogram")[:100]
+    return sorted(((each, at) for each in soon if (at := deleted_on(each))), key=lambda each: each[1])

@@ -274,3 +274,36 @@ def stored_last() -> dict[str, int]:
         if isinstance(each, Entry) and each.resource_version:
             last[each.ref.uid] = max(each.resource_version, last.get(each.ref.uid, 0))
     return last
+
+
+def test_some_namespaces_are_watched_by_an_account_that_may_read_nothing_else(
+    followers: list[ClusterWatcher], tmp_path: Path
+) -> None:
+    """What is found in them is what a watch of the whole cluster finds there."""
+    namespaces = sorted({each.namespace for each in TAPE.commits if each.namespace})
+    one = namespaces[0]
+    with serve(TAPE, speed=100_000, paused=True, bookmark_seconds=0.5) as replay:
+        replay.control(namespaces=[one])
+        cluster = connected(replay, tmp_path)
+        Cluster.objects.filter(pk=cluster.pk).update(namespaces=[one])
+        follow(followers)
+        end = play(replay, 10_000)
+        wanted = {
+            (commit.uid, commit.revision)
+            for commit in TAPE.commits[:end]
+            if commit.namespace == one and commit.resource.name in INCLUDE
+        }
+        eventually(lambda: wanted <= {key[:2] for key in changes_of(current())}, 10)
+        assert set(changes_of(current()).values()) == {1}
+        entries = [each for each in chunks.observations(current().pk) if isinstance(each, Entry)]
+        assert {each.ref.namespace for each in entries} == {one}
+        assert set(Stream.objects.filter(state="watching").values_list("namespace", flat=True)) == {one}
+        assert current().namespaces == [one] and not Gap.objects.exists()
+        followers[0].stop()
+        followers[0].join(10)
+        leases.release(followers[0].lease)
+        before = current()
+        replay.control(namespaces=[])
+        Cluster.objects.update(namespaces=[])
+        follow(followers)
+        assert current() != before and "other namespaces" in Source.objects.get(pk=before.pk).ended

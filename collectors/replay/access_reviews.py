@@ -19,7 +19,7 @@ DISCOVERED = {
 }
 _PROTOBUF = b"k8s\0"  # what Kubernetes writes before a message
 # Numbers of fields: `raw` of the envelope, `spec` of the review, and those of the attributes.
-_RAW, _SPEC, _RESOURCE, _VERB, _GROUP, _PLURAL = 2, 2, 1, 2, 3, 5
+_RAW, _SPEC, _RESOURCE, _VERB, _GROUP, _PLURAL, _NAMESPACE = 2, 2, 1, 2, 3, 5, 1
 
 
 class RequestedAccess(NamedTuple):
@@ -28,6 +28,7 @@ class RequestedAccess(NamedTuple):
     verb: str
     group: str
     resource: str
+    namespace: str = ""  # "" asks about all namespaces
 
     @property
     def name(self) -> str:
@@ -40,10 +41,12 @@ def requested_access(body: bytes) -> RequestedAccess:
     if body.startswith(_PROTOBUF):
         message = _field(_field(body[len(_PROTOBUF) :], _RAW), _SPEC)
         message_attributes = _field(message, _RESOURCE)
-        return RequestedAccess(*(_field(message_attributes, number).decode() for number in (_VERB, _GROUP, _PLURAL)))
+        numbers = _VERB, _GROUP, _PLURAL, _NAMESPACE
+        return RequestedAccess(*(_field(message_attributes, number).decode() for number in numbers))
     try:
         attributes = orjson.loads(body)["spec"].get("resourceAttributes") or {}
-        return RequestedAccess(*(str(attributes.get(name) or "") for name in ("verb", "group", "resource")))
+        names = "verb", "group", "resource", "namespace"
+        return RequestedAccess(*(str(attributes.get(name) or "") for name in names))
     except (KeyError, AttributeError, TypeError):
         raise ValueError("this is not a SelfSubjectAccessReview") from None
 

@@ -22,6 +22,9 @@ class Api:
         self.faults = faults
         self._reads = Handlers(player, faults, bookmark_seconds)
         self.denied: set[str] = set()  # resources that are forbidden, as kubectl names them
+        self.namespaces: set[str] = (
+            set()
+        )  # the only ones that may be read, and nothing cluster-scoped; none: everything
         self.requests: Counter[str] = Counter()  # "list pods" -> how often it was requested
         self.address = ""
         self._resources = player.tape.resources
@@ -56,7 +59,7 @@ class Api:
             )
         if target is None:
             return self._discovery(request.path)
-        self._permit(target.resource, verb)
+        self._permit(target.resource, verb, target.namespace)
         if verb == "get":
             return self._reads.object(target, request)
         return self._reads.watch(target, request) if verb == "watch" else self._reads.list(target, request)
@@ -107,13 +110,17 @@ class Api:
         except ValueError as error:
             raise StatusError(400, str(error)) from None
         reads = review.verb in ("get", "list", "watch", "*")
-        allowed = not review.resource or (reads and not {review.name, review.resource} & self.denied)
+        within = not self.namespaces or review.namespace in self.namespaces
+        allowed = not review.resource or (reads and within and not {review.name, review.resource} & self.denied)
         return json(access_reviews.review_answer(allowed), 201)
 
-    def _permit(self, resource: Resource, verb: str) -> None:
-        """Raise StatusError 403 if a resource is denied."""
+    def _permit(self, resource: Resource, verb: str, namespace: str) -> None:
+        """Raise StatusError 403 if a resource is denied, or the namespace is not one of those that may be read."""
         if {resource.name, resource.plural} & self.denied:
             raise StatusError(403, f'{resource.name} is forbidden: User "replay" cannot {verb} it')
+        if self.namespaces and namespace not in self.namespaces:
+            where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+            raise StatusError(403, f'{resource.name} is forbidden: User "replay" cannot {verb} it {where}')
 
 
 def _verb(request: Request, target: Target | None) -> str:

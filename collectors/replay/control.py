@@ -36,6 +36,7 @@ class ControlRequest(msgspec.Struct, forbid_unknown_fields=True):
     faults: list[Fault] = []
     clear: bool = False  # remove the faults that are still armed, before `faults` are added
     deny: list[str] | None = None  # the resources that are forbidden from now on
+    namespaces: list[str] | None = None  # the only ones that may be read from now on; [] allows everything
     token: _Token | None = None  # the only token that is accepted from now on
     date: _Shift | None = None  # seconds by which the Date header is wrong
     compact: bool = False  # forget older resourceVersions, as etcd compaction does
@@ -97,6 +98,8 @@ class Control:
         api.faults.arm(order.faults)
         if order.deny is not None:
             api.denied = set(order.deny)
+        if order.namespaces is not None:
+            api.namespaces = set(order.namespaces)
         if order.token is not None:
             self._token = order.token
             if self._token_file:

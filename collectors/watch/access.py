@@ -10,7 +10,7 @@ import orjson
 from collectors.watch.bodies import SMALL_BYTES
 from collectors.watch.failures import ApiError, Forbidden, safe_text
 from collectors.watch.failures import Missing as Absent
-from collectors.watch.resources import Resource, resources
+from collectors.watch.resources import Resource, Target, resources, targets
 from timeline.judge import rulebook
 from timeline.kinds import qualified
 
@@ -34,6 +34,7 @@ class Grant(NamedTuple):
     kind: str  # as rules name it, such as "batch/Job"
     refused: tuple[str, ...]  # the verbs of those asked about, such as "list" and "watch", that are not allowed
     reason: str  # the cluster's reason
+    namespace: str = ""  # the only namespace that was asked about; "" for all of them
 
 
 class AffectedRule(NamedTuple):
@@ -66,9 +67,16 @@ class AccessReport(NamedTuple):
         return affected_rules({each.kind for each in self.refused})
 
 
-def check(api: Api, include: Sequence[str], exclude: Sequence[str], *, events: bool = False) -> AccessReport:
-    """Connect to a cluster, and ask for each resource whether it may be listed and watched in all namespaces. With
-    `events`, also ask whether Events may be written.
+def check(
+    api: Api,
+    include: Sequence[str],
+    exclude: Sequence[str],
+    namespaces: Sequence[str] = (),
+    *,
+    events: bool = False,
+) -> AccessReport:
+    """Connect to a cluster, and ask for each resource whether it may be listed and watched in these namespaces, or in
+    all if none is given. With `events`, also ask whether Events may be written in all namespaces.
 
     The reviews are SelfSubjectAccessReviews of authorization.k8s.io/v1. Failures are in the report's `problem`.
     """
@@ -76,7 +84,8 @@ def check(api: Api, include: Sequence[str], exclude: Sequence[str], *, events: b
     try:
         version = _text(orjson.loads(api.get("/version", most=SMALL_BYTES)).get("gitVersion")) or "unknown"
         served, missing = resources(api, include, exclude)
-        return _granted(api, version, served, tuple(missing), events=events)
+        wanted = [target for each in served for target in targets(each, namespaces)]
+        return _granted(api, version, wanted, tuple(missing), events=events)
     except ApiError as error:
         return AccessReport(version, str(error))
     except (ValueError, AttributeError):
@@ -85,25 +94,28 @@ def check(api: Api, include: Sequence[str], exclude: Sequence[str], *, events: b
 
 def may_write_events(api: Api) -> Grant:
     """Return whether Events may be created and changed in all namespaces. Raise ApiError."""
-    return _grant(api, _EVENTS, _WRITING)
+    return _grant(api, Target(_EVENTS), _WRITING)
 
 
 def _granted(
-    api: Api, version: str, served: list[Resource], missing: tuple[Missing, ...], *, events: bool
+    api: Api, version: str, wanted: list[Target], missing: tuple[Missing, ...], *, events: bool
 ) -> AccessReport:
     try:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            grants = tuple(pool.map(lambda each: _grant(api, each), served))
+            grants = tuple(pool.map(lambda each: _grant(api, each), wanted))
         writing = may_write_events(api) if events else None
     except (Forbidden, Absent) as error:
         return AccessReport(version, "", missing=missing, reviews_refused=str(error))
     return AccessReport(version, "", grants, missing, events=writing)
 
 
-def _grant(api: Api, resource: Resource, verbs: Sequence[str] = VERBS) -> Grant:
+def _grant(api: Api, target: Target, verbs: Sequence[str] = VERBS) -> Grant:
+    resource, namespace = target
     refused, reason = [], ""
     for verb in verbs:
         attributes = {"group": resource.group, "version": resource.version, "resource": resource.resource, "verb": verb}
+        if namespace:
+            attributes["namespace"] = namespace
         review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
         answer = api.post(_REVIEWS, orjson.dumps({**review, "spec": {"resourceAttributes": attributes}}))
         status = orjson.loads(answer).get("status") or {}
@@ -111,7 +123,7 @@ def _grant(api: Api, resource: Resource, verbs: Sequence[str] = VERBS) -> Grant:
             refused.append(verb)
             reason = reason or _text(status.get("reason")) or _text(status.get("evaluationError"))
     name = f"{resource.resource}.{resource.group}" if resource.group else resource.resource
-    return Grant(name, qualified(resource.group, resource.kind), tuple(refused), reason)
+    return Grant(name, qualified(resource.group, resource.kind), tuple(refused), reason, namespace)
 
 
 def _text(value: object) -> str:

@@ -37,7 +37,7 @@ def add_part(live: Live, part: Addition, hold: Callable[[], None]) -> None:
         additions.remove(part)
 
     observed = list(additions.observations(part))
-    batch = _recent(observed, live.world.remembered)
+    batch = _recent(observed, live.world.remembered, live.source.namespaces)
     try:
         committed = pipeline.follow(live, batch, renew=take)
     except pipeline.TwoClusters as error:
@@ -71,7 +71,7 @@ def add_batches(live: Live, hold: Callable[[], None]) -> bool:
         inbox.take(batches)
 
     observed = [each for batch in batches for each in read[batch.digest]]
-    kept = _recent(observed, max(live.world.remembered, live.world.first))
+    kept = _recent(observed, max(live.world.remembered, live.world.first), live.source.namespaces)
     stored = live.source.stored
     try:
         with transaction.atomic():
@@ -102,6 +102,13 @@ _KUBE_SYSTEM = Name("", "Namespace", "", "kube-system")
 _FOREIGN = "Audit events of another cluster were sent: it has another Namespace kube-system. They were not kept."
 
 
-def _recent(observed: Iterable[Observation], since: int) -> list[Observation]:
-    """Return the observations without what was received before a time, in microseconds since 1970."""
-    return [each for each in observed if not isinstance(each, Entry | Request) or each.received >= since]
+def _recent(observed: Iterable[Observation], since: int, namespaces: Sequence[str]) -> list[Observation]:
+    """Return the observations without what was received before a time, in microseconds since 1970, and without objects
+    in other namespaces if only some of them are watched."""
+    watched = {"", *namespaces}
+    return [
+        each
+        for each in observed
+        if not isinstance(each, Entry | Request)
+        or (each.received >= since and (not namespaces or each.ref.namespace in watched))
+    ]

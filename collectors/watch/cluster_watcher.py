@@ -19,7 +19,7 @@ from structlog.contextvars import bind_contextvars
 from collectors.watch.failures import ApiError, safe_text
 from collectors.watch.ingester import Ended, Ingester
 from collectors.watch.streams import Streams
-from timeline.models import Cluster, Stream
+from timeline.models import Cluster, Source, Stream
 from timeline.storage import leases, live, notify
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ class ClusterWatcher(threading.Thread):
             with db.transaction.atomic():
                 leases.hold(self.lease)
                 cluster = Cluster.objects.select_related("source").get(pk=self.lease.cluster)
-                opened = live.open_again(cluster.source or live.begin(cluster))
+                opened = live.open_again(_source_of(cluster))
             bind_contextvars(source=opened.source.pk)
-            with Streams(self._connect(cluster), cluster.include, cluster.exclude) as streams:
+            with Streams(self._connect(cluster), cluster.include, cluster.exclude, cluster.namespaces) as streams:
                 self._streams = streams
                 ingester = Ingester(self.lease, opened, streams, self._show)
                 try:
@@ -119,3 +119,18 @@ class ClusterWatcher(threading.Thread):
         if Cluster.objects.filter(pk=self.lease.cluster, epoch=self.lease.epoch).update(**columns):
             notify.notify(cluster=self.lease.cluster)
         self._state_shown = state, error
+
+
+def _source_of(cluster: Cluster) -> Source:
+    """Return the source that the cluster feeds now. If other namespaces are to be watched than before, that is a new
+    one: what is known to be absent depends on what was watched."""
+    source = cluster.source
+    if source is None:
+        return live.begin(cluster)
+    if source.namespaces == cluster.namespaces:
+        return source
+    if source.first is not None:
+        return live.begin(cluster, "Since then, other namespaces of the cluster are watched.")
+    source.namespaces = cluster.namespaces  # nothing was observed yet
+    source.save(update_fields=["namespaces"])
+    return source

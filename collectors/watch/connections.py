@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 NAME_LENGTH = 100  # characters; the cluster's sources have this name and a number
 _RESOURCE = re.compile(r"(\*\.|[a-z][a-z0-9-]*(\.|$))([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?")
 _NEVER = {"secrets"}
+_NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+MOST_NAMESPACES = 20  # that are watched one by one: each of them takes a connection for each resource
 
 
 class Refused(Exception):
@@ -46,6 +48,7 @@ class WatchOptions:
     keep_days: int | None = None
     keep_bytes: int | None = None
     write_events: bool = False
+    namespaces: tuple[str, ...] = ()  # the only ones that are watched; none for all of them
 
     def __post_init__(self) -> None:
         if self.keep_days is not None and not 1 <= self.keep_days <= KEEP_DAYS_AT_MOST:
@@ -101,6 +104,20 @@ def resources(names: Iterable[str]) -> tuple[str, ...]:
             )
         if each in _NEVER:
             raise Refused("Secrets are never watched.")
+    return found
+
+
+def namespaces(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of namespaces, sorted and once each. Raise Refused for invalid names, and for too many."""
+    found = tuple(sorted({each.strip() for each in names if each.strip()}))
+    for each in found:
+        if not _NAMESPACE.fullmatch(each):
+            raise Refused(f"{each[:70]} is not the name of a namespace: write it in small letters, digits and hyphens.")
+    if len(found) > MOST_NAMESPACES:
+        raise Refused(
+            f"At most {MOST_NAMESPACES} namespaces can be watched one by one, not {len(found)}. For more, watch all of"
+            " them: that needs rights in the whole cluster."
+        )
     return found
 
 
@@ -196,6 +213,7 @@ def _option_columns(wanted: WatchOptions) -> dict[str, Any]:
         "keep_days": wanted.keep_days,
         "keep_bytes": wanted.keep_bytes,
         "write_events": wanted.write_events,
+        "namespaces": list(namespaces(wanted.namespaces)),
     }
 
 

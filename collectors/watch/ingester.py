@@ -11,10 +11,11 @@ from collectors.watch.adding import add_batches, add_part
 from collectors.watch.admitted import Admitted
 from collectors.watch.attribution import Attribution
 from collectors.watch.discovery import DiscoveryResult
-from collectors.watch.resources import Resource
+from collectors.watch.resources import Resource, Target, targets
 from collectors.watch.streams import RESTORED, StreamStatus
 from timeline import pipeline
 from timeline.core.entries import Observation
+from timeline.history.streams import Reach
 from timeline.models import Cluster, Stream
 from timeline.storage import additions, leases, live
 
@@ -48,9 +49,9 @@ class Ingester:
         self._hold = partial(leases.hold, lease)
         self._live, self._streams, self._show = live_source, streams, show
         rows = Stream.objects.filter(source=live_source.source).exclude(state=MISSING)
-        self._previous_streams = [_resource(row) for row in rows]
+        self._previous_streams = [_target(row) for row in rows]
         rows.update(state=Stream.State.WAITING)
-        self._statuses_written: dict[Resource, StreamStatus] = {}  # the status of each stream that was written last
+        self._statuses_written: dict[Target, StreamStatus] = {}  # the status of each stream that was written last
         self._error = ""
         self._committed = 0.0
         self._admitted = Admitted(live_source)
@@ -103,33 +104,37 @@ class Ingester:
         self._error = result.error
         if result.error:
             return
-        for resource in self._streams.resources.difference(result.resources):
-            self._streams.stop(resource)
-            self._write_status(StreamStatus(resource, MISSING, "The cluster does not serve it any more."))
+        namespaces = self._live.source.namespaces
+        wanted = [target for resource in result.resources for target in targets(resource, namespaces)]
+        for target in self._streams.targets.difference(wanted):
+            self._streams.stop(target)
+            self._write_status(StreamStatus(target, MISSING, "The cluster does not serve it any more."))
         for name, why in result.missing:
             plural, _, group = name.partition(".")
-            self._write_status(StreamStatus(Resource(group, "", "", plural, True), MISSING, why))
-        for resource in set(self._previous_streams).difference(result.resources):
-            self._write_status(StreamStatus(resource, MISSING, "It is not watched any more."))
+            self._write_status(StreamStatus(Target(Resource(group, "", "", plural, True)), MISSING, why))
+        for target in set(self._previous_streams).difference(wanted):
+            self._write_status(StreamStatus(target, MISSING, "It is not watched any more."))
         self._previous_streams = []
-        for resource in result.resources:
-            if resource not in self._streams.resources:
-                self._start(resource)
+        for target in wanted:
+            if target not in self._streams.targets:
+                self._start(target)
 
-    def _start(self, resource: Resource) -> None:
-        kind = resource.group, resource.kind
+    def _start(self, target: Target) -> None:
+        kind = target.resource.group_kind
         stream = self._live.world.streams.get(kind)
-        resume_from, resumed_at = (stream.reached or None, stream.reached_at) if stream else (None, 0)
+        reach = stream.reach_in(target.namespace) if stream else Reach()
         # The row of the stream must exist before its first commit.
-        self._write_status(StreamStatus(resource, Stream.State.WAITING, ""))
-        self._streams.start(resource, self._live.existing_objects(*kind), resume_from, resumed_at)
+        self._write_status(StreamStatus(target, Stream.State.WAITING, ""))
+        known = self._live.existing_objects(*kind, target.namespace)
+        self._streams.start(target, known, reach.revision or None, reach.at)
 
     def _write_status(self, status: StreamStatus) -> None:
         if status.state == RESTORED:
             raise Ended(status.error)
-        if self._statuses_written.get(status.resource) != status:
-            live.write_stream_state(self._live.source, status.resource, Stream.State(status.state), status.error)
-            self._statuses_written[status.resource] = status
+        if self._statuses_written.get(target := status.target) != status:
+            state = Stream.State(status.state)
+            live.write_stream_state(self._live.source, target.resource, state, status.error, namespace=target.namespace)
+            self._statuses_written[target] = status
 
     def _summary(self) -> tuple[Cluster.State, str]:
         """Return the cluster's state and error: it is failing if none of its streams can be read."""
@@ -141,5 +146,5 @@ class Ingester:
         return Cluster.State.CONNECTING, ""
 
 
-def _resource(row: Stream) -> Resource:
-    return Resource(row.group, row.version, row.kind, row.resource, row.namespaced)
+def _target(row: Stream) -> Target:
+    return Target(Resource(row.group, row.version, row.kind, row.resource, row.namespaced), row.namespace)

@@ -1,6 +1,6 @@
 """This pure module writes the RBAC manifests with the least permissions that Causeline needs in a cluster."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from collectors.watch.resources import default_resources
 
@@ -20,10 +20,18 @@ def groups_of(resources: Iterable[str]) -> dict[str, list[str]]:
     return {group: sorted(found[group]) for group in sorted(found)}
 
 
-def manifest(include: Iterable[str], exclude: Collection[str], namespace: str = NAME, *, events: bool = False) -> str:
+def manifest(
+    include: Iterable[str],
+    exclude: Collection[str],
+    namespace: str = NAME,
+    *,
+    namespaces: Sequence[str] = (),
+    events: bool = False,
+) -> str:
     """Return YAML of a ServiceAccount that may list and watch, and of its token.
 
-    It may list and watch the default and the included resources, without the excluded ones, in the whole cluster. With
+    It may list and watch the default and the included resources, without the excluded ones, in the whole cluster. If
+    `namespaces` are given, it may do so in each of these by a Role and a RoleBinding, and nothing in others. With
     `events`, it may also write Events.
     """
     named = [
@@ -36,7 +44,11 @@ def manifest(include: Iterable[str], exclude: Collection[str], namespace: str = 
     if events:
         rules += '  - apiGroups: [""]\n    resources: [events]\n    verbs: [create, get, patch]\n'
     writes = "It writes Events about incidents, and nothing else" if events else "It never writes"
-    return _MANIFEST.format(name=NAME, namespace=namespace, rules=rules, writes=writes)
+    where = f" in {', '.join(namespaces)} only" if namespaces else ""
+    words = {"name": NAME, "namespace": namespace, "rules": rules}
+    granted = "".join(_IN_NAMESPACE.format(**words, granted=each) for each in namespaces)
+    account = _ACCOUNT.format(**words, where=where, writes=writes)
+    return account + (granted or _IN_CLUSTER.format(**words)) + _TOKEN.format(**words)
 
 
 def _quoted(name: str) -> str:
@@ -48,8 +60,8 @@ def steps(namespace: str = NAME) -> str:
     return _STEPS.format(name=NAME, namespace=namespace)
 
 
-_MANIFEST = """\
-# What Causeline needs of a cluster: to list and watch these kinds. {writes}, and never reads Secrets.
+_ACCOUNT = """\
+# What Causeline needs of a cluster: to list and watch these kinds{where}. {writes}, and never reads Secrets.
 apiVersion: v1
 kind: Namespace
 metadata:
@@ -61,6 +73,9 @@ metadata:
   name: {name}
   namespace: {namespace}
 ---
+"""
+
+_IN_CLUSTER = """\
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:
@@ -80,6 +95,33 @@ subjects:
     name: {name}
     namespace: {namespace}
 ---
+"""
+
+_IN_NAMESPACE = """\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: {name}
+  namespace: {granted}
+rules:
+{rules}---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: {name}
+  namespace: {granted}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: {name}
+subjects:
+  - kind: ServiceAccount
+    name: {name}
+    namespace: {namespace}
+---
+"""
+
+_TOKEN = """\
 # Its token does not run out. Delete this Secret to take it back; leave it out where Causeline runs inside the cluster.
 apiVersion: v1
 kind: Secret

@@ -71,6 +71,23 @@ class Resource(NamedTuple):
         return f"/{'apis' if self.group else 'api'}/{self.api_version}{within}/{self.resource}"
 
 
+class Target(NamedTuple):
+    """This tuple is what one watch shows: a resource in one namespace, or in all of them."""
+
+    resource: Resource
+    namespace: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return what is watched in words, such as "pods" or "pods in team-a"."""
+        return f"{self.resource.name} in {self.namespace}" if self.namespace else self.resource.name
+
+
+def targets(resource: Resource, namespaces: Sequence[str]) -> list[Target]:
+    """Return what is watched of a resource if only these namespaces are watched; all of them if there are none."""
+    return [Target(resource, each) for each in (namespaces if resource.namespaced and namespaces else [""])]
+
+
 class Missing(NamedTuple):
     """This tuple is a resource that was requested but cannot be watched."""
 

@@ -11,12 +11,12 @@ from collectors.watch.reflector import Reflector
 from timeline.core.entries import Observation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Self
 
     from collectors.watch.api import Api
     from collectors.watch.decoding import KnownObject
-    from collectors.watch.resources import Resource
+    from collectors.watch.resources import Resource, Target
 
 RESTORED = "restored"  # the state that a reflector reports when resourceVersions went back
 
@@ -24,7 +24,7 @@ RESTORED = "restored"  # the state that a reflector reports when resourceVersion
 class StreamStatus(NamedTuple):
     """This tuple is the state of a stream from now on."""
 
-    resource: Resource
+    target: Target
     state: str
     error: str
 
@@ -33,20 +33,23 @@ StreamItem = Observation | StreamStatus | DiscoveryResult
 
 
 class Streams:
-    """This class runs discovery and a reflector for each resource, from `__enter__` to `__exit__`.
+    """This class runs discovery and a reflector for each target, from `__enter__` to `__exit__`.
 
     `__exit__` waits for none of them. What they deliver is in `queue`. Nothing follows a StreamStatus of RESTORED,
     since it would not belong to what came before.
     """
 
-    def __init__(self, api: Api, include: list[str], exclude: list[str]) -> None:
+    def __init__(
+        self, api: Api, include: Sequence[str], exclude: Sequence[str], namespaces: Sequence[str] = ()
+    ) -> None:
         self.api = api
         self.queue: EventQueue[StreamItem] = EventQueue()
         self._stop = threading.Event()
-        self._running: dict[Resource, threading.Event] = {}
+        self._running: dict[Target, threading.Event] = {}
         self._thread_error = ""  # how a thread ended unexpectedly; "" if none did
         self._restored = False
-        self._discovery = Discovery(api, (include, exclude), self.queue.put, self._stop)
+        selection = list(include), list(exclude)
+        self._discovery = Discovery(api, selection, self.queue.put, self._stop, namespaces[0] if namespaces else "")
 
     def __enter__(self) -> Self:
         self._discovery.start()
@@ -60,25 +63,31 @@ class Streams:
         self.api.close()
 
     @property
-    def resources(self) -> set[Resource]:
-        """Return the resources that are watched."""
+    def targets(self) -> set[Target]:
+        """Return what is watched."""
         return set(self._running)
 
     def start(
-        self, resource: Resource, known_objects: Mapping[str, KnownObject], resume_from: int | None, resumed_at: int
+        self, target: Target, known_objects: Mapping[str, KnownObject], resume_from: int | None, resumed_at: int
     ) -> None:
-        """Watch a resource from a resourceVersion on, which was reached at `resumed_at` in µs; None: list it first."""
-        stop = self._running[resource] = threading.Event()
+        """Watch a target from a resourceVersion on, which was reached at `resumed_at` in µs; None: list it first."""
+        stop = self._running[target] = threading.Event()
+
+        def report(_: Resource, state: str, error: str) -> None:
+            self._restored = self._restored or state == RESTORED
+            self.queue.put([StreamStatus(target, state, error)], last=state == RESTORED)
+
         reflector = Reflector(
             self.api,
-            resource,
+            target.resource,
             self.queue.put,
             known_objects=known_objects,
             resume_from=resume_from,
             resumed_at=resumed_at,
-            report_state=self._report,
+            report_state=report,
+            namespace=target.namespace,
         )
-        threading.Thread(target=self._run, args=[reflector, stop], name=resource.name, daemon=True).start()
+        threading.Thread(target=self._run, args=[reflector, stop], name=target.name, daemon=True).start()
 
     def _run(self, reflector: Reflector, stop: threading.Event) -> None:
         reason = "it returned"
@@ -96,10 +105,6 @@ class Streams:
         if self._thread_error:
             raise RuntimeError(self._thread_error)
 
-    def stop(self, resource: Resource) -> None:
-        """Stop watching a resource."""
-        self._running.pop(resource).set()
-
-    def _report(self, resource: Resource, state: str, error: str) -> None:
-        self._restored = self._restored or state == RESTORED
-        self.queue.put([StreamStatus(resource, state, error)], last=state == RESTORED)
+    def stop(self, target: Target) -> None:
+        """Stop watching a target."""
+        self._running.pop(target).set()

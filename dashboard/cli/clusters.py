@@ -87,6 +87,13 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
             f"--{name}", action="append", default=[], metavar="R", help=f"{what}, such as jobs.batch.volcano.sh"
         )
     command.add_argument(
+        "--namespace",
+        action="append",
+        default=[],
+        metavar="NS",
+        help="watch this namespace only; may be repeated (all namespaces, which needs rights in the whole cluster)",
+    )
+    command.add_argument(
         "--keep-days", type=int, metavar="N", help="delete changes that are older (CAUSELINE_KEEP_DAYS)"
     )
     command.add_argument(
@@ -126,14 +133,17 @@ def _given(options: argparse.Namespace) -> Iterator[str]:
     for name in ("in_cluster", "by_path", "write_events", "unchecked"):
         if getattr(options, name):
             yield f"--{name.replace('_', '-')}"
-    for name in ("include", "exclude"):
+    for name in ("include", "exclude", "namespace"):
         yield from (f"--{name}={each}" for each in getattr(options, name))
 
 
 def _print_rbac(options: argparse.Namespace) -> int:
     from collectors.watch import rbac  # imported here, because other commands do not need it
 
-    print(rbac.manifest(options.include, options.exclude, events=options.write_events), end="")
+    manifest = rbac.manifest(
+        options.include, options.exclude, namespaces=options.namespace, events=options.write_events
+    )
+    print(manifest, end="")
     return 0
 
 

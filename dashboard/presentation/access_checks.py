@@ -20,7 +20,9 @@ def sentences(checked: AccessReport, reference: Mapping[str, Any]) -> list[str]:
         unknown = "The cluster does not answer which kinds may be watched. The page shows it once it is connected."
         return [*found, f"{unknown} {checked.reviews_refused}"]
     allowed = len(checked.grants) - len(checked.refused)
-    found.append(f"{allowed} of {len(checked.grants)} kinds may be watched.")
+    limited = any(each.namespace for each in checked.grants)
+    what = "watches of one kind, in one namespace or of cluster-scoped objects, are allowed" if limited else ""
+    found.append(f"{allowed} of {len(checked.grants)} {what or 'kinds may be watched'}.")
     found += [refusal(each) for each in checked.refused]
     for each in checked.affected_rules:
         kinds = " and ".join(each.kinds)
@@ -45,4 +47,5 @@ def _exposures(reference: Mapping[str, Any]) -> list[str]:
 def refusal(grant: Grant) -> str:
     """Return a sentence that names the verbs that the cluster refuses for a resource, and why."""
     why = f": {grant.reason}" if grant.reason else ""
-    return f"{grant.resource} may not be {' or '.join(_PARTICIPLES[verb] for verb in grant.refused)}{why}."
+    where = f" in {grant.namespace}" if grant.namespace else ""
+    return f"{grant.resource}{where} may not be {' or '.join(_PARTICIPLES[verb] for verb in grant.refused)}{why}."

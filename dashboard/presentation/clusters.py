@@ -162,8 +162,10 @@ def summary(streams: Sequence[StreamPayload]) -> str:
     counts: dict[StreamState, int] = {}
     for each in streams:
         counts[each["state"]] = counts.get(each["state"], 0) + 1
-    watched = sum(count for state, count in counts.items() if state not in _UNSEEN)
-    parts = [f"{watched} {wording.plural('kind', watched)}"]
+    watched = len({(each["group"], each["resource"]) for each in streams if each["state"] not in _UNSEEN})
+    namespaces = len({each["namespace"] for each in streams} - {""})
+    where = f" in {namespaces} {wording.plural('namespace', namespaces)}" if namespaces else ""
+    parts = [f"{watched} {wording.plural('kind', watched)}{where}"]
     parts += [
         f"{counts[state]} {_STREAMS[state][0]}"
         for state in ("waiting", "listing", "failing", "forbidden")
@@ -175,8 +177,9 @@ def summary(streams: Sequence[StreamPayload]) -> str:
 def stream(row: StreamPayload, known: str = "") -> StreamLine:
     """Return the row of a watch. `known` is an error that is shown already, and is not repeated."""
     word, state = _STREAMS[row["state"]]
+    name = f"{row['resource']}.{row['group']}" if row["group"] else row["resource"]
     return StreamLine(
-        name=f"{row['resource']}.{row['group']}" if row["group"] else row["resource"],
+        name=f"{name} in {row['namespace']}" if row["namespace"] else name,
         state=state,
         word=word,
         watermark=row["watermark"] or "",

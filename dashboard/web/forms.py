@@ -35,6 +35,7 @@ class ClusterForm:
     context: str = ""
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
     keep_days: str = ""
     keep_size: str = ""
     keep_unit: str = "GB"
@@ -56,6 +57,7 @@ class ClusterForm:
             context=form.get("context", "").strip(),
             include=_words(form.get("include", "")),
             exclude=_words(form.get("exclude", "")),
+            namespaces=_words(form.get("namespaces", "")),
             keep_days=form.get("keep_days", "").strip(),
             keep_size=form.get("keep_size", "").strip(),
             keep_unit=form.get("keep_unit", "GB"),
@@ -73,6 +75,7 @@ class ClusterForm:
             context=cluster["context"],
             include=tuple(cluster["include"]),
             exclude=tuple(cluster["exclude"]),
+            namespaces=tuple(cluster["namespaces"]),
             keep_days=str(cluster["keep_days"] or ""),
             keep_size=f"{size / UNITS[unit]:.15g}" if size else "",
             keep_unit=unit,
@@ -105,6 +108,7 @@ class ClusterForm:
             int(days) if days is not None else None,
             round(size * unit) if size is not None else None,
             self.write_events,
+            connections.namespaces(self.namespaces),
         )
 
     def with_sealed(self, way: Connection) -> ClusterForm:
@@ -121,6 +125,13 @@ class ClusterForm:
 
     def exclude_or_none(self) -> tuple[str, ...]:
         return _sound(self.exclude)
+
+    def namespaces_or_none(self) -> tuple[str, ...]:
+        """Return nothing if one of the names is not valid."""
+        try:
+            return connections.namespaces(self.namespaces)
+        except Refused:
+            return ()
 
     def _content(self) -> bytes:
         if self.kubeconfig:

@@ -34,6 +34,7 @@ class Cluster(models.Model):
     secret = models.BinaryField(null=True)  # a kubeconfig, encrypted
     include = models.JSONField(default=list)  # names of resources as kubectl accepts them, "jobs.batch.volcano.sh"
     exclude = models.JSONField(default=list)
+    namespaces = models.JSONField(default=list, db_default=[])  # the only ones that are watched; [] for all of them
     keep_days = models.IntegerField(null=True)
     keep_bytes = models.BigIntegerField(null=True)
     keep_incident_days = models.IntegerField(null=True)  # for which entries near incidents are kept
@@ -101,6 +102,8 @@ class Source(models.Model):
     views = models.IntegerField(default=0)  # how many objects have a row of `ObjectView`
     tide = models.JSONField(default=dict)  # how many lanes there were in each slice (see `outline.Tide`)
     cluster = models.ForeignKey(Cluster, models.SET_NULL, null=True, related_name="sources")  # null for a recording
+    # The only namespaces of its cluster that are watched; [] for all of them, and for a recording.
+    namespaces = models.JSONField(default=list, db_default=[])
     ended = models.TextField(default="")  # a sentence that says why a live source has ended; "" while it has not
     sequence = models.BigIntegerField(default=0)  # the number of its last batch; 0 for a recording
     owner = models.ForeignKey(
@@ -128,7 +131,8 @@ class Source(models.Model):
 
 
 class Stream(models.Model):
-    """A stream is the watch of one resource of a live source, and the revision from which it resumes."""
+    """A stream is the watch of one resource of a live source, in one namespace or in all, and the revision from which
+    it resumes."""
 
     class State(models.TextChoices):
         WAITING = "waiting"
@@ -138,12 +142,13 @@ class Stream(models.Model):
         FORBIDDEN = "forbidden"
         MISSING = "missing"  # the cluster does not serve it
 
-    pk = models.CompositePrimaryKey("source", "group", "resource")
+    pk = models.CompositePrimaryKey("source", "group", "resource", "namespace")
     source = models.ForeignKey(Source, models.CASCADE, db_index=False)
     group = models.TextField()
     version = models.TextField()
     kind = models.TextField()
     resource = models.TextField()  # the plural name
+    namespace = models.TextField(default="", db_default="")  # "" if it shows all, or the resource has none
     namespaced = models.BooleanField(default=True)
     state = models.CharField(max_length=9, choices=State, default=State.WAITING)
     error = models.TextField(default="")

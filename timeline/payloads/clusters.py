@@ -15,6 +15,7 @@ class StreamPayload(TypedDict):
     group: str
     kind: str
     resource: str
+    namespace: str  # "" if it shows all namespaces, or objects without one
     state: StreamState
     error: str  # the message of its last failure, which may be over
     error_at: int | None
@@ -80,6 +81,7 @@ class ClusterPayload(TypedDict):
     path: str  # the path of the kubeconfig, if `how` is "path"
     include: list[str]
     exclude: list[str]
+    namespaces: list[str]  # the only ones that are watched; none if all of them are
     keep_days: int | None
     keep_bytes: int | None
     write_events: bool  # whether Events about incidents may be written into it

@@ -122,6 +122,7 @@ def _cluster(row: Cluster, now: datetime) -> ClusterPayload:
         "path": row.reference.get("path", ""),
         "include": row.include,
         "exclude": row.exclude,
+        "namespaces": row.namespaces,
         "keep_days": row.keep_days,
         "keep_bytes": row.keep_bytes,
         "write_events": row.write_events,
@@ -148,7 +149,7 @@ def _health(source: Source, feeds: Cluster | None, now: datetime) -> SourceHealt
         (group, kind): count
         for group, kind, count in gaps.values_list("group", "kind").annotate(count=Count("*")).order_by("group", "kind")
     }
-    streams = list(Stream.objects.filter(source=source).order_by("group", "resource"))
+    streams = list(Stream.objects.filter(source=source).order_by("group", "resource", "namespace"))
     watched = [each for each in streams if each.state not in (Stream.State.FORBIDDEN, Stream.State.MISSING)]
     reached = [each.watermark_at for each in watched if each.watermark_at is not None]
     flow = _flow(source, now)
@@ -234,6 +235,7 @@ def _stream(row: Stream, gaps: int, reference: dict[str, str]) -> StreamPayload:
         "group": row.group,
         "kind": row.kind,
         "resource": row.resource,
+        "namespace": row.namespace,
         "state": cast("StreamState", row.state),
         "error": without_places(row.error, reference),
         "error_at": _time(row.error_at),

@@ -38,7 +38,8 @@ WHERE id = %(cluster)s AND epoch = %(epoch)s
 """
 _OVERVIEW = """
 SELECT id, epoch, CASE WHEN expires_at > clock_timestamp() THEN holder ELSE '' END, paused,
-    md5(reference::text || coalesce(encode(secret, 'hex'), '') || include::text || exclude::text)
+    md5(reference::text || coalesce(encode(secret, 'hex'), '') || include::text || exclude::text
+        || namespaces::text)
 FROM timeline_cluster WHERE delete_after IS NULL
 """
 _WORKERS = """

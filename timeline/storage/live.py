@@ -87,7 +87,8 @@ class Live:
         self._findings = LiveFindings(source, world)
         self._written: dict[int, int] = {}  # by the number of a track: a hash of its row without the lifeline
         self._changes = LiveChanges(source, world)
-        self._reached: dict[GroupKind, tuple[int, int]] = {}  # the watermarks that were written last
+        # The watermarks that were written last, by kind and namespace.
+        self._reached: dict[tuple[GroupKind, str], tuple[int, int]] = {}
         self._least = FOREVER  # the least µs from the arrival of an entry, by the cluster's clock, until it was written
         # When what only time changes was last judged, by a monotonic clock, and how long that took; seconds.
         self._time_judged = self._time_took = 0.0
@@ -100,12 +101,14 @@ class Live:
         """Return whether the totals of the source are out of date and should be written now."""
         return self._totals_changed and time.monotonic() >= self._totals_due_at
 
-    def existing_objects(self, group: str, kind: str) -> dict[str, KnownObject]:
-        """Return all objects of a kind that are believed to exist, by UID."""
+    def existing_objects(self, group: str, kind: str, namespace: str = "") -> dict[str, KnownObject]:
+        """Return all objects of a kind that are believed to exist, by UID: those in a namespace, or in all."""
         return {
             uid: KnownObject(track.ref, track.last.entry.resource_version or 0, track.owner)
             for track in self.world.of_kind(group, kind)
-            if track.until is None and (uid := public_uid(track.ref))
+            if track.until is None
+            and (uid := public_uid(track.ref))
+            and (not namespace or track.ref.namespace == namespace)
         }
 
     @contextmanager
@@ -197,31 +200,37 @@ class Live:
 
     def _write_streams(self, batch: Iterable[Observation]) -> int:
         """Write up to where each stream is complete, and its gaps; return the number of entries in the batch."""
-        counts: Counter[GroupKind] = Counter()
+        counts: Counter[tuple[GroupKind, str]] = Counter()
         gaps = []
         listed = {}
         for each in batch:
             if isinstance(each, Entry):
-                counts[each.ref.group, each.ref.kind] += each.clock is Clock.OBJECT
+                kind = each.ref.group, each.ref.kind
+                limited = self.source.namespaces and each.ref.namespace
+                counts[kind, each.ref.namespace if limited else ""] += each.clock is Clock.OBJECT
             elif isinstance(each, Request | LogLine):
                 continue
             elif each.what is MarkType.GAP:
                 gaps.append(each)
             elif each.what is MarkType.LISTED:
-                listed[each.group, each.kind] = moment(each.time)
+                listed[(each.group, each.kind), each.namespace] = moment(each.time)
         store.write_gaps(self.source, gaps)
         rows = []
-        for kind in {*self.world.streams, *counts}:  # a long list arrives before the mark that ends it
-            stream = self.world.streams.get(kind) or streams.Stream()
-            reached = stream.reached, stream.reached_at
-            if counts[kind] or kind in listed or (stream.reached and self._reached.get(kind) != reached):
-                self._reached[kind] = reached
-                at = moment(stream.reached_at) if stream.reached_at else None
-                rows.append((stream.reached or None, at, listed.get(kind), counts[kind], self.source.pk, *kind))
+        known = self.world.streams
+        watched = {(kind, namespace) for kind, stream in known.items() for namespace in stream.namespaces or [""]}
+        for key in watched | counts.keys():  # a long list arrives before the mark that ends it
+            kind, namespace = key
+            reach = known[kind].reach_in(namespace) if kind in known else streams.Reach()
+            reached = reach.revision, reach.at
+            if counts[key] or key in listed or (reach.revision and self._reached.get(key) != reached):
+                self._reached[key] = reached
+                at = moment(reach.at) if reach.at else None
+                counted = listed.get(key), counts[key]
+                rows.append((reach.revision or None, at, *counted, self.source.pk, *kind, namespace))
         with connection.cursor() as cursor:
             cursor.executemany(
                 "UPDATE timeline_stream SET watermark = %s, watermark_at = %s, listed_at = coalesce(%s, listed_at),"
-                ' entries = entries + %s WHERE source_id = %s AND "group" = %s AND kind = %s',
+                ' entries = entries + %s WHERE source_id = %s AND "group" = %s AND kind = %s AND namespace = %s',
                 rows,
             )
         return counts.total()
@@ -287,9 +296,9 @@ def begin(cluster: Cluster, ended: str = "") -> Source:
             before.save(update_fields=["name", "ended"])
             notify.notify(source=before.pk)
         source = store.open_source(cluster.name)
-        source.cluster = cluster
+        source.cluster, source.namespaces = cluster, cluster.namespaces
         source.inputs = [cluster.name if number == 1 else f"{cluster.name}, part {number}"]
-        source.save(update_fields=["cluster", "inputs"])
+        source.save(update_fields=["cluster", "inputs", "namespaces"])
         if before:
             incidents.carry_over(before, source)
         store.show_source(source)
@@ -343,14 +352,22 @@ def _stored_groups(source: Source, world: World) -> StoredGroups:
 
 
 def write_stream_state(
-    source: Source, resource: tuple[str, str, str, str, bool], state: Stream.State, error: str = ""
+    source: Source,
+    resource: tuple[str, str, str, str, bool],
+    state: Stream.State,
+    error: str = "",
+    *,
+    namespace: str = "",
 ) -> None:
-    """Store the state of the watch of a resource, which is (group, version, kind, plural, namespaced)."""
+    """Store the state of the watch of a resource, which is (group, version, kind, plural, namespaced), in a namespace
+    or in all."""
     group, version, kind, plural, namespaced = resource
     values = {"version": version, "kind": kind, "namespaced": namespaced, "state": state, "error": error}
     if error:
         values["error_at"] = timezone.now()
     with transaction.atomic():
-        Stream.objects.update_or_create(source=source, group=group, resource=plural, defaults=values)
+        Stream.objects.update_or_create(
+            source=source, group=group, resource=plural, namespace=namespace, defaults=values
+        )
         if source.cluster_id:
             notify.notify(cluster=source.cluster_id)

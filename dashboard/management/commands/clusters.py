@@ -69,11 +69,12 @@ def _connect(options: dict[str, Any]) -> None:
         options["keep_days"],
         options["keep_bytes"],
         options["write_events"],
+        connections.namespaces(options["namespace"]),
     )
     way = _way(options)
     if not options["unchecked"]:
         api = credentials.api_to(options["name"].strip(), way.reference, way.secret)
-        checked = check(api, wanted.include, wanted.exclude, events=wanted.write_events)
+        checked = check(api, wanted.include, wanted.exclude, wanted.namespaces, events=wanted.write_events)
         _show(checked, way)
         if checked.problem:
             _give_up("Not connected. With `--unchecked` it is, for workers that reach it from elsewhere.", 1)

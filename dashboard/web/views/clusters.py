@@ -62,7 +62,12 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
             **_retention_defaults(),
             "problem": problem,
             **answer,
-            "manifest": rbac.manifest(asked.include_or_none(), asked.exclude_or_none(), events=asked.write_events),
+            "manifest": rbac.manifest(
+                asked.include_or_none(),
+                asked.exclude_or_none(),
+                namespaces=asked.namespaces_or_none(),
+                events=asked.write_events,
+            ),
             "steps": rbac.steps(),
         },
         status=400 if problem else 200,
@@ -86,7 +91,9 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
                 answer = {"files_asked": request.POST}
                 answer["files"] = feeds.make(request, row, request.POST["act"])
             elif request.POST.get("act") == "test":
-                wanted = WatchOptions(row.include, row.exclude, write_events=row.write_events)
+                wanted = WatchOptions(
+                    row.include, row.exclude, write_events=row.write_events, namespaces=tuple(row.namespaces)
+                )
                 answer = _access_of(row.name, Connection(row.reference, _secret(row)), wanted)
             elif request.POST.get("act") == "disconnect" and "confirmed" not in request.POST:
                 return _confirm(request, row)
@@ -107,7 +114,12 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
         **_retention_defaults(),
         "problem": problem,
         **answer,
-        "manifest": rbac.manifest(cluster["include"], cluster["exclude"], events=cluster["write_events"]),
+        "manifest": rbac.manifest(
+            cluster["include"],
+            cluster["exclude"],
+            namespaces=cluster["namespaces"],
+            events=cluster["write_events"],
+        ),
         "steps": rbac.steps(),
         "who": wording.who(feeds_of_cluster(cluster_id)),
         "own_address": f"https://{request.get_host()}",
@@ -142,7 +154,7 @@ def _access_of(name: str, way: Connection, wanted: WatchOptions) -> dict[str, An
     api = credentials.api_to(name, way.reference, way.secret)
     try:
         include, exclude = connections.resources(wanted.include), connections.resources(wanted.exclude)
-        checked = check(api, include, exclude, events=wanted.write_events)
+        checked = check(api, include, exclude, wanted.namespaces, events=wanted.write_events)
     finally:
         api.close()
     return {"checked": checked, "answers": access_checks.sentences(checked, way.reference)}

@@ -14,7 +14,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 django.setup(set_prefix=False)
 
 from dashboard import logs  # noqa: E402 (these need the applications that the line above loads)
-from dashboard.access import origins, rights  # noqa: E402
+from dashboard.access import origins, proxied, rights  # noqa: E402
 from dashboard.agents.http import PATH, Mcp  # noqa: E402
 from dashboard.metrics.requests import Measured  # noqa: E402
 from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsConsumer  # noqa: E402
@@ -64,3 +64,4 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 if settings.PROXIES:  # X-Forwarded-For is believed only if one of these sends it
     application = ProxyHeadersMiddleware(application, settings.PROXIES)  # type: ignore[arg-type, assignment]
+application = proxied.TakeHeaders(application)  # type: ignore[assignment]

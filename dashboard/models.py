@@ -3,6 +3,7 @@
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.sessions.models import Session
 from django.db import models
 
 
@@ -20,6 +21,22 @@ class FailedSignIns(models.Model):
 
     def __str__(self) -> str:
         return f"{self.count} from {self.address}"
+
+
+class SignIn(models.Model):
+    """A row says of a session of somebody with an account where it was begun, and when it was used last."""
+
+    # Without a constraint, because an older version that runs beside this one deletes sessions and not these rows.
+    session = models.OneToOneField(Session, models.CASCADE, db_constraint=False, related_name="+")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    way = models.TextField()  # `sessions.PASSWORD`, `TOTP` or `OIDC`
+    address = models.TextField()  # of the last use
+    agent = models.TextField()  # what the browser says that it is
+    began = models.DateTimeField(auto_now_add=True)
+    last_used = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.user} from {self.address}"
 
 
 class ProcessFigures(models.Model):

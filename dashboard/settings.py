@@ -24,6 +24,14 @@ CSRF_TRUSTED_ORIGINS = variables.origins
 EMBED_ANCESTORS = variables.embed_ancestors
 LOGIN_REQUIRED = variables.login == "on"
 TOKEN_REQUIRED = variables.login == "token"
+PASSWORDS = variables.passwords
+REQUIRE_TOTP = variables.require_totp
+IDLE_TIME = timedelta(minutes=variables.idle_minutes)
+SIGN_IN_PROXIES = variables.sign_in_proxies
+OIDC_ISSUER = variables.oidc_issuer
+OIDC_NAME = variables.oidc_name
+OIDC_GROUPS_CLAIM = variables.oidc_groups_claim
+OIDC_GROUPS = variables.oidc_groups
 PORT = variables.port
 HTTPS = variables.https
 PROXIES = variables.proxies
@@ -66,6 +74,11 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "allauth",
+    "allauth.account",  # the other two need it; none of its pages is served
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.mfa",
     "channels",
     "csp",
     "timeline",
@@ -79,6 +92,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "dashboard.access.change_log.LogChanges",
     "dashboard.access.middleware.SignInMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -115,6 +129,26 @@ AUTH_PASSWORD_VALIDATORS = [
         ("NumericPasswordValidator", {}),
     )
 ]
+SOCIALACCOUNT_ADAPTER = "dashboard.access.oidc.SocialAccountAdapter"
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "provider_class": "dashboard.access.oidc.Provider",
+        "OAUTH_PKCE_ENABLED": True,
+        "APPS": [
+            {
+                # An account is known by the issuer and the subject, so the subject of another issuer is somebody else.
+                "provider_id": variables.oidc_issuer,
+                "name": variables.oidc_name,
+                "client_id": variables.oidc_client_id,
+                "secret": variables.oidc_client_secret,
+                "settings": {
+                    "server_url": variables.oidc_issuer,
+                    "scope": list(dict.fromkeys(["openid", *variables.oidc_scopes])),
+                },
+            }
+        ],
+    }
+}
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"

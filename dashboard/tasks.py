@@ -8,7 +8,7 @@ from django.conf import settings
 
 from collectors import tasks
 from collectors.uploads import pulls
-from dashboard.access import attempts, log_stores
+from dashboard.access import attempts, log_stores, sessions
 from dashboard.alerting import sending, telling
 from dashboard.metrics import processes
 
@@ -21,6 +21,7 @@ _sending = Lock()  # one task of each process sends; it serves several destinati
 def clear_sessions() -> None:
     """Remove expired sessions, which Django leaves in the database, old failures to sign in, figures and deliveries."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+    sessions.forget()
     attempts.forget()
     processes.fold()
     sending.forget()

@@ -1,6 +1,5 @@
 """This module declares the routes of all pages and of the API."""
 
-from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, path
 
 from dashboard.web.api import api
@@ -25,8 +24,10 @@ from dashboard.web.views.objects import show_object, show_revision
 from dashboard.web.views.report import show_report
 from dashboard.web.views.routes import edit_destination, edit_route, show_deliveries, show_routes
 from dashboard.web.views.rules import rule, rules
+from dashboard.web.views.sessions import show_sessions
 from dashboard.web.views.signing_in import sign_in
 from dashboard.web.views.silences import new_silence, show_silences
+from dashboard.web.views.single_sign_on import SignOut, come_from_provider, go_to_provider
 from dashboard.web.views.timeline import timeline
 from dashboard.web.views.tokens import show_tokens
 
@@ -73,7 +74,10 @@ urlpatterns = [
     path("rules/", rules, name="rules"),
     path("rules/<slug:rule_id>/", rule, name="rule"),
     path("login/", sign_in, name="login"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("login/oidc/", go_to_provider, name="oidc"),
+    path("login/oidc/callback/", come_from_provider, name="oidc_callback"),
+    path("logout/", SignOut.as_view(), name="logout"),
+    path("sessions/", show_sessions, name="sessions"),
     path("healthz", health, name="health"),
     path("livez", live, name="live"),
     path("metrics", metrics, name="metrics"),

@@ -1,12 +1,14 @@
 """This middleware lets people in: with the start-up token, with an account, or without a login."""
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
+from django.utils.functional import SimpleLazyObject
 from django.utils.http import escape_leading_slashes
 
 from dashboard.access import change_log, embedding, rights
@@ -24,6 +26,8 @@ class SignInMiddleware(LoginRequiredMiddleware):
             return self._without_token(request, given)
         if settings.TOKEN_REQUIRED:
             request.user = rights.user_of(request)
+        elif settings.LOGIN_REQUIRED:
+            request.user = cast("Any", SimpleLazyObject(partial(rights.user_of, request)))
         return None
 
     def process_view(

@@ -22,12 +22,14 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from dashboard import environment
+from dashboard.access import proxied, sessions
 from timeline.models import Source
 
 _GIVEN = "causeline.token"  # the key of the ASGI scope
 VIEW = "causeline.view"  # the same for signed views (see `dashboard.access.embedding`)
 _IN_ADDRESSES = {"token": _GIVEN, "view_token": VIEW}
 _SESSION = "start-up token"  # the key of the session
+_PERSON = "person "  # begins the key of a listener without a session
 
 
 class TokenHolder(AnonymousUser):
@@ -99,6 +101,9 @@ def is_admin(user: Any) -> bool:
 
 def user_of(request: HttpRequest) -> Any:
     """Return the user of a request that has its session. Without accounts, the session of an account is ignored."""
+    if settings.LOGIN_REQUIRED:
+        scope = getattr(request, "scope", {})
+        return proxied.user_of(scope) if proxied.says(scope) else sessions.user_of(request)
     if not settings.TOKEN_REQUIRED:
         return get_user(request)
     return TokenHolder() if by_script(request) or _remembers(request.session) else AnonymousUser()
@@ -173,26 +178,46 @@ def listener_admitted(scope: Mapping[str, Any]) -> bool:
     if settings.TOKEN_REQUIRED:
         close_old_connections()
         return _remembers(scope["session"])
-    return admitted(scope.get("user"))
+    if proxied.says(scope):
+        close_old_connections()
+        return admitted(proxied.user_of(scope))
+    if not admitted(scope.get("user")):
+        return False
+    session = scope["session"]
+    return not settings.LOGIN_REQUIRED or not sessions.lapsed({str(session.session_key): session})
 
 
 @sync_to_async
-def withdrawn(sessions: Iterable[str]) -> set[str]:
-    """Return the keys of the sessions that are no longer valid. Such a session is signed out or has expired, or its
+def listener_of(scope: Mapping[str, Any]) -> str:
+    """Return what `withdrawn` knows the listener by: the key of the session, or the person whom a proxy names."""
+    if proxied.says(scope):
+        close_old_connections()
+        return f"{_PERSON}{proxied.user_of(scope).pk}"
+    return getattr(scope.get("session"), "session_key", None) or ""
+
+
+@sync_to_async
+def withdrawn(keys: Iterable[str]) -> set[str]:
+    """Return the keys (see `listener_of`) of the sessions that are no longer valid. Such a session is signed out or has expired, or its
     token was replaced, or its user may not sign in any more or has changed the password."""
     close_old_connections()
-    wanted = set(sessions)
+    wanted = set(keys)
     if not sign_in_required() or not wanted:
         return set()
+    people = {key.removeprefix(_PERSON): key for key in wanted if key.startswith(_PERSON)}
+    active = get_user_model().objects.filter(pk__in=people, is_active=True).values_list("pk", flat=True)
+    dismissed = {people[each] for each in people.keys() - {str(pk) for pk in active}}
+    wanted -= set(people.values())
     held = Session.objects.filter(session_key__in=wanted, expire_date__gt=timezone.now())
     sessions_data = {session.session_key: session.get_decoded() for session in held}
     if settings.TOKEN_REQUIRED:
-        return {key for key in wanted if not _remembers(sessions_data.get(key, {}))}
+        return dismissed | {key for key in wanted if not _remembers(sessions_data.get(key, {}))}
     users = get_user_model().objects.in_bulk(
         {data[SESSION_KEY] for data in sessions_data.values() if SESSION_KEY in data}
     )
     by_text = {str(key): user for key, user in users.items()}
-    return {key for key in wanted if not _holds(sessions_data.get(key, {}), by_text)}
+    gone = {key for key in wanted if not _holds(sessions_data.get(key, {}), by_text)}
+    return dismissed | gone | sessions.lapsed(sessions_data)
 
 
 def _holds(data: dict[str, Any], users: dict[str, Any]) -> bool:

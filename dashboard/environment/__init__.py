@@ -38,8 +38,11 @@ _REDACTION = ("redact", "redact_patterns")
 def read() -> Settings:
     """Return all settings. Raises SettingError."""
     from dashboard.environment.declarations import Settings
+    from dashboard.environment.sign_in import check
 
-    return Settings.read()
+    given = Settings.read()
+    check(given, has_key=bool(given.credentials_key))
+    return given
 
 
 def limits() -> Limits:

@@ -32,6 +32,7 @@ from dashboard.environment.parsing import (
     one_of,
 )
 from dashboard.environment.services import USUAL
+from dashboard.environment.sign_in import SigningIn
 from dashboard.environment.sources import Environment, written
 
 KEEP_DAYS_AT_MOST = 36_500  # a hundred years; some thousand years more would lead to dates before year 1
@@ -116,7 +117,7 @@ class Reading(Environment):
     )
 
 
-class Settings(Reading):
+class Settings(Reading, SigningIn):
     """These are all settings of the processes that serve."""
 
     secret_key: Key = Field(
@@ -130,11 +131,12 @@ class Settings(Reading):
         written(""),
         repr=False,
         description=(
-            "The key that encrypts the credentials of connected clusters, the secrets of log stores, and the addresses "
-            "and tokens of destinations: a random text of at least 32 characters, `openssl rand -hex 32`. Several keys "
-            "are separated by commas: the first one encrypts, all of them decrypt "
+            "The key that encrypts the credentials of connected clusters, the secrets of log stores and of second "
+            "factors, and the addresses and tokens of destinations: a random text of at least 32 characters, "
+            "`openssl rand -hex 32`. Several keys are separated by commas: the first one encrypts, all of them decrypt "
             "([how to change it](how-to/run-it-in-production.md#keys)). Without a key, clusters can be connected "
-            "by path or in-cluster only, no secret of a log store is stored, and there are no destinations."
+            "by path or in-cluster only, no secret of a log store is stored, nobody can set up a second factor, and "
+            "there are no destinations."
         ),
     )
     database_url: Database = Field(

@@ -120,6 +120,16 @@ def _optional_database(given: str) -> dict[str, object]:
     return addresses.database(given) if given else {}
 
 
+def _issuer(given: str) -> str:
+    """Return an issuer. One without TLS is accepted only on this machine, where nobody can change what is sent."""
+    local = re.match(r"http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/|$)", given)
+    if given and not local and not re.fullmatch(r"https://[^/?#@\s]+(/[^?#\s]*)?", given):
+        raise ValueError(f"is {given[:80]!r}; write an issuer such as https://keycloak.example.org/realms/company.")
+    if len(given) > 200:
+        raise ValueError("is longer than 200 characters.")
+    return given.rstrip("/")
+
+
 def one_of(*choices: str) -> BeforeValidator:
     """Return a validator that accepts one of these words, in capitals or not, and returns it as written here."""
 
@@ -148,6 +158,7 @@ Key = Annotated[str, BeforeValidator(_key)]
 OptionalKey = Annotated[str, BeforeValidator(_optional_key)]
 Keys = Annotated[list[str], BeforeValidator(_keys)]
 Address = Annotated[str, BeforeValidator(_address)]
+Issuer = Annotated[str, BeforeValidator(_issuer)]
 Hosts = Annotated[list[hosts.AllowedHost], BeforeValidator(_hosts)]
 Services = Annotated[list[str], BeforeValidator(_services)]
 Patterns = Annotated[list[str], BeforeValidator(_patterns)]

@@ -23,19 +23,21 @@ class _Forwarding(AsyncWebsocketConsumer):
 
     _forwarding: asyncio.Task[None] | None = None
     _closing: asyncio.Task[None] | None = None
+    _listener = ""
 
     async def admitted(self) -> bool:
         return await rights.listener_admitted(self.scope)
 
     def watch_rights(self) -> AbstractAsyncContextManager[None]:
         """Dismiss the listener when the rights of its session are withdrawn."""
-        return hub.watch_rights(getattr(self.scope.get("session"), "session_key", None), self._dismiss)
+        return hub.watch_rights(self._listener, self._dismiss)
 
     async def connect(self) -> None:
         if not await self.admitted():
             await self.accept()  # a browser learns the code only of an open connection
             await self.close(code=UNAUTHORISED)
             return
+        self._listener = await rights.listener_of(self.scope)
         self._forwarding = asyncio.create_task(self._forward())
 
     async def disconnect(self, code: int) -> None:

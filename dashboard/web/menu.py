@@ -6,10 +6,11 @@ To add a page to the menu, add a line to `ENTRIES`.
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
-from dashboard.access import change_log
+from dashboard.access import change_log, proxied
 
 
 class Entry(NamedTuple):
@@ -20,7 +21,11 @@ class Entry(NamedTuple):
     offered: Callable[[HttpRequest], bool]
 
 
-ENTRIES: tuple[Entry, ...] = ()
+def _has_account(request: HttpRequest) -> bool:
+    return bool(settings.LOGIN_REQUIRED)
+
+
+ENTRIES = (Entry("sessions", "Your sessions", _has_account),)
 
 
 def menu(request: HttpRequest) -> dict[str, Any]:
@@ -32,4 +37,5 @@ def menu(request: HttpRequest) -> dict[str, Any]:
     if user is None or not user.is_authenticated:
         return {}
     offered = [(reverse(each.page), each.label) for each in ENTRIES if each.offered(request)]
-    return {"account": {"name": change_log.who(request), "pages": offered}}
+    signs_out = not proxied.says(getattr(request, "scope", {}))  # the proxy would sign the person in again
+    return {"account": {"name": change_log.who(request), "pages": offered, "signs_out": signs_out}}

@@ -3,14 +3,18 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.views import LoginView
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponseRedirect
 
-from dashboard.access import attempts, change_log
+from dashboard.access import attempts, change_log, oidc, sessions
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from django.contrib.auth.forms import AuthenticationForm
     from django.http import HttpResponse
 
 
@@ -19,6 +23,8 @@ class SignIn(LoginView):
     redirect_authenticated_user = True
 
     def post(self, request: Any, *arguments: Any, **options: Any) -> "HttpResponse":
+        if not settings.PASSWORDS:
+            raise PermissionDenied("Nobody signs in here with a password.")
         name = request.POST.get("username", "")
         if not name or not request.POST.get("password"):
             return super().post(request, *arguments, **options)  # fields are missing, and nothing is tried
@@ -29,11 +35,20 @@ class SignIn(LoginView):
             answer["Retry-After"] = str(math.ceil(wait.total_seconds()))
             return answer
         answer = super().post(request, *arguments, **options)
-        if request.user.is_authenticated:
+        if answer.status_code == 302:
             attempts.succeeded(name, address)
         else:
             change_log.note("sign-in failed", name=_known(name), **{"from": address})
         return answer
+
+    def form_valid(self, form: "AuthenticationForm") -> "HttpResponse":
+        """Sign the person in, whose password is right."""
+        sessions.begin(self.request, form.get_user(), sessions.PASSWORD)
+        return HttpResponseRedirect(self.get_success_url())
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        provider = settings.OIDC_NAME if oidc.configured() else ""
+        return super().get_context_data(passwords=settings.PASSWORDS, provider=provider, **context)
 
 
 def _known(name: str) -> str:

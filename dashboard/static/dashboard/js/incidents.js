@@ -3,6 +3,7 @@
 import { byId } from "./draw/dom.js";
 import { plural } from "./state/amounts.js";
 import { listen } from "./state/updates.js";
+import { unattended } from "./state/attended.js";
 
 const OFTEN = 500; // the least ms between two updates
 const SHARE = 3; // from one update to the next pass so many times as long as it took, so that a busy server is left alone
@@ -43,7 +44,7 @@ async function renew() {
   renewing = true;
   renewed = performance.now();
   try {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    const answer = await fetch(location.href, { headers: { Accept: "text/html", ...unattended() } });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const old = byId("incidents"), fresh = page.getElementById("incidents");
     if (answer.ok && fresh) {

@@ -1,5 +1,7 @@
 // This module replaces the elements with data-renew, by their ids, with the server's current version every few seconds.
 
+import { unattended } from "./state/attended.js";
+
 const OFTEN = 3_000; // ms between two updates
 
 const leaving = new AbortController();
@@ -9,7 +11,7 @@ async function renew() {
   if (document.hidden || inside || !getSelection().isCollapsed) return; // the user is working in one of them
   let page;
   try {
-    page = new DOMParser().parseFromString(await (await fetch(location.pathname, { headers: { Accept: "text/html" }, signal: leaving.signal })).text(), "text/html");
+    page = new DOMParser().parseFromString(await (await fetch(location.pathname, { headers: { Accept: "text/html", ...unattended() }, signal: leaving.signal })).text(), "text/html");
   } catch {
     return; // the server may be restarting; the next update tries again
   }

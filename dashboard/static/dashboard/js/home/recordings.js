@@ -2,6 +2,7 @@
 
 import { byId, el } from "../draw/dom.js";
 import { request } from "../state/api.js";
+import { unattended } from "../state/attended.js";
 
 const OFTEN = 2_000; // the least ms between two automatic updates
 
@@ -59,7 +60,7 @@ export class Recordings {
     let text;
     this.#renewed = performance.now();
     try {
-      text = await (await fetch(location.pathname + location.search, { headers: { Accept: "text/html" } })).text();
+      text = await (await fetch(location.pathname + location.search, { headers: { Accept: "text/html", ...unattended() } })).text();
     } catch {
       this.#away = true;
       return this.trouble("The server cannot be reached; it may be restarting. What this page shows may be out of date.");

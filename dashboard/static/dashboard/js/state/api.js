@@ -1,6 +1,7 @@
 // This module sends requests to the server. It does not use the DOM.
 
 import { viewToken } from "./address.js";
+import { unattended } from "./attended.js";
 import { Creations } from "./creations.js";
 
 /** An error of a request, with the server's title and detail, and the HTTP status; 0 if there was no answer. */
@@ -18,7 +19,7 @@ export async function request(path, options = {}) {
   let response;
   try {
     const view = viewToken();
-    response = await fetch(path, { headers: { Accept: "application/json", ...(view && { "Causeline-View": view }) }, ...options });
+    response = await fetch(path, { headers: { Accept: "application/json", ...unattended(), ...(view && { "Causeline-View": view }) }, ...options });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError("The server cannot be reached", "It may be restarting; try again in a moment.", 0);

@@ -1,0 +1,258 @@
+"""These tests sign people in with an OpenID Connect provider, also with one that sends what it must not."""
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from allauth.socialaccount.models import SocialAccount
+from django.contrib.auth.models import Group, User
+from django.contrib.sessions.models import Session
+from django.test import Client
+from pytest_django import Settings
+
+from dashboard.access import oidc, sessions
+from tests.identity_provider import CLIENT, SECRET, STRANGE, IdentityProvider, identity_provider
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[IdentityProvider]:
+    with identity_provider() as provider:
+        yield provider
+
+
+@pytest.fixture
+def provider(served: IdentityProvider, settings: Settings) -> Iterator[IdentityProvider]:
+    """A provider that Causeline is set up for, and that has not been falsified."""
+    untouched = copy.deepcopy(vars(served))
+    settings.LOGIN_REQUIRED = True
+    settings.OIDC_ISSUER, settings.OIDC_NAME = served.address, "Example SSO"
+    known = copy.deepcopy(settings.SOCIALACCOUNT_PROVIDERS)
+    app = known["openid_connect"]["APPS"][0]
+    app |= {"provider_id": served.address, "client_id": CLIENT, "secret": SECRET}
+    app["settings"]["server_url"] = served.address
+    settings.SOCIALACCOUNT_PROVIDERS = known
+    oidc.forget()
+    yield served
+    vars(served).update(untouched)
+
+
+def signed_in(provider: IdentityProvider, client: Client | None = None, wanted: str = "/rules/") -> Any:
+    """Go to the provider and come back; return the answer to that."""
+    client = client or Client()
+    there = client.get("/login/oidc/", {"next": wanted})
+    assert there.status_code == 302, there.content
+    return client.get(f"/login/oidc/callback/?{provider.authorize(there['Location'])}")
+
+
+def test_a_person_gets_an_account_and_the_page_that_was_wanted(provider: IdentityProvider) -> None:
+    client = Client()
+    assert "Sign in with Example SSO" in client.get("/login/?next=/rules/").content.decode()
+    answer = signed_in(provider, client)
+    assert (answer.status_code, answer["Location"]) == (302, "/rules/")
+    ada = User.objects.get()
+    assert (ada.username, ada.email, ada.is_staff, ada.has_usable_password()) == (
+        "ada",
+        "ada@example.org",
+        False,
+        False,
+    )
+    assert "ada" in client.get("/sessions/").content.decode()
+    held = SocialAccount.objects.get()
+    assert (held.provider, held.uid, held.extra_data) == (provider.address, "248289761001", {})
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256"])
+def test_the_second_sign_in_finds_the_account_whatever_it_is_called_now(
+    provider: IdentityProvider, algorithm: str
+) -> None:
+    provider.algorithm = algorithm
+    signed_in(provider)
+    provider.claims |= {"preferred_username": "ada.lovelace", "email": "ada@elsewhere.example", "name": "Ada Lovelace"}
+    signed_in(provider)
+    ada = User.objects.get()
+    assert (ada.username, ada.email, ada.get_full_name()) == ("ada", "ada@elsewhere.example", "Ada Lovelace")
+
+
+def test_a_local_account_of_the_same_name_and_address_is_not_taken_over(provider: IdentityProvider) -> None:
+    local = User.objects.create_user("ADA", "ada@example.org", "correct horse battery staple", is_staff=True)
+    client = Client()
+    signed_in(provider, client)
+    new = User.objects.get(username="ada-2")
+    assert int(client.session["_auth_user_id"]) == new.pk != local.pk
+
+
+def test_another_subject_with_the_same_address_is_somebody_else(provider: IdentityProvider) -> None:
+    signed_in(provider)
+    provider.claims["sub"] = "another"
+    signed_in(provider)
+    assert set(User.objects.values_list("username", flat=True)) == {"ada", "ada-2"}
+
+
+def test_memberships_are_those_of_the_last_sign_in_and_local_ones_stay(provider: IdentityProvider) -> None:
+    provider.claims["groups"] = ["platform", "payments"]
+    signed_in(provider)
+    ada = User.objects.get()
+    ada.groups.add(Group.objects.create(name="local"))
+    assert set(ada.groups.values_list("name", flat=True)) == {"oidc:platform", "oidc:payments", "local"}
+    provider.claims["groups"] = "platform"  # some providers send a single one as a text
+    signed_in(provider)
+    assert set(ada.groups.values_list("name", flat=True)) == {"oidc:platform", "local"}
+    provider.claims["groups"] = {"not": "a list"}
+    signed_in(provider)
+    assert set(ada.groups.values_list("name", flat=True)) == {"local"}
+
+
+def test_groups_may_come_from_the_user_info_and_from_a_claim_of_another_name(
+    provider: IdentityProvider, settings: Settings
+) -> None:
+    settings.OIDC_GROUPS_CLAIM = "https://example.org/roles"
+    provider.info = {"https://example.org/roles": ["platform", 7, "", "x" * 200]}
+    signed_in(provider)
+    assert list(User.objects.get().groups.values_list("name", flat=True)) == ["oidc:platform"]
+
+
+def test_who_is_in_no_group_that_may_sign_in_is_refused(provider: IdentityProvider, settings: Settings) -> None:
+    settings.OIDC_GROUPS = ["platform"]
+    provider.claims["groups"] = ["payments"]
+    answer = signed_in(provider)
+    assert answer.status_code == 403 and "You are in none of the groups" in answer.content.decode()
+    assert not User.objects.exists()
+    provider.claims["groups"] = ["payments", "platform"]
+    assert signed_in(provider).status_code == 302
+
+
+def test_who_was_deactivated_is_refused(provider: IdentityProvider) -> None:
+    signed_in(provider)
+    User.objects.update(is_active=False)
+    client = Client()
+    answer = signed_in(provider, client)
+    assert answer.status_code == 403 and "deactivated" in answer.content.decode()
+    assert "_auth_user_id" not in client.session
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"iss": "https://elsewhere.example"},
+        {"aud": "another-client"},
+        {"aud": [CLIENT, "another"], "azp": "another"},
+        {"exp": 1_700_000_000},
+        {"exp": None},
+        {"iat": 4_000_000_000},
+        {"sub": None},
+        {"sub": ""},
+        {"sub": "x" * 300},
+        {"sub": 7},
+        {"nonce": "of-another-sign-in"},
+        {"nonce": None},
+    ],
+    ids=str,
+)
+def test_an_id_token_with_a_wrong_claim_signs_nobody_in(provider: IdentityProvider, changes: dict[str, Any]) -> None:
+    provider.changes = changes
+    client = Client()
+    assert signed_in(provider, client).status_code == 403
+    assert not User.objects.exists() and "_auth_user_id" not in client.session
+
+
+@pytest.mark.parametrize("algorithm", ["none", "HS256"])
+def test_an_id_token_without_a_signature_of_the_provider_signs_nobody_in(
+    provider: IdentityProvider, algorithm: str
+) -> None:
+    provider.algorithm = algorithm
+    assert signed_in(provider).status_code == 403
+    provider.algorithm, provider.key = "RS256", STRANGE
+    assert signed_in(provider).status_code == 403
+    assert not User.objects.exists()
+
+
+def test_user_info_about_somebody_else_signs_nobody_in(provider: IdentityProvider) -> None:
+    provider.info = {"sub": "another"}
+    assert signed_in(provider).status_code == 403
+    assert not User.objects.exists()
+
+
+def test_an_answer_that_nobody_asked_for_signs_nobody_in(provider: IdentityProvider) -> None:
+    client = Client()
+    query = provider.authorize(client.get("/login/oidc/")["Location"])
+    assert Client().get(f"/login/oidc/callback/?{query}").status_code == 403, "the state is of another browser"
+    assert client.get("/login/oidc/callback/?code=the-code&state=wrong").status_code == 403
+    assert client.get("/login/oidc/callback/?error=access_denied").status_code == 403
+    assert client.get(f"/login/oidc/callback/?{query}").status_code == 302
+    assert Client().get(f"/login/oidc/callback/?{query}").status_code == 403
+    assert client.get(f"/login/oidc/callback/?{query}").status_code == 403, "a state holds once"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"issuer": "https://elsewhere.example"},
+        {"token_endpoint": None},
+        {"jwks_uri": "ftp://127.0.0.1/keys"},
+    ],
+    ids=str,
+)
+def test_a_provider_that_contradicts_itself_is_not_used(provider: IdentityProvider, document: dict[str, Any]) -> None:
+    provider.document = document
+    answer = Client().get("/login/oidc/")
+    assert answer.status_code == 502 and "cannot be reached now" in answer.content.decode()
+
+
+def test_the_documents_of_the_provider_are_fetched_once(provider: IdentityProvider) -> None:
+    signed_in(provider)
+    signed_in(provider)
+    assert provider.requests.count("/.well-known/openid-configuration") == provider.requests.count("/keys") == 1
+
+
+def test_nobody_is_sent_to_another_site_afterwards(provider: IdentityProvider) -> None:
+    assert signed_in(provider, wanted="https://elsewhere.example/")["Location"] == "/"
+    assert signed_in(provider, wanted="//elsewhere.example/")["Location"] == "/"
+
+
+def test_signing_out_leads_to_the_provider(provider: IdentityProvider, settings: Settings) -> None:
+    settings.CREDENTIALS_KEYS = ["a key for the tests, which is long enough"]
+    client = Client()
+    signed_in(provider, client)
+    token = provider.id_token()
+    stored = Session.objects.get(pk=client.session.session_key).get_decoded()
+    assert token.partition(".")[0] not in str(stored), "it is stored encrypted"
+    answer = client.post("/logout/")
+    assert answer.status_code == 200 and "_auth_user_id" not in client.session
+    assert answer["Refresh"].startswith(f"0; url={provider.address}/end?client_id={CLIENT}&")
+    assert "id_token_hint=ey" in answer["Refresh"]
+    assert "post_logout_redirect_uri=http%3A%2F%2Ftestserver%2Flogin%2F" in answer["Refresh"]
+
+
+def test_without_a_page_of_the_provider_signing_out_ends_the_session_here(provider: IdentityProvider) -> None:
+    provider.document = {"end_session_endpoint": None}
+    client = Client()
+    signed_in(provider, client)
+    assert client.post("/logout/").status_code == 302
+    assert "_auth_user_id" not in client.session
+
+
+def test_the_form_can_be_hidden(provider: IdentityProvider, settings: Settings) -> None:
+    User.objects.create_user("bob", password="correct horse battery staple")
+    settings.PASSWORDS = False
+    assert b'type="password"' not in Client().get("/login/").content
+    answer = Client().post("/login/", {"username": "bob", "password": "correct horse battery staple"})
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize("login", ["token", "open", "on"])
+def test_without_a_provider_there_is_no_way_to_one(login: str, settings: Settings) -> None:
+    settings.LOGIN_REQUIRED, settings.TOKEN_REQUIRED = login == "on", login == "token"
+    settings.OIDC_ISSUER = ""
+    assert Client().get("/login/oidc/").status_code == 404
+    assert Client().get("/login/oidc/callback/?code=x&state=y").status_code == 404
+
+
+def test_the_session_says_how_it_was_begun(provider: IdentityProvider, settings: Settings) -> None:
+    settings.REQUIRE_TOTP = True  # which is asked for with passwords alone
+    client = Client()
+    signed_in(provider, client)
+    assert client.session["causeline.way"] == sessions.OIDC
+    assert client.get("/sessions/").status_code == 200

@@ -64,4 +64,4 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 if settings.PROXIES:  # X-Forwarded-For is believed only if one of these sends it
     application = ProxyHeadersMiddleware(application, settings.PROXIES)  # type: ignore[arg-type, assignment]
-application = proxied.TakeHeaders(application)  # type: ignore[assignment]
+application = proxied.TakeHeaders(application)

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Iterator
 from http.client import HTTPConnection
-from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg.rows import scalar_row
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
+from websockets.typing import Origin
 
 from tests.patience import patient
 from tests.running import Running, running
@@ -47,7 +47,7 @@ def ask(site: Running, path: str, headers: list[tuple[str, str]], source: str = 
 
 def rows(site: Running, query: str) -> list[object]:
     with psycopg.connect(site.database, row_factory=scalar_row) as connection:
-        return list(connection.execute(query.encode()))  # type: ignore[arg-type]
+        return list(connection.execute(query.encode()))
 
 
 def test_the_proxy_says_who_somebody_is_with_each_request(site: Running) -> None:
@@ -94,7 +94,7 @@ def test_a_socket_is_opened_by_the_headers_and_closed_when_the_account_is_deacti
     ask(site, "/rules/", [*bob.items()])
 
     async def listen() -> int:
-        async with connect(address, additional_headers=bob, origin=site.address, proxy=None) as socket:  # type: ignore[arg-type]
+        async with connect(address, additional_headers=bob, origin=Origin(site.address), proxy=None) as socket:
             with psycopg.connect(site.database, autocommit=True) as connection:
                 connection.execute("UPDATE auth_user SET is_active = false WHERE username = 'bob@example.org'")
             with pytest.raises(ConnectionClosed) as closed:

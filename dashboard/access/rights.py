@@ -198,8 +198,8 @@ def listener_of(scope: Mapping[str, Any]) -> str:
 
 @sync_to_async
 def withdrawn(keys: Iterable[str]) -> set[str]:
-    """Return the keys (see `listener_of`) of the sessions that are no longer valid. Such a session is signed out or has expired, or its
-    token was replaced, or its user may not sign in any more or has changed the password."""
+    """Return the keys (see `listener_of`) of the sessions that are no longer valid. Such a session is signed out or has
+    expired, or its token was replaced, or its user may not sign in any more or has changed the password."""
     close_old_connections()
     wanted = set(keys)
     if not sign_in_required() or not wanted:

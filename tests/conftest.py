@@ -34,6 +34,7 @@ LONGEST = (
     "test_demo.py",
     "test_commands.py",
     "test_workers.py",
+    "test_high_availability.py",
     "test_tutorial.py",
 )
 

@@ -111,7 +111,9 @@ def lanes(source: Source) -> list[tuple[object, ...]]:
 def test_each_commit_tells_what_it_changed() -> None:
     source = watched(ENGINE / "jobs-watch", 100)
     deltas = list(Delta.objects.filter(source=source).order_by("sequence"))
-    assert [delta.sequence for delta in deltas] == list(range(1, len(deltas) + 1))
+    first = deltas[0].sequence
+    assert [delta.sequence for delta in deltas] == list(range(first, first + len(deltas)))
+    assert [delta.changed["after"] for delta in deltas] == [0, *range(first, first + len(deltas) - 1)]
     assert deltas[-1].sequence == Source.objects.get(pk=source.pk).sequence
     moved = {track for delta in deltas for track in delta.changed["tracks"]}
     assert moved == set(Track.objects.filter(source=source).values_list("id", flat=True))

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 PAUSES = (0.3, 5.0)  # seconds to wait after a failure: at first, at most
+DATABASE_PAUSE = 1.0  # seconds to wait at most after a failure of the database, which costs one refused connection
 LOCK_SECONDS = 10  # seconds that a commit waits at most for the lock of another transaction
 
 
@@ -58,7 +59,7 @@ class ClusterWatcher(threading.Thread):
         bind_contextvars(cluster=self.lease.cluster)
         pause, longest = PAUSES
         while not self._stopped.is_set():
-            began = time.monotonic()
+            began, database = time.monotonic(), False
             try:
                 self._watch()
             except (leases.Lost, Cluster.DoesNotExist):
@@ -72,7 +73,7 @@ class ClusterWatcher(threading.Thread):
                 self._fail(safe_text(f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"))
             finally:
                 db.connection.close()
-            if self._stopped.wait(pause):
+            if self._stopped.wait(min(pause, DATABASE_PAUSE) if database else pause):
                 return
             pause = PAUSES[0] if time.monotonic() - began > 2 * longest else min(2 * pause, longest)
 

@@ -13,7 +13,7 @@ from timeline.models import Source
 
 logger = logging.getLogger(__name__)
 APART = 0.1  # seconds between two messages; commits in between become one message
-RETRY = 1.0  # seconds, after PostgreSQL went away
+RETRY = 0.5  # seconds, after PostgreSQL went away
 GONE = b'{"type":"gone"}'  # the source was deleted
 
 
@@ -81,6 +81,12 @@ class Feed:
 def refetch(sequence: int) -> bytes:
     """Return the message that tells a browser to fetch the window again."""
     return orjson.dumps({"type": "refetch", "sequence": sequence})
+
+
+def sequence_of(message: bytes) -> int:
+    """Return up to which commit a browser knows the source after a message; 0 for a message that is not about that."""
+    told = orjson.loads(message)
+    return int(told["sequence"]) if told["type"] in {"delta", "refetch"} else 0
 
 
 @sync_to_async

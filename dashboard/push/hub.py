@@ -20,7 +20,7 @@ from timeline.storage import notify, sessions
 
 logger = logging.getLogger(__name__)
 QUEUE = 100  # messages that may wait for a slow browser; after that it has to fetch again
-RETRY = 1.0  # seconds, after PostgreSQL went away
+RETRY = 0.5  # seconds, after PostgreSQL went away
 TOGETHER = 0.5  # seconds in which notifications of alerts become one message
 CHECK = 3.0  # seconds between two messages of health, and between two checks of who may listen
 REFETCH = b'{"type":"refetch"}'
@@ -70,7 +70,10 @@ class Hub:
                 if not feed.health:
                     feed.health = (await feeds.health_messages([source_id])).get(source_id, b"")
                 greeting = [feed.health, *await feed.greeting(cursor)]
-                for message in [*filter(None, greeting), *_drained(queue)]:
+                reached = max(map(feeds.sequence_of, filter(None, greeting)), default=0)
+                # What the feed has sent meanwhile and the greeting contains, too, would lead the browser back.
+                newer = [each for each in _drained(queue) if not 0 < feeds.sequence_of(each) <= reached]
+                for message in [*filter(None, greeting), *newer]:
                     self._put(queue, topic, message)
                 yield queue
             finally:

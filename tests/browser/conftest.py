@@ -72,6 +72,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    with launched() as started:
+        yield started
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
     """CAUSELINE_BROWSER, else a Chrome or Chromium in PATH, else Playwright's own. Without any, the tests fail."""
     named = os.environ.get("CAUSELINE_BROWSER")
     found = named or next(filter(None, map(shutil.which, BROWSERS)), None)

@@ -56,14 +56,14 @@ class Deltas:
         Raises Missed and Source.DoesNotExist.
         """
         source = Source.objects.only("sequence", "first", "last").get(pk=self._source)
-        if source.sequence == self.cursor:
+        if source.sequence <= self.cursor:  # less if the database has lost commits; later ones have greater numbers
             return None
         rows = list(
             Delta.objects.filter(source=source, sequence__gt=self.cursor)
             .order_by("sequence")
             .values_list("sequence", "at", "changed")
         )
-        whole = bool(rows) and rows[0][0] == self.cursor + 1
+        whole = bool(rows) and rows[0][2].get("after", rows[0][0] - 1) == self.cursor
         self.cursor = rows[-1][0] if rows else source.sequence
         changes = [changed for _, _, changed in rows]
         tracks = {track for changed in changes for track in changed.get("tracks", ())}

@@ -95,6 +95,9 @@ class Live:
         self._totals_due_at = 0.0
         self._totals_changed = False  # whether something was written since the totals were
         self._snapshot_due = time.monotonic() + _SNAPSHOT_EVERY
+        # The database may have lost its last commits, if it was restored or a stand-by was promoted. Browsers know the
+        # numbers of those, so no other commit gets them: the first number is at least the milliseconds since 1970.
+        self._least_sequence = round(time.time() * 1000)
 
     @property
     def totals_due(self) -> bool:
@@ -138,7 +141,7 @@ class Live:
         `changed` are the tracks that it changed, and `judged` has the findings of each subject that was judged again.
         """
         source = self.source
-        source.sequence += 1
+        before, source.sequence = source.sequence, max(source.sequence + 1, self._least_sequence)
         tracks = self._write_tracks(changed)
         self._changes.write(changed)
         if any(isinstance(each, LogLine) for each in batch):
@@ -147,7 +150,7 @@ class Live:
         moved = self._findings.write(judged)
         entries = self._write_streams(batch)
         self._write_source()
-        changes = {"tracks": tracks, **moved, "entries": entries, "lag": self._lag(batch)}
+        changes = {"after": before, "tracks": tracks, **moved, "entries": entries, "lag": self._lag(batch)}
         Delta.objects.create(source=source, sequence=source.sequence, at=Now(), changed=changes)
         if source.sequence % KEPT == 0:
             Delta.objects.filter(source=source, sequence__lte=source.sequence - KEPT).delete()

@@ -23,7 +23,10 @@ FROM ${PYTHON_IMAGE}
 # `make image` passes both; an image that is built otherwise does not claim a version.
 ARG VERSION=unknown
 ARG REVISION=unknown
+ARG PYTHON_IMAGE
 LABEL org.opencontainers.image.title=Causeline \
+    org.opencontainers.image.description="Kubernetes reconciliation timelines" \
+    org.opencontainers.image.base.name=$PYTHON_IMAGE \
     org.opencontainers.image.version=$VERSION \
     org.opencontainers.image.revision=$REVISION \
     org.opencontainers.image.licenses=Apache-2.0

@@ -16,10 +16,13 @@ STORES := cloudwatch cloud-logging log-analytics elasticsearch object-storage
 # Much of the suite waits for browsers, servers and commands, so more processes run it than there are cores.
 SUITE := -n 3 --dist worksteal --durations 40 --durations-min 2
 
+# The digest of what `make image-push` pushed last.
+PUSHED = $$($(BIN)/python -c "import json; print(json.load(open('build/image.json'))['containerimage.digest'])")
+
 # Hundreds of processes import the same modules, so Python may write their bytecode even if the shell forbids it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test soak check lint types layers hooks bench docs docs-site pictures release image lock vendor-check clean
+.PHONY: help demo test soak check lint types layers hooks bench docs docs-site pictures chart release image image-push image-sign image-pin lock vendor-check clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 — /p' Makefile
@@ -31,6 +34,7 @@ test: .venv/dev ## run the tests (PYTEST_ARGS="-k name" runs some)
 	@deploy/install-browser.sh
 	@deploy/install-kubectl.sh
 	@deploy/install-prometheus.sh
+	@deploy/install-chart-tools.sh
 	@deploy/install-proxies.sh
 	@$(BIN)/python -m compileall -q collectors dashboard timeline tests
 	@$(BIN)/pytest $(or $(PYTEST_ARGS),$(SUITE))
@@ -74,12 +78,32 @@ pictures: .venv/dev ## take the pictures of docs/images again from a running dem
 	@deploy/install-browser.sh
 	$(BIN)/python -m deploy.pictures
 
+chart: .venv/dev ## write again what the Helm chart derives from other files, and the plain manifests
+	@deploy/install-chart-tools.sh
+	$(BIN)/python -m deploy.chart.derive
+
 release: .venv/dev ## build wheel, sdist, SBOM and their SHA-256 of the last commit into dist/
 	$(BIN)/python -m deploy.release
 
 image: .venv/runtime ## build the container image and label it with the version and the commit (needs Docker)
 	version=$$($(BIN)/causeline --version | cut -d " " -f 2) && docker build --tag causeline --tag "causeline:$$version" \
 		--build-arg "VERSION=$$version" --build-arg "REVISION=$$(git rev-parse HEAD)" .
+
+image-push: .venv/runtime ## build the image for amd64 and arm64 with SBOM and provenance, and push it (IMAGE=registry/name; needs Docker)
+	@test -n "$(IMAGE)" || { echo "Say where to push it: make $@ IMAGE=registry.example.org/causeline" >&2; exit 1; }
+	mkdir -p build
+	version=$$($(BIN)/causeline --version | cut -d " " -f 2) && docker buildx build --platform linux/amd64,linux/arm64 \
+		--tag "$(IMAGE):$$version" --build-arg "VERSION=$$version" --build-arg "REVISION=$$(git rev-parse HEAD)" \
+		--sbom=true --provenance=mode=max --metadata-file build/image.json --push .
+	@echo "$(IMAGE)@$(PUSHED)"
+
+image-sign: ## sign the image that was pushed last, by its digest and without a key of your own (IMAGE=registry/name; needs cosign)
+	@test -n "$(IMAGE)" || { echo "Say which one: make $@ IMAGE=registry.example.org/causeline" >&2; exit 1; }
+	cosign sign --yes "$(IMAGE)@$(PUSHED)"
+	@echo "$(IMAGE)@$(PUSHED)"
+
+image-pin: .venv/runtime ## replace the digests of the base images with those that their tags have now (needs Docker)
+	$(BIN)/python -m deploy.pin_images
 
 lock: .venv/dev ## resolve pyproject.toml's dependencies to their newest fitting versions
 	$(LOCK) --upgrade --all-extras --group dev --output-file requirements-dev.lock

@@ -1,7 +1,7 @@
 """This hook of MkDocs adds pages that are not files in docs/ to the documentation site, and states the version.
 
-These pages are the reference of the API, the list of decisions, and the Markdown files at the top of the repository. A
-link from a page to any other file of the repository publishes that file, so that no link leads out of the site.
+These pages are the reference of the API, the list of decisions, and some Markdown files of the repository. A link from
+a page to any other file of the repository publishes that file, so that no link leads out of the site.
 """
 
 import os
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-TOP_LEVEL = {name: name.lower() for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")}
+# Pages of the repository outside docs/, and where they are on the site.
+OUTSIDE = {name: name.lower() for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")}
+OUTSIDE["deploy/chart/causeline/README.md"] = "chart.md"
 STATIC = ROOT / "dashboard/static/dashboard"
 SHARED = {
     "site/logo.svg": STATIC / "logo.svg",
@@ -39,8 +41,9 @@ def on_files(files: Files, config: "MkDocsConfig") -> Files:
     """Add the pages and files that are not in docs/."""
     for uri, path in SHARED.items():
         files.append(File.generated(config, uri, abs_src_path=str(path)))
-    for name, uri in TOP_LEVEL.items():
-        files.append(File.generated(config, uri, content=_moved((ROOT / name).read_text(encoding="utf-8"), ROOT)))
+    for name, uri in OUTSIDE.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        files.append(File.generated(config, uri, content=_moved(text, (ROOT / name).parent)))
     files.append(File.generated(config, "decisions/index.md", content=_decisions()))
     files.append(File.generated(config, "api.md", content=_api()))
     for path in sorted(_linked_outside(files)):
@@ -73,17 +76,18 @@ def _published(target: Path) -> str:
     if target.is_relative_to(DOCS):
         return target.relative_to(DOCS).as_posix()
     name = target.relative_to(ROOT).as_posix()
-    return TOP_LEVEL.get(name, f"repository/{name}")
+    return OUTSIDE.get(name, f"repository/{name}")
 
 
 def _linked_outside(files: Files) -> set[Path]:
     """Return the files outside docs/ that pages link to, apart from those that are pages themselves."""
     pages = [DOCS / file.src_uri for file in files.documentation_pages() if not file.generated_by]
     found: set[Path] = set()
-    for page in [*pages, *(ROOT / name for name in TOP_LEVEL)]:
+    own = {ROOT / name for name in OUTSIDE}
+    for page in [*pages, *own]:
         for link in LINK.findall(page.read_text(encoding="utf-8")):
             target = (page.parent / link).resolve()
-            if target.is_file() and not target.is_relative_to(DOCS) and target.name not in TOP_LEVEL:
+            if target.is_file() and not target.is_relative_to(DOCS) and target not in own:
                 found.add(target)
     return found
 

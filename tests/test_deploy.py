@@ -27,6 +27,7 @@ from dashboard.services import Supervisor, binaries, postgres
 from dashboard.services.accounts import give, server_account
 from dashboard.services.launcher import PERIODIC, programs
 from dashboard.services.program import guarded
+from deploy import pin_images
 from tests import variables
 from tests.variables import ROOT
 
@@ -366,6 +367,39 @@ def test_the_image_says_the_version_that_it_is_built_with() -> None:
     recipe = (ROOT / "Makefile").read_text(encoding="utf-8").split("\nimage: ", 1)[1].split("\n\n", 1)[0]
     assert "causeline --version" in recipe
     assert '--build-arg "VERSION=$$version"' in recipe
+
+
+def test_the_image_is_pushed_for_two_architectures_and_signed_by_its_digest() -> None:
+    """No container engine is asked: `make --dry-run` only writes what it would run."""
+
+    def recipe(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["make", *words], cwd=ROOT, capture_output=True, text=True)
+
+    pushes = recipe("--dry-run", "image-push", "IMAGE=registry.example.org/causeline").stdout
+    for option in ("linux/amd64,linux/arm64", "--sbom=true", "--provenance=mode=max", "--push", "build/image.json"):
+        assert option in pushes
+    signs = recipe("--dry-run", "image-sign", "IMAGE=registry.example.org/causeline").stdout
+    assert 'cosign sign --yes "registry.example.org/causeline@$(' in signs and "build/image.json" in signs
+    for target in ("image-push", "image-sign"):
+        refused = recipe(target)
+        assert refused.returncode != 0 and f"make {target} IMAGE=" in refused.stderr
+
+
+def test_digests_of_images_are_replaced_where_images_are_named() -> None:
+    new = "1" * 64
+    for name in pin_images.FILES:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        images = re.findall(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}", text)
+        asked: list[str] = []
+
+        def digest_of(image: str, asked: list[str] = asked) -> str:
+            asked.append(image)
+            return new
+
+        pinned = pin_images.pinned(text, digest_of)
+        assert images and asked == [image.partition("@")[0] for image in images]
+        assert pinned.count(f"@sha256:{new}") == len(images)
+        assert pin_images.pinned(pinned, lambda image: new) == pinned
 
 
 def test_the_build_backend_is_taken_out_of_the_dev_lock() -> None:

@@ -10,7 +10,8 @@ import pytest
 from tests.variables import ROOT
 
 ROOT_PAGES = [ROOT / name for name in ("CONTRIBUTING.md", "README.md", "SECURITY.md")]
-PAGES = sorted([*ROOT_PAGES, *(ROOT / "docs").rglob("*.md"), *ROOT.glob("[ct]*/*/README.md")])
+CHART = ROOT / "deploy/chart/causeline/README.md"
+PAGES = sorted([*ROOT_PAGES, *(ROOT / "docs").rglob("*.md"), *ROOT.glob("[ct]*/*/README.md"), CHART])
 LINKING = [*PAGES, ROOT / "CHANGELOG.md"]  # its older entries name commands and files that are gone
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

@@ -31,6 +31,9 @@ OWN = (
     "CAUSELINE_KUBECONFIG_DIRS",
     "CAUSELINE_METRICS_HOST",
     "CAUSELINE_METRICS_PORT",
+    "CAUSELINE_OIDC_CLIENT_ID",
+    "CAUSELINE_OIDC_CLIENT_SECRET",
+    "CAUSELINE_OIDC_ISSUER",
     "CAUSELINE_PROXIES",
     "CAUSELINE_SECRET_KEY",
 )
@@ -72,6 +75,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "collector.settings": _SETTINGS,
     "collector.url": {"type": "string", "pattern": "^$|^https://"},
     "collector.bufferBytes": {"type": "integer", "minimum": 1048576},
+    "oidc.issuer": {"type": "string", "pattern": "^$|^https://"},
     "worker.autoscaling.by": {"enum": ["", "hpa", "keda"]},
     "worker.autoscaling.cpuPercent": _WHOLE,
     "worker.autoscaling.prometheusAddress": _URL,

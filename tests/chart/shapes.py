@@ -47,6 +47,11 @@ SHAPES: dict[str, dict[str, Any]] = {
         "gateway": {"enabled": True, "parentRefs": [{"name": "public", "namespace": "gateways"}]},
         "service": {"port": 8080, "annotations": {"example.org/note": "one"}},
     },
+    "sign-in": {
+        **MINIMAL,
+        "server": {**_SERVER, "settings": {"CAUSELINE_OIDC_GROUPS": "platform", "CAUSELINE_PASSWORDS": False}},
+        "oidc": {"enabled": True, "issuer": "https://id.example.org/realms/main", "clientId": "causeline"},
+    },
     "keda": {**MINIMAL, "worker": {"autoscaling": {"by": "keda", "prometheusAddress": "http://prometheus:9090"}}},
     "collector": {"image": _IMAGE, "server": {"enabled": False}, "collector": _COLLECTOR},
     "collector of namespaces": {

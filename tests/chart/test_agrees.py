@@ -20,7 +20,12 @@ from tests.test_deploy import command_of, dockerfile, services
 from tests.variables import OURS, ROOT
 
 SERVER = ("web", "worker", "periodic", "beat", "migrate")
-VALUES = {"CAUSELINE_SECRET_KEY": "s3cret" * 6, "CAUSELINE_CREDENTIALS_KEY": "s3cret" * 7, "metrics": "m" * 40}
+VALUES = {
+    "CAUSELINE_SECRET_KEY": "s3cret" * 6,
+    "CAUSELINE_OIDC_CLIENT_SECRET": "oidc",
+    "CAUSELINE_CREDENTIALS_KEY": "s3cret" * 7,
+    "metrics": "m" * 40,
+}
 VALUES |= {"DATABASE_URL": "postgresql://causeline:p@db/causeline", "REDIS_URL": "redis://:p@valkey:6379/0"}
 
 
@@ -79,7 +84,7 @@ def test_every_setting_is_one_and_secrets_come_from_secrets(shape: str) -> None:
     assert of_kind(shape, "Secret") == []
 
 
-@pytest.mark.parametrize("shape", ["minimal", "all"])
+@pytest.mark.parametrize("shape", ["minimal", "all", "sign-in"])
 def test_the_settings_start_with_what_the_chart_gives(shape: str) -> None:
     given = {
         name: value if isinstance(value, str) else VALUES[value["key"]]

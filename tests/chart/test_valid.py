@@ -96,6 +96,8 @@ def test_no_two_objects_have_the_same_name(shape: str) -> None:
         ({**MINIMAL, "data": {"size": "20 GB"}}, "at '/data/size'"),
         ({**MINIMAL, "gateway": {"enabled": True}}, "gateway.parentRefs is empty"),
         ({**MINIMAL, "worker": {"autoscaling": {"by": "keda"}}}, "worker.autoscaling.prometheusAddress is empty"),
+        ({**MINIMAL, "oidc": {"enabled": True}}, "oidc.issuer is empty"),
+        ({**MINIMAL, "oidc": {"issuer": "http://plain.example.org"}}, "at '/oidc/issuer'"),
         ({**MINIMAL, "collector": {"enabled": True}}, "collector.url is empty"),
         ({**MINIMAL, "collector": {"url": "http://plain.example.org"}}, "at '/collector/url'"),
         ({**MINIMAL, "inCluster": {"namespaces": ["Shop"]}}, "at '/inCluster/namespaces/0'"),

@@ -130,6 +130,15 @@ livenessProbe:
 {{- if $values.kubeconfigs.existingSecret }}
 - {name: CAUSELINE_KUBECONFIG_DIRS, value: /etc/causeline/kubeconfigs}
 {{- end }}
+{{- with $values.oidc }}
+{{- if .enabled }}
+- {name: CAUSELINE_OIDC_ISSUER, value: {{ required "oidc.issuer is empty: write the address of your provider." .issuer | quote }}}
+- {name: CAUSELINE_OIDC_CLIENT_ID, value: {{ required "oidc.clientId is empty: write the id of the client that is registered there." .clientId | quote }}}
+{{- with .clientSecretKey }}
+- {name: CAUSELINE_OIDC_CLIENT_SECRET, valueFrom: {secretKeyRef: {name: {{ $secret }}, key: {{ . }}}}}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- include "causeline.refuse" (list $root "server.settings" $server.settings "own" "secret") }}
 {{- include "causeline.refuse" (list $root "server.secretSettings" $server.secretSettings "own") }}
 {{- range $name, $value := $server.settings }}

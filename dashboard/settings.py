@@ -129,6 +129,8 @@ AUTH_PASSWORD_VALIDATORS = [
         ("NumericPasswordValidator", {}),
     )
 ]
+MFA_ADAPTER = "dashboard.access.second_factor.MfaAdapter"
+MFA_TOTP_TOLERANCE = 1  # time steps of 30 s, by which the clock of a phone may differ
 SOCIALACCOUNT_ADAPTER = "dashboard.access.oidc.SocialAccountAdapter"
 SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {

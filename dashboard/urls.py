@@ -24,6 +24,7 @@ from dashboard.web.views.objects import show_object, show_revision
 from dashboard.web.views.report import show_report
 from dashboard.web.views.routes import edit_destination, edit_route, show_deliveries, show_routes
 from dashboard.web.views.rules import rule, rules
+from dashboard.web.views.second_factors import give_code, show_second_factor
 from dashboard.web.views.sessions import show_sessions
 from dashboard.web.views.signing_in import sign_in
 from dashboard.web.views.silences import new_silence, show_silences
@@ -74,6 +75,8 @@ urlpatterns = [
     path("rules/", rules, name="rules"),
     path("rules/<slug:rule_id>/", rule, name="rule"),
     path("login/", sign_in, name="login"),
+    path("login/code/", give_code, name="second_factor_code"),
+    path("second-factor/", show_second_factor, name="second_factor"),
     path("login/oidc/", go_to_provider, name="oidc"),
     path("login/oidc/callback/", come_from_provider, name="oidc_callback"),
     path("logout/", SignOut.as_view(), name="logout"),

@@ -29,6 +29,7 @@ class IdentityProvider:
         self.changes: dict[str, Any] = {}  # claims of the ID token that are falsified
         self.info: dict[str, Any] = {}  # what the user info says besides the subject
         self.algorithm = "RS256"
+        self.names_key = True  # whether the ID token names the key that it is signed with
         self.key: Any = None  # another key than the published one
         self.document: dict[str, Any] = {}  # what the discovery document says otherwise
         self.requests: list[str] = []  # the paths that were asked for
@@ -67,7 +68,8 @@ class IdentityProvider:
         claims = {"iss": self.address, "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": self.nonce, **self.claims}
         claims = {name: value for name, value in {**claims, **self.changes}.items() if value is not None}
         keys: dict[str, Any] = {"RS256": _RSA, "ES256": _EC, "none": None, "HS256": SECRET.ljust(32, "x")}
-        return jwt.encode(claims, self.key or keys[self.algorithm], self.algorithm, {"kid": self.algorithm})
+        header = {"kid": self.algorithm} if self.names_key else None
+        return jwt.encode(claims, self.key or keys[self.algorithm], self.algorithm, header)
 
 
 @contextmanager

@@ -64,6 +64,11 @@ def test_a_person_gets_an_account_and_the_page_that_was_wanted(provider: Identit
     assert (held.provider, held.uid, held.extra_data) == (provider.address, "248289761001", {})
 
 
+def test_an_id_token_need_not_name_the_only_key_of_its_kind(provider: IdentityProvider) -> None:
+    provider.names_key = False
+    assert signed_in(provider).status_code == 302
+
+
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256"])
 def test_the_second_sign_in_finds_the_account_whatever_it_is_called_now(
     provider: IdentityProvider, algorithm: str

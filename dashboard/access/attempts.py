@@ -16,22 +16,31 @@ from django.utils.crypto import salted_hmac
 from dashboard.models import FailedSignIns
 
 OF_A_NAME = 5  # failures of one name from one address until one has to wait
+OF_A_NAME_ANYWHERE = 20  # failures of one name from all addresses, where that is limited
 OF_AN_ADDRESS = 50  # the same for all names; a whole office may have one address
 SHORTEST, LONGEST = timedelta(minutes=1), timedelta(hours=1)
 FORGOTTEN = timedelta(days=1)  # time from the last failure until failures are forgotten
+_ANYWHERE = "anywhere"  # in place of an address
 _IPV6_NETWORK = 64  # bits; within such a network one usually can use every IPv6 address
 
 
-def begin(name: str, address: str) -> timedelta | None:
-    """Count an attempt that is about to be made, or return how long to wait if there were too many."""
+def begin(name: str, address: str, *, anywhere: bool = False) -> timedelta | None:
+    """Count an attempt that is about to be made, or return how long to wait if there were too many.
+
+    With `anywhere`, the failures of this name from all addresses together are limited, too. Who knows the name could
+    keep its owner out by that, so it is for attempts that only somebody with the right password can make.
+    """
     network = network_of(address)
     with transaction.atomic():
-        rows = [_row(_hashed(name), network), _row("", network)]
+        limits = [(_row(_hashed(name), network), OF_A_NAME), (_row("", network), OF_AN_ADDRESS)]
+        if anywhere:
+            limits.insert(1, (_row(_hashed(name), _ANYWHERE), OF_A_NAME_ANYWHERE))
+        rows = [row for row, _ in limits]
         now = timezone.now()  # read after waiting for the locks of the rows
         locked = max(row.locked_until for row in rows)
         if locked > now:
             return locked - now
-        for row, allowed in zip(rows, (OF_A_NAME, OF_AN_ADDRESS), strict=True):
+        for row, allowed in limits:
             row.count += 1
             row.last = now
             row.locked_until = now + wait(row.count - allowed)
@@ -39,11 +48,12 @@ def begin(name: str, address: str) -> timedelta | None:
     return None
 
 
-def succeeded(name: str, address: str) -> None:
+def succeeded(name: str, address: str, *, anywhere: bool = False) -> None:
     """Take back the count of an attempt that succeeded. The failures of other names from this address stay counted."""
     network = network_of(address)
     with transaction.atomic():
-        FailedSignIns.objects.filter(name=_hashed(name), address=network).delete()
+        places = [network, _ANYWHERE] if anywhere else [network]
+        FailedSignIns.objects.filter(name=_hashed(name), address__in=places).delete()
         row = _row("", network)
         row.count = max(0, row.count - 1)
         row.locked_until = row.last + wait(row.count - OF_AN_ADDRESS)
@@ -57,10 +67,15 @@ def unlock(name: str = "", address: str = "") -> int:
     """
     rows = FailedSignIns.objects.all()
     if name:
-        rows = rows.filter(name=_hashed(name))
+        rows = rows.filter(name__in=[_hashed(name), _hashed(second_factor_of(name))])
     if address:
         rows = rows.filter(address=network_of(address))
     return rows.delete()[0]
+
+
+def second_factor_of(name: str) -> str:
+    """Return the name under which failures of somebody's second factor are counted. No user name has a space."""
+    return f"second factor of {name}"
 
 
 def forget() -> None:
@@ -86,7 +101,7 @@ def network_of(address: str) -> str:
 
 def _row(name: str, network: str) -> FailedSignIns:
     """Return the row of a name and an address, which is created if it does not exist, and locked until the transaction
-    ends. Callers lock a name before an address, to avoid deadlocks."""
+    ends. Callers lock a name at an address, then the name anywhere, then the address, to avoid deadlocks."""
     now = timezone.now()
     FailedSignIns.objects.bulk_create(
         [FailedSignIns(name=name, address=network, last=now, locked_until=now)], ignore_conflicts=True

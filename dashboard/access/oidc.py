@@ -28,7 +28,7 @@ from django.utils.crypto import constant_time_compare
 
 from dashboard.access import change_log, people, sessions
 
-ALGORITHMS = ("RS256", "ES256")  # of ID tokens
+_KINDS = {"RS256": "RSA", "ES256": "EC"}  # the algorithms of ID tokens that are accepted, and their kind of key
 SECONDS = 5.0  # that the provider may leave a connection silent
 CACHED = 600.0  # seconds for which the provider's documents are used again
 _AGAIN = 10.0  # seconds between two times that the keys are fetched because one is not known
@@ -160,7 +160,7 @@ def claims_of(id_token: str, client_id: str) -> dict[str, Any]:
     """Return the claims of an ID token whose signature, issuer, audience and times are right. Raise OAuth2Error."""
     try:
         header = jwt.get_unverified_header(id_token)
-        if header.get("alg") not in ALGORITHMS:
+        if header.get("alg") not in _KINDS:
             raise OAuth2Error(f"The ID token is signed with {str(header.get('alg'))[:20]}, not with RS256 or ES256.")
         claims: dict[str, Any] = jwt.decode(
             id_token,
@@ -217,12 +217,18 @@ def _document(address: str, newer_than: float = CACHED) -> dict[str, Any]:
 
 
 def _key(name: str | None, algorithm: str) -> jwt.PyJWK:
-    """Return the provider's key of this name. Keys that are not known are looked for again: providers change them."""
+    """Return the provider's key of this name. A token may leave out the name if there is
+    one key. Keys that are not known are looked for again: providers change them."""
     for newer_than in (CACHED, _AGAIN):
         keys = _document(discovered()["jwks_uri"], newer_than).get("keys", [])
-        for each in keys if isinstance(keys, list) else []:
-            if isinstance(each, dict) and each.get("kid") == name and each.get("use", "sig") == "sig":
-                return jwt.PyJWK(each, algorithm)
+        signing = [
+            each
+            for each in (keys if isinstance(keys, list) else [])
+            if isinstance(each, dict) and each.get("use", "sig") == "sig" and each.get("kty") == _KINDS[algorithm]
+        ]
+        named = [each for each in signing if each.get("kid") == name] if name is not None else signing
+        if len(named) == 1:
+            return jwt.PyJWK(named[0], algorithm)
     raise OAuth2Error("The ID token is signed with a key that the provider does not publish.")
 
 

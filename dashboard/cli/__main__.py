@@ -172,6 +172,14 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("name", nargs="?", metavar="NAME", help="the account (all accounts)")
     command.add_argument("--address", metavar="A", help="only attempts from this address, for all accounts")
     command.set_defaults(run=serve.unlock)
+    for name, change, does in (
+        ("deactivate", "deactivate", "let somebody not sign in any more, and end the sessions"),
+        ("activate", "activate", "let somebody sign in again who was deactivated"),
+        ("reset-totp", "reset_totp", "remove the second factor of somebody who has lost it"),
+    ):
+        command = commands.add_parser(name, parents=[shared], help=does)
+        command.add_argument("name", metavar="NAME", help="the account")
+        command.set_defaults(run=serve.change_account, change=change)
     command = commands.add_parser(
         "backup", parents=[shared], help="write the database to one file, whether it is in use or not"
     )

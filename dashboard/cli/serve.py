@@ -103,6 +103,14 @@ def unlock(options: argparse.Namespace) -> int:
     return run_beside(options, "unlock", f"--name={options.name or ''}", f"--address={options.address or ''}")
 
 
+def change_account(options: argparse.Namespace) -> int:
+    """Deactivate or activate an account, or remove its second factor.
+
+    Return the exit status: 0 done, 1 nobody has the name.
+    """
+    return run_beside(options, options.change, "--", options.name)
+
+
 def import_files(options: argparse.Namespace) -> int:
     """Return the exit status: 0 imported, 1 it could not be stored, 2 the input is not understood."""
     name = ["--name", options.name] if options.name else []

@@ -1,5 +1,6 @@
 """This module words the sessions of people with accounts."""
 
+import math
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -39,6 +40,14 @@ def whole_minutes(time: timedelta) -> str:
     """Return a time as "30 minutes", or "" for none."""
     minutes = int(time.total_seconds() // 60)
     return f"{minutes} minute{'' if minutes == 1 else 's'}" if minutes else ""
+
+
+def waiting(time: timedelta) -> str:
+    """Return how long somebody has to wait: in seconds up to a minute, then in minutes, rounded up."""
+    seconds = math.ceil(time.total_seconds())
+    if seconds <= 60:
+        return f"{seconds} second{'' if seconds == 1 else 's'}"
+    return f"{math.ceil(seconds / 60)} minutes"
 
 
 def _browser(agent: str) -> str:

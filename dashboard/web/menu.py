@@ -4,13 +4,13 @@ To add a page to the menu, add a line to `ENTRIES`.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
-from dashboard.access import change_log, proxied
+from dashboard.access import change_log, people, proxied
 
 
 class Entry(NamedTuple):
@@ -25,7 +25,14 @@ def _has_account(request: HttpRequest) -> bool:
     return bool(settings.LOGIN_REQUIRED)
 
 
-ENTRIES = (Entry("sessions", "Your sessions", _has_account),)
+def _has_password(request: HttpRequest) -> bool:
+    return bool(settings.LOGIN_REQUIRED) and people.is_local(cast("Any", request.user))
+
+
+ENTRIES = (
+    Entry("sessions", "Your sessions", _has_account),
+    Entry("second_factor", "Second factor", _has_password),
+)
 
 
 def menu(request: HttpRequest) -> dict[str, Any]:

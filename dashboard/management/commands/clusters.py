@@ -16,7 +16,7 @@ from collectors.watch import connections, credentials
 from collectors.watch.access import AccessReport, check
 from collectors.watch.connections import Connection, Refused, WatchOptions
 from collectors.watch.kubeconfig import default_paths
-from dashboard.access import change_log, encryption
+from dashboard.access import change_log, encryption, second_factor
 from dashboard.alerting import editing
 from dashboard.cli.clusters import add_arguments
 from dashboard.cli.terminal import Terminal, confirmed, plain, say
@@ -51,7 +51,15 @@ class Command(BaseCommand):
             elif act == "list":
                 _list()
             elif act == "renew-secrets":
-                count = connections.reencrypt_secrets() + editing.reencrypt() + pulls.reencrypt_secrets()
+                count = sum(
+                    renew()
+                    for renew in (
+                        connections.reencrypt_secrets,
+                        editing.reencrypt,
+                        pulls.reencrypt_secrets,
+                        second_factor.reencrypt,
+                    )
+                )
                 change_log.note_command("renew-secrets")
                 say(f"{count} encrypted again, with the first key.")
             else:

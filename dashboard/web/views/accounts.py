@@ -9,11 +9,11 @@ from django.contrib.auth.views import LoginView
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponseRedirect
 
-from dashboard.access import attempts, change_log, oidc, sessions
+from dashboard.access import attempts, change_log, oidc, second_factor, sessions
+from dashboard.presentation.sessions import waiting
+from dashboard.web.views.second_factors import ask_for_code
 
 if TYPE_CHECKING:
-    from datetime import timedelta
-
     from django.contrib.auth.forms import AuthenticationForm
     from django.http import HttpResponse
 
@@ -31,7 +31,7 @@ class SignIn(LoginView):
         address = change_log.address(request)
         if wait := attempts.begin(name, address):
             change_log.note("sign-in refused, too many failures", name=_known(name), **{"from": address})
-            answer = self.render_to_response(self.get_context_data(wait=_in_words(wait)), status=429)
+            answer = self.render_to_response(self.get_context_data(wait=waiting(wait)), status=429)
             answer["Retry-After"] = str(math.ceil(wait.total_seconds()))
             return answer
         answer = super().post(request, *arguments, **options)
@@ -42,8 +42,11 @@ class SignIn(LoginView):
         return answer
 
     def form_valid(self, form: "AuthenticationForm") -> "HttpResponse":
-        """Sign the person in, whose password is right."""
-        sessions.begin(self.request, form.get_user(), sessions.PASSWORD)
+        """Sign the person in, whose password is right, or ask for the second factor."""
+        user = form.get_user()
+        if second_factor.is_asked_for(user):
+            return ask_for_code(self.request, user, self.get_success_url())
+        sessions.begin(self.request, user, sessions.PASSWORD)
         return HttpResponseRedirect(self.get_success_url())
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
@@ -55,11 +58,3 @@ def _known(name: str) -> str:
     """Return the name if such an account exists. Other names may be mistyped passwords, and are not logged."""
     known = "\0" not in name and get_user_model().objects.filter(username=name).exists()  # PostgreSQL knows no NUL
     return name if known else "of nobody here"
-
-
-def _in_words(wait: "timedelta") -> str:
-    seconds = math.ceil(wait.total_seconds())
-    minutes = math.ceil(seconds / 60)
-    if seconds <= 60:
-        return f"{seconds} second{'' if seconds == 1 else 's'}"
-    return f"{minutes} minutes"

@@ -1,0 +1,20 @@
+"""This command does the work of `causeline activate`: it lets somebody sign in again who was deactivated."""
+
+from django.contrib.auth.models import User
+from django.core.management.base import CommandError, CommandParser
+
+from dashboard.access import change_log
+from dashboard.management.base import BaseCommand
+
+
+class Command(BaseCommand):
+    help = "Let somebody sign in again who was deactivated."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name")
+
+    def handle(self, *, name: str, **options: object) -> None:
+        if not User.objects.filter(username=name).update(is_active=True):
+            raise CommandError(f"Nobody has the name {name}.")
+        change_log.note_command("activate", user=name)
+        self.stdout.write(f"{name} can sign in again.")

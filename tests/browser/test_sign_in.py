@@ -1,0 +1,141 @@
+"""Signing in, in a real browser: with an OpenID Connect provider that is a process of its own, and with a code."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
+
+from dashboard.services.program import guarded
+from tests.browser.conftest import PATIENCE, Complaints, fits, heard
+from tests.browser.test_with_axe import EVERYWHERE, Themes, complaints_of_axe
+from tests.patience import eventually
+from tests.running import ROOT, START_SECONDS, Running, free_port, running
+
+GOOD = "correct horse battery staple"
+ADA = {"sub": "ada-7", "email": "ada@example.org", "preferred_username": "ada", "groups": ["platform"]}
+
+
+@pytest.fixture(scope="module")
+def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The issuer of an `oidc-provider-mock`."""
+    port = free_port()
+    command = [sys.executable, "-m", "oidc_provider_mock", "--port", str(port), "--require-nonce", "true"]
+    log = tmp_path_factory.mktemp("provider") / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            guarded([*command, "--user-claims", json.dumps(ADA)], ROOT, None),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "NO_COLOR": "1"},
+        )
+    try:
+        eventually(lambda: "Uvicorn running" in log.read_text(), START_SECONDS)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def company(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A Causeline with accounts, that provider, and one local account."""
+    settings = {
+        "CAUSELINE_LOGIN": "on",
+        "CAUSELINE_OIDC_ISSUER": provider,
+        "CAUSELINE_OIDC_CLIENT_ID": "causeline",
+        "CAUSELINE_OIDC_CLIENT_SECRET": "of the client",
+        "CAUSELINE_OIDC_NAME": "Example SSO",
+        "CAUSELINE_CREDENTIALS_KEY": "the key of the tests which is long enough",
+        "CAUSELINE_SECRET_KEY": "the secret key of the tests, which is long enough",
+    }
+    with running(tmp_path_factory.mktemp("company"), "web", **settings) as started:
+        for name in ("bob-1440", "bob-360"):
+            started.manage("createuser", name, CAUSELINE_PASSWORD=GOOD)
+        yield started
+
+
+@pytest.fixture
+def visitor(browser: Browser, company: Running, complaints: Complaints) -> Iterator[Page]:
+    """A page of somebody who has not signed in."""
+    context: BrowserContext = browser.new_context(base_url=company.address, viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(PATIENCE)
+    with heard(context, complaints):
+        yield context.new_page()
+        context.close()
+
+
+def with_provider(page: Page) -> None:
+    page.get_by_role("link", name="Sign in with Example SSO").click()
+    page.get_by_role("button", name="ada-7").click()
+
+
+def test_a_person_signs_in_with_the_provider_and_out_of_it(visitor: Page, provider: str) -> None:
+    # The page of the mock loads a style sheet from another site, which may not be reached.
+    visitor.context.route("https://**", lambda route: route.fulfill(body="", content_type="text/css"))
+    visitor.goto("/rules/")
+    expect(visitor.get_by_role("heading", name="Sign in")).to_be_visible()
+    with_provider(visitor)
+    visitor.wait_for_url("**/rules/")
+    visitor.locator(".account summary").click()
+    visitor.get_by_role("link", name="Your sessions").click()
+    expect(visitor.get_by_text("this browser")).to_be_visible()
+    expect(visitor.get_by_text("with single sign-on")).to_be_visible()
+    visitor.locator(".account summary").click()
+    visitor.get_by_role("button", name="Sign out").click()
+    visitor.wait_for_url(f"{provider}/**")
+    visitor.goto("/sessions/")
+    expect(visitor.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+@EVERYWHERE
+def test_a_second_factor_is_set_up_and_asked_for(
+    visitor: Page, size: ViewportSize, themes: Themes, complaints: Complaints
+) -> None:
+    complaints.expect("400 (Bad Request)")
+    visitor.set_viewport_size(size)
+    visitor.goto("/second-factor/")
+    fits(visitor)
+    assert complaints_of_axe(visitor, themes) == []
+
+    def password() -> None:
+        visitor.get_by_label("User name").fill(f"bob-{size['width']}")
+        visitor.get_by_label("Password").fill(GOOD)
+        visitor.get_by_role("button", name="Sign in", exact=True).click()
+
+    password()
+    expect(visitor.get_by_alt_text("QR code")).to_be_visible()
+    secret = visitor.locator("p code").inner_text().replace(" ", "")
+    fits(visitor)
+    assert complaints_of_axe(visitor, themes) == []
+
+    def give_code(steps: int, button: str) -> None:
+        visitor.get_by_label("Code that").fill(format_hotp_value(hotp_value(secret, int(time.time()) // 30 + steps)))
+        visitor.get_by_role("button", name=button).click()
+
+    give_code(-1, "Set up")
+    expect(visitor.get_by_role("heading", name="Your recovery codes")).to_be_visible()
+    assert len(visitor.locator("#codes").inner_text().split()) == 10
+    fits(visitor)
+    assert complaints_of_axe(visitor, themes) == []
+    visitor.get_by_role("link", name="I have kept them").click()
+    expect(visitor.get_by_text("10 recovery codes left")).to_be_visible()
+    visitor.goto("/sessions/")
+    fits(visitor)
+    assert complaints_of_axe(visitor, themes) == []
+    visitor.context.clear_cookies()
+    visitor.goto("/rules/")
+    password()
+    expect(visitor.get_by_role("heading", name="Second factor")).to_be_visible()
+    visitor.get_by_label("Code that").fill("000000")
+    visitor.get_by_role("button", name="Sign in").click()
+    expect(visitor.get_by_role("alert")).to_contain_text("This is not the code")
+    fits(visitor)
+    assert complaints_of_axe(visitor, themes) == []
+    give_code(0, "Sign in")
+    visitor.wait_for_url("**/rules/")

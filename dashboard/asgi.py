@@ -18,6 +18,7 @@ from dashboard.access import origins, proxied, rights  # noqa: E402
 from dashboard.agents.http import PATH, Mcp  # noqa: E402
 from dashboard.metrics.requests import Measured  # noqa: E402
 from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsConsumer  # noqa: E402
+from dashboard.web.collecting import Collecting  # noqa: E402
 from dashboard.web.request_bodies import Handler  # noqa: E402
 from dashboard.web.webhooks import Webhooks, hide_token  # noqa: E402
 from timeline.storage import sessions  # noqa: E402
@@ -40,7 +41,9 @@ async def _http(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 _routes: Any = Measured(
-    ProtocolTypeRouter({"http": Webhooks(_http), "websocket": origins.OwnPagesOnly(AuthMiddlewareStack(websocket))})
+    ProtocolTypeRouter(
+        {"http": Webhooks(Collecting(_http)), "websocket": origins.OwnPagesOnly(AuthMiddlewareStack(websocket))}
+    )
 )
 
 if settings.TOKEN_REQUIRED:

@@ -48,6 +48,7 @@ PULL_OVERLAP = timedelta(minutes=variables.pull_overlap_minutes)
 UPLOAD_LIMIT_BYTES = variables.upload_limit_bytes
 AUDIT_BATCH_BYTES = variables.audit_batch_bytes
 AUDIT_INBOX_BYTES = variables.audit_inbox_bytes
+COLLECT_INBOX_BYTES = variables.collect_inbox_bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024**2  # bytes of JSON and forms, which are parsed in memory
 UPLOAD_PATIENCE = timedelta(hours=variables.upload_patience_hours)
 LIMITS = environment.limits()

@@ -22,7 +22,7 @@ from tests.running import free_port, running
 from tests.variables import ROOT
 from tests.visitor import Visitor
 from timeline import metrics
-from timeline.models import Cluster, Finding, Gap, Source
+from timeline.models import Cluster, Collector, Finding, Gap, Source
 
 TOKEN = "the-token-of-the-metrics-of-the-tests-0123"
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -123,6 +123,7 @@ def test_every_metric_is_documented_with_type_labels_and_meaning(scraped: Callab
     source.delta_set.create(sequence=1, at=timezone.now() - timedelta(seconds=9), changed={"lag": 1_500_000})
     add_finding(source)
     Destination.objects.create(name="pager", kind="webhook", sealed=b"")
+    Collector.objects.create(cluster=cluster, holder="pod", renewed_at=timezone.now())
     for group, kind in (("", "Pod"), ("audit.k8s.io", "Event")):  # the second is of the audit log, and not counted
         Gap.objects.create(
             source=source, group=group, kind=kind, since=timezone.now(), until=timezone.now(), reason="x"

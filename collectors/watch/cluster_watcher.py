@@ -16,7 +16,9 @@ from django import db
 from django.utils import timezone
 from structlog.contextvars import bind_contextvars
 
+from collectors.watch.credentials import BY_COLLECTOR
 from collectors.watch.failures import ApiError, safe_text
+from collectors.watch.feeds import Collected, OtherNamespaces, Watched
 from collectors.watch.ingester import Ended, Ingester
 from collectors.watch.streams import Streams
 from timeline.models import Cluster, Source, Stream
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from collectors.watch.api import Api
+    from collectors.watch.feeds import Feed
     from timeline.storage.leases import Lease
 
 logger = logging.getLogger(__name__)
@@ -45,14 +48,14 @@ class ClusterWatcher(threading.Thread):
         self.lease = lease
         self._connect = connect
         self._stopped = threading.Event()
-        self._streams: Streams | None = None
+        self._feed: Feed | None = None
         self._state_shown: tuple[Cluster.State, str] | None = None  # the state and error that were written last
 
     def stop(self) -> None:
         """Tell the thread to end after its current commit, and return at once."""
         self._stopped.set()
-        if streams := self._streams:
-            streams.queue.interrupt()
+        if feed := self._feed:
+            feed.interrupt()
 
     def run(self) -> None:
         """Watch the cluster, and continue after each failure, until the thread is stopped or the lease is lost."""
@@ -88,22 +91,30 @@ class ClusterWatcher(threading.Thread):
                 cluster = Cluster.objects.select_related("source").get(pk=self.lease.cluster)
                 opened = live.open_again(_source_of(cluster))
             bind_contextvars(source=opened.source.pk)
-            with Streams(self._connect(cluster), cluster.include, cluster.exclude, cluster.namespaces) as streams:
-                self._streams = streams
-                ingester = Ingester(self.lease, opened, streams, self._show)
+            with self._feed_of(cluster) as feed:
+                self._feed = feed
+                ingester = Ingester(self.lease, opened, feed, self._show)
                 try:
                     while not self._stopped.is_set():
                         ingester.commit_batch()
                 except Ended as ended:
-                    self._begin_new_source(cluster, str(ended))
+                    self._begin_new_source(cluster, str(ended), feed)
+                except OtherNamespaces:
+                    continue
 
-    def _begin_new_source(self, cluster: Cluster, why: str) -> None:
+    def _feed_of(self, cluster: Cluster) -> Watched | Collected:
+        if cluster.reference.get("how") == BY_COLLECTOR:
+            return Collected(cluster)
+        return Watched(Streams(self._connect(cluster), cluster.include, cluster.exclude, cluster.namespaces))
+
+    def _begin_new_source(self, cluster: Cluster, why: str, feed: Feed) -> None:
         """End the source, which keeps what was observed, and begin a new one for what follows."""
         logger.warning("%s: %s", self.name, why)
         with db.transaction.atomic():
             leases.hold(self.lease)
             Stream.objects.filter(source=cluster.source_id).update(state=Stream.State.WAITING)
             live.begin(cluster, why)
+            feed.history_begun()
 
     def _fail(self, error: str) -> None:
         """Write the failure to the cluster's row, if the database can be reached."""

@@ -94,6 +94,11 @@ def in_cluster() -> Connection:
     return Connection({"how": credentials.IN_CLUSTER, "path": "", "context": "", "server": server})
 
 
+def by_collector() -> Connection:
+    """Return a connection to a cluster that a collector inside it watches, so that nothing here connects to it."""
+    return Connection({"how": credentials.BY_COLLECTOR, "path": "", "context": "", "server": ""})
+
+
 def resources(names: Iterable[str]) -> tuple[str, ...]:
     """Return names of resources as kubectl takes them, once each. Raise Refused for invalid names and Secrets."""
     found = tuple(dict.fromkeys(each.strip().lower() for each in names if each.strip()))
@@ -152,8 +157,12 @@ def _same_path(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def change(cluster: Cluster, wanted: WatchOptions) -> None:
-    """Change what is watched of a cluster and how much is kept; its worker is notified."""
-    _write(cluster, **_option_columns(wanted))
+    """Change what is watched of a cluster and how much is kept; its worker is notified. What a collector watches is for
+    the collector to say."""
+    columns = _option_columns(wanted)
+    if cluster.reference.get("how") == credentials.BY_COLLECTOR:
+        columns = {name: value for name, value in columns.items() if name not in ("include", "exclude", "namespaces")}
+    _write(cluster, **columns)
 
 
 def set_connection(cluster: Cluster, way: Connection) -> None:

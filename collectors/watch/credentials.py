@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Unusable", "api_of", "api_to", "kubeconfig_at", "own_kubeconfig", "seal", "unseal"]
 
 STORED, BY_PATH, IN_CLUSTER = "stored", "path", "in-cluster"
+BY_COLLECTOR = "collector"  # a collector inside the cluster sends what it observes, and nothing here connects to it
 NO_KEY = (
     "Credentials are stored only encrypted, and CAUSELINE_CREDENTIALS_KEY is not set: set it to a long random text for "
     "web and workers alike, such as `openssl rand -hex 32` gives, and keep a copy. Or connect by path, or in-cluster."
@@ -47,6 +48,8 @@ def api_to(cluster: str, reference: dict[str, Any], secret: bytes | None) -> Api
         match reference.get("how"):
             case "in-cluster":
                 return Api.in_cluster()
+            case "collector":
+                raise Unusable("A collector inside the cluster watches it, and Causeline does not connect to it.")
             case "path":
                 return Api.from_kubeconfig(lambda: _read_by_path(cluster, reference))
             case _ if secret is not None:

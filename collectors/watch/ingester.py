@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
+
+from django import db
+from django.db import transaction
 
 from collectors.watch.adding import add_batches, add_part
 from collectors.watch.admitted import Admitted
 from collectors.watch.attribution import Attribution
 from collectors.watch.discovery import DiscoveryResult
-from collectors.watch.resources import Resource, Target, targets
+from collectors.watch.feeds import Watched
+from collectors.watch.resources import Resource, Target
 from collectors.watch.streams import RESTORED, StreamStatus
+from collectors.watch.targets import Known, Targets
 from timeline import pipeline
 from timeline.core.entries import Observation
 from timeline.history.streams import Reach
@@ -20,11 +24,13 @@ from timeline.models import Cluster, Stream
 from timeline.storage import additions, leases, live
 
 if TYPE_CHECKING:
-    from collectors.watch.streams import Streams
+    from collections.abc import Callable, Sequence
+
+    from collectors.watch.feeds import Feed
+    from collectors.watch.streams import StreamItem
     from timeline.storage.leases import Lease
     from timeline.storage.live import Live
 
-Show = Callable[[Cluster.State, str], None]
 BATCH = 1000  # observations in one commit at most
 COMMIT_SECONDS = 0.1  # seconds between two commits at least, unless a whole batch waits
 LOOK_SECONDS = 1.0  # seconds between two looks for a log that is to be added, while the watches report nothing
@@ -43,15 +49,18 @@ class Ingester:
     `show` writes the cluster's state and its error.
     """
 
-    def __init__(
-        self, lease: Lease, live_source: Live, streams: Streams, show: Callable[[Cluster.State, str], None]
-    ) -> None:
+    def __init__(self, lease: Lease, live_source: Live, feed: Feed, show: Callable[[Cluster.State, str], None]) -> None:
         self._hold = partial(leases.hold, lease)
-        self._live, self._streams, self._show = live_source, streams, show
+        self._live, self._feed, self._show = live_source, feed, show
         rows = Stream.objects.filter(source=live_source.source).exclude(state=MISSING)
-        self._previous_streams = [_target(row) for row in rows]
-        rows.update(state=Stream.State.WAITING)
         self._statuses_written: dict[Target, StreamStatus] = {}  # the status of each stream that was written last
+        self._targets: Targets | None = None
+        if isinstance(feed, Watched):
+            namespaces, previous = live_source.source.namespaces, [_target(row) for row in rows]
+            self._targets = Targets(feed.streams, namespaces, previous, self._known, self._write_status)
+            rows.update(state=Stream.State.WAITING)
+        else:  # a collector goes on although this worker has just begun
+            self._statuses_written = {_target(row): StreamStatus(_target(row), row.state, row.error) for row in rows}
         self._error = ""
         self._committed = 0.0
         self._admitted = Admitted(live_source)
@@ -63,22 +72,22 @@ class Ingester:
 
         Raise Ended, leases.Lost, and what the database raises.
         """
-        self._streams.check()
+        self._feed.check(self._live)
         adds = self._adds()
         part = additions.first_part(self._live.source) if adds else None
         more, self._more = self._more, False
         patience = 0 if part or more else LOOK_SECONDS
-        items = self._streams.queue.take(BATCH, patience, self._committed + COMMIT_SECONDS)
+        items = self._feed.take(BATCH, patience, self._committed + COMMIT_SECONDS)
         batch = [each for each in items if isinstance(each, Observation)]
-        now = time.monotonic()
-        if batch or now - self._committed >= IDLE_SECONDS:
-            self._committed = now
-            try:
-                pipeline.follow(self._live, batch, renew=self._hold)
-            except pipeline.TwoClusters as error:
-                raise Ended(
-                    "What the server reports now cannot come from the cluster that was watched before."
-                ) from error
+        try:
+            self._commit(items, batch)
+        except pipeline.TwoClusters as error:
+            raise Ended("What the server reports now cannot come from the cluster that was watched before.") from error
+        except (Ended, leases.Lost, db.Error):
+            raise
+        except Exception as error:
+            self._feed.failed(error)
+            raise
         if part:
             add_part(self._live, part, self._hold)
         if adds:
@@ -88,11 +97,32 @@ class Ingester:
             self._attribution.note(batch)
             self._attribution.compare()
         for each in items:
-            if isinstance(each, StreamStatus):
-                self._write_status(each)
-            elif isinstance(each, DiscoveryResult):
+            if isinstance(each, DiscoveryResult):
                 self._apply_discovery(each)
+            elif isinstance(each, StreamStatus) and each.state == RESTORED:
+                raise Ended(each.error)
         self._show(*self._summary())
+
+    def _commit(self, items: Sequence[StreamItem], batch: Sequence[Observation]) -> None:
+        """Store what was taken of the feed in one transaction: observations, and states of streams."""
+        now = time.monotonic()
+        due = bool(batch) or now - self._committed >= IDLE_SECONDS
+        if not due and not items:
+            return
+        with transaction.atomic():
+            self._hold()
+            for each in items:  # the row of a stream must exist before its first observations are stored
+                if isinstance(each, StreamStatus) and each.state != RESTORED:
+                    self._write_status(each)
+            if due:
+                self._committed = now
+                pipeline.follow(self._live, batch, renew=self._take)
+            else:
+                self._take()
+
+    def _take(self) -> None:
+        self._hold()
+        self._feed.taken()
 
     def _adds(self) -> bool:
         """Return whether the watches have shown what exists, so that a log can be added to it."""
@@ -100,37 +130,18 @@ class Ingester:
         return bool(states) and Stream.State.WAITING not in states and Stream.State.LISTING not in states
 
     def _apply_discovery(self, result: DiscoveryResult) -> None:
-        """Start watching resources that are served now, and stop watching those that are not."""
         self._error = result.error
-        if result.error:
-            return
-        namespaces = self._live.source.namespaces
-        wanted = [target for resource in result.resources for target in targets(resource, namespaces)]
-        for target in self._streams.targets.difference(wanted):
-            self._streams.stop(target)
-            self._write_status(StreamStatus(target, MISSING, "The cluster does not serve it any more."))
-        for name, why in result.missing:
-            plural, _, group = name.partition(".")
-            self._write_status(StreamStatus(Target(Resource(group, "", "", plural, True)), MISSING, why))
-        for target in set(self._previous_streams).difference(wanted):
-            self._write_status(StreamStatus(target, MISSING, "It is not watched any more."))
-        self._previous_streams = []
-        for target in wanted:
-            if target not in self._streams.targets:
-                self._start(target)
+        if self._targets and not result.error:
+            self._targets.apply(result)
 
-    def _start(self, target: Target) -> None:
+    def _known(self, target: Target) -> Known:
+        """Return what is known of a target, as `Targets` needs it."""
         kind = target.resource.group_kind
         stream = self._live.world.streams.get(kind)
         reach = stream.reach_in(target.namespace) if stream else Reach()
-        # The row of the stream must exist before its first commit.
-        self._write_status(StreamStatus(target, Stream.State.WAITING, ""))
-        known = self._live.existing_objects(*kind, target.namespace)
-        self._streams.start(target, known, reach.revision or None, reach.at)
+        return Known(self._live.existing_objects(*kind, target.namespace), reach.revision or None, reach.at)
 
     def _write_status(self, status: StreamStatus) -> None:
-        if status.state == RESTORED:
-            raise Ended(status.error)
         if self._statuses_written.get(target := status.target) != status:
             state = Stream.State(status.state)
             live.write_stream_state(self._live.source, target.resource, state, status.error, namespace=target.namespace)
@@ -138,6 +149,8 @@ class Ingester:
 
     def _summary(self) -> tuple[Cluster.State, str]:
         """Return the cluster's state and error: it is failing if none of its streams can be read."""
+        if self._feed.error:
+            return Cluster.State.FAILING, self._feed.error
         errors = [status.error for status in self._statuses_written.values() if status.state == Stream.State.FAILING]
         if any(status.state in HEALTHY for status in self._statuses_written.values()):
             return Cluster.State.LIVE, self._error or next(iter(errors), "")

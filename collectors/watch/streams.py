@@ -98,6 +98,10 @@ class Streams:
         if not (stop.is_set() or self._restored):
             self._thread_error = f"The thread that watched {reflector.resource.name} ended ({reason})."
 
+    def interrupt(self) -> None:
+        """Let `take` of the queue return, now or the next time."""
+        self.queue.interrupt()
+
     def check(self) -> None:
         """Raise RuntimeError if a thread has ended unexpectedly: nothing more would be received of its resource."""
         if not self._stop.is_set() and not self._discovery.is_alive():

@@ -2,7 +2,7 @@
 
 A text is shown once, when it is made. Only its SHA-256 digest is stored: the text has 256 random bits, so nobody finds
 it by trying. A token allows what its scopes name, and nothing else; no token changes what Causeline shows, except that
-alerts and audit events arrive with one.
+alerts, audit events and what collectors observe arrive with one.
 """
 
 import binascii
@@ -20,11 +20,12 @@ from django.utils.crypto import constant_time_compare
 from dashboard.models import AccessToken
 from timeline.models import Cluster, Source
 
-SCOPES = ("read", "alerts", "audit")
+SCOPES = ("read", "alerts", "audit", "collect")
 MEANINGS = {
     "read": "read everything that the pages show: the API, annotations, MCP",
     "alerts": "send alerts",
     "audit": "send audit and admission events",
+    "collect": "send what a collector observes of its cluster",
 }
 BEGIN = "causeline_"
 USUAL_DAYS, MOST_DAYS = 90, 1826

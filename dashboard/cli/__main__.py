@@ -17,6 +17,7 @@ from dashboard.cli import (
     analyze,
     changes,
     clusters,
+    collect,
     compare,
     mcp,
     pull,
@@ -381,6 +382,7 @@ def _parser() -> argparse.ArgumentParser:
         "--source", metavar="NAME", help="write what Causeline has observed of this connected cluster instead"
     )
     command.set_defaults(run=record.record)
+    collect.add(commands)
     command = commands.add_parser(
         "mcp",
         parents=[shared],

@@ -77,6 +77,11 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--in-cluster", action="store_true", help="connect the cluster in which Causeline itself runs")
     command.add_argument(
+        "--collector",
+        action="store_true",
+        help="a collector inside the cluster watches it and sends what it observes (causeline collect)",
+    )
+    command.add_argument(
         "--by-path",
         action="store_true",
         help="store no credentials: each machine with workers reads the file itself, from folders that "
@@ -117,7 +122,7 @@ def connect(options: argparse.Namespace) -> int:
     if options.print_rbac:
         return _print_rbac(options)
     reads = []
-    if not options.in_cluster:
+    if not (options.in_cluster or options.collector):
         usual = os.environ.get("KUBECONFIG", "").partition(os.pathsep)[0] or "~/.kube/config"
         path = Path(options.kubeconfig or usual).expanduser().absolute()
         options.kubeconfig = str(path)  # the command may run with another home
@@ -130,7 +135,7 @@ def _given(options: argparse.Namespace) -> Iterator[str]:
     for name in ("kubeconfig", "context", "keep_days", "keep_bytes"):
         if (value := getattr(options, name)) not in (None, ""):
             yield f"--{name.replace('_', '-')}={value}"
-    for name in ("in_cluster", "by_path", "write_events", "unchecked"):
+    for name in ("in_cluster", "collector", "by_path", "write_events", "unchecked"):
         if getattr(options, name):
             yield f"--{name.replace('_', '-')}"
     for name in ("include", "exclude", "namespace"):

@@ -6,7 +6,7 @@ import argparse
 
 from dashboard.cli import serve
 
-SCOPES = ("read", "alerts", "audit")  # these are as in dashboard.access.tokens, which needs Django
+SCOPES = ("read", "alerts", "audit", "collect")  # these are as in dashboard.access.tokens, which needs Django
 USUAL_DAYS, MOST_DAYS = 90, 1826
 
 
@@ -36,7 +36,8 @@ def add_arguments(
         action="append",
         required=True,
         choices=SCOPES,
-        help="what it allows: to read, to send alerts, to send audit and admission events; may be repeated",
+        help="what it allows: to read, to send alerts, to send audit and admission events, "
+        "to send what a collector observes; may be repeated",
     )
     limit = act.add_mutually_exclusive_group()
     limit.add_argument("--cluster", metavar="C", help="only for this connected cluster (all)")

@@ -328,6 +328,15 @@ class Settings(Reading, SigningIn):
             "more wait, API servers are asked to send them later. From 0 to 1000000000000000."
         ),
     )
+    collect_inbox_bytes: Whole = Field(
+        256 * 1024**2,
+        ge=0,
+        le=10**15,
+        description=(
+            "How many compressed bytes of a collector may wait for the worker of its cluster. While more wait, the "
+            "collector is asked to send them later. From 0 to 1000000000000000."
+        ),
+    )
     upload_patience_hours: Whole = Field(
         24,
         ge=1,

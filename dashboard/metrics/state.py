@@ -17,7 +17,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from dashboard import __version__
 from dashboard.models import Delivery, Destination
-from timeline.models import Cluster, Finding, Gap, Source, Upload
+from timeline.models import Cluster, CollectedBatch, Collector, Finding, Gap, Source, Upload
 
 SOURCES = 100
 OTHER = "other"
@@ -42,6 +42,7 @@ def collect() -> Iterator[Metric]:
     yield build
     yield from _of_sources()
     yield from _of_clusters()
+    yield from _of_collectors()
     yield _of_uploads()
     yield from _of_deliveries()
     size = GaugeMetricFamily("causeline_database_bytes", "Size of the database on the disk.")
@@ -116,6 +117,40 @@ def _of_clusters() -> Iterator[Metric]:
         held.add_metric([name], int(watched))
     yield state
     yield held
+
+
+def _of_collectors() -> Iterator[Metric]:
+    seen = GaugeMetricFamily(
+        "causeline_collector_silent_seconds",
+        "How long the active collector of a cluster has not reported; NaN if none is active.",
+        labels=["cluster"],
+    )
+    buffered = GaugeMetricFamily(
+        "causeline_collector_buffered_bytes", "What waits on the disk of a collector, in bytes.", labels=["cluster"]
+    )
+    behind = GaugeMetricFamily(
+        "causeline_collector_behind_seconds",
+        "How long the oldest of what waits on the disk of a collector has waited.",
+        labels=["cluster"],
+    )
+    waiting = GaugeMetricFamily(
+        "causeline_collector_batches_waiting",
+        "Batches of a collector that wait for the worker of its cluster.",
+        labels=["cluster"],
+    )
+    now = timezone.now()
+    rows = Collector.objects.filter(cluster__delete_after=None).order_by("cluster")
+    counted = dict(
+        CollectedBatch.objects.filter(told=False).order_by().values_list("cluster").annotate(count=Count("*"))
+    )
+    for row in rows.defer("known").select_related("cluster")[:SOURCES]:
+        name = [row.cluster.name]
+        silent = (now - row.renewed_at).total_seconds() if row.renewed_at else float("nan")
+        seen.add_metric(name, silent)
+        buffered.add_metric(name, row.buffered)
+        behind.add_metric(name, row.behind)
+        waiting.add_metric(name, counted.get(row.pk, 0))
+    yield from (seen, buffered, behind, waiting)
 
 
 def _of_deliveries() -> Iterator[Metric]:

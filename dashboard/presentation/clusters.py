@@ -1,5 +1,6 @@
 """This module describes connected clusters in words, for pages and the terminal."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -33,7 +34,12 @@ _STREAMS: dict[StreamState, tuple[str, str]] = {  # its word, and the state of a
     "forbidden": ("not allowed", "failing"),
     "missing": ("not served", "paused"),
 }
-_HOWS = {"stored": "a stored kubeconfig", "path": "the kubeconfig", "in-cluster": "the workers' ServiceAccount"}
+_HOWS = {
+    "stored": "a stored kubeconfig",
+    "path": "the kubeconfig",
+    "in-cluster": "the workers' ServiceAccount",
+    "collector": "a collector inside it",
+}
 _UNSEEN = {"forbidden", "missing"}
 _WITH_ERROR = {"failing", "watching", *_UNSEEN}  # in these states the error of a watch is not an old one
 
@@ -125,6 +131,37 @@ def card(cluster: ClusterPayload) -> Card:
         notes=notes(cluster),
         error=cluster["error"],
         streams=[stream(each, cluster["error"]) for each in health["streams"]] if health else [],
+    )
+
+
+def collector(cluster: ClusterPayload) -> list[str]:
+    """Return sentences about the collector of a cluster, for its page."""
+    row = cluster["collector"]
+    if row is None:
+        return ["No collector has reported yet."]
+    found = [f"{row['holder']} is active, with Causeline {row['version']}." if row["holder"] else "None is active now."]
+    if row["last"]:
+        found.append(f"Its last batch was stored at {wording.clock_of(row['last'])[:19]} UTC.")
+    if row["buffered"]:
+        size = f"{row['buffered'] / 1e6:,.1f} MB"
+        found.append(f"{size} wait on its disk, the oldest for {duration(round(row['behind'] * 1e6))}.")
+    if row["waiting"]:
+        found.append(f"Batches that wait here for the worker: {row['waiting']}.")
+    if row["problem"]:
+        at = f" ({wording.clock_of(row['problem_at'])[:19]} UTC)" if row["problem_at"] else ""
+        found.append(f"Last problem{at}: {row['problem']}")
+    return found
+
+
+def collector_commands(cluster: ClusterPayload) -> str:
+    """Return shell commands that make a token for a collector and give it to the cluster as a Secret."""
+    name = shlex.quote(cluster["name"])
+    return (
+        "umask 077\n"
+        f"causeline tokens create 'collector {cluster['id']}' --scope collect --cluster {name} --days 365 > token\n"
+        "kubectl create namespace causeline\n"
+        "kubectl create secret generic causeline-collector -n causeline --from-file=token\n"
+        "rm token"
     )
 
 

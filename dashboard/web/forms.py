@@ -91,6 +91,8 @@ class ClusterForm:
         match self.how:
             case credentials.IN_CLUSTER:
                 return connections.in_cluster()
+            case credentials.BY_COLLECTOR:
+                return connections.by_collector()
             case credentials.BY_PATH:
                 raise Refused("Only the command line connects a kubeconfig by its path: `causeline connect --by-path`.")
             case credentials.STORED:

@@ -1,6 +1,7 @@
 """This package declares the tables. Frequent writes are in `timeline.storage.store`, reads in `timeline.queries`."""
 
 from timeline.models.alerts import Alert, Duration
+from timeline.models.collectors import CollectedBatch, Collector
 from timeline.models.fields import NotDeleted, Packed, Sparse, unpacked
 from timeline.models.incidents import (
     FINDING_RANK,
@@ -42,6 +43,8 @@ __all__ = [
     "BaselineIncident",
     "Chunk",
     "Cluster",
+    "CollectedBatch",
+    "Collector",
     "Delta",
     "Duration",
     "Finding",

@@ -70,12 +70,27 @@ class SourceHealthPayload(TypedDict):
     outages: int  # the number of separate intervals in which any kind was not observed
 
 
+class CollectorPayload(TypedDict):
+    """This is how the collector of a cluster is."""
+
+    holder: str  # the name of the active collector; "" if none is active
+    version: str
+    epoch: int
+    last: int | None  # when its last batch was stored
+    buffered: int  # bytes that wait on its disk
+    behind: float  # the seconds that the oldest of these has waited
+    waiting: int  # batches that wait for the worker
+    aside: int  # batches that were put aside lately, because they could not be processed
+    problem: str  # a sentence about the last of these
+    problem_at: int | None
+
+
 class ClusterPayload(TypedDict):
     """This is a connected cluster, without its credentials."""
 
     id: int
     name: str
-    how: Literal["stored", "path", "in-cluster"]
+    how: Literal["stored", "path", "in-cluster", "collector"]
     server: str
     context: str
     path: str  # the path of the kubeconfig, if `how` is "path"
@@ -93,6 +108,7 @@ class ClusterPayload(TypedDict):
     source: int | None  # the source that it feeds now
     url: str  # the address of the timeline of that source
     health: SourceHealthPayload | None
+    collector: CollectorPayload | None  # None if no collector ever watched it
 
 
 class ClustersPayload(TypedDict):

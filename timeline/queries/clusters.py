@@ -8,10 +8,11 @@ from django.db import connection
 from django.db.models import Count, QuerySet
 
 from timeline.core.entries import microseconds
-from timeline.models import Cluster, Delta, Gap, Source, Stream
+from timeline.models import Cluster, CollectedBatch, Delta, Gap, Source, Stream
 from timeline.payloads.clusters import (
     ClusterPayload,
     ClusterState,
+    CollectorPayload,
     EpochPayload,
     GapPayload,
     SourceHealthPayload,
@@ -19,6 +20,7 @@ from timeline.payloads.clusters import (
     StreamPayload,
     StreamState,
 )
+from timeline.storage import collected
 
 _NAMES = 1_000  # the most clusters that can be chosen from
 _GAPS = 100  # the most gaps in one answer
@@ -134,6 +136,26 @@ def _cluster(row: Cluster, now: datetime) -> ClusterPayload:
         "source": row.source_id,
         "url": f"/sources/{row.source_id}/" if row.source_id else "",
         "health": _health(row.source, row, now) if row.source else None,
+        "collector": _collector(row.pk) if row.reference.get("how") == "collector" else None,
+    }
+
+
+def _collector(cluster_id: int) -> CollectorPayload | None:
+    row, silent = collected.of(cluster_id)
+    if row is None:
+        return None
+    batches = CollectedBatch.objects.filter(cluster=cluster_id)
+    return {
+        "holder": "" if silent else row.holder,
+        "version": row.version,
+        "epoch": row.epoch,
+        "last": _time(row.accepted_at),
+        "buffered": row.buffered,
+        "behind": row.behind,
+        "waiting": batches.filter(told=False).count(),
+        "aside": batches.exclude(aside="").count(),
+        "problem": row.problem,
+        "problem_at": _time(row.problem_at),
     }
 
 

@@ -80,7 +80,7 @@ def _connect(options: dict[str, Any]) -> None:
         connections.namespaces(options["namespace"]),
     )
     way = _way(options)
-    if not options["unchecked"]:
+    if not (options["unchecked"] or options["collector"]):
         api = credentials.api_to(options["name"].strip(), way.reference, way.secret)
         checked = check(api, wanted.include, wanted.exclude, wanted.namespaces, events=wanted.write_events)
         _show(checked, way)
@@ -88,10 +88,15 @@ def _connect(options: dict[str, Any]) -> None:
             _give_up("Not connected. With `--unchecked` it is, for workers that reach it from elsewhere.", 1)
     cluster = connections.connect(options["name"], way, wanted)
     change_log.note_command("connect", cluster=cluster.pk, name=cluster.name)
+    if options["collector"]:
+        say(plain(f"{cluster.name} is number {cluster.pk}, and waits for a collector. Its page shows how to run one."))
+        return
     say(plain(f"{cluster.name} is connected, and a worker will watch it. `causeline clusters` shows its state."))
 
 
 def _way(options: dict[str, Any]) -> Connection:
+    if options["collector"]:
+        return connections.by_collector()
     if options["in_cluster"]:
         return connections.in_cluster()
     paths = [Path(options["kubeconfig"]).expanduser().absolute()] if options["kubeconfig"] else default_paths()

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from collectors.watch import connections, credentials, rbac
-from collectors.watch.access import check
+from collectors.watch.access import AccessReport, check
 from collectors.watch.connections import Connection, Refused, WatchOptions
 from dashboard.access import change_log
 from dashboard.access.rights import is_admin
@@ -48,7 +48,10 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
                 change_log.about(request, cluster=cluster.pk, name=cluster.name)
                 return redirect("cluster", cluster.pk)
             asked = asked.with_sealed(way)
-            answer = _access_of(asked.name, way, asked.watch_options())
+            if asked.how == credentials.BY_COLLECTOR:
+                answer = {"checked": AccessReport("", ""), "answers": [_BY_COLLECTOR]}
+            else:
+                answer = _access_of(asked.name, way, asked.watch_options())
         except (Refused, credentials.Unusable) as error:
             problem = str(error)
     return render(
@@ -121,10 +124,15 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
             events=cluster["write_events"],
         ),
         "steps": rbac.steps(),
+        "collector": clusters.collector(cluster) if cluster["how"] == credentials.BY_COLLECTOR else None,
+        "collector_commands": clusters.collector_commands(cluster),
         "who": wording.who(feeds_of_cluster(cluster_id)),
         "own_address": f"https://{request.get_host()}",
     }
     return render(request, "cluster.html", context, status=400 if problem else 200)
+
+
+_BY_COLLECTOR = "Nothing is checked here. Once it is connected, its page shows how to run the collector."
 
 
 def _retention_defaults() -> dict[str, Any]:

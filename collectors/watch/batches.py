@@ -1,0 +1,166 @@
+"""This module writes what the streams of a cluster deliver as a batch of lines, and reads it back and checks it.
+
+A line is an observation, as in Causeline's own recordings (`timeline.history.codec`), or the state of a stream.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+import zstandard
+from msgspec.structs import replace
+
+from collectors.formats.depth import is_deeper
+from collectors.redaction.entries import without_credentials
+from collectors.watch.resources import Resource, Target
+from collectors.watch.streams import StreamStatus
+from timeline.core.entries import Entry, Mark, ObjectRef, Observation, Owner, revision
+from timeline.history.codec import Known, line_of, observation_of
+
+_STREAM = b'{"stream":'
+_STATES = {"waiting", "listing", "watching", "failing", "forbidden", "missing"}
+_TEXT = 2000  # the most characters of an error
+_LEVEL = 3  # of zstd
+_WINDOW = 8 * 1024**2  # bytes that decompression may look back at most
+
+
+Item = Observation | StreamStatus
+
+
+class Malformed(Exception):
+    """This exception says that a batch is not one. Its message says why."""
+
+
+class _StreamFields(msgspec.Struct, omit_defaults=True):
+    group: str
+    version: str
+    kind: str
+    resource: str
+    namespaced: bool
+    state: str
+    namespace: str = ""
+    error: str = ""
+
+
+class _StreamLine(msgspec.Struct):
+    stream: _StreamFields
+
+
+class KnownObject(msgspec.Struct, omit_defaults=True):
+    """This is an object that is believed to exist, in the form in which a collector learns of it when it begins."""
+
+    ref: ObjectRef
+    resourceVersion: str
+    owner: Owner | None = None
+
+    @property
+    def revision(self) -> int:
+        """Return the resourceVersion of its last known change."""
+        return revision(self.resourceVersion) or 0
+
+
+class KnownStream(msgspec.Struct, omit_defaults=True):
+    """This is up to where a watch is complete, and which objects it believes to exist."""
+
+    group: str
+    version: str
+    kind: str
+    resource: str
+    namespaced: bool
+    namespace: str
+    resourceVersion: str  # "0" if nothing is known
+    at: int  # µs since 1970
+    objects: list[KnownObject] = []
+
+    @property
+    def target(self) -> Target:
+        """Return what the watch shows."""
+        return Target(Resource(self.group, self.version, self.kind, self.resource, self.namespaced), self.namespace)
+
+
+_encode = msgspec.json.Encoder().encode
+_stream = msgspec.json.Decoder(_StreamLine)
+_known_stream = msgspec.json.Decoder(KnownStream)
+
+
+def written(items: Iterable[Item]) -> bytes:
+    """Return a batch, compressed."""
+    lines = (_status_line(each) if isinstance(each, StreamStatus) else line_of(each) for each in items)
+    return zstandard.ZstdCompressor(_LEVEL, write_checksum=True).compress(b"\n".join(lines))
+
+
+def read(packed: bytes, most: int) -> list[Item]:
+    """Return what is in a batch of at most `most` bytes. Raise Malformed."""
+    known: Known = {}
+    items: list[Item] = []
+    for number, line in enumerate(_lines(packed, most), 1):
+        try:
+            items.append(_status(line) if line.startswith(_STREAM) else observation_of(line, known))
+        except (ValueError, RecursionError) as error:
+            raise Malformed(f"Line {number} is not as a collector writes it ({type(error).__name__}).") from None
+    return items
+
+
+def checked(packed: bytes, most: int, depth: int) -> bytes:
+    """Return a batch that came from outside after checking it and redacting it again. Raise Malformed."""
+    return written(_checked(read(packed, most), depth))
+
+
+def _checked(items: Iterable[Item], depth: int) -> Iterator[Item]:
+    for each in items:
+        if isinstance(each, Entry):
+            ref = each.ref
+            if "\0" in "".join((ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid)):
+                raise Malformed("A NUL character stands in the name of an object.")
+            if each.body and is_deeper(each.body, depth):
+                raise Malformed("An object is nested deeper than CAUSELINE_DEPTH_LIMIT allows.")
+            clean = without_credentials(replace(each, place=None))
+            assert isinstance(clean, Entry)
+            yield clean
+        elif isinstance(each, Mark | StreamStatus):
+            yield each
+        else:
+            raise Malformed("A collector sends changes of objects and marks of watches, and nothing else.")
+
+
+def _lines(packed: bytes, most: int) -> list[bytes]:
+    try:
+        size = zstandard.frame_content_size(packed)
+        if size > most:
+            raise Malformed(f"The batch has {size} bytes, and may have {most}.")
+        unpacked = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompress(packed) if size > 0 else b""
+    except zstandard.ZstdError:
+        raise Malformed("The batch is not compressed with zstd, or is damaged.") from None
+    if size < 0:
+        raise Malformed("The batch does not say how many bytes it has without compression.")
+    return unpacked.split(b"\n") if unpacked else []
+
+
+def _status_line(status: StreamStatus) -> bytes:
+    (group, version, kind, resource, namespaced), namespace = status.target
+    fields = _StreamFields(
+        group, version, kind, resource, namespaced, str(status.state), namespace, status.error[:_TEXT]
+    )
+    return _encode(_StreamLine(fields))
+
+
+def _status(line: bytes) -> StreamStatus:
+    read = _stream.decode(line).stream
+    if read.state not in _STATES or "\0" in "".join(
+        (read.group, read.version, read.kind, read.resource, read.namespace, read.error)
+    ):
+        raise ValueError("this is no state of a stream")
+    target = Target(Resource(read.group, read.version, read.kind, read.resource, read.namespaced), read.namespace)
+    return StreamStatus(target, read.state, read.error[:_TEXT])
+
+
+def known_written(streams: Iterable[KnownStream]) -> bytes:
+    """Return what a collector has to know when it begins, compressed."""
+    return zstandard.ZstdCompressor(_LEVEL, write_checksum=True).compress(b"\n".join(map(_encode, streams)))
+
+
+def known_read(packed: bytes, most: int) -> Sequence[KnownStream]:
+    """Return the same. Raise Malformed."""
+    try:
+        return [_known_stream.decode(line) for line in _lines(packed, most)]
+    except ValueError as error:
+        raise Malformed(f"The state of the cluster is not as a server writes it ({type(error).__name__}).") from None

@@ -1,0 +1,212 @@
+"""This module answers collectors, which watch a cluster from inside and send what they observe, before Django sees
+their requests.
+
+A collector carries an access token of the scope `collect` that is limited to its cluster. It asks for the right to send
+(`lease`), for what is known of the cluster (`state`), and sends numbered batches (`batches`).
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.core.handlers.asgi import ASGIRequest
+from django.db import Error, close_old_connections
+
+from collectors.watch import batches, connections
+from collectors.watch.credentials import BY_COLLECTOR
+from collectors.watch.feeds import BATCH_BYTES
+from dashboard.access import tokens
+from dashboard.metrics.requests import note_route
+from dashboard.web.webhooks import RETRY_SECONDS, Answered, Receive, Send, body_of, drain, respond
+from timeline.models import Cluster
+from timeline.storage import collected
+
+logger = logging.getLogger(__name__)
+PACKED_BYTES = 16 * 1024**2  # of a batch as it is sent
+AT_ONCE = 2  # batches that one web process reads at a time; those of other collectors wait
+_PATH = re.compile(r"/api/collect/([^/]{1,300})/(lease|state|batches)")  # the number or the name of the cluster
+_BODY_SECONDS = 60  # in which a body has to arrive
+_METHODS = {"lease": "POST", "state": "GET", "batches": "POST"}
+_LEASE_BYTES = 16 * 1024
+_NO_TOKEN = "An access token of the scope collect is needed that is limited to this cluster; it may have expired."
+_AWAY = "The database cannot be reached."
+
+
+class _Lease(msgspec.Struct):
+    """This is the body of a request for the right to send."""
+
+    holder: str
+    epoch: int | None = None
+    version: str = ""
+    buffered: int = 0
+    behind: float = 0.0
+    namespaces: tuple[str, ...] = ()
+    leaving: bool = False
+
+
+_lease = msgspec.json.Decoder(_Lease)
+
+
+class Collecting:
+    """This is an ASGI application that answers collectors, and lets another one answer everything else."""
+
+    def __init__(self, application: Callable[..., Any]) -> None:
+        self._application = application
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._busy: set[int] = set()  # clusters of which a batch is read or waits for its turn
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        found = _PATH.fullmatch(scope["path"])
+        if not found:
+            await self._application(scope, receive, send)
+            return
+        what = found[2]
+        note_route(scope, f"api/collect/{{cluster}}/{what}")
+        try:
+            if scope["method"] != _METHODS[what]:
+                raise Answered(405, f"Use {_METHODS[what]} here.")
+            cluster = await sync_to_async(_cluster, thread_sensitive=False)(scope, found[1])
+            if what == "lease":
+                body = await body_of(scope, receive, _LEASE_BYTES)
+                await respond(send, 200, await sync_to_async(_begin, thread_sensitive=False)(cluster, body))
+            elif what == "state":
+                await self._state(scope, send, cluster)
+            else:
+                await respond(send, 200, await self._batch(scope, receive, cluster))
+        except Answered as answer:
+            more = [(b"retry-after", b"%d" % RETRY_SECONDS)] if answer.retry else []
+            await drain(scope, receive)
+            said = {"detail": str(answer), "status": answer.status, **getattr(answer, "more", {})}
+            await respond(send, answer.status, said, more)
+
+    async def _state(self, scope: dict[str, Any], send: Send, cluster: int) -> None:
+        query = dict(parse_qsl(scope.get("query_string", b"").decode("ascii", "replace")))
+        epoch, after = _number(query.get("epoch", "")), _number(query.get("after", ""))
+        found = await sync_to_async(_state, thread_sensitive=False)(cluster, epoch, after)
+        if found is None:
+            await respond(send, 202, {"detail": "A worker is asked for it. Ask again in a moment."})
+            return
+        head = [(b"content-type", b"application/zstd"), (b"content-length", b"%d" % len(found))]
+        await send({"type": "http.response.start", "status": 200, "headers": head})
+        await send({"type": "http.response.body", "body": found})
+
+    async def _batch(self, scope: dict[str, Any], receive: Receive, cluster: int) -> dict[str, int]:
+        headers = dict(scope["headers"])
+        epoch = _number(headers.get(b"causeline-epoch", b"").decode("latin-1"))
+        number = _number(headers.get(b"causeline-number", b"").decode("latin-1"))
+        restored = headers.get(b"causeline-restored", b"").decode("utf-8", "replace")
+        if cluster in self._busy:
+            raise Answered(429, "Another batch of this cluster is being read.", retry=True)
+        self._busy.add(cluster)
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                body = await body_of(scope, receive, PACKED_BYTES)
+            async with self._turns:
+                return await sync_to_async(_accept, thread_sensitive=False)(cluster, epoch, number, body, restored)
+        except TimeoutError:
+            raise Answered(408, "The body took too long to arrive.", retry=True) from None
+        finally:
+            self._busy.discard(cluster)
+
+
+class _OutOfOrder(Answered):
+    def __init__(self, detail: str, accepted: int) -> None:
+        super().__init__(409, detail)
+        self.more = {"accepted": accepted}
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
+        raise Answered(400, "Name the epoch and the number of the batch as whole numbers.")
+    return int(text)
+
+
+def _cluster(scope: dict[str, Any], named: str) -> int:
+    """Return the cluster of the token that the request carries. Raise Answered unless it is the one that is named, and
+    a collector watches it."""
+    close_old_connections()
+    try:
+        token = tokens.holder(ASGIRequest(scope, BytesIO()), "collect")
+        row = Cluster.objects.filter(pk=token.cluster_id).first() if token and token.cluster_id else None
+        if row is None or named not in (str(row.pk), row.name):
+            raise Answered(401, _NO_TOKEN)
+        if row.reference.get("how") != BY_COLLECTOR:
+            raise Answered(404, "This cluster is watched by Causeline itself, not by a collector.")
+        return row.pk
+    except Error:
+        raise Answered(503, _AWAY, retry=True) from None
+    finally:
+        close_old_connections()
+
+
+def _begin(cluster: int, body: bytes) -> dict[str, int]:
+    try:
+        asked = _lease.decode(body)
+        namespaces = connections.namespaces(asked.namespaces)
+    except (ValueError, RecursionError) as error:
+        raise Answered(400, f"The body is not as a collector writes it ({type(error).__name__}).") from None
+    except connections.Refused as error:
+        raise Answered(400, str(error)) from None
+    holder = asked.holder.replace("\0", "")[:200]
+    buffered, behind = max(0, min(asked.buffered, 2**62)), max(0.0, min(asked.behind, 1e9))
+    close_old_connections()
+    try:
+        if asked.leaving and asked.epoch is not None:
+            collected.give_up(cluster, asked.epoch)
+            return {"epoch": asked.epoch, "accepted": 0}
+        report = collected.Report(holder, asked.version.replace("\0", "")[:100], buffered, behind, namespaces)
+        return collected.begin_or_renew(cluster, asked.epoch, report)._asdict()
+    except collected.Held as error:
+        raise Answered(423, str(error), retry=True) from None
+    except collected.Stale as error:
+        raise Answered(410, str(error)) from None
+    except collected.Full as error:
+        raise Answered(429, str(error), retry=True) from None
+    except Error:
+        raise Answered(503, _AWAY, retry=True) from None
+    finally:
+        close_old_connections()
+
+
+def _state(cluster: int, epoch: int, after: int) -> bytes | None:
+    close_old_connections()
+    try:
+        return collected.state_after(cluster, epoch, after)
+    except collected.Stale as error:
+        raise Answered(410, str(error)) from None
+    except Error:
+        raise Answered(503, _AWAY, retry=True) from None
+    finally:
+        close_old_connections()
+
+
+def _accept(cluster: int, epoch: int, number: int, body: bytes, restored: str) -> dict[str, int]:
+    """Check and store a batch; return the number of the last one that was accepted, once it is committed."""
+    close_old_connections()
+    try:
+        aside = ""
+        try:
+            lines = batches.checked(body, BATCH_BYTES, settings.LIMITS.depth)
+        except batches.Malformed as error:  # the collector could only send the same again: what was in it is a gap
+            lines, aside = b"", str(error)
+            logger.warning("batch %s of cluster %s is put aside: %s", number, cluster, error)
+        batch = collected.Received(number, lines, restored, aside)
+        return {"accepted": collected.accept(cluster, epoch, batch, settings.COLLECT_INBOX_BYTES)}
+    except collected.Stale as error:
+        raise Answered(410, str(error)) from None
+    except collected.OutOfOrder as error:
+        raise _OutOfOrder(str(error), error.accepted) from None
+    except collected.Full as error:
+        raise Answered(429, str(error), retry=True) from None
+    except Error as error:
+        logger.warning("a collector has to wait: its batch cannot be stored: %s", type(error).__name__)
+        raise Answered(503, _AWAY, retry=True) from None
+    finally:
+        close_old_connections()

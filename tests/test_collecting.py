@@ -1,0 +1,109 @@
+"""These tests run a collector, a web process and a worker, and kill each of them: what is stored in the end is what
+direct watching stores, and nothing twice."""
+
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+from django.db import connection
+
+from collectors.replay import serve
+from tests.collecting import Collecting, awaited
+from tests.followed import changes_of, connected, expected, found, taped, watched
+from tests.patience import eventually
+from tests.recordings import SAMPLE
+from tests.test_audit_faults import Web
+from tests.watching import Workers
+from timeline.models import CollectedBatch, Collector, Gap, Source
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TAPE = taped(SAMPLE)
+INCLUDE = {"pods", "services", "jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "deployments.apps"}
+
+
+class Scene:
+    """This is a cluster that a collector watches, and the same one watched directly."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self.folder, self.stack = folder, stack
+        self.workers = Workers(folder, CAUSELINE_LEASE_SECONDS="4")
+        stack.callback(self.workers.stop_all)
+        self.workers.start("a")
+        self.web = Web(folder)
+        stack.callback(self.web.kill)
+        self.replays = [
+            stack.enter_context(serve(TAPE, speed=100_000, paused=True, bookmark_seconds=0.5)) for _ in range(2)
+        ]
+        self.collected, self.direct = awaited(), connected(self.replays[1], folder, "direct")
+        self.collector = self.collecting("one")
+
+    def collecting(self, name: str, **settings: str) -> Collecting:
+        made = Collecting(self.folder, name, self.web.port, self.collected, self.replays[0], **settings)
+        self.stack.callback(made.kill)
+        return made
+
+    def play(self, commits: int) -> int:
+        for replay in self.replays:
+            replay.control(step=commits)
+        return int(self.replays[0].status()["place"])
+
+    @property
+    def source(self) -> Source:
+        return Source.objects.get(current_of=self.collected)
+
+    def watches(self) -> bool:
+        return all(watched(each) >= INCLUDE for each in (self.collected, self.direct))
+
+    def has(self, end: int) -> bool:
+        with suppress(Exception):
+            wanted = expected(TAPE, INCLUDE, 0, end)
+            return all(
+                wanted <= changes_of(Source.objects.get(current_of=each)) for each in (self.collected, self.direct)
+            )
+        connection.close()
+        return False
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    with ExitStack() as stack:
+        yield Scene(tmp_path, stack)
+
+
+def test_whatever_is_killed_the_same_is_stored_as_by_direct_watching(scene: Scene) -> None:
+    chance = random.Random(7)
+    eventually(scene.watches, 60)
+    end = scene.play(150)
+    eventually(lambda: scene.has(end), 30)
+    assert Collector.objects.get().epoch == 1
+
+    scene.collector.kill()
+    end = scene.play(100)
+    scene.collector.start()
+    eventually(lambda: scene.has(end), 30)
+
+    scene.web.kill()  # what is observed meanwhile waits on disk, and outlives the collector
+    end = scene.play(100)
+    eventually(lambda: scene.collector.buffered > 0, 20)
+    scene.collector.kill()
+    end = scene.play(chance.randint(20, 60))
+    scene.collector.start()
+    scene.web.start()
+    eventually(lambda: scene.has(end), 60)
+
+    scene.workers.kill("a")
+    end = scene.play(100)
+    eventually(lambda: CollectedBatch.objects.exists(), 20)
+    scene.workers.start("b")
+    eventually(lambda: scene.has(end), 60)
+
+    end = scene.play(10_000)
+    eventually(lambda: scene.has(end), 60)
+    eventually(lambda: not CollectedBatch.objects.exists(), 20)
+    assert set(changes_of(scene.source).values()) == {1}
+    assert not Gap.objects.filter(source=scene.source).exists()
+    eventually(lambda: found(scene.source) == found(Source.objects.get(current_of=scene.direct)) != set(), 30)
+    assert scene.collector.stop() == 0
+    assert Collector.objects.get().renewed_at is None

@@ -22,7 +22,7 @@ PUSHED = $$($(BIN)/python -c "import json; print(json.load(open('build/image.jso
 # Hundreds of processes import the same modules, so Python may write their bytecode even if the shell forbids it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test soak check lint types layers hooks bench docs docs-site pictures chart release image image-push image-sign image-pin lock vendor-check clean
+.PHONY: help demo test examples soak check lint types layers hooks bench docs docs-site pictures chart release image image-push image-sign image-pin lock vendor-check clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 — /p' Makefile
@@ -39,8 +39,13 @@ test: .venv/dev ## run the tests (PYTEST_ARGS="-k name" runs some)
 	@$(BIN)/python -m compileall -q collectors dashboard timeline tests
 	@$(BIN)/pytest $(or $(PYTEST_ARGS),$(SUITE))
 
-soak: .venv/dev ## try fifty times as many examples in the property tests (PYTEST_ARGS="tests/test_engine.py" tries some)
-	@$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile soak -m hypothesis --timeout 0 $(PYTEST_ARGS)
+examples: .venv/dev ## try fifty times as many examples in the property tests (PYTEST_ARGS="tests/test_engine.py" tries some)
+	@$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile examples -m hypothesis --timeout 0 $(PYTEST_ARGS)
+
+soak: .venv/dev ## kill, freeze and restart everything at random for an hour, and count what was lost (SOAK_ARGS="--minutes 10")
+	@deploy/install-browser.sh
+	@deploy/install-proxies.sh
+	@$(BIN)/python -m bench.soak $(SOAK_ARGS)
 
 check: lint types layers ## check style, types and import contracts, without running the tests
 

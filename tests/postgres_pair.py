@@ -5,6 +5,7 @@ Beside each server, an agent answers `GET /primary` with 200 or 503, as Patroni 
 
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import threading
@@ -157,7 +158,7 @@ class Pair:
         """Copy the primary to the other server, and let it follow."""
         standby = self.standby
         if standby.folder.exists():
-            standby.folder.rename(standby.folder.with_name(f"{standby.folder.name}-{secrets.token_hex(3)}"))
+            shutil.rmtree(standby.folder)
         standby.new_folder()
         origin = f"host={HOST} port={self.primary.port} user=postgres application_name=standby"
         standby.run("pg_basebackup", "-D", HERE, "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", origin)

@@ -13,8 +13,9 @@ import pytest
 from django.db import connection
 
 from collectors.replay import Replay, serve
-from tests.available import WEB, WORKERS, Available, Listener, Onlooker, available, happened, listening
+from tests.available import WEB, WORKERS, Available, available, happened
 from tests.followed import changes_of, connected, expected, found, found_anew, taped, watched
+from tests.onlookers import Listener, Onlooker, listening
 from tests.patience import eventually, patient
 from tests.recordings import SAMPLE
 from tests.visitor import Visitor
@@ -179,7 +180,7 @@ def test_nothing_is_lost_while_each_part_fails_in_turn(
         assert not Gap.objects.exists()
         say("everything is stored once, and judged as if nothing had happened")
         last = scene.source(first).sequence
-        eventually(lambda: all(each.sequences[-1] >= last for each in scene.listeners))
+        eventually(lambda: all(each.knows(last) for each in scene.listeners))
         for listener in scene.listeners:
             assert listener.sequences == sorted(listener.sequences), "a socket was led back"
         eventually(lambda: onlooker.shown >= last, 30)

@@ -15,7 +15,8 @@ from django.db.backends.postgresql.client import DatabaseClient
 from dashboard.services.binaries import client
 from timeline.models import Source
 
-OWN = ("auth_", "dashboard_", "django_", "timeline_")  # prefixes of the names of Causeline's tables and sequences
+# Prefixes of the names of the tables and sequences that belong to Causeline and the libraries it installs.
+OWN = ("account_", "auth_", "dashboard_", "django_", "mfa_", "socialaccount_", "timeline_")
 LEFT_OUT = ("timeline_upload", "timeline_uploadfile", "django_session", "dashboard_failedsignins")
 
 

@@ -1,0 +1,64 @@
+"""These tests check that the last release can go on beside this version, on a database that this version has migrated.
+
+During a rolling upgrade, processes of both versions run for a while. So migrations expand first: they leave what the
+last release reads and writes, and only the next release may remove it. `bench/upgrading.py` tries it with the real
+old version.
+"""
+
+import json
+
+import pytest
+from django.db import connection
+
+from tests import released
+
+pytestmark = pytest.mark.django_db
+BEFORE: dict[str, released.Table] = json.loads(released.FILE.read_text(encoding="utf-8"))
+# Keys that may go, since no statement of the last release names them in ON CONFLICT: by table, their columns.
+UNUSED = {
+    "timeline_stream": [["group", "resource", "source_id"]],  # a resource may now be watched in several namespaces
+}
+
+
+@pytest.fixture(scope="module")
+def now(django_db_setup: None, django_db_blocker: object) -> dict[str, released.Table]:
+    with django_db_blocker.unblock(), connection.cursor() as cursor:  # type: ignore[attr-defined]
+        return released.tables(cursor)
+
+
+def test_what_the_last_release_reads_is_there(now: dict[str, released.Table]) -> None:
+    assert set(BEFORE) <= set(now)
+    for table, before in BEFORE.items():
+        columns = now[table]["columns"]
+        kept = {
+            name for name, column in columns.items() if column["type"] == before["columns"].get(name, column)["type"]
+        }
+        gone = before["columns"].keys() - kept
+        assert not gone, f"{table} has lost or changed {gone}"
+
+
+def test_what_the_last_release_writes_is_taken(now: dict[str, released.Table]) -> None:
+    for table, before in BEFORE.items():
+        known = before["columns"]
+        for name, column in now[table]["columns"].items():
+            old = known.get(name)
+            if old is None:
+                assert column["default"] or not column["required"], f"{table}.{name} is new and needs a default"
+            else:
+                assert column["required"] <= old["required"], f"{table}.{name} refuses NULL now"
+                assert column["default"] >= (old["default"] and old["required"]), f"{table}.{name} has lost its default"
+        rules = {rule["text"] for rule in before["rules"]}
+        stricter = [
+            rule["text"]
+            for rule in now[table]["rules"]
+            if rule["text"] not in rules and set(rule["columns"]) <= set(known)
+        ]
+        assert not stricter, f"{table} refuses rows of the last release: {stricter}"
+
+
+def test_the_keys_by_which_the_last_release_finds_rows_are_there(now: dict[str, released.Table]) -> None:
+    for table, before in BEFORE.items():
+        keys = [rule["columns"] for rule in now[table]["rules"] if rule["sort"] in "pu"]
+        lost = [rule["columns"] for rule in before["rules"] if rule["sort"] in "pu" and rule["columns"] not in keys]
+        needed = [columns for columns in lost if columns not in UNUSED.get(table, [])]
+        assert not needed, f"{table} has lost keys: {needed}"

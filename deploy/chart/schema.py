@@ -19,7 +19,10 @@ OWN = (
     "CAUSELINE_COLLECT_BUFFER_DIR",
     "CAUSELINE_COLLECT_CA_FILE",
     "CAUSELINE_COLLECT_CLUSTER",
+    "CAUSELINE_COLLECT_EXCLUDE",
+    "CAUSELINE_COLLECT_INCLUDE",
     "CAUSELINE_COLLECT_NAMESPACES",
+    "CAUSELINE_COLLECT_TOKEN",
     "CAUSELINE_COLLECT_TOKEN_FILE",
     "CAUSELINE_COLLECT_URL",
     "CAUSELINE_CREDENTIALS_KEY",
@@ -29,6 +32,7 @@ OWN = (
     "CAUSELINE_HOSTS",
     "CAUSELINE_HTTPS",
     "CAUSELINE_KUBECONFIG_DIRS",
+    "CAUSELINE_LOG_FORMAT",
     "CAUSELINE_METRICS_HOST",
     "CAUSELINE_METRICS_PORT",
     "CAUSELINE_OIDC_CLIENT_ID",
@@ -44,19 +48,8 @@ def _settings(value: dict[str, Any]) -> dict[str, Any]:
 
 
 _SETTINGS = _settings({"type": ["string", "number", "boolean"]})
-_RULES = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "required": ["apiGroups", "resources", "verbs"],
-        "additionalProperties": False,
-        "properties": {
-            "apiGroups": {"type": "array", "items": {"type": "string", "not": {"const": "*"}}},
-            "resources": {"type": "array", "items": {"type": "string", "not": {"enum": ["*", "secrets"]}}},
-            "verbs": {"type": "array", "items": {"enum": ["get", "list", "watch"]}},
-        },
-    },
-}
+# Custom resources as kubectl names them. A whole group may be named, but never the one that has Secrets.
+_RESOURCES = {"type": "array", "items": {"type": "string", "pattern": r"^(\*|[a-z0-9]+)\.[a-z0-9-]+(\.[a-z0-9-]+)+$"}}
 _WHOLE = {"type": "integer", "minimum": 0}
 _ONE = {"type": "integer", "minimum": 1}
 _NAMESPACES = {"type": "array", "uniqueItems": True, "items": {"type": "string", "pattern": _NAMESPACE}}
@@ -91,7 +84,8 @@ SPECIAL: dict[str, dict[str, Any]] = {
         },
     },
     "affinity": {"type": "object"},
-    "extraRules": _RULES,
+    "include": _RESOURCES,
+    "exclude": _NAMES,
     "namespaces": _NAMESPACES,
     "replicas": _WHOLE,
     "minReplicas": _ONE,

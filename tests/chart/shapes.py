@@ -13,7 +13,6 @@ Objects = list[dict[str, Any]]
 _IMAGE = {"repository": "registry.example.org/causeline"}
 _SERVER = {"hosts": ["causeline.example.org"], "existingSecret": "causeline"}
 _COLLECTOR = {"enabled": True, "url": "https://causeline.example.org", "cluster": "prod", "tokenSecret": "collector"}
-_EXTRA = [{"apiGroups": ["example.org"], "resources": ["widgets"], "verbs": ["get", "list", "watch"]}]
 _POD = {
     "podLabels": {"team": "platform"},
     "podAnnotations": {"example.org/note": "one"},
@@ -74,7 +73,7 @@ SHAPES: dict[str, dict[str, Any]] = {
             "secretSettings": {"CAUSELINE_METRICS_TOKEN": "metrics"},
         },
         "kubeconfigs": {"existingSecret": "kubeconfigs"},
-        "inCluster": {"enabled": True, "extraRules": _EXTRA},
+        "inCluster": {"enabled": True, "include": ["widgets.example.org"]},
         "web": {"autoscaling": {"enabled": True}, **_POD},
         "worker": {"autoscaling": {"by": "hpa"}, **_POD},
         "periodic": {"replicas": 2, **_POD},
@@ -91,7 +90,13 @@ SHAPES: dict[str, dict[str, Any]] = {
             "databaseTo": [{"ipBlock": {"cidr": "10.1.0.0/16"}}],
             "destinationsPorts": [443, 587],
         },
-        "collector": {**_COLLECTOR, "extraRules": _EXTRA, "settings": {"CAUSELINE_LOG_LEVEL": "DEBUG"}},
+        "collector": {
+            **_COLLECTOR,
+            "include": ["*.example.org", "queues.jobs.example.com"],
+            "exclude": ["jobs.batch", "nodes", "leases.coordination.k8s.io"],
+            "settings": {"CAUSELINE_REDACT": "strict"},
+            "persistent": False,
+        },
     },
 }
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from django.urls import resolve
 
 from collectors.watch import rbac
 from dashboard.celery import app
+from dashboard.cli import __main__ as cli
+from dashboard.cli.collect import collect
 from deploy.chart.derive import secret_settings
 from tests import variables
 from tests.chart.shapes import SHAPES, environment, named, of_kind, pods, rendered
@@ -74,11 +77,14 @@ def test_every_pod_is_restricted_and_writes_only_to_its_volumes(shape: str) -> N
 def test_every_setting_is_one_and_secrets_come_from_secrets(shape: str) -> None:
     known = variables.settings()
     for component, pod in pods(shape).items():
-        if component not in SERVER:
-            continue
         given = {name: value for name, value in environment(pod).items() if OURS.fullmatch(name)}
-        assert set(given) <= set(known)
-        assert {name for name, each in known.items() if each.required} <= set(given)
+        if component in SERVER:
+            assert set(given) <= set(known)
+            assert {name for name, each in known.items() if each.required} <= set(given)
+        else:  # a setting of a command that reads it itself may be given as a file, as any other
+            assert {name.removesuffix("_FILE") for name in given} <= {
+                each.removesuffix("_FILE") for each in {*known, *variables.elsewhere()}
+            }
         for name in {*secret_settings(), "CAUSELINE_SECRET_KEY", "CAUSELINE_CREDENTIALS_KEY"} & set(given):
             assert set(given[name]) - {"optional"} == {"name", "key"}
     assert of_kind(shape, "Secret") == []
@@ -122,6 +128,27 @@ def test_the_commands_are_those_of_compose() -> None:
     assert queues == set(app.conf.task_queues)
 
 
+def test_the_collector_is_a_command_that_finds_its_settings() -> None:
+    pod = pods("collector of namespaces")["collector"]
+    program, *words = container(pod)["args"]
+    assert program == "causeline" and cli._parser().parse_args(words).run is collect
+    given, mounts = environment(pod), container(pod)["volumeMounts"]
+    assert (given["CAUSELINE_COLLECT_URL"], given["CAUSELINE_COLLECT_CLUSTER"]) == (
+        "https://causeline.example.org",
+        "prod",
+    )
+    assert given["CAUSELINE_COLLECT_NAMESPACES"] == "shop,payments"
+    folders = {each["mountPath"]: each["name"] for each in mounts}
+    for variable, volume in (("TOKEN", "token"), ("CA", "authority"), ("BUFFER", "buffer")):
+        path = given[f"CAUSELINE_COLLECT_{variable}_{'DIR' if variable == 'BUFFER' else 'FILE'}"]
+        assert folders[str(Path(path).parent)] == volume
+    (claim,) = named("collector of namespaces", "StatefulSet", "watcher-collector")["spec"]["volumeClaimTemplates"]
+    assert claim["metadata"]["name"] == "buffer"
+    assert int(given["CAUSELINE_COLLECT_BUFFER_BYTES"]) < 10 * 2**30, claim["spec"]["resources"]
+    lost = pods("all")["collector"]["spec"]["volumes"]
+    assert {"name": "buffer", "emptyDir": {"sizeLimit": "10Gi"}} in lost
+
+
 def test_probes_ask_what_the_application_answers() -> None:
     for shape in ("minimal", "all"):
         web = container(pods(shape)["web"])
@@ -136,7 +163,7 @@ def test_probes_ask_what_the_application_answers() -> None:
             headers = {header["name"]: header["value"] for header in each["httpHeaders"]}
             assert headers["Host"] in environment(pods(shape)["web"])["CAUSELINE_HOSTS"].split(",")
             assert headers["X-Forwarded-Proto"] == "https" and each["port"] == "http"
-        for component in ("worker", "periodic", "beat"):
+        for component in {"worker", "periodic", "beat", "collector"} & set(pods(shape)):
             pod = pods(shape)[component]
             for probe in ("startup", "liveness"):
                 *_, command = container(pod)[f"{probe}Probe"]["exec"]["command"]
@@ -191,24 +218,46 @@ def test_traffic_is_led_to_the_service_and_read_by_prometheus() -> None:
     assert monitor["spec"]["endpoints"][0]["port"] == watched[0]["spec"]["ports"][0]["name"]
 
 
+def rights(rules: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
+    """Return each right that rules of RBAC give: the API group, the resource and the verb."""
+    return {
+        (group, resource, verb)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def needed(kind: str = "ClusterRole", **options: Any) -> set[tuple[str, str, str]]:
+    """Return the rights that `causeline connect --print-rbac` prints."""
+    arguments = {"include": [], "exclude": [], **options}
+    printed = [each for each in yaml.safe_load_all(rbac.manifest(**arguments)) if each["kind"] == kind]
+    return rights(printed[0]["rules"])
+
+
 def test_who_watches_has_the_rights_that_watching_needs_and_no_others() -> None:
-    (needed,) = [each["rules"] for each in yaml.safe_load_all(rbac.manifest([], [])) if each["kind"] == "ClusterRole"]
-    assert of_kind("collector", "ClusterRole")[0]["rules"] == needed
-    for shape, namespaces in (("collector of namespaces", ["shop", "payments"]), ("in-cluster namespaces", ["shop"])):
+    (role,) = of_kind("collector", "ClusterRole")
+    assert rights(role["rules"]) == needed()
+    for shape, names, events in (
+        ("collector of namespaces", ["shop", "payments"], False),
+        ("in-cluster namespaces", ["shop"], True),
+    ):
         roles = of_kind(shape, "Role")
-        assert [role["metadata"]["namespace"] for role in roles] == namespaces
-        assert [bound["metadata"]["namespace"] for bound in of_kind(shape, "RoleBinding")] == namespaces
+        assert [role["metadata"]["namespace"] for role in roles] == names
+        assert [bound["metadata"]["namespace"] for bound in of_kind(shape, "RoleBinding")] == names
         assert of_kind(shape, "ClusterRole", "ClusterRoleBinding") == []
         for role in roles:
-            assert role["rules"][: len(needed)] == needed
-    (with_events,) = of_kind("in-cluster namespaces", "Role")
-    objects = yaml.safe_load_all(rbac.manifest([], [], events=True))
-    assert [with_events["rules"]] == [each["rules"] for each in objects if each["kind"] == "ClusterRole"]
+            assert rights(role["rules"]) == needed("Role", namespaces=names, events=events)
+    for component in ("worker", "collector"):
+        role = named("all", "ClusterRole", f"observability-release-causeline-{component}")
+        given = SHAPES["all"]["inCluster" if component == "worker" else "collector"]
+        chosen = {name: given.get(name, []) for name in ("include", "exclude")}
+        assert rights(role["rules"]) == needed(**chosen)
     for shape in SHAPES:
         for role in of_kind(shape, "Role", "ClusterRole"):
-            for rule in role["rules"]:
-                assert "*" not in rule["apiGroups"] + rule["resources"] + rule["verbs"]
-                assert "secrets" not in rule["resources"]
+            for group, resource, verb in rights(role["rules"]):
+                assert resource != "secrets" and verb != "*" and (resource != "*" or group == "example.org")
         for bound in of_kind(shape, "RoleBinding", "ClusterRoleBinding"):
             assert {each["namespace"] for each in bound["subjects"]} == {"observability"}
 

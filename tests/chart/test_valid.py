@@ -122,11 +122,10 @@ def test_settings_that_belong_elsewhere_are_refused(settings: dict[str, Any], sa
     assert done.returncode != 0 and says in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("verb", ["*", "create", "delete"])
-def test_no_further_rule_gives_the_right_to_write(verb: str) -> None:
-    rule = {"apiGroups": ["example.org"], "resources": ["widgets"], "verbs": [verb]}
-    done = helm("template", {**MINIMAL, "inCluster": {"enabled": True, "extraRules": [rule]}})
-    assert done.returncode != 0 and "at '/inCluster/extraRules/0/verbs/0'" in done.stderr
+@pytest.mark.parametrize("name", ["*", "secrets", "*.", "pods/exec", "widgets.example.org/status"])
+def test_no_more_than_custom_resources_may_be_watched_too(name: str) -> None:
+    done = helm("template", {**MINIMAL, "inCluster": {"enabled": True, "include": [name]}})
+    assert done.returncode != 0 and "at '/inCluster/include/0'" in done.stderr
 
 
 def test_prometheus_understands_the_alerts(tmp_path: Path) -> None:

@@ -1,14 +1,27 @@
 {{/*
 The rights to list and watch, for the ServiceAccount of a component: in the whole cluster, or by a Role in each of some
 namespaces. files/rules.json is made from collectors/watch/rbac.py by `make chart`.
-Takes (list $ component (namespaces, extraRules, writeEvents)).
+Takes (list $ component (namespaces, include, exclude, writeEvents)).
 */}}
 {{- define "causeline.watching" -}}
 {{- $root := index . 0 -}}
 {{- $component := index . 1 -}}
 {{- $watched := index . 2 -}}
 {{- $files := $root.Files.Get "files/rules.json" | fromJson -}}
-{{- $rules := concat $files.watching $watched.extraRules -}}
+{{- $exclude := $watched.exclude | default list -}}
+{{- $rules := list -}}
+{{- range $files.watching -}}
+  {{- $group := first .apiGroups -}}
+  {{- $kept := list -}}
+  {{- range .resources -}}
+    {{- if not (has (printf "%s.%s" . $group | trimSuffix ".") $exclude) }}{{ $kept = append $kept . }}{{ end -}}
+  {{- end -}}
+  {{- if $kept }}{{ $rules = append $rules (merge (dict "resources" $kept) .) }}{{ end -}}
+{{- end -}}
+{{- range $watched.include -}}
+  {{- $named := splitn "." 2 . -}}
+  {{- $rules = append $rules (dict "apiGroups" (list $named._1) "resources" (list $named._0) "verbs" (list "get" "list" "watch")) -}}
+{{- end -}}
 {{- if $watched.writeEvents -}}
 {{- $rules = concat $rules $files.events -}}
 {{- end -}}

@@ -12,6 +12,7 @@ import pytest
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
+from dashboard.access import sessions
 from dashboard.services.program import guarded
 from tests.browser.conftest import PATIENCE, Complaints, fits, heard
 from tests.browser.test_with_axe import EVERYWHERE, Themes, complaints_of_axe
@@ -142,3 +143,14 @@ def test_a_second_factor_is_set_up_and_asked_for(
     assert complaints_of_axe(visitor, themes) == []
     give_code(0, "Sign in")
     visitor.wait_for_url("**/rules/")
+
+
+def test_a_page_that_nobody_touches_says_so(visitor: Page) -> None:
+    says = "import('/static/dashboard/js/state/attended.js').then(({ unattended }) => Object.keys(unattended()))"
+    visitor.clock.install()
+    visitor.goto("/login/")
+    assert visitor.evaluate(says) == []
+    visitor.clock.fast_forward("01:30")
+    assert visitor.evaluate(says) == [sessions.UNATTENDED]
+    visitor.get_by_label("User name").press("a")
+    assert visitor.evaluate(says) == []

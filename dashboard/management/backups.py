@@ -15,9 +15,18 @@ from django.db.backends.postgresql.client import DatabaseClient
 from dashboard.services.binaries import client
 from timeline.models import Source
 
-# Prefixes of the names of the tables and sequences that belong to Causeline and the libraries it installs.
-OWN = ("account_", "auth_", "dashboard_", "django_", "mfa_", "socialaccount_", "timeline_")
-LEFT_OUT = ("timeline_upload", "timeline_uploadfile", "django_session", "dashboard_failedsignins")
+# The names of Causeline's tables and sequences begin like this; the last four are those of django-allauth.
+OWN = (
+    "auth_",
+    "dashboard_",
+    "django_",
+    "timeline_",
+    "account_emailaddress",
+    "account_emailconfirmation",
+    "mfa_authenticator",
+    "socialaccount_",
+)
+LEFT_OUT = ("timeline_upload", "timeline_uploadfile", "django_session", "dashboard_signin", "dashboard_failedsignins")
 
 
 class Unusable(Exception):

@@ -22,6 +22,8 @@ _POD = {
     "priorityClassName": "high",
     "extraEnv": [{"name": "HTTPS_PROXY", "value": "http://proxy.example.org:3128"}],
 }
+# The components whose Pods are parts of the server.
+SERVER = ("web", "worker", "periodic", "beat", "migrate")
 MINIMAL: dict[str, Any] = {"image": _IMAGE, "server": _SERVER}
 SHAPES: dict[str, dict[str, Any]] = {
     "minimal": MINIMAL,
@@ -140,12 +142,16 @@ def pods(shape: str) -> dict[str, dict[str, Any]]:
     return {each["metadata"]["labels"]["app.kubernetes.io/component"]: each for each in templates}
 
 
+def container(pod: dict[str, Any]) -> dict[str, Any]:
+    """Return the only container of a Pod."""
+    (only,) = pod["spec"]["containers"]
+    found: dict[str, Any] = only
+    return found
+
+
 def environment(pod: dict[str, Any]) -> dict[str, Any]:
     """Return the variables of the only container of a Pod: its value, or the reference to a key of a Secret."""
-    (container,) = pod["spec"]["containers"]
-    names = [each["name"] for each in container.get("env", [])]
+    given = container(pod).get("env", [])
+    names = [each["name"] for each in given]
     assert len(names) == len(set(names)), names
-    return {
-        each["name"]: each["value"] if "value" in each else each["valueFrom"]["secretKeyRef"]
-        for each in container.get("env", [])
-    }
+    return {each["name"]: each["value"] if "value" in each else each["valueFrom"]["secretKeyRef"] for each in given}

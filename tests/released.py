@@ -1,7 +1,7 @@
 """This module reads which tables a version of Causeline expects of its database.
 
 `python -m tests.released FOLDER` migrates a new database with the code of a checkout, and prints its tables as JSON.
-After a release, write them to `tests/data/released.json`: `tests/test_rolling_upgrade.py` compares them with the
+After a release, write them to `tests/released.json`: `tests/test_rolling_upgrade.py` compares them with the
 present tables.
 """
 
@@ -16,7 +16,7 @@ import psycopg
 
 from tests import services
 
-FILE = Path(__file__).parent / "data" / "released.json"
+FILE = Path(__file__).parent / "released.json"
 _COLUMNS = """
 SELECT relname, attname, format_type(atttypid, atttypmod), attnotnull, atthasdef OR attidentity <> ''
 FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid

@@ -12,6 +12,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from dashboard.access import oidc, sessions
+from dashboard.cli import serve
 from tests.identity_provider import CLIENT, SECRET, STRANGE, IdentityProvider, identity_provider
 
 pytestmark = pytest.mark.django_db
@@ -151,6 +152,8 @@ def test_who_was_deactivated_is_refused(provider: IdentityProvider) -> None:
         {"sub": ""},
         {"sub": "x" * 300},
         {"sub": 7},
+        {"sub": "a\0b"},
+        {"sub": "\ud800"},
         {"nonce": "of-another-sign-in"},
         {"nonce": None},
     ],
@@ -212,6 +215,12 @@ def test_the_documents_of_the_provider_are_fetched_once(provider: IdentityProvid
     assert provider.requests.count("/.well-known/openid-configuration") == provider.requests.count("/keys") == 1
 
 
+def test_claims_that_cannot_be_stored_are_no_hindrance(provider: IdentityProvider) -> None:
+    provider.claims |= {"name": "A\0da \ud800", "email": "\ud800@x", "groups": ["a\0", "\ud800", "platform"]}
+    assert signed_in(provider).status_code == 302
+    assert list(User.objects.get().groups.values_list("name", flat=True)) == ["oidc:platform"]
+
+
 def test_nobody_is_sent_to_another_site_afterwards(provider: IdentityProvider) -> None:
     assert signed_in(provider, wanted="https://elsewhere.example/")["Location"] == "/"
     assert signed_in(provider, wanted="//elsewhere.example/")["Location"] == "/"
@@ -245,6 +254,11 @@ def test_the_form_can_be_hidden(provider: IdentityProvider, settings: Settings) 
     assert b'type="password"' not in Client().get("/login/").content
     answer = Client().post("/login/", {"username": "bob", "password": "correct horse battery staple"})
     assert answer.status_code == 403
+
+
+def test_no_account_has_to_be_there_before_people_can_sign_in_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAUSELINE_OIDC_ISSUER", "https://idp.example.org")
+    serve._refuse_without_users("postgresql:///there-is-no-such-database")
 
 
 @pytest.mark.parametrize("login", ["token", "open", "on"])

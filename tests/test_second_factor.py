@@ -24,22 +24,24 @@ from dashboard.environment.sign_in import check
 from dashboard.models import FailedSignIns, SignIn
 
 GOOD = "correct horse battery staple"
+NOW = 60_000_000  # the time step of Causeline's clock, so that no test runs from one step into the next
 KEY = "the key of the tests, which is long enough"
 pytestmark = pytest.mark.django_db
 
 
 class App:
-    """This is an authenticator app. Its clock can be set."""
+    """This is an authenticator app, whose clock is at NOW."""
 
     def __init__(self, secret: str) -> None:
         self.secret = secret.replace(" ", "")
 
     def code(self, steps: int = 0) -> str:
-        return str(format_hotp_value(hotp_value(self.secret, int(time.time()) // 30 + steps)))
+        return str(format_hotp_value(hotp_value(self.secret, NOW + steps)))
 
 
 @pytest.fixture(autouse=True)
-def alice(settings: Settings, tmp_path: Path) -> User:
+def alice(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> User:
+    monkeypatch.setattr(second_factor, "yield_hotp_counters_from_time", lambda: range(NOW - 1, NOW + 2))
     settings.LOGIN_REQUIRED, settings.CREDENTIALS_KEYS, settings.DATA_DIR = True, [KEY], tmp_path
     return User.objects.create_user("alice", password=GOOD)
 

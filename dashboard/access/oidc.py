@@ -56,8 +56,8 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         if not isinstance(sent, str):
             raise OAuth2Error("The provider has sent no ID token.")
         claims = claims_of(sent, app.client_id)
-        if not isinstance(claims["sub"], str) or not 0 < len(claims["sub"]) <= people.LONGEST_ID:
-            raise OAuth2Error("The subject of the ID token is empty or too long.")
+        if not people.identifies(claims["sub"]):
+            raise OAuth2Error("The subject of the ID token is empty, too long, or has characters that are not printed.")
         if self.openid_config.get("userinfo_endpoint"):
             told = self._fetch_user_info(token.token)
             if not isinstance(told, dict) or told.get("sub") != claims["sub"]:

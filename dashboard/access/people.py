@@ -39,8 +39,8 @@ def account_of(identity: Identity) -> User:
 
     An account that was deactivated is returned, too. Raise Unknown if there is no subject, or one that is too long.
     """
-    if not identity.subject or len(identity.subject) > LONGEST_ID or "\0" in identity.subject:
-        raise Unknown(f"The identifier of the person is empty, or longer than {LONGEST_ID} characters.")
+    if not identifies(identity.subject):
+        raise Unknown(f"The identifier of the person is not a text of 1 to {LONGEST_ID} printable characters.")
     held = SocialAccount.objects.select_related("user").filter(provider=identity.provider, uid=identity.subject).first()
     user = held.user if held else _made(identity)
     _rename(user, identity)
@@ -48,12 +48,17 @@ def account_of(identity: Identity) -> User:
     return user
 
 
+def identifies(subject: object) -> bool:
+    """Return whether this can be the identifier of a person."""
+    return isinstance(subject, str) and 0 < len(subject) <= LONGEST_ID and subject.isprintable()
+
+
 def take_groups(user: User, prefix: str, names: Collection[str]) -> None:
     """Make the user a member of exactly these groups of a provider. Groups without the prefix stay as they are."""
     wanted = {
         f"{prefix}:{name}"
         for name in list(dict.fromkeys(names))[:MOST_GROUPS]
-        if name and "\0" not in name and len(name) + len(prefix) < _LONGEST_NAME
+        if name and name.isprintable() and len(name) + len(prefix) < _LONGEST_NAME
     }
     held = dict(user.groups.filter(name__startswith=f"{prefix}:").values_list("name", "pk"))
     if lost := [pk for name, pk in held.items() if name not in wanted]:
@@ -70,7 +75,7 @@ def is_local(user: User) -> bool:
 
 def _made(identity: Identity) -> User:
     """Make an account without a password. If two requests make it at the same time, both get the same one."""
-    wish = re.sub(r"[^\w.@+-]+", "-", identity.name).strip("-") or "person"
+    wish = re.sub(r"[^\w.@+-]+", "-", User.normalize_username(identity.name)).strip("-") or "person"
     for number in range(1, 1_000):
         ending = "" if number == 1 else f"-{number}"
         name = wish[: _LONGEST_NAME - len(ending)] + ending
@@ -78,7 +83,7 @@ def _made(identity: Identity) -> User:
             continue
         try:
             with transaction.atomic():
-                user = User(username=User.normalize_username(name))
+                user = User(username=name)
                 user.set_unusable_password()
                 user.save()
                 SocialAccount.objects.create(user=user, provider=identity.provider, uid=identity.subject)
@@ -92,12 +97,17 @@ def _made(identity: Identity) -> User:
 def _rename(user: User, identity: Identity) -> None:
     first, _, last = identity.full_name.partition(" ")
     wanted = {
-        "first_name": first.replace("\0", "")[:150],
-        "last_name": last.replace("\0", "")[:150],
-        "email": identity.email.replace("\0", "")[:254],
+        "first_name": _printable(first)[:150],
+        "last_name": _printable(last)[:150],
+        "email": _printable(identity.email)[:254],
     }
     changed = [name for name, value in wanted.items() if getattr(user, name) != value]
     for name in changed:
         setattr(user, name, wanted[name])
     if changed:
         user.save(update_fields=changed)
+
+
+def _printable(text: str) -> str:
+    """Return a text without the characters that no name has, some of which PostgreSQL does not store."""
+    return "".join(each for each in text if each.isprintable())

@@ -194,7 +194,7 @@ class Round:
         listeners: "list[Listener]",
         shown_after: Callable[[int], bool],
     ) -> None:
-        from tests.followed import changes_of, expected, taped
+        from tests.followed import doubled, expected, taped
 
         tape = taped(SAMPLE)
         kinds = {commit.uid: commit.resource.kind for commit in tape.commits}
@@ -203,8 +203,7 @@ class Round:
             source = self._source(cluster)
             whole = partial(nothing_missing, source, expected(tape, names), kinds)
             self._must(whole, _AGAIN, f"{cluster.name}: nothing is lost")
-            twice = [each for each, times in changes_of(source).items() if times > 1]
-            if twice:
+            if twice := doubled(source):
                 self.wrong.append(f"{cluster.name}: stored twice: {twice[:5]}")
             self._must(partial(judged_as_at_once, source), 60, f"{cluster.name}: it is judged as at once")
         self.seconds = time.monotonic() - began

@@ -59,7 +59,7 @@ def upgraded(folder: Path, code: Path) -> list[str]:
     from collectors.replay import serve
     from collectors.replay.serving import kubeconfig
     from tests.available import WEB, WORKERS, proxied
-    from tests.followed import changes_of, expected, taped, watched
+    from tests.followed import doubled, expected, taped, watched
     from timeline.models import Cluster, Source
 
     tape = taped(SAMPLE)
@@ -126,7 +126,7 @@ def upgraded(folder: Path, code: Path) -> list[str]:
             assert source
             whole = partial(nothing_missing, source, expected(tape, watched(cluster)), kinds)
             must(whole, 60, f"{cluster.name}: nothing is lost")
-            if twice := [each for each, times in changes_of(source).items() if times > 1]:
+            if twice := doubled(source):
                 wrong.append(f"{cluster.name}: stored twice: {twice[:5]}")
             must(partial(judged_as_at_once, source), 60, f"{cluster.name}: it is judged as at once")
         must(parts.answers, 30, "pages are served")

@@ -13,7 +13,7 @@ from tests.reflecting import api_to
 from timeline.core.entries import Change, Entry
 from timeline.history.world import World
 from timeline.judge import judge
-from timeline.models import Cluster, Source, Stream
+from timeline.models import Cluster, Source, Stream, Track, unpacked
 from timeline.storage import chunks
 from timeline.storage.exports import document
 
@@ -45,6 +45,23 @@ def changes_of(source: Source) -> Counter[Seen]:
         for entry in stored
         if entry.change is not Change.OBSERVED
     )
+
+
+def doubled(source: Source) -> list[Seen]:
+    """Return the changes that are stored twice.
+
+    The time of a deletion is that of its arrival. If it arrives again at another worker, which estimates the clock
+    of the server anew, this may be earlier; then both observations are stored, and merged into one change wherever
+    it is shown.
+    """
+    found = []
+    for (uid, revision, change), times in changes_of(source).items():
+        if times > 1 and change == "deleted":
+            lifelines = Track.objects.filter(source=source, uid=uid).values_list("lifeline", flat=True)
+            times = sum(moment[2] == change for lifeline in lifelines for moment in unpacked(bytes(lifeline)))
+        if times > 1:
+            found.append((uid, revision, change))
+    return found
 
 
 def expected(tape: Tape, resources: set[str], begin: int = 0, end: int | None = None) -> Counter[Seen]:

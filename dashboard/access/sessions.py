@@ -6,7 +6,7 @@ the header `Causeline-Unattended` and is no use, and neither are open WebSockets
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -63,22 +63,24 @@ def user_of(request: HttpRequest) -> Any:
     key = request.session.session_key
     if not user.is_authenticated or not key:
         return user
-    if lapsed({key: request.session}):
+    known = next(iter(SignIn.objects.filter(session=key).values_list("pk", "last_used")), None)
+    if _is_too_weak(request.session) or (known and settings.IDLE_TIME and known[1] < _idle_since()):
         change_log.note("session ended", by=user.get_username(), why="it has lapsed")
         request.session.flush()
         return AnonymousUser()
-    _note(request, user)
+    if known is None:
+        _note(request, user)
+    elif known[1] < timezone.now() - _ONCE and UNATTENDED not in request.headers:
+        SignIn.objects.filter(pk=known[0]).update(last_used=timezone.now(), address=change_log.address(request))
     return user
 
 
 def lapsed(sessions: Mapping[str, Mapping[str, Any]]) -> set[str]:
     """Return the keys of those sessions that were not used for too long, or were begun without a code where one is
     required. Sessions are given by key, with their data."""
-    gone = set()
-    if settings.REQUIRE_TOTP:
-        gone |= {key for key, data in sessions.items() if data.get(_WAY, PASSWORD) == PASSWORD}
+    gone = {key for key, data in sessions.items() if _is_too_weak(data)}
     if settings.IDLE_TIME:
-        unused = SignIn.objects.filter(session__in=sessions, last_used__lt=timezone.now() - settings.IDLE_TIME)
+        unused = SignIn.objects.filter(session__in=sessions, last_used__lt=_idle_since())
         gone |= set(unused.values_list("session_id", flat=True))
     return gone
 
@@ -88,7 +90,7 @@ def of(user: User) -> QuerySet[SignIn]:
     now = timezone.now()
     found = SignIn.objects.select_related("session").filter(user=user, session__expire_date__gt=now)
     if settings.IDLE_TIME:
-        found = found.filter(last_used__gte=now - settings.IDLE_TIME)
+        found = found.filter(last_used__gte=_idle_since())
     return found.order_by("-last_used", "-pk")
 
 
@@ -113,20 +115,27 @@ def forget() -> None:
 
 
 def _note(request: HttpRequest, user: Any) -> None:
-    """Write when and from where the session is used, at most once a minute."""
-    key, now = request.session.session_key, timezone.now()
-    row = SignIn.objects.filter(session=key).only("last_used", "address").first()
-    if row is None:
-        if key is None or not Session.objects.filter(pk=key).exists():
-            request.session.save()  # a new session is written at the end of the request only
-        made = SignIn(
-            session_id=str(request.session.session_key),
-            user=user,
-            way=way_of(request),
-            address=change_log.address(request),
-            agent=request.headers.get("User-Agent", "")[:_AGENT],
-            last_used=now,
-        )
-        SignIn.objects.bulk_create([made], ignore_conflicts=True)  # two requests may be the first
-    elif row.last_used < now - _ONCE and UNATTENDED not in request.headers:
-        SignIn.objects.filter(pk=row.pk).update(last_used=now, address=change_log.address(request))
+    """Write where a session was begun, or first seen by this version."""
+    key = request.session.session_key
+    if key is None or not Session.objects.filter(pk=key).exists():
+        request.session.save()  # a new session is otherwise written at the end of the request only
+    made = SignIn(
+        session_id=str(request.session.session_key),
+        user=user,
+        way=way_of(request),
+        address=change_log.address(request),
+        agent=request.headers.get("User-Agent", "")[:_AGENT],
+        last_used=timezone.now(),
+    )
+    SignIn.objects.bulk_create([made], ignore_conflicts=True)  # two requests may be the first
+
+
+def _is_too_weak(data: Mapping[str, Any]) -> bool:
+    """Return whether a session with these data was begun without a code, where one is required."""
+    return bool(settings.REQUIRE_TOTP) and data.get(_WAY, PASSWORD) == PASSWORD
+
+
+def _idle_since() -> datetime:
+    """Return the time since which a session has to have been used, if there is a limit."""
+    now: datetime = timezone.now()
+    return now - settings.IDLE_TIME

@@ -3,6 +3,7 @@
 import ast
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from dashboard.environment.declarations import Settings
@@ -68,6 +69,7 @@ def ranges() -> dict[str, tuple[int, int]]:
     return {name: bounds for name, bounds in found.items() if bounds}
 
 
+@cache
 def elsewhere() -> set[str]:
     """Return the names of variables that modules of the three packages read directly."""
     packages = [ROOT / name for name in ("collectors", "dashboard", "timeline")]

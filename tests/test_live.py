@@ -121,6 +121,29 @@ def test_each_commit_tells_what_it_changed() -> None:
     assert findings_of(source)
 
 
+def test_a_browser_that_saw_commits_which_the_database_has_lost_loads_the_window_again() -> None:
+    """A stand-by without the last commits was promoted, or a back-up was restored: the rows are those of before."""
+    source = live.begin(Cluster.objects.create(name="prod"))
+    held = live.open_again(source)
+    first, second, third, *_ = batches(observations(ENGINE / "families-watch"), 40)
+    follow(held, first)
+    kept = follow(held, second).sequence
+    with transaction.atomic():
+        follow(held, third)
+        lost = held.source.sequence
+        transaction.set_rollback(True)
+    assert lost > kept
+    ahead, known = queries.Deltas(source.pk, lost), queries.Deltas(source.pk, kept)
+    assert ahead.read() is None  # nothing leads it back
+
+    follow(live.open_again(Source.objects.get(pk=source.pk)), third)
+    unbroken = known.read()
+    assert unbroken and unbroken["sequence"] > lost
+    with pytest.raises(queries.Missed):
+        ahead.read()
+    assert ahead.cursor == unbroken["sequence"]
+
+
 @pytest.mark.parametrize("name", FOLDERS)
 @pytest.mark.parametrize("takeovers", [True, False])
 def test_what_is_forgotten_is_not_taken_back(name: str, takeovers: bool, settings: Settings) -> None:

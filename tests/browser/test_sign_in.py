@@ -57,7 +57,7 @@ def company(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         "CAUSELINE_SECRET_KEY": "the secret key of the tests, which is long enough",
     }
     with running(tmp_path_factory.mktemp("company"), "web", **settings) as started:
-        for name in ("bob-1440", "bob-360"):
+        for name in ("bob-1440", "bob-360", "carol"):
             started.manage("createuser", name, CAUSELINE_PASSWORD=GOOD)
         yield started
 
@@ -154,3 +154,22 @@ def test_a_page_that_nobody_touches_says_so(visitor: Page) -> None:
     assert visitor.evaluate(says) == [sessions.UNATTENDED]
     visitor.get_by_label("User name").press("a")
     assert visitor.evaluate(says) == []
+
+
+def test_ending_other_sessions_closes_their_open_pages(visitor: Page, browser: Browser, company: Running) -> None:
+    def signed_in(page: Page) -> None:
+        page.goto("/login/")
+        page.get_by_label("User name").fill("carol")
+        page.get_by_label("Password").fill(GOOD)
+        page.get_by_role("button", name="Sign in", exact=True).click()
+
+    with browser.new_context(base_url=company.address) as elsewhere:
+        there = elsewhere.new_page()
+        with there.expect_websocket() as opened:
+            signed_in(there)
+        signed_in(visitor)
+        visitor.goto("/sessions/")
+        with opened.value.expect_event("close"):
+            visitor.get_by_role("button", name="End all others").click()
+        there.goto("/rules/")
+        expect(there.get_by_role("heading", name="Sign in")).to_be_visible()

@@ -4,23 +4,30 @@ direct watching stores, and nothing twice."""
 import random
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from collectors.replay import serve
+from dashboard.access import tokens
 from tests.collecting import Collecting, awaited
 from tests.followed import changes_of, connected, expected, found, taped, watched
 from tests.patience import eventually
-from tests.recordings import SAMPLE
+from tests.recordings import SAMPLE, lines_of
 from tests.test_audit_faults import Web
+from tests.test_audit_webhook import listed
 from tests.watching import Workers
-from timeline.models import CollectedBatch, Collector, Gap, Source
+from timeline.models import ActorFeed, AuditBatch, CollectedBatch, Collector, Gap, Source
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TAPE = taped(SAMPLE)
 INCLUDE = {"pods", "services", "jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "deployments.apps"}
+
+
+LATER = timezone.now() + timedelta(days=1)
 
 
 class Scene:
@@ -107,3 +114,28 @@ def test_whatever_is_killed_the_same_is_stored_as_by_direct_watching(scene: Scen
     eventually(lambda: found(scene.source) == found(Source.objects.get(current_of=scene.direct)) != set(), 30)
     assert scene.collector.stop() == 0
     assert Collector.objects.get().renewed_at is None
+
+
+def test_two_collectors_take_turns_and_audit_events_are_merged(scene: Scene) -> None:
+    """One that was frozen while the other took over sends nothing more under its old epoch."""
+    eventually(scene.watches, 60)
+    second = scene.collecting("two")
+    end = scene.play(150)
+    eventually(lambda: scene.has(end), 30)
+    eventually(lambda: "is the active collector" in second.log, 20)
+    text, _ = tokens.issue("API server", ["audit"], expires=LATER, cluster=scene.collected, by="tests")
+    scene.collector.freeze()
+    Collector.objects.update(renewed_at=None)  # as if it had been silent for half a minute
+    eventually(lambda: Collector.objects.get().epoch == 2, 30)
+    end = scene.play(150)
+    eventually(lambda: scene.has(end), 30)
+    scene.collector.thaw()
+    eventually(lambda: "begins anew" in scene.collector.log or "taken over" in scene.collector.log, 30)
+    assert set(changes_of(scene.source).values()) == {1}
+    assert scene.web.posted(text, listed(*lines_of(SAMPLE)[:200]))
+    eventually(lambda: not AuditBatch.objects.filter(lines__isnull=False).exists(), 30)
+    assert ActorFeed.objects.get().told > 0
+    assert second.stop() == 0  # the first one goes on at once
+    end = scene.play(10_000)
+    eventually(lambda: scene.has(end), 60)
+    assert Collector.objects.get().epoch == 3

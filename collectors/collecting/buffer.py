@@ -23,6 +23,7 @@ class Place(msgspec.Struct):
 
     holder: str
     epoch: int | None = None
+    namespaces: tuple[str, ...] = ()  # the only ones that were watched
 
 
 _place = msgspec.json.Decoder(Place)

@@ -61,6 +61,10 @@ class Collector:
         self._include, self._exclude, self._namespaces = include, exclude, tuple(sorted(set(namespaces)))
         self._version, self._alive = version, alive
         self._place = buffer.place() or Place(f"{socket.gethostname()}-{uuid.uuid4().hex[:8]}")
+        if self._place.namespaces != self._namespaces:  # what waits belongs to the source that ends with the change
+            buffer.clear()
+            self._place.namespaces = self._namespaces
+            buffer.remember(self._place)
         self._restored = ""  # why the next batch begins another history of the cluster
         self._number = 0  # of the last batch
         self._known: dict[Target, Known] = {}

@@ -10,7 +10,8 @@ import zstandard
 from msgspec.structs import replace
 
 from collectors.formats.depth import is_deeper
-from collectors.redaction.entries import without_credentials
+from collectors.redaction import redact_json
+from collectors.redaction.entries import entry_without_credentials
 from collectors.watch.resources import Resource, Target
 from collectors.watch.streams import StreamStatus
 from timeline.core.entries import Entry, Mark, ObjectRef, Observation, Owner, revision
@@ -113,10 +114,13 @@ def _checked(items: Iterable[Item], depth: int) -> Iterator[Item]:
                 raise Malformed("A NUL character stands in the name of an object.")
             if each.body and is_deeper(each.body, depth):
                 raise Malformed("An object is nested deeper than CAUSELINE_DEPTH_LIMIT allows.")
-            clean = without_credentials(replace(each, place=None))
-            assert isinstance(clean, Entry)
-            yield clean
-        elif isinstance(each, Mark | StreamStatus):
+            body = redact_json(each.body, ref.kind) if each.body else b""
+            yield entry_without_credentials(replace(each, place=None, body=body))
+        elif isinstance(each, Mark):
+            if "\0" in "".join((each.group, each.version, each.kind, each.namespace, each.reason, each.other)):
+                raise Malformed("A NUL character stands in a mark of a watch.")
+            yield replace(each, reason=each.reason[:_TEXT])
+        elif isinstance(each, StreamStatus):
             yield each
         else:
             raise Malformed("A collector sends changes of objects and marks of watches, and nothing else.")

@@ -141,8 +141,8 @@ def _source_of(cluster: Cluster) -> Source:
         return live.begin(cluster)
     if source.namespaces == cluster.namespaces:
         return source
-    if source.first is not None:
+    if source.stored:
         return live.begin(cluster, "Since then, other namespaces of the cluster are watched.")
-    source.namespaces = cluster.namespaces  # nothing was observed yet
+    source.namespaces = cluster.namespaces  # nothing was observed yet, not even a list
     source.save(update_fields=["namespaces"])
     return source

@@ -6,6 +6,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+import psycopg
 from django import db
 from django.db import transaction
 
@@ -77,14 +78,14 @@ class Ingester:
         part = additions.first_part(self._live.source) if adds else None
         more, self._more = self._more, False
         patience = 0 if part or more else LOOK_SECONDS
-        items = self._feed.take(BATCH, patience, self._committed + COMMIT_SECONDS)
-        batch = [each for each in items if isinstance(each, Observation)]
         try:
+            items = self._feed.take(BATCH, patience, self._committed + COMMIT_SECONDS)
+            batch = [each for each in items if isinstance(each, Observation)]
             self._commit(items, batch)
         except pipeline.TwoClusters as error:
             raise Ended("What the server reports now cannot come from the cluster that was watched before.") from error
-        except (Ended, leases.Lost, db.Error):
-            raise
+        except (leases.Lost, db.OperationalError, db.InterfaceError, psycopg.OperationalError):
+            raise  # nothing is wrong with what was taken
         except Exception as error:
             self._feed.failed(error)
             raise

@@ -160,18 +160,18 @@ def of(cluster_id: int) -> tuple[Collector | None, bool]:
 
 
 def waiting(cluster_id: int) -> list[CollectedBatch]:
-    """Return the batches that are to be taken next, in order: a single one if a worker has failed to process it, or if
-    another history of the cluster begins with it."""
+    """Return the batches that are to be taken next, in order: a single one if a worker has failed to process it, if it
+    was put aside, or if another history of the cluster begins with it."""
     rows = CollectedBatch.objects.filter(cluster=cluster_id, told=False).order_by("number")
-    sizes = list(rows.values_list("number", "size", "attempts", "restored")[:TAKEN])
+    sizes = list(rows.values_list("number", "size", "attempts", "restored", "aside")[:TAKEN])
     chosen: list[int] = []
     total = 0
-    for number, size, attempts, restored in sizes:
+    for number, size, attempts, restored, aside in sizes:
         total += size
-        if chosen and (total > TAKEN_BYTES or attempts or restored):
+        if chosen and (total > TAKEN_BYTES or attempts or restored or aside):
             break
         chosen.append(number)
-        if attempts:
+        if attempts or aside:
             break
     return list(rows.filter(number__in=chosen)) if chosen else []
 

@@ -139,3 +139,24 @@ def test_two_collectors_take_turns_and_audit_events_are_merged(scene: Scene) -> 
     end = scene.play(10_000)
     eventually(lambda: scene.has(end), 60)
     assert Collector.objects.get().epoch == 3
+
+
+def test_a_collector_of_one_namespace_begins_a_new_source_and_so_does_a_restored_etcd(scene: Scene) -> None:
+    eventually(scene.watches, 30)
+    scene.collector.kill()
+    one = sorted({each.namespace for each in TAPE.commits if each.namespace})[0]
+    scene.replays[0].control(namespaces=[one])
+    small = scene.collecting("small", CAUSELINE_COLLECT_NAMESPACES=one, CAUSELINE_COLLECT_BUFFER_BYTES="1048576")
+    Collector.objects.update(renewed_at=None)
+    eventually(lambda: scene.source.namespaces == [one] and watched(scene.collected) >= INCLUDE, 30)
+    end = scene.play(300)
+    wanted = {(each.uid, each.revision) for each in TAPE.commits[:end] if each.namespace == one}
+    wanted = {key for key in wanted if key in {each[:2] for each in expected(TAPE, INCLUDE, 0, end)}}
+    eventually(lambda: wanted <= {each[:2] for each in changes_of(scene.source)}, 30)
+    assert {each.namespace for each in scene.source.stream_set.filter(state="watching")} == {one}
+    assert not Gap.objects.filter(source=scene.source).exists()
+    before = scene.source.pk
+    scene.replays[0].control(restore=100)
+    eventually(lambda: scene.source.pk != before and watched(scene.collected) >= INCLUDE, 30)
+    assert "restored" in Source.objects.get(pk=before).ended
+    assert small.stop() == 0

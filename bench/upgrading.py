@@ -25,6 +25,7 @@ from bench.soak import judged_as_at_once, nothing_missing, until
 
 _ROOT = Path(__file__).resolve().parent.parent
 _STEP, _PAUSE = 4, 0.25  # commits that each cluster makes at once, and seconds between
+_STREAMS = 10  # that are watched of each cluster before it goes on; what is listed is not counted as a change
 _CONNECT = """
 import django, sys
 django.setup()
@@ -56,6 +57,8 @@ def main() -> None:
 
 def upgraded(folder: Path, code: Path) -> list[str]:
     """Upgrade from the code of the old version; return what is wrong in the end."""
+    from django.db import connection
+
     from collectors.replay import serve
     from collectors.replay.serving import kubeconfig
     from tests.available import WEB, WORKERS, proxied
@@ -95,11 +98,21 @@ def upgraded(folder: Path, code: Path) -> list[str]:
                     replay.control(step=_STEP)
                 stopped.wait(_PAUSE)
 
+        def watched_at_least() -> int:
+            """Return how many streams of the cluster with the fewest are watched. The tables are still the old ones."""
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT count(*) FROM timeline_cluster LEFT JOIN timeline_stream"
+                    " ON timeline_stream.source_id = timeline_cluster.source_id AND timeline_stream.state = 'watching'"
+                    " GROUP BY timeline_cluster.id ORDER BY 1 LIMIT 1"
+                )
+                row = cursor.fetchone()
+            return int(row[0]) if row else 0
+
         def names() -> list[str]:
             return sorted({holder.partition("@")[0] for holder in Cluster.objects.values_list("holder", flat=True)})
 
-        say("the old version runs")
-        time.sleep(5)
+        must(lambda: watched_at_least() >= _STREAMS, 60, "the old version watches both clusters")
         player = threading.Thread(target=play, daemon=True)
         player.start()
         time.sleep(2)

@@ -122,7 +122,7 @@ class Collected:
         if namespaces != live.source.namespaces:
             raise OtherNamespaces
         row, silent = collected.of(self._cluster)
-        self.error = "No collector has reported yet." if row is None else _SILENT if silent else ""
+        self.error = _SILENT if silent else ""
         if row and row.asked is not None and row.taken >= row.asked and not collected.waiting(self._cluster):
             collected.answer(self._cluster, row.asked, batches.known_written(_known(live)))
 

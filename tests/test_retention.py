@@ -12,7 +12,7 @@ from tests.stored import entries_in
 from timeline import queries
 from timeline.models import Chunk, Cluster, Finding, IntentChange, Occurrence, Source, Track
 from timeline.pipeline import follow
-from timeline.storage import chunks, live, retention, tables
+from timeline.storage import chunks, holds, live, retention, tables
 from timeline.storage.repacking import repack
 
 ENGINE = Path(__file__).parent / "data" / "engine"
@@ -51,6 +51,21 @@ def test_what_is_too_old_goes_and_what_lives_stays() -> None:
     assert Source.objects.get(pk=source.pk).row_counts == {}
     assert living <= set(Track.objects.filter(source=source).values_list("id", flat=True))
     assert not Chunk.objects.filter(source=source).exists()
+
+
+def test_nothing_goes_that_a_hold_of_the_source_or_of_its_cluster_keeps() -> None:
+    source = watched(keep_days=1, keep_bytes=1)
+    assert source.last
+    before = entries_in(source), Track.objects.count(), Finding.objects.count()
+    long_after = source.last + timedelta(days=100)
+    cluster = Cluster.objects.get()
+    for kept in ({"source": source.pk}, {"cluster": cluster.pk}):
+        holds.place("Case 22", "", **kept)
+        assert retention.keep(cluster, long_after) == []
+        assert (entries_in(source), Track.objects.count(), Finding.objects.count()) == before
+        holds.lift(**kept)
+    assert retention.keep(cluster, long_after)[0].findings
+    assert not entries_in(source)
 
 
 def test_the_oldest_tables_go_where_there_are_too_many_bytes() -> None:

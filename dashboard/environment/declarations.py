@@ -37,7 +37,6 @@ from dashboard.environment.sources import Environment, written
 
 KEEP_DAYS_AT_MOST = 36_500  # a hundred years; some thousand years more would lead to dates before year 1
 KEEP_BYTES_AT_MOST = 10**18
-KEEP_MINUTES_AT_MOST = 10_080  # a week
 HOURS_AT_MOST = 87_600  # ten years
 _LIMITS = Limits()
 
@@ -363,25 +362,6 @@ class Settings(Reading, SigningIn):
             "How many bytes the entries of a cluster may take in the database, unless the cluster has its own "
             "value; the oldest are deleted first, a table at a time. From 0 to 1000000000000000000; 0 sets no "
             "limit."
-        ),
-    )
-    keep_incident_days: Whole = Field(
-        0,
-        ge=0,
-        le=KEEP_DAYS_AT_MOST,
-        description=(
-            "How long the observations of live sources are kept that are near incidents, in days, unless a cluster "
-            "has its own value. From 0 to 36500; where this is not more than what is kept anyway, such as 0, "
-            "incidents change nothing."
-        ),
-    )
-    keep_incident_minutes: Whole = Field(
-        30,
-        ge=1,
-        le=KEEP_MINUTES_AT_MOST,
-        description=(
-            "What is near an incident: so many minutes before and after each of its occurrences begins and ends, "
-            "unless a cluster has its own value. From 1 to 10080."
         ),
     )
     recording_days: Whole = Field(

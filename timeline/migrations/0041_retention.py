@@ -16,17 +16,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name="Freed",
-            fields=[
-                ("pk", _key("source", "since")),
-                ("since", models.DateTimeField()),
-                ("until", models.DateTimeField()),
-                ("entries", models.BigIntegerField()),
-                ("source", _source()),
-            ],
-            options={"db_table": "timeline_freed"},
-        ),
-        migrations.CreateModel(
             name="Usage",
             fields=[
                 ("pk", _key("source", "day")),
@@ -80,23 +69,7 @@ class Migration(migrations.Migration):
                 ]
             },
         ),
-        migrations.AddField("cluster", "keep_incident_days", models.IntegerField(null=True)),
-        migrations.AddField("cluster", "keep_incident_minutes", models.IntegerField(null=True)),
         migrations.AddField("source", "keep_days", models.IntegerField(null=True)),
-        migrations.AddConstraint(
-            "cluster",
-            models.CheckConstraint(
-                condition=models.Q(("keep_incident_days__range", (0, 36500))),
-                name="cluster_keeps_incident_days_in_range",
-            ),
-        ),
-        migrations.AddConstraint(
-            "cluster",
-            models.CheckConstraint(
-                condition=models.Q(("keep_incident_minutes__range", (1, 10080))),
-                name="cluster_keeps_minutes_in_range",
-            ),
-        ),
         migrations.AddConstraint(
             "source",
             models.CheckConstraint(

@@ -15,11 +15,10 @@ from timeline.models.incidents import (
 )
 from timeline.models.objects import ActorRow, Chunk, IntentChange, Log, LogPage, ObjectView, Strip, Track
 from timeline.models.pulls import LogStore, Pull
-from timeline.models.retention import Freed, Hold, Usage
+from timeline.models.retention import Hold, Usage
 from timeline.models.sources import (
     KEEP_BYTES_AT_MOST,
     KEEP_DAYS_AT_MOST,
-    KEEP_MINUTES_AT_MOST,
     Cluster,
     Delta,
     Gap,
@@ -33,7 +32,6 @@ __all__ = [
     "FINDING_RANK",
     "KEEP_BYTES_AT_MOST",
     "KEEP_DAYS_AT_MOST",
-    "KEEP_MINUTES_AT_MOST",
     "Acknowledgement",
     "ActorFeed",
     "ActorRow",
@@ -48,7 +46,6 @@ __all__ = [
     "Delta",
     "Duration",
     "Finding",
-    "Freed",
     "Gap",
     "Hold",
     "Incident",

@@ -1,5 +1,4 @@
-"""This module declares the tables that say what must not be deleted, what retention has deleted, and what sources
-take."""
+"""This module declares the tables that say what must not be deleted, and what sources take."""
 
 from django.db import models
 from django.db.models.functions import Now
@@ -28,22 +27,6 @@ class Hold(models.Model):
 
     def __str__(self) -> str:
         return self.reason
-
-
-class Freed(models.Model):
-    """In this interval of time, retention has deleted entries of a source. The intervals of a source do not touch."""
-
-    pk = models.CompositePrimaryKey("source", "since")
-    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
-    since = models.DateTimeField()
-    until = models.DateTimeField()
-    entries = models.BigIntegerField()  # how many stored observations were deleted
-
-    class Meta:
-        db_table = "timeline_freed"
-
-    def __str__(self) -> str:
-        return f"{self.source_id}: {self.entries} entries from {self.since} to {self.until}"
 
 
 class Usage(models.Model):

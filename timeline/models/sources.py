@@ -6,12 +6,7 @@ from django.db import models
 from timeline.models.fields import NotDeleted
 
 KEEP_DAYS_AT_MOST = 36_500  # a hundred years
-
-
 KEEP_BYTES_AT_MOST = 10**18
-
-
-KEEP_MINUTES_AT_MOST = 7 * 24 * 60  # around an incident
 
 
 class Cluster(models.Model):
@@ -37,8 +32,6 @@ class Cluster(models.Model):
     namespaces = models.JSONField(default=list, db_default=[])  # the only ones that are watched; [] for all of them
     keep_days = models.IntegerField(null=True)
     keep_bytes = models.BigIntegerField(null=True)
-    keep_incident_days = models.IntegerField(null=True)  # for which entries near incidents are kept
-    keep_incident_minutes = models.IntegerField(null=True)  # what is near an incident
     paused = models.BooleanField(default=False)
     write_events = models.BooleanField(default=False)  # whether Causeline may write Events about incidents into it
     source = models.ForeignKey("Source", models.SET_NULL, null=True, related_name="current_of")
@@ -61,14 +54,6 @@ class Cluster(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(keep_bytes__range=(1, KEEP_BYTES_AT_MOST)), name="cluster_keeps_bytes_in_range"
-            ),
-            models.CheckConstraint(
-                condition=models.Q(keep_incident_days__range=(0, KEEP_DAYS_AT_MOST)),
-                name="cluster_keeps_incident_days_in_range",
-            ),
-            models.CheckConstraint(
-                condition=models.Q(keep_incident_minutes__range=(1, KEEP_MINUTES_AT_MOST)),
-                name="cluster_keeps_minutes_in_range",
             ),
         ]
 

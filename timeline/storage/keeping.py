@@ -1,52 +1,14 @@
-"""This module says what is to be kept, and until when: of live sources by the settings of their clusters, of recordings
-by their own."""
+"""This module says until when recordings are kept: for the days of the setting, unless a recording has its own."""
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from django.conf import settings
 from django.db.models import Case, F, Q, QuerySet, When
 from django.db.models.functions import Coalesce, Greatest
 
-from timeline.models import Cluster, Source
+from timeline.models import Source
 
 NOTICE = timedelta(days=7)  # so long before a recording is deleted, pages say so
-
-
-class Rules(NamedTuple):
-    """This says what is kept of a cluster's sources. Days count back from now, by the times of entries."""
-
-    days: int
-    bytes: int  # that the entries may take; 0 for no limit
-    incident_days: int  # how long entries near incidents are kept; not more than `days` means no longer
-    incident_minutes: int
-
-    @property
-    def longer(self) -> bool:
-        """Return whether entries near incidents are kept for longer than others."""
-        return self.incident_days > self.days
-
-    def before(self, now: datetime) -> datetime:
-        """Return the time before which entries are old, unless they are near an incident."""
-        return now - timedelta(days=self.days)
-
-    def all_before(self, now: datetime) -> datetime:
-        """Return the time before which all entries are old."""
-        return now - timedelta(days=max(self.days, self.incident_days))
-
-
-def rules(cluster: Cluster) -> Rules:
-    """Return what is kept of a cluster's sources. PostgreSQL checks the ranges of the columns."""
-
-    def chosen(own: int | None, usual: int) -> int:
-        return usual if own is None else own
-
-    return Rules(
-        chosen(cluster.keep_days, settings.KEEP_DAYS),
-        chosen(cluster.keep_bytes, settings.KEEP_BYTES),
-        chosen(cluster.keep_incident_days, settings.KEEP_INCIDENT_DAYS),
-        chosen(cluster.keep_incident_minutes, settings.KEEP_INCIDENT_MINUTES),
-    )
 
 
 def recording_days(source: Source) -> int:

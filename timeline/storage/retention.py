@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from timeline.models import Cluster, Finding, Gap, IntentChange, LogPage, ObjectView, Source, Track
-from timeline.storage import findings, incidents, notify, store, tables
+from timeline.storage import findings, holds, incidents, notify, store, tables
 
 _PATIENCE = 10  # the most seconds to wait for a lock; a later call tries again
 
@@ -37,6 +37,7 @@ def limit(cluster: Cluster) -> int:
 def keep(cluster: Cluster, now: datetime) -> list[Dropped]:
     """Delete the data of a cluster's sources that is no longer to be kept; return what was deleted of each source.
 
+    Of a source that is under a legal hold, nothing is deleted; what it takes counts among the bytes of the cluster.
     Raises OperationalError if a lock was not free in time.
     """
     before = now - timedelta(days=days(cluster))
@@ -45,6 +46,9 @@ def keep(cluster: Cluster, now: datetime) -> list[Dropped]:
     for source in cluster.sources.order_by("-pk"):
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{_PATIENCE}s"])
+            if holds.held([source.pk]):
+                room = max(1, room - tables.size_of(source)) if room else 0
+                continue
             closed = tables.closed_tables(source)
             old = [table for table in closed if table.last < before]
             if room:

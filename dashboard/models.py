@@ -120,6 +120,42 @@ class Grant(models.Model):
         return f"{self.role} for {self.user or self.group}"
 
 
+class AuditRecord(models.Model):
+    """A row says that somebody did something in Causeline (see `dashboard.access.trail`). It is never changed, and only
+    deleted when it is old; the database refuses both. Nothing is referred to by a foreign key, so that a record stays
+    when what it is about is deleted."""
+
+    at = models.DateTimeField()  # by the database's clock
+    action = models.CharField(max_length=64)  # one of `actions.ACTIONS`
+    who = models.TextField()  # a user's name, that of a token, or "" for somebody who is not known
+    way = models.CharField(max_length=16)  # how they came in: one of `trail.WAYS`
+    account = models.BigIntegerField(null=True)  # User.id
+    role = models.CharField(max_length=16)  # at the time; "" if nobody was signed in
+    source = models.BigIntegerField(null=True)  # Source.id
+    cluster = models.BigIntegerField(null=True)  # Cluster.id
+    thing = models.TextField()  # what exactly, such as "incident 3f2a9c01d4e5b6a7"
+    name = models.TextField()  # of the source, the cluster or the thing at the time
+    address = models.TextField()
+    request = models.CharField(max_length=64)  # the id that is also in the log and in X-Request-ID
+    outcome = models.CharField(max_length=7)  # "done", "refused" or "failed"
+    status = models.SmallIntegerField(null=True)  # of the HTTP answer
+    details = models.JSONField()  # {name: text or number}
+    once = models.BinaryField(null=True, unique=True)  # a hash that keeps repeated reading to one row
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["at"], name="audit_at"),
+            models.Index(fields=["who", "-id"], name="audit_who"),
+            models.Index(fields=["action", "-id"], name="audit_action"),
+            models.Index(fields=["source", "-id"], name="audit_source"),
+            models.Index(fields=["cluster", "-id"], name="audit_cluster"),
+            models.Index(fields=["name", "-id"], name="audit_name"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.who}: {self.action} {self.thing}"
+
+
 class Destination(models.Model):
     """Messages are sent there. What is secret of its address is encrypted (see `dashboard.access.encryption`).
 

@@ -55,6 +55,7 @@ LIMITS = environment.limits()
 KEEP_DAYS = variables.keep_days
 KEEP_BYTES = variables.keep_bytes
 RECORDING_DAYS = variables.recording_days
+AUDIT_DAYS = variables.audit_days
 ALERT_DAYS = variables.alert_days
 ALERT_COUNT = variables.alert_count
 LIVE_MEMORY = timedelta(hours=variables.live_memory_hours)
@@ -183,6 +184,7 @@ CELERY_BEAT_SCHEDULE = {
             variables.import_silence_seconds / 2,
         ),
         ("remove what was deleted a minute ago", "collectors.tasks.remove_deleted", 20.0),
+        ("delete old records of the audit trail", "dashboard.tasks.forget_records", 3600.0),
         ("delete old alerts", "collectors.tasks.forget_alerts", 600.0),
         ("judge sources again that an older version has judged", "collectors.tasks.judge_again", 30.0),
         ("ask the routes what to tell of incidents", "dashboard.tasks.tell", 5.0),

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from collectors import tasks
 from collectors.uploads import pulls
-from dashboard.access import attempts, log_stores, sessions
+from dashboard.access import attempts, log_stores, sessions, trail
 from dashboard.alerting import sending, telling
 from dashboard.metrics import processes
 
@@ -19,13 +19,15 @@ _sending = Lock()  # one task of each process sends; it serves several destinati
 
 @shared_task
 def clear_sessions() -> None:
-    """Remove expired sessions, which Django leaves in the database, old failures to sign in, figures and deliveries."""
+    """Remove expired sessions, which Django leaves in the database, and old rows: failures to sign in, figures,
+    deliveries and records of the audit trail."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
     sessions.forget()
     attempts.forget()
     processes.fold()
     sending.forget()
     telling.forget()
+    trail.forget()
 
 
 @shared_task

@@ -5,6 +5,7 @@ from django.urls import URLPattern, path
 from dashboard.web.api import api
 from dashboard.web.views.actors import show_actors
 from dashboard.web.views.alerts import show_alerts
+from dashboard.web.views.audit_trail import export_trail, show_trail
 from dashboard.web.views.baselines import show_baseline
 from dashboard.web.views.changes import show_changes
 from dashboard.web.views.clusters import show_cluster, show_clusters
@@ -68,6 +69,8 @@ urlpatterns = [
     path("clusters/", show_clusters, name="clusters"),
     path("clusters/<int:cluster_id>/", show_cluster, name="cluster"),
     path("alerts/", show_alerts, name="alerts"),
+    path("audit-trail/", show_trail, name="audit_trail"),
+    path("audit-trail/export", export_trail, name="audit_export"),
     path("tokens/", show_tokens, name="tokens"),
     path("clusters/<int:cluster_id>/log-store/", show_log_store, name="log_store"),
     path("compare/", show_comparison, name="compare"),

@@ -14,6 +14,7 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.utils.deprecation import MiddlewareMixin
 from structlog.contextvars import bind_contextvars
 
+from dashboard.access import recording
 from dashboard.metrics.requests import note_route
 
 if TYPE_CHECKING:
@@ -30,7 +31,13 @@ _LONGEST = 200  # characters of a value
 
 
 def note(action: str, **about: object) -> None:
-    """Write one line to the log. `about` holds its fields; empty values are left out."""
+    """Write one line to the log and one record to the audit trail. `about` holds its fields; empty values are left
+    out."""
+    _log(action, about)
+    recording.of_line(action, about)
+
+
+def _log(action: str, about: dict[str, object]) -> None:
     fields = {key: _shortened(value) for key, value in about.items() if value not in (None, "")}
     logger.info("%s", line(action, **about), extra={"fields": {"event": action, **fields}})
 
@@ -105,21 +112,28 @@ class LogChanges(MiddlewareMixin):
         for name in ("source", "cluster"):
             if str(given := options.get(f"{name}_id")).isdecimal():
                 bind_contextvars(**{name: int(str(given))})
-        if request.method not in _SAFE:
-            request.__dict__["actor"] = who(request)  # read before the view, which may end the session
+        if request.method not in _SAFE:  # read before the view, which may end the session
+            request.__dict__["actor"], request.__dict__["actor_user"] = who(request), _same(request.user)
 
     def process_response(self, request: "HttpRequest", response: "HttpResponse") -> "HttpResponse":
         route = request.resolver_match
-        quiet = _OWN | _READING | (_ARRIVING if response.status_code < 400 else set())
-        if request.method not in _SAFE and not (route and route.url_name in quiet):
-            note(
-                f"{request.method} {request.path}",
-                **{"by": request.__dict__.get("actor", ""), "from": address(request)},
-                act=_act(request),
-                status=response.status_code,
-                **request.__dict__.get("changed", {}),
-            )
+        ours = _OWN | (_ARRIVING if response.status_code < 400 else set())
+        if route and route.url_name in ours:
+            return response
+        status, fields = response.status_code, {"act": _act(request), **request.__dict__.get("changed", {})}
+        by = request.__dict__.get("actor", "")
+        if request.method not in _SAFE and not (route and route.url_name in _READING):
+            about = {"by": by, "from": address(request), "act": fields.pop("act"), "status": status, **fields}
+            _log(f"{request.method} {request.path}", about)
+            fields = about
+        user = request.__dict__.get("actor_user") or getattr(request, "user", None)
+        recording.of_request(request, status, user, fields)
         return response
+
+
+def _same(user: Any) -> Any:
+    """Return the user itself instead of the lazy object that Django has on a request."""
+    return getattr(user, "_wrapped", user) if user.is_authenticated else user
 
 
 def _act(request: "HttpRequest") -> str:

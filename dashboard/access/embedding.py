@@ -16,10 +16,12 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from dashboard.access import rights
+from dashboard.access.trail import Actor
 
 PARAMETER, HEADER = "view_token", "Causeline-View"
 LONGEST = timedelta(days=90)
 QUERY_LENGTH = 2000  # characters
+ACTOR = Actor("", "view")
 _SALT = "dashboard.access.embedding"
 
 

@@ -45,11 +45,12 @@ class TokenHolder(AnonymousUser):
 class Reader(AnonymousUser):
     """This is the user of a request with an access token of scope `read`: it is let in, and changes nothing.
 
-    `sources` are those that it may read; None for all.
+    `sources` are those that it may read; None for all. `actor` is who the audit trail names (see `trail.Actor`).
     """
 
-    def __init__(self, sources: QuerySet[Source] | None = None) -> None:
+    def __init__(self, sources: QuerySet[Source] | None = None, actor: Any = None) -> None:
         self.sources = sources
+        self.actor = actor
 
     is_active: Any = True
     is_authenticated: Any = True
@@ -185,6 +186,13 @@ def listener_admitted(scope: Mapping[str, Any]) -> bool:
         return False
     session = scope["session"]
     return not settings.LOGIN_REQUIRED or not sessions.lapsed({str(session.session_key): session})
+
+
+def listening(scope: Mapping[str, Any]) -> Any:
+    """Return the user who opens a socket that `listener_admitted` has admitted."""
+    if settings.TOKEN_REQUIRED:
+        return TokenHolder()
+    return proxied.user_of(scope) if proxied.says(scope) else scope.get("user")
 
 
 @sync_to_async

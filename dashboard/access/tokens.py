@@ -17,6 +17,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from dashboard.access.trail import Actor
 from dashboard.models import AccessToken
 from timeline.models import Cluster, Source
 
@@ -133,6 +134,11 @@ def limit_of(token: AccessToken) -> str:
     if token.cluster:
         return f"the cluster {token.cluster.name}"
     return f"the recording {token.source.name}" if token.source else "all clusters and recordings"
+
+
+def actor_of(token: AccessToken) -> Actor:
+    """Return how the audit trail names whoever sends this token."""
+    return Actor(f"{token.name} ({token.prefix}…)", "token")
 
 
 def described(token: AccessToken) -> dict[str, str | int]:

@@ -17,7 +17,7 @@ from asgiref.sync import sync_to_async
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.asgi import ASGIRequest
 
-from dashboard.access import origins, rights, tokens
+from dashboard.access import origins, recording, rights, tokens
 from dashboard.agents.api import Api, Caller
 from dashboard.metrics.requests import note_route
 
@@ -63,7 +63,10 @@ class Mcp:
 def _admitted(request: ASGIRequest) -> bool:
     """Return whether the request has a token that may read. Where nobody has to sign in, it need not have one."""
     if tokens.sent(request) is not None and not rights.by_script(request):
-        return tokens.holder(request, "read") is not None
+        token = tokens.holder(request, "read")
+        if token is not None:
+            recording.of_agent(request, tokens.actor_of(token))
+        return token is not None
     return not rights.sign_in_required() or rights.by_script(request)
 
 

@@ -27,6 +27,7 @@ from dashboard.cli import (
     serve,
     tables,
     tokens,
+    trail,
 )
 from dashboard.cli.terminal import say
 from dashboard.services import ServiceError, Stopped
@@ -169,6 +170,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.set_defaults(run=serve.create_user)
     tokens.add(commands, shared)
+    trail.add(commands, shared)
     command = commands.add_parser("unlock", parents=[shared], help="let a person sign in again who failed too often")
     command.add_argument("name", nargs="?", metavar="NAME", help="the account (all accounts)")
     command.add_argument("--address", metavar="A", help="only attempts from this address, for all accounts")
@@ -398,15 +400,15 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--markdown", action="store_true", help="print all rules as Markdown, as in docs/rules.md")
     command.set_defaults(run=analyze.rules)
     command = commands.add_parser(
-        "schema", help="print the JSON Schema of what analyze or compare --output json prints"
+        "schema", help="print the JSON Schema of what analyze or compare --output json, or audit-trail prints"
     )
     command.add_argument(
         "version",
         nargs="?",
-        choices=["v1", "v2", "comparison", "tables"],
+        choices=["v1", "v2", "comparison", "tables", "audit"],
         default="v2",
-        help="the version of the findings document, or the comparison document, or the tables as Markdown "
-        "(%(default)s)",
+        help="the version of the findings document, or the comparison document, or the tables as Markdown, or a "
+        "line of the audit trail (%(default)s)",
     )
     command.set_defaults(run=analyze.schema)
     return parser

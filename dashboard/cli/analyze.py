@@ -201,8 +201,11 @@ def rules(options: argparse.Namespace) -> int:
 def schema(options: argparse.Namespace) -> int:
     from importlib.resources import files
 
-    if options.version == "tables":
-        from dashboard.tables.schema import page
+    if options.version in {"tables", "audit"}:
+        if options.version == "tables":
+            from dashboard.tables.schema import page
+        else:
+            from dashboard.access.audit_lines import schema as page
 
         with writing_standard_output():
             print(page(), end="")

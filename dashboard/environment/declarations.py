@@ -373,6 +373,15 @@ class Settings(Reading, SigningIn):
             "to 36500; 0 keeps them until somebody deletes them."
         ),
     )
+    audit_days: Whole = Field(
+        365,
+        ge=1,
+        le=KEEP_DAYS_AT_MOST,
+        description=(
+            "How long records of the audit trail are kept, which say who did and saw what in Causeline, in days. "
+            "From 1 to 36500."
+        ),
+    )
     alert_days: Whole = Field(
         90,
         ge=1,

@@ -77,6 +77,7 @@ def read(path: Path | None) -> None:
         for table in tables:
             if table.startswith(OWN):  # the other tables are not Causeline's
                 cursor.execute(f"DROP TABLE IF EXISTS {connection.ops.quote_name(table)} CASCADE")
+        cursor.execute("DROP FUNCTION IF EXISTS dashboard_auditrecord_stays")  # the trigger went with its table
         cursor.execute("SELECT sequencename FROM pg_sequences WHERE schemaname = current_schema()")
         for (sequence,) in cursor.fetchall():
             if sequence.startswith(OWN):

@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs
 
+from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.db import close_old_connections
 
-from dashboard.access import embedding, rights
+from dashboard.access import embedding, recording, rights
 from dashboard.push.hub import Queue, hub
 
 logger = logging.getLogger(__name__)
@@ -38,7 +40,12 @@ class _Forwarding(AsyncWebsocketConsumer):
             await self.close(code=UNAUTHORISED)
             return
         self._listener = await rights.listener_of(self.scope)
+        await self.note()
         self._forwarding = asyncio.create_task(self._forward())
+
+    async def note(self) -> None:
+        """Record in the audit trail who listens."""
+        await sync_to_async(_note)(dict(self.scope))
 
     async def disconnect(self, code: int) -> None:
         if self._forwarding:
@@ -65,6 +72,12 @@ class _Forwarding(AsyncWebsocketConsumer):
         except Exception as error:  # the browser connects again
             logger.warning("a socket ends: %r", error)
             await self.close(code=FAILED)
+
+
+def _note(scope: dict[str, Any]) -> None:
+    close_old_connections()
+    text = embedding.in_address(scope)
+    recording.of_socket(scope, rights.Reader(actor=embedding.ACTOR) if text is not None else rights.listening(scope))
 
 
 class UploadsConsumer(_Forwarding):

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
-from dashboard.access import change_log, people, proxied
+from dashboard.access import change_log, people, proxied, rights
 
 
 class Entry(NamedTuple):
@@ -29,9 +29,14 @@ def _has_password(request: HttpRequest) -> bool:
     return bool(settings.LOGIN_REQUIRED) and people.is_local(cast("Any", request.user))
 
 
+def _is_admin(request: HttpRequest) -> bool:
+    return bool(settings.LOGIN_REQUIRED) and rights.is_admin(request.user)
+
+
 ENTRIES = (
     Entry("sessions", "Your sessions", _has_account),
     Entry("second_factor", "Second factor", _has_password),
+    Entry("audit_trail", "Audit trail", _is_admin),
 )
 
 

@@ -70,7 +70,7 @@ def _reads(request: HttpRequest) -> bool:
                 )
         elif not tokens.may_read(token, int(source)):
             raise HttpError(403, f"The access token reads only {tokens.limit_of(token)}.")
-    request.user = rights.Reader(tokens.readable(token) if tokens.is_limited(token) else None)
+    request.user = rights.Reader(tokens.readable(token) if tokens.is_limited(token) else None, tokens.actor_of(token))
     return True
 
 
@@ -82,7 +82,7 @@ def _shown(request: HttpRequest) -> bool:
     match = request.resolver_match
     if request.method not in _SAFE or not match or match.kwargs.get("source_id") != str(view.source):
         raise HttpError(403, "An embedded timeline reads its own recording or cluster, and nothing else.")
-    request.user = rights.Reader(Source.objects.filter(pk=view.source, ready=True))
+    request.user = rights.Reader(Source.objects.filter(pk=view.source, ready=True), embedding.ACTOR)
     return True
 
 

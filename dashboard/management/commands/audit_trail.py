@@ -1,0 +1,54 @@
+"""This command does the work of `causeline audit-trail`: it prints records as lines of JSON."""
+
+import sys
+from datetime import datetime
+from typing import Any, NoReturn
+
+from django.core.management.base import CommandParser
+
+from dashboard.access import change_log, trail
+from dashboard.access.actions import ACTIONS
+from dashboard.cli.analyze import writing_standard_output
+from dashboard.cli.terminal import plain, say
+from dashboard.cli.trail import OPTIONS, add_arguments
+from dashboard.management.base import BaseCommand
+from dashboard.web.timestamps import parsed
+from timeline.core.entries import moment
+
+
+class Command(BaseCommand):
+    help = "Print who did and saw what in Causeline, as one JSON object on each line."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        add_arguments(parser)
+
+    def handle(self, **options: Any) -> None:
+        if (action := options["action"]) and action not in ACTIONS:
+            _give_up(f"There is no action {action}. There are: {', '.join(sorted(ACTIONS))}.")
+        source = options["source"]
+        if source and not (source.isascii() and source.isdecimal() and len(source) < 19):
+            _give_up("--source has to be a number, as in the address of the timeline.")
+        wanted = trail.Wanted(
+            who=options["who"],
+            action=action,
+            source=int(source) if source else None,
+            since=_time("since", options["since"]),
+            until=_time("until", options["until"]),
+        )
+        given = " ".join(f"--{name}={options[name]}" for name in OPTIONS if options[name])
+        change_log.note_command("export trail", options=given)
+        with writing_standard_output():
+            for piece in trail.lines(wanted):
+                sys.stdout.buffer.write(piece)
+
+
+def _time(name: str, text: str) -> datetime | None:
+    try:
+        return moment(parsed(text)) if text else None
+    except ValueError as error:
+        _give_up(f"--{name}: {error}")
+
+
+def _give_up(words: str) -> NoReturn:
+    say(plain(words))
+    sys.exit(2)

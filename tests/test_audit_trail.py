@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 import subprocess
 import sys
 from datetime import timedelta
@@ -242,3 +243,8 @@ def test_each_route_is_recorded_or_said_not_to_be() -> None:
     known = {route for _, route in routes}
     assert set(actions.READS) - known == set() and {route for _, route in actions.CHANGES} <= known
     assert {*actions.READS.values(), *actions.CHANGES.values()} <= set(actions.ACTIONS)
+
+
+def test_each_action_is_documented() -> None:
+    page = (ROOT / "docs/how-to/share-and-audit.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `([^`]+)` \| (.+) \|$", page, re.MULTILINE) == list(actions.ACTIONS.items())

@@ -125,9 +125,10 @@ def record(
         fields["once"] = sha256(json.dumps([period, *same]).encode()).digest()
         if not recent.is_new(fields["once"], period):
             return
+    own = not connection.in_atomic_block  # else the setting would hold for what the caller commits, too
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            if often:
+            if often and own:
                 cursor.execute("SET LOCAL synchronous_commit = off")
             cursor.execute(_INSERT, fields)
     except DatabaseError as error:

@@ -158,6 +158,16 @@ def test_an_administrator_makes_a_token_whose_text_is_shown_once(
     assert text[16:] not in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("days", "words"),
+    [(8, ""), (6.9, "expires in 6 days"), (1.5, "expires in 1 day"), (0.5, "expires within a day"), (-1, "")],
+)
+def test_the_page_warns_before_a_token_expires(admin_client: Client, days: float, words: str) -> None:
+    issued(days=days)
+    shown = admin_client.get("/tokens/").content.decode()
+    assert (f'<span class="matcher">{words}</span>' in shown) if words else "expires in" not in shown
+
+
 @pytest.mark.parametrize("wrong", [{"days": "0"}, {"days": "soon"}, {"scope": []}, {"limit": "source-0"}])
 def test_a_form_that_is_not_possible_comes_back_with_what_was_filled_in(
     admin_client: Client, wrong: dict[str, Any]

@@ -39,6 +39,7 @@ def rows(records: Iterable[AuditRecord]) -> list[RecordRow]:
 def _row(each: AuditRecord) -> RecordRow:
     place = {"source": each.source} if each.source is not None else {"cluster": each.cluster}
     details = [f"{key} {value}" for key, value in each.details.items()]
+    request = f"request {each.request}" if each.request else ""
     status = f"answered {each.status}" if each.status is not None and each.outcome != "done" else ""
     return RecordRow(
         at=f"{each.at:%Y-%m-%d %H:%M:%S UTC}",
@@ -49,5 +50,5 @@ def _row(each: AuditRecord) -> RecordRow:
         about=", ".join(filter(None, (each.name, each.thing))),
         about_url=f"?{urlencode(place)}" if any(value is not None for value in place.values()) else "",
         outcome=_OUTCOMES.get(each.outcome, each.outcome),
-        beside=" · ".join(filter(None, (each.address, status, *details, f"request {each.request}"))),
+        beside=" · ".join(filter(None, (each.address, status, *details, request))),
     )

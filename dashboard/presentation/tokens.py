@@ -1,11 +1,12 @@
 """This module words the rows of access tokens, for the page and the terminal."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from dashboard.access import tokens
 from dashboard.models import AccessToken
 
+_WEEK = timedelta(days=7)
 _TIME = "%Y-%m-%d %H:%M UTC"
 
 
@@ -21,6 +22,7 @@ class TokenRow(NamedTuple):
     used: str
     expires: str
     expired: bool
+    soon: str  # "expires in 3 days" within the last week; "" before, and once it has expired
 
 
 def rows(now: datetime) -> list[TokenRow]:
@@ -40,4 +42,11 @@ def row(token: AccessToken, now: datetime) -> TokenRow:
         used=f"last used {token.last_used:{_TIME}}" if token.last_used else "not used yet",
         expires=f"{'expired' if expired else 'expires'} {token.expires:{_TIME}}",
         expired=expired,
+        soon=_soon(token.expires - now),
     )
+
+
+def _soon(left: timedelta) -> str:
+    if not timedelta() < left <= _WEEK:
+        return ""
+    return f"expires in {left.days} day{'' if left.days == 1 else 's'}" if left.days else "expires within a day"

@@ -3,6 +3,7 @@
 import base64
 import io
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,6 +63,31 @@ def test_a_wrong_text_opens_nothing(text: str) -> None:
     assert tokens.holder(request, "read", given=f"{right[:-1]}{'A' if right[-1] != 'A' else 'B'}") is None
     assert tokens.holder(request, "read", given=f"{right} ") is None
     assert tokens.holder(request, "read", given=right) is not None
+
+
+def test_tokens_of_a_deactivated_person_are_refused_until_the_person_is_activated(
+    settings: Settings, tmp_path: Path
+) -> None:
+    settings.DATA_DIR = tmp_path
+    User.objects.create_user("alice")
+    User.objects.create_user("bob")
+    hers = issued("read")
+    others = [
+        tokens.issue("script", ["read"], expires=timezone.now() + FAR, by=by)[0] for by in ("bob", "command line")
+    ]
+    out = io.StringIO()
+    call_command("deactivate", "alice", stdout=out)
+    assert "Access tokens that alice made are refused from now on: grafana." in out.getvalue()
+    assert [asked("/api/sources", text) for text in (hers, *others)] == [401, 200, 200]
+    boss = Client()
+    boss.force_login(User.objects.create_superuser("root"))
+    page = boss.get("/tokens/").content.decode()
+    assert page.count("by alice, who is deactivated, so it is refused") == 1
+    call_command("activate", "alice", stdout=out)
+    assert asked("/api/sources", hers) == 200
+    out = io.StringIO()
+    call_command("deactivate", "bob", stdout=out)
+    assert "script" in out.getvalue() and "grafana" not in out.getvalue()
 
 
 def test_an_expired_or_revoked_token_opens_nothing_even_where_nobody_signs_in(settings: Settings) -> None:

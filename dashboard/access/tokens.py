@@ -2,7 +2,8 @@
 
 A text is shown once, when it is made. Only its SHA-256 digest is stored: the text has 256 random bits, so nobody finds
 it by trying. A token allows what its scopes name, and nothing else; no token changes what Causeline shows, except that
-alerts, audit events and what collectors observe arrive with one.
+alerts, audit events and what collectors observe arrive with one. While the account of whoever made a token is
+deactivated, the token is refused.
 """
 
 import binascii
@@ -12,6 +13,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from hashlib import sha256
 
+from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
@@ -83,6 +85,11 @@ def revoke(number: int) -> AccessToken | None:
     if row is not None:
         AccessToken.objects.filter(pk=number).delete()
     return row
+
+
+def made_by_deactivated() -> QuerySet[AccessToken]:
+    """Return the tokens that are refused because the account of whoever made them is deactivated."""
+    return AccessToken.objects.filter(created_by__in=User.objects.filter(is_active=False).values("username"))
 
 
 def sent(request: HttpRequest) -> str | None:
@@ -160,6 +167,8 @@ def _valid(text: str, scope: str) -> AccessToken | None:
     rows = AccessToken.objects.select_related("cluster", "source")
     found = [row for row in rows.filter(prefix=text[:_SHOWN]) if constant_time_compare(row.digest, digest)]
     if not found or found[0].expires <= now or scope not in found[0].scopes:
+        return None
+    if made_by_deactivated().filter(pk=found[0].pk).exists():
         return None
     if found[0].last_used is None or found[0].last_used < now - _ONCE:
         unused = Q(last_used=None) | Q(last_used__lt=now - _ONCE)

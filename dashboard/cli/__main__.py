@@ -176,7 +176,11 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--address", metavar="A", help="only attempts from this address, for all accounts")
     command.set_defaults(run=serve.unlock)
     for name, change, does in (
-        ("deactivate", "deactivate", "let somebody not sign in any more, and end the sessions"),
+        (
+            "deactivate",
+            "deactivate",
+            "let somebody not sign in any more, end the sessions, and refuse the access tokens",
+        ),
         ("activate", "activate", "let somebody sign in again who was deactivated"),
         ("reset-totp", "reset_totp", "remove the second factor of somebody who has lost it"),
     ):

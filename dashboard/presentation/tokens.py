@@ -27,18 +27,22 @@ class TokenRow(NamedTuple):
 
 def rows(now: datetime) -> list[TokenRow]:
     """Return all tokens, the newest first. There are at most `tokens.MOST`."""
-    return [row(each, now) for each in AccessToken.objects.select_related("cluster", "source").order_by("-pk")]
+    refused = set(tokens.made_by_deactivated().values_list("pk", flat=True))
+    found = AccessToken.objects.select_related("cluster", "source").order_by("-pk")
+    return [row(each, now, refused=each.pk in refused) for each in found]
 
 
-def row(token: AccessToken, now: datetime) -> TokenRow:
+def row(token: AccessToken, now: datetime, *, refused: bool = False) -> TokenRow:
+    """Return a token in words. It is refused while the account of whoever made it is deactivated."""
     expired = token.expires <= now
+    by = f"{token.created_by or 'somebody without a name'}{', who is deactivated, so it is refused' if refused else ''}"
     return TokenRow(
         number=token.pk,
         name=token.name,
         prefix=token.prefix,
         scopes=", ".join(token.scopes),
         limit=tokens.limit_of(token),
-        made=f"created {token.created:{_TIME}} by {token.created_by or 'somebody without a name'}",
+        made=f"created {token.created:{_TIME}} by {by}",
         used=f"last used {token.last_used:{_TIME}}" if token.last_used else "not used yet",
         expires=f"{'expired' if expired else 'expires'} {token.expires:{_TIME}}",
         expired=expired,

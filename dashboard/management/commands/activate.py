@@ -8,7 +8,7 @@ from dashboard.management.base import BaseCommand
 
 
 class Command(BaseCommand):
-    help = "Let somebody sign in again who was deactivated."
+    help = "Let somebody sign in again who was deactivated, and accept the access tokens that the person made."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")

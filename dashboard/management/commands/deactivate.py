@@ -3,12 +3,15 @@
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
 
-from dashboard.access import change_log, sessions
+from dashboard.access import change_log, sessions, tokens
 from dashboard.management.base import BaseCommand
 
 
 class Command(BaseCommand):
-    help = "End the sessions of somebody, who may not sign in any more. What the person has done stays."
+    help = (
+        "End the sessions of somebody, who may not sign in any more, and refuse the access tokens that the person "
+        "made. What the person has done stays."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
@@ -17,5 +20,13 @@ class Command(BaseCommand):
         if not User.objects.filter(username=name).update(is_active=False):
             raise CommandError(f"Nobody has the name {name}.")
         ended = sessions.end(User.objects.get(username=name))
-        change_log.note_command("deactivate", user=name, sessions_ended=ended)
+        refused = list(
+            tokens.made_by_deactivated().filter(created_by=name).order_by("name").values_list("name", flat=True)
+        )
+        change_log.note_command("deactivate", user=name, sessions_ended=ended, tokens_refused=len(refused))
         self.stdout.write(f"{name} cannot sign in any more. {ended} session{'' if ended == 1 else 's'} ended.")
+        if refused:
+            self.stdout.write(
+                f"Access tokens that {name} made are refused from now on: {', '.join(refused)}. "
+                "Make new ones for programs that go on."
+            )

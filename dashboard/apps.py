@@ -2,6 +2,7 @@ import gc
 from types import ModuleType
 
 from django.apps import AppConfig
+from django.db.models.signals import post_migrate, pre_migrate
 
 
 class DashboardConfig(AppConfig):
@@ -12,12 +13,15 @@ class DashboardConfig(AppConfig):
         gc.disable()  # until `ready`: collections would find hardly any garbage while the models are imported
 
     def ready(self) -> None:
-        """Make the Celery application the one that `@shared_task` and `.delay()` use, and log sign-ins."""
+        """Make the Celery application the one that `@shared_task` and `.delay()` use, log sign-ins, and keep the
+        views of limited readers up to date."""
         try:
             import dashboard.celery  # noqa: F401
-            from dashboard.access import change_log
+            from dashboard.access import change_log, limits
 
             change_log.listen()
+            pre_migrate.connect(limits.drop_views, sender=self, dispatch_uid="causeline.views")
+            post_migrate.connect(limits.make_views, sender=self, dispatch_uid="causeline.views")
             gc.freeze()  # what was imported stays, so no later collection has to look at it
         finally:
             gc.enable()

@@ -95,6 +95,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "dashboard.access.change_log.LogChanges",
     "dashboard.access.middleware.SignInMiddleware",
+    "dashboard.access.limits.LimitWhatIsSeen",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "csp.middleware.CSPMiddleware",

@@ -151,6 +151,14 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     status_reason: str = ""  # one sentence that says why the finding is not confirmed
 
     @property
+    def namespaces(self) -> list[str]:
+        """Return the namespaces of all objects that it names or is proven by, "" for those of the cluster, sorted."""
+        proofs = [proof.ref for each in self.occurrences for proof in each.proof]
+        caused = [proof.ref for proof in self.cause.proof] if self.cause else []
+        named = [self.subject, *proofs, *self.affects, *caused]
+        return sorted({each.namespace for each in (*named, self.other, self.anchor) if each})
+
+    @property
     def delay(self) -> int | None:
         """Return the drawn delay in microseconds; None if the violation is no delay."""
         return self.measured.length if self.measured else None

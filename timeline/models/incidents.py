@@ -33,6 +33,9 @@ class Finding(models.Model):
     withdrawn = models.BooleanField(default=False)  # later observations have explained it, so it is not listed
     incident = models.CharField(max_length=16, default="")  # Incident.identity; "" until this version has judged it
     anchor = ArrayField(models.TextField(), default=list)  # of the incident: group, kind, namespace and name
+    # Of all objects that it names, "" for those of the cluster. Null, until this version has written it: it is hidden
+    # from readers of some namespaces.
+    namespaces = ArrayField(models.TextField(), null=True)
 
     class Meta:
         indexes = [
@@ -80,6 +83,7 @@ class Incident(models.Model):
     roots = ArrayField(models.BigIntegerField())  # Track.root of its subjects
     worst = models.CharField(max_length=16)  # Finding.identity of the gravest
     words = models.TextField()  # its title and names in lower case, for the search
+    namespaces = ArrayField(models.TextField(), null=True)  # of all of its findings: see `Finding.namespaces`
 
     class Meta:
         indexes = [
@@ -125,6 +129,7 @@ class Occurrence(models.Model):
     first = models.DateTimeField()
     last = models.DateTimeField()
     findings = ArrayField(models.CharField(max_length=16))  # Finding.identity of each; the row is derived from these
+    namespaces = ArrayField(models.TextField(), null=True)  # of all of its findings: see `Finding.namespaces`
 
     class Meta:
         indexes = [

@@ -1,6 +1,6 @@
 """This pure module makes incidents of findings. It is used alike by the command line, the report and the database."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from timeline.core.entries import writer
@@ -60,7 +60,13 @@ class Incident(NamedTuple):
         return max(last for _, last in self.times)
 
 
-def part(anchor: Name, document: FindingPayload, occurrences: Iterable[dict[str, Any]], root: int = 0) -> Part:
+def part(
+    anchor: Name,
+    document: FindingPayload,
+    occurrences: Iterable[dict[str, Any]],
+    root: int = 0,
+    namespaces: Sequence[str] | None = None,
+) -> Part:
     """Return what a finding contributes; it is given as it is stored (see `payloads.occurrences.StoredFinding`)."""
     subject = document["subject"]
     return Part(
@@ -81,6 +87,7 @@ def part(anchor: Name, document: FindingPayload, occurrences: Iterable[dict[str,
         document["advice"],
         root,
         (document["cause"]["rule"], document["cause"]["sentence"]) if "cause" in document else ("", ""),
+        None if namespaces is None else tuple(namespaces),
     )
 
 
@@ -89,7 +96,7 @@ def parts_of(findings: Iterable[Finding]) -> Iterator[Part]:
     for found in findings:
         assert found.anchor
         stored = [occurrence(found, each, _unknown) for each in found.occurrences]
-        yield part(found.anchor, documents.finding(found), stored)
+        yield part(found.anchor, documents.finding(found), stored, namespaces=found.namespaces)
 
 
 def _unknown(_: object) -> None:

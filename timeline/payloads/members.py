@@ -34,6 +34,7 @@ class Part(NamedTuple):
     advice: list[str]
     root: int = 0  # the track number of the subject's root owner; 0 without a database
     cause: tuple[str, str] = ("", "")  # the rule and the sentence of what is behind it; "" where nothing proves a cause
+    namespaces: tuple[str, ...] | None = None  # of all that it involves; None if an older version has stored it
 
 
 class Members:
@@ -63,6 +64,7 @@ class Members:
         self._statuses: Counter[str] = Counter()
         self._actors: Counter[str] = Counter()
         self._rooted: Counter[int] = Counter()  # by the root owner, how many findings are about its objects
+        self._involved: Counter[str | None] = Counter()  # by namespace, None for not known, in how many findings it is
         self._excess = 0
         self._open = 0  # the number of occurrences that go on
 
@@ -93,6 +95,7 @@ class Members:
                 insort(self.roots, each.root)
             self._rooted[each.root] += 1
             self._actors.update(each.actors)
+            self._involved.update((None,) if each.namespaces is None else each.namespaces)
             self._excess += each.excess
 
     def remove(self, finding: str) -> None:
@@ -116,6 +119,8 @@ class Members:
             _take(self.roots, each.root)
         for actor in each.actors:
             _fewer(self._actors, actor)
+        for namespace in (None,) if each.namespaces is None else each.namespaces:
+            _fewer(self._involved, namespace)
         self._excess -= each.excess
 
     def _name(self, each: Part, change: Any) -> None:
@@ -165,6 +170,11 @@ class Members:
     def status(self) -> str:
         """`confirmed` if a finding is."""
         return min(self._statuses)
+
+    @property
+    def namespaces(self) -> list[str] | None:
+        """The namespaces of all that it involves, sorted; None where they are not known."""
+        return None if None in self._involved else sorted(map(str, self._involved))
 
     @property
     def subjects(self) -> int:

@@ -12,21 +12,19 @@ from timeline.core.entries import FOREVER, Change, Entry, microseconds
 from timeline.core.order import SECOND
 from timeline.history.lifelines import ANONYMOUS
 from timeline.models import Track
-from timeline.storage.chunks import Stored
-
-_KEY = 2**40 - 1  # the bits of Track.id that entries carry (see `World.number`)
+from timeline.storage.chunks import KEY, Stored
 
 
 def key_of(track_id: int) -> int:
     """Return the key of the entries of a track."""
-    return track_id & _KEY
+    return track_id & KEY
 
 
 def lives_by_key(source_id: int, keys: Collection[int]) -> Mapping[int, list[Track]]:
     """Return the tracks to which entries with these keys may belong, by key and in the order in which they began."""
-    rows = Track.objects.filter(source=source_id).annotate(key=F("id").bitand(_KEY)).defer("lifeline")
+    rows = Track.objects.filter(source=source_id).annotate(key=F("id").bitand(KEY)).defer("lifeline")
     found: dict[int, list[Track]] = {}
-    for row in rows.filter(Q(id__in=keys) | Q(id__gt=_KEY), key__in=keys).order_by("life", "id"):
+    for row in rows.filter(Q(id__in=keys) | Q(id__gt=KEY), key__in=keys).order_by("life", "id"):
         found.setdefault(key_of(row.id), []).append(row)
     return found
 

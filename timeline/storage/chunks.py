@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from django.db import connection
+from django.db.models import F, Q
 from psycopg import sql
 
 from timeline.core import masks
@@ -19,8 +20,9 @@ from timeline.core.entries import Entry, LogLine, Mark, Observation, moment
 from timeline.history import packing
 from timeline.history.codec import Known, entry_of, line_of, observation_of
 from timeline.history.packing import Packer, unpack
-from timeline.models import Source
+from timeline.models import Source, Track
 from timeline.storage import tables
+from timeline.storage.seen import present
 
 ENTRIES = 256  # the most entries of a chunk
 _BYTES = 1024 * 1024  # the most bytes of the lines of a chunk, unless one line alone has more
@@ -30,6 +32,7 @@ _COLUMNS = ("source_id", "sequence", "keys", "low", "high", "first", "last", "li
 _TYPES = ("int8", "int8", "int4[]", "int4", "int4", "timestamptz", "timestamptz", "bytea")
 _PAGE = 32  # the most chunks that are read at a time
 _PAGE_BYTES = 1024**2  # about how many bytes are read at a time, estimated from the chunks before
+KEY = 2**40 - 1  # the bits of Track.id that entries carry as a key (see `World.number`)
 _NEWEST = 8  # chunks that `newest` reads at a time
 _FEW = 32  # the most keys with which each key of a chunk is compared
 _Row = tuple[int, int, list[int], int, int, datetime, datetime, bytes]
@@ -164,7 +167,7 @@ def newest(source_id: int, wanted: set[int], *, most: int) -> Iterator[Stored]:
             cursor.execute(query, [source_id, before, sorted(wanted), max(wanted), min(wanted), limit])
             page = cursor.fetchall()
         most = most - limit if len(page) == limit else 0
-        for sequence, keys, packed in page:
+        for sequence, keys, packed in _limited(source_id, page):
             before = sequence
             if wanted.isdisjoint(keys):
                 continue
@@ -196,9 +199,34 @@ def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, int, byte
 
 
 def lines(source_id: int) -> Iterator[bytes]:
-    """Yield all observations of a source as lines of JSON, without line breaks."""
-    for _, _, packed in _chunks(source_id, None, 0, None, None):
-        yield from _lines(packed)
+    """Yield all observations of a source as lines of JSON, without line breaks.
+
+    A limited reader gets the entries of the objects that it sees, and the marks of their kinds, so that nobody who reads
+    them takes a gap for silence, or objects that are left out for objects that did not exist.
+    """
+    whole = present().sees_whole(source_id)
+    kinds = set() if whole else {*Track.objects.filter(source=source_id).values_list("group", "kind").distinct()}
+    known: Known = {}
+    for _, held, packed in _chunks(source_id, None, 0, None, None):
+        if whole:
+            yield from _lines(packed)
+            continue
+        for key, line in zip(held, _lines(packed), strict=True):
+            each = None if key else observation_of(line, known, bodies=False)
+            if key or (isinstance(each, Mark) and (each.group, each.kind) in kinds):
+                yield line
+
+
+def _limited(source_id: int, page: list[tuple[int, list[int], bytes]]) -> list[tuple[int, list[int], bytes]]:
+    """Return these chunks, each with its sequence, keys and packed lines, with the key 0 for each entry that the present
+    reader may not see."""
+    if present().sees_whole(source_id):
+        return page
+    keys = {key for _, held, _ in page for key in held}
+    number = F("id").bitand(KEY)
+    rows = Track.objects.filter(Q(id__in=keys) | Q(id__gt=KEY), source=source_id).annotate(key=number)
+    seen = {*rows.filter(key__in=keys).values_list("key", flat=True)}
+    return [(sequence, [key if key in seen else 0 for key in held], packed) for sequence, held, packed in page]
 
 
 def _lines(packed: bytes) -> list[bytes]:
@@ -230,7 +258,7 @@ def _chunks(
     while True:
         with connection.cursor() as cursor:
             cursor.execute(query, [source_id, last, *more, limit])
-            page = cursor.fetchall()
+            page = _limited(source_id, cursor.fetchall())
         if not page:
             return
         last, size = page[-1][0], sum(len(packed) for *_, packed in page)

@@ -1,8 +1,7 @@
 """This module stores findings: each finding once, and a row of the list of findings for each occurrence."""
 
-import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,11 +25,11 @@ if TYPE_CHECKING:
 
 FINDING = (
     "source_id", "identity", "rule", "severity", "namespace", "subject", "root", "tracks", "first", "last", "document",
-    "occurrences", "withdrawn", "incident", "anchor",
+    "occurrences", "withdrawn", "incident", "anchor", "namespaces",
 )  # fmt: skip
 _OCCURRENCE = (
     "source_id", "key", "rank", "rule", "namespace", "families", "words", "tracks", "first", "last",
-    "findings",
+    "findings", "namespaces",
 )  # fmt: skip
 
 
@@ -64,6 +63,7 @@ def row_of(source: models.Source, world: World, found: Finding) -> tuple[Any, ..
         False,
         incident_of(found),
         list(map(as_text, found.anchor or ())),
+        list(map(as_text, found.namespaces)),
     )
 
 
@@ -112,9 +112,13 @@ def write_occurrences(
         before = before.filter(key__in=keys)
         named = {identity for members in before.values_list("findings", flat=True) for identity in members}
         findings = findings.filter(identity__in=named.union(changed))
-    stored = findings.values_list("subject", "root", "document", "occurrences", "incident")
+    columns = "subject", "root", "document", "occurrences", "incident"
+    stored, involved = [], {}
+    for identity, namespaces, *values in findings.values_list("identity", "namespaces", *columns):
+        stored.append(occurrences.StoredFinding(*values))
+        involved[identity] = namespaces
     page = f"/sources/{source.pk}/findings/"
-    rows = occurrences.rows(itertools.starmap(occurrences.StoredFinding, stored), page, keys)
+    rows = occurrences.rows(stored, page, keys)
     _count(source, rows, before if keys is not None else None)
     gone = list(before.exclude(key__in=[row.payload["key"] for row in rows]).values_list("key", flat=True))
     before.filter(key__in=gone).delete()
@@ -122,7 +126,7 @@ def write_occurrences(
         sql.Identifier("timeline_occurrence"),
         _OCCURRENCE,
         ("source_id", "key"),
-        [occurrence_row(source, row) for row in rows],
+        [occurrence_row(source, row, involved) for row in rows],
     )
     affected = {row.payload["key"] for row in rows if any(each["id"] in changed for each in row.payload["findings"])}
     return sorted({*written, *affected}), gone
@@ -162,7 +166,10 @@ def counted(rows: "QuerySet[models.Occurrence]") -> dict[str, list[int]]:
     return counts
 
 
-def occurrence_row(source: models.Source, row: occurrences.Row) -> tuple[Any, ...]:
+def occurrence_row(
+    source: models.Source, row: occurrences.Row, involved: Mapping[str, list[str] | None]
+) -> tuple[Any, ...]:
+    """Return the columns of `_OCCURRENCE`; `involved` has the namespaces of each finding, by its identity."""
     payload, drawn = row
     subjects = [found["subject"] for found in payload["findings"]]
     proofs = {proof["track"] for _, each in drawn for proof in each["proof"] if proof["track"]}
@@ -178,4 +185,11 @@ def occurrence_row(source: models.Source, row: occurrences.Row) -> tuple[Any, ..
         moment(payload["start"]),
         moment(payload["end"]),
         list(dict.fromkeys(found["id"] for found in payload["findings"])),
+        together(involved[found["id"]] for found in payload["findings"]),
     )
+
+
+def together(involved: Iterable[list[str] | None]) -> list[str] | None:
+    """Return the namespaces of several findings; None if those of one are not known."""
+    known = list(involved)
+    return None if None in known else sorted({name for each in known for name in each or ()})

@@ -24,7 +24,7 @@ _SEVERITIES = ("error", "warning", "info")
 _COLUMNS = (
     "source_id", "identity", "rule", "rank", "status", "group", "kind", "namespace", "name", "title", "subjects",
     "names", "findings", "occurrences", "first", "last", "open", "times", "effect", "effect_text", "cause", "caused",
-    "actors", "advice", "roots", "worst", "words",
+    "actors", "advice", "roots", "worst", "words", "namespaces",
 )  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def read(source: models.Source, identities: Collection[str] | None = None) -> li
     """Return the stored findings of these incidents, or of all of the source."""
     of_these = {} if identities is None else {"incident__in": list(identities)}
     findings = models.Finding.objects.filter(source=source, withdrawn=False, **of_these).exclude(incident="")
-    columns = findings.values_list("anchor", "document", "occurrences", "root")
+    columns = findings.values_list("anchor", "document", "occurrences", "root", "namespaces")
     parts = (incidents.part(Name(*anchor), *rest) for anchor, *rest in columns.iterator())
     return incidents.members_of(parts, rulebook())
 
@@ -206,4 +206,5 @@ def _row(source: models.Source, each: Members) -> tuple[Any, ...]:
         each.roots[-_ROOTS:],
         gravest.id,
         as_text(words),
+        None if each.namespaces is None else list(map(as_text, each.namespaces)),
     )

@@ -1,9 +1,19 @@
-"""This module says what the present reader may see: everything, whole sources, or some namespaces of a source."""
+"""This module says what the present reader may see: everything, whole sources, or some namespaces of a source.
 
-from collections.abc import Iterator, Mapping
+What a limited reader may not see is left out by the database: its queries find the views of `storage.seen_views` in
+place of the tables. Views and settings hold for one transaction, so that a pooler may stand before PostgreSQL.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from hashlib import sha256
+
+from django.db import DatabaseError, connection, transaction
+
+SCHEMA = "causeline_seen"  # of the views
+_SETTINGS = ("whole", "clusters", "sources", "namespaces", "reader")  # as the views read them, after "causeline."
 
 
 @dataclass(frozen=True)
@@ -13,10 +23,27 @@ class Seen:
     everything: bool = False
     whole: frozenset[int] = frozenset()  # Source.id
     namespaces: Mapping[int, frozenset[str]] = field(default_factory=dict)  # by Source.id
+    clusters: frozenset[int] = frozenset()  # Cluster.id, of clusters all sources of which may be seen, also later ones
+
+    def sees_whole(self, source: int) -> bool:
+        """Return whether everything of a source may be seen."""
+        return self.everything or source in self.whole
+
+    def within(self, source: int) -> "Seen":
+        """Return what of this may be seen of one source. Readers who may see the same of it get the same value."""
+        if self.sees_whole(source):
+            return EVERYTHING
+        return Seen(namespaces={source: self.namespaces.get(source, frozenset())})
+
+    @property
+    def fingerprint(self) -> str:
+        """Return a text that is the same for readers who may see the same."""
+        return sha256(repr((self.everything, *_settings(self, None))).encode()).hexdigest()
 
 
 EVERYTHING = Seen(everything=True)
 _present: ContextVar[Seen] = ContextVar("what the present reader may see", default=EVERYTHING)
+_unlimited_path: ContextVar[str] = ContextVar("where tables are found without a limit", default="public")
 
 
 def present() -> Seen:
@@ -25,10 +52,75 @@ def present() -> Seen:
 
 
 @contextmanager
-def seeing(seen: Seen) -> Iterator[None]:
-    """Limit what is read to what a reader may see."""
-    token = _present.set(seen)
-    try:
+def seeing(seen: Seen, reader: int | None = None) -> Iterator[None]:
+    """Limit what is read, and written, to what a reader may see. `reader` is the id of the account, which sees its own
+    uploads. For a limited reader, everything in the context is one transaction."""
+    if seen.everything:
+        token = _present.set(seen)
+        try:
+            yield
+        finally:
+            _present.reset(token)
+        return
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT current_setting('search_path')")
+            before = cursor.fetchone()[0]
+        unlimited_path = _unlimited_path.get() if before == SCHEMA else before
+        values = dict(zip(_SETTINGS, _settings(seen, reader), strict=True))
+        with _found_in(SCHEMA, before, {f"causeline.{name}": value for name, value in values.items()}):
+            tokens = _present.set(seen), _unlimited_path.set(unlimited_path)
+            try:
+                yield
+            finally:
+                _present.reset(tokens[0])
+                _unlimited_path.reset(tokens[1])
+
+
+@contextmanager
+def unlimited() -> Iterator[None]:
+    """Read and write everything for some time, such as to count a sign-in, whatever the present reader may see."""
+    if present().everything:
         yield
-    finally:
-        _present.reset(token)
+        return
+    with _found_in(_unlimited_path.get(), SCHEMA, {}):
+        token = _present.set(EVERYTHING)
+        try:
+            yield
+        finally:
+            _present.reset(token)
+
+
+@contextmanager
+def _found_in(path: str, before: str, values: Mapping[str, str]) -> Iterator[None]:
+    """Let queries find tables in the schemas of this path, until the context or the transaction ends."""
+    _set({"search_path": path, **values})
+    yield  # after an error, the transaction or its savepoint is rolled back, and the settings with it
+    if not connection.needs_rollback:
+        try:
+            _set({"search_path": before})
+        except DatabaseError:  # the transaction has failed, and somebody has caught the error
+            connection.set_rollback(True)
+
+
+def _set(values: Mapping[str, str]) -> None:
+    parts = ", ".join(["set_config(%s, %s, true)"] * len(values))
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {parts}", [text for pair in values.items() for text in pair])
+
+
+def _settings(seen: Seen, reader: int | None) -> tuple[str, ...]:
+    """Return the values of `_SETTINGS`: arrays of PostgreSQL, of which those of sources and namespaces go together."""
+    pairs = sorted((source, name) for source, names in seen.namespaces.items() for name in names)
+    return (
+        _array(map(str, sorted(seen.whole))),
+        _array(map(str, sorted(seen.clusters))),
+        _array(str(source) for source, _ in pairs),
+        _array(name for _, name in pairs),
+        "" if reader is None else str(reader),
+    )
+
+
+def _array(texts: Iterable[str]) -> str:
+    quoted = (each.replace("\\", "\\\\").replace('"', '\\"') for each in texts)
+    return "{" + ",".join(f'"{each}"' for each in quoted) + "}"

@@ -8,7 +8,7 @@ from ninja.openapi.docs import ABS_TPL_PATH, Swagger
 from ninja.utils import check_csrf
 
 from dashboard import __version__
-from dashboard.access import embedding, rights, tokens
+from dashboard.access import embedding, limits, rights, tokens
 from dashboard.web.api import (
     actors,
     alerts,
@@ -38,6 +38,14 @@ _FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 
 
 def _allowed(request: HttpRequest) -> bool:
+    """Let in who may come in, and limit what is read for the request to what its user may see."""
+    if not _admitted(request):
+        return False
+    limits.limit(request)
+    return True
+
+
+def _admitted(request: HttpRequest) -> bool:
     """Let in signed-in users and programs. Requests that change something must come from pages of Causeline or carry
     the start-up token. Where a request carries an access token, that token alone decides, whoever is signed in."""
     if tokens.sent(request) is not None and not rights.by_script(request):

@@ -8,7 +8,7 @@ from django.utils.http import content_disposition_header
 from ninja import Router, Schema
 from pydantic import Field, StringConstraints
 
-from dashboard.access import change_log, rights
+from dashboard.access import change_log, limits, rights
 from dashboard.web.api.answers import Number, json_response, only_its_owner, problem
 from dashboard.web.downloads import Busy, Download, lines_of
 from timeline import queries
@@ -59,7 +59,7 @@ def download_recording(request: HttpRequest, source_id: Number) -> HttpResponseB
     """Return all entries in Causeline's own format, compressed with zstd. `import` and `analyze` read it."""
     source = Source.objects.get(pk=source_id, ready=True)
     try:
-        download = Download(packed(lines_of(source)))
+        download = Download(limits.piecewise(request, packed(lines_of(source))))
     except Busy:
         refused = problem(
             503,

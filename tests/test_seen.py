@@ -1,0 +1,87 @@
+"""These tests check what limited readers see: that the views of the database leave out the rest, and that every table
+has such a view."""
+
+import pytest
+from django.apps import apps
+from django.db import ProgrammingError, connection
+
+from dashboard.access import limits
+from timeline import queries
+from timeline.models import Finding, Occurrence, Source, Track
+from timeline.storage import seen_views
+from timeline.storage.seen import EVERYTHING, Seen, present, seeing, unlimited
+
+pytestmark = pytest.mark.django_db
+
+
+def test_each_table_says_what_a_limited_reader_sees_of_it() -> None:
+    own = [
+        each for each in apps.get_models(include_auto_created=True) if each._meta.app_label in ("timeline", "dashboard")
+    ]
+    assert {each._meta.db_table for each in own} == {*seen_views.VIEWS, *limits.VIEWS}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT viewname FROM pg_views WHERE schemaname = 'causeline_seen'")
+        views = {name for (name,) in cursor}
+    assert views == {each._meta.db_table for each in apps.get_models(include_auto_created=True)}
+
+
+def namespaces_of(source: Source) -> list[str]:
+    return sorted({*Track.objects.filter(source=source).values_list("namespace", flat=True)})
+
+
+def test_a_limited_reader_sees_the_objects_of_the_namespaces(sample: Source) -> None:
+    everything = namespaces_of(sample)
+    assert "" in everything
+    one = next(name for name in everything if name)
+    with seeing(Seen(namespaces={sample.pk: frozenset({one})})):
+        assert namespaces_of(sample) == [one]
+        assert {row[0] for row in Source.objects.get(pk=sample.pk).census} == {one}
+    with seeing(Seen(whole=frozenset({sample.pk}))):
+        assert namespaces_of(sample) == everything
+    with seeing(Seen()):
+        assert namespaces_of(sample) == []
+        assert not Source.objects.filter(pk=sample.pk).exists()
+    assert namespaces_of(sample) == everything
+
+
+def test_what_must_see_everything_says_so_for_some_time(sample: Source) -> None:
+    with seeing(Seen()):
+        with unlimited():
+            assert present() == EVERYTHING
+            assert namespaces_of(sample)
+        assert namespaces_of(sample) == []
+
+
+def test_a_table_without_a_view_is_not_found(sample: Source) -> None:
+    with pytest.raises(ProgrammingError), seeing(Seen(whole=frozenset({sample.pk}))), connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM django_migrations")
+
+
+def test_a_row_without_namespaces_is_hidden(sample: Source) -> None:
+    found = Finding.objects.filter(source=sample).first()
+    assert found and found.namespaces
+    seen = Seen(namespaces={sample.pk: frozenset(found.namespaces)})
+    with seeing(seen):
+        assert Finding.objects.filter(source=sample, identity=found.identity).exists()
+    for unknown in (None, []):
+        Finding.objects.filter(source=sample, identity=found.identity).update(namespaces=unknown)
+        with seeing(seen):
+            assert not Finding.objects.filter(source=sample, identity=found.identity).exists()
+
+
+def test_counts_are_those_of_what_is_seen(sample: Source) -> None:
+    rows = Occurrence.objects.filter(source=sample)
+    names = {name for each in rows.values_list("namespaces", flat=True) for name in each}
+    with seeing(Seen(namespaces={sample.pk: frozenset(names)})):
+        assert Source.objects.get(pk=sample.pk).row_counts == Source.objects.get(pk=sample.pk).row_counts
+        assert sum(sum(each) for each in Source.objects.get(pk=sample.pk).row_counts.values()) == len(rows)
+    with seeing(Seen(namespaces={sample.pk: frozenset({"another"})})):
+        assert Source.objects.get(pk=sample.pk).row_counts == {}
+
+
+def test_a_window_of_a_limited_reader_has_only_their_lanes(sample: Source) -> None:
+    one = next(name for name in namespaces_of(sample) if name)
+    with seeing(Seen(namespaces={sample.pk: frozenset({one})})):
+        window = queries.window(sample.pk)
+    assert window["lanes"]
+    assert {lane["namespace"] for lane in window["lanes"]} == {one}

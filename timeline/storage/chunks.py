@@ -201,7 +201,7 @@ def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, int, byte
 def lines(source_id: int) -> Iterator[bytes]:
     """Yield all observations of a source as lines of JSON, without line breaks.
 
-    A limited reader gets the entries of the objects that it sees, and the marks of their kinds, so that nobody who reads
+    A limited reader gets the entries of the objects that it sees, and the marks of their kinds. So nobody who reads
     them takes a gap for silence, or objects that are left out for objects that did not exist.
     """
     whole = present().sees_whole(source_id)
@@ -218,8 +218,8 @@ def lines(source_id: int) -> Iterator[bytes]:
 
 
 def _limited(source_id: int, page: list[tuple[int, list[int], bytes]]) -> list[tuple[int, list[int], bytes]]:
-    """Return these chunks, each with its sequence, keys and packed lines, with the key 0 for each entry that the present
-    reader may not see."""
+    """Return these chunks, each with its sequence, keys and packed lines, with the key 0 for each entry that the
+    present reader may not see."""
     if present().sees_whole(source_id):
         return page
     keys = {key for _, held, _ in page for key in held}

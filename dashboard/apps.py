@@ -20,8 +20,8 @@ class DashboardConfig(AppConfig):
             from dashboard.access import change_log, limits
 
             change_log.listen()
-            pre_migrate.connect(limits.drop_views, sender=self, dispatch_uid="causeline.views")
-            post_migrate.connect(limits.make_views, sender=self, dispatch_uid="causeline.views")
+            pre_migrate.connect(limits.before_migration, sender=self, dispatch_uid="causeline.views")
+            post_migrate.connect(limits.after_migration, sender=self, dispatch_uid="causeline.views")
             gc.freeze()  # what was imported stays, so no later collection has to look at it
         finally:
             gc.enable()

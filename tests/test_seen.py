@@ -63,6 +63,7 @@ def test_a_row_without_namespaces_is_hidden(sample: Source) -> None:
     seen = Seen(namespaces={sample.pk: frozenset(found.namespaces)})
     with seeing(seen):
         assert Finding.objects.filter(source=sample, identity=found.identity).exists()
+    unknown: list[str] | None
     for unknown in (None, []):
         Finding.objects.filter(source=sample, identity=found.identity).update(namespaces=unknown)
         with seeing(seen):
@@ -71,7 +72,7 @@ def test_a_row_without_namespaces_is_hidden(sample: Source) -> None:
 
 def test_counts_are_those_of_what_is_seen(sample: Source) -> None:
     rows = Occurrence.objects.filter(source=sample)
-    names = {name for each in rows.values_list("namespaces", flat=True) for name in each}
+    names = {name for each in rows.values_list("namespaces", flat=True) for name in each or ()}
     with seeing(Seen(namespaces={sample.pk: frozenset(names)})):
         assert Source.objects.get(pk=sample.pk).row_counts == Source.objects.get(pk=sample.pk).row_counts
         assert sum(sum(each) for each in Source.objects.get(pk=sample.pk).row_counts.values()) == len(rows)

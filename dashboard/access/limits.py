@@ -4,26 +4,31 @@
 until the answer is made, or, for an answer that is sent piece by piece, while a piece is read.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.db import transaction
+from django.contrib.auth.models import User
+from django.db import close_old_connections
+from django.db.models import Model, Q
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
-from dashboard.access import embedding, grants, rights
+from dashboard.access import embedding, grants, proxied, rights
+from dashboard.models import Grant
 from timeline.storage import seen_views
-from timeline.storage.seen import EVERYTHING, Seen, present, seeing
+from timeline.storage.seen import EVERYTHING, Seen, seeing
 from timeline.storage.seen_views import ALL, NOTHING, View
 
-_LIMITS = "causeline_limits"  # the attribute of a request that ends its limit
-_FAILED = "causeline_failed"  # the same, where its view has raised an error
+_LIMITS = "causeline_limits"  # the attribute of a request that holds its limits
 # What only administrators of everything read is not seen by anybody whose sight is limited.
 VIEWS = {
     "dashboard_accesstoken": View(NOTHING),
+    "dashboard_auditrecord": View(ALL),  # to write records; only administrators of everything read them
     "dashboard_delivery": View(NOTHING),
     "dashboard_destination": View(NOTHING),
     "dashboard_failedsignins": View(ALL),  # to count a failure
@@ -31,17 +36,25 @@ VIEWS = {
     "dashboard_processfigures": View(ALL),
     "dashboard_route": View(f"({seen_views.whole()} OR {seen_views.of_cluster()})"),
     "dashboard_route_destinations": View(NOTHING),
+    "dashboard_signin": View(ALL),  # each reader sees and ends the own sessions
     "dashboard_told": View(NOTHING),
 }
 
 
-def make_views(**_: object) -> None:
-    """Make the views of limited readers after a migration."""
+def make_views() -> None:
+    """Make the views of limited readers for the tables that there are."""
     seen_views.create(VIEWS)
 
 
-def drop_views(plan: list[Any], **_: object) -> None:
-    """Remove the views of limited readers before a migration, which may change the columns that they read."""
+def after_migration(**about: object) -> None:
+    """Make the views of limited readers after a migration, but not after a flush, which changes no table."""
+    if "plan" in about:
+        make_views()
+
+
+def before_migration(plan: list[Any], **_: object) -> None:
+    """Remove the views of limited readers before a migration, which may change the columns that they read. Until it has
+    ended, limited readers get an error instead of an answer."""
     if plan:
         seen_views.drop()
 
@@ -50,20 +63,55 @@ def seen_by(user: Any) -> Seen:
     """Return what the user of a request may see."""
     if isinstance(user, rights.Reader):
         return EVERYTHING if user.sources is None else Seen(whole=frozenset(user.sources.values_list("pk", flat=True)))
-    if not settings.LOGIN_REQUIRED or not grants.held_by(user).anywhere:
+    held = grants.held_by(user)
+    if held.everywhere or not settings.LOGIN_REQUIRED or _without_roles(user):
         return EVERYTHING
-    return grants.seen_by(user)
+    return replace(held.seen, clusters=frozenset(held.clusters))
+
+
+def _without_roles(user: Any) -> bool:
+    """Return whether roles are not required yet, and this account has been given none."""
+    if hasattr(settings, "DEFAULT_ROLE") or not user.is_authenticated:
+        return False
+    groups = User.groups.through.objects.filter(user=user.pk).values("group")
+    return not Grant.objects.filter(Q(user=user.pk) | Q(group__in=groups)).exists()
 
 
 def limit(request: HttpRequest, seen: Seen | None = None) -> None:
-    """Limit what is read for this request to what its user, or whoever may see this, may see, until its answer is
-    made."""
+    """Limit what is read for this request to what its user, or whoever may see this, may see, until its view ends."""
     stack: ExitStack = request.__dict__[_LIMITS]
     stack.enter_context(seeing(seen_by(request.user) if seen is None else seen, getattr(request.user, "pk", None)))
 
 
+@dataclass(frozen=True)
+class Sight:
+    """This is what the listener of a socket sees, who does not see everything."""
+
+    seen: Seen
+    reader: int | None  # the id of the account
+
+    @sync_to_async
+    def shows(self, model: type[Model], number: int | None) -> bool:
+        """Return whether the listener sees the row with this number."""
+        close_old_connections()
+        with seeing(self.seen, self.reader):
+            return model._default_manager.filter(pk=number).exists()
+
+
+@sync_to_async
+def of_listener(scope: Mapping[str, Any]) -> Sight | None:
+    """Return what the listener of a socket sees; None for everything."""
+    if not settings.LOGIN_REQUIRED or embedding.in_address(scope) is not None:
+        return None
+    close_old_connections()
+    user = proxied.user_of(scope) if proxied.says(scope) else scope["user"]
+    seen = seen_by(user)
+    return None if seen.everything else Sight(seen, user.pk)
+
+
 def piecewise(request: HttpRequest, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Return the pieces of an answer, each of which is read within what the user of the request may see."""
+    """Return the pieces of an answer that is sent piece by piece, after the view has ended. Each piece is read within
+    what the user of the request may see."""
     return _piecewise(seen_by(request.user), getattr(request.user, "pk", None), pieces)
 
 
@@ -77,28 +125,30 @@ def _piecewise(seen: Seen, reader: int | None, pieces: Iterator[bytes]) -> Itera
 
 
 class LimitWhatIsSeen(MiddlewareMixin):
-    """This middleware limits what pages read. The API does it by itself, as soon as it knows who asks (see
-    `dashboard.web.api`)."""
+    """This middleware calls the view of a request within the limits of its user. The API enters its limits by itself,
+    as soon as it knows who asks (see `dashboard.web.api`).
 
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        with ExitStack() as stack:
-            request.__dict__[_LIMITS] = stack
-            answer: HttpResponseBase = self.get_response(request)
-            if _FAILED in request.__dict__ and not present().everything:
-                transaction.set_rollback(True)
-            return answer
+    It must be the last one that has a `process_view`. The view is called here, so that all of it, and the transaction
+    of a limited reader, is in one thread.
+    """
 
     def process_view(
-        self, request: HttpRequest, view: object, arguments: tuple[Any, ...], options: dict[str, Any]
-    ) -> None:
-        match = request.resolver_match
-        if not match or match.route.startswith("api/"):
-            return
+        self,
+        request: HttpRequest,
+        view: Callable[..., HttpResponseBase],
+        arguments: tuple[Any, ...],
+        options: dict[str, Any],
+    ) -> HttpResponseBase:
+        with ExitStack() as stack:
+            request.__dict__[_LIMITS] = stack
+            match = request.resolver_match
+            if match and not match.route.startswith("api/"):
+                self._limit_page(request)
+            return view(request, *arguments, **options)
+
+    def _limit_page(self, request: HttpRequest) -> None:
         if (text := embedding.of_page(request)) is not None:
             embedded = embedding.checked(text)
             limit(request, Seen(whole=frozenset([embedded.source] if embedded else [])))
         elif not rights.sign_in_required() or request.user.is_authenticated:  # others see no page about observations
             limit(request)
-
-    def process_exception(self, request: HttpRequest, error: Exception) -> None:
-        request.__dict__[_FAILED] = True  # what was written is taken back once the page about the error is made

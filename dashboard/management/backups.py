@@ -12,8 +12,11 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.db.backends.postgresql.client import DatabaseClient
 
+from dashboard.access import limits
 from dashboard.services.binaries import client
 from timeline.models import Source
+from timeline.storage import seen_views
+from timeline.storage.seen import SCHEMA
 
 # The names of Causeline's tables and sequences begin like this; the last four are those of django-allauth.
 OWN = (
@@ -42,6 +45,7 @@ def write(path: Path | None) -> None:
         "--format=custom",
         "--no-owner",
         "--no-privileges",
+        f"--exclude-schema={SCHEMA}",  # the views of limited readers are made again
         *(f"--exclude-table-data={each}" for each in LEFT_OUT),
     ]
     if path is None:
@@ -82,12 +86,14 @@ def read(path: Path | None) -> None:
         for (sequence,) in cursor.fetchall():
             if sequence.startswith(OWN):
                 cursor.execute(f"DROP SEQUENCE {connection.ops.quote_name(sequence)}")
+    seen_views.drop()
     connection.close()
     options = ["--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error"]
     try:
         _run("pg_restore", [*options, *([] if path is None else [str(path)])])
     except Unusable as error:
         raise Unusable(f"{error} The database is empty now.") from None
+    limits.make_views()
 
 
 def _run(program: str, options: list[str]) -> None:

@@ -8,12 +8,14 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs
 
+import orjson
 from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import close_old_connections
 
-from dashboard.access import embedding, recording, rights
+from dashboard.access import embedding, limits, recording, rights
 from dashboard.push.hub import Queue, hub
+from timeline.models import Source, Upload
 
 logger = logging.getLogger(__name__)
 UNAUTHORISED = 4401
@@ -26,6 +28,7 @@ class _Forwarding(AsyncWebsocketConsumer):
     _forwarding: asyncio.Task[None] | None = None
     _closing: asyncio.Task[None] | None = None
     _listener = ""
+    _sight: limits.Sight | None = None  # None for a listener who sees everything
 
     async def admitted(self) -> bool:
         return await rights.listener_admitted(self.scope)
@@ -40,6 +43,7 @@ class _Forwarding(AsyncWebsocketConsumer):
             await self.close(code=UNAUTHORISED)
             return
         self._listener = await rights.listener_of(self.scope)
+        self._sight = await limits.of_listener(self.scope)
         await self.note()
         self._forwarding = asyncio.create_task(self._forward())
 
@@ -57,6 +61,10 @@ class _Forwarding(AsyncWebsocketConsumer):
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         raise NotImplementedError
 
+    async def shown(self, message: bytes, sight: limits.Sight) -> bool:
+        """Return whether a listener who does not see everything gets this message."""
+        raise NotImplementedError
+
     def _dismiss(self) -> None:
         if self._forwarding:
             self._forwarding.cancel()
@@ -68,7 +76,9 @@ class _Forwarding(AsyncWebsocketConsumer):
                 # The queue is filled from now on, and the page fetches only once it is accepted: no commit is lost.
                 await self.accept()
                 while True:
-                    await self.send(text_data=(await queue.get()).decode())
+                    message = await queue.get()
+                    if self._sight is None or await self.shown(message, self._sight):
+                        await self.send(text_data=message.decode())
         except Exception as error:  # the browser connects again
             logger.warning("a socket ends: %r", error)
             await self.close(code=FAILED)
@@ -86,12 +96,20 @@ class UploadsConsumer(_Forwarding):
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         return hub.subscribe("uploads")
 
+    async def shown(self, message: bytes, sight: limits.Sight) -> bool:
+        told = orjson.loads(message)
+        return told["type"] != "upload" or await sight.shows(Upload, told["upload"]["id"])
+
 
 class IncidentsConsumer(_Forwarding):
     """This socket says of which source incidents, or what takes them out of the lists, have changed."""
 
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         return hub.subscribe("incidents")
+
+    async def shown(self, message: bytes, sight: limits.Sight) -> bool:
+        told = orjson.loads(message)
+        return told["type"] != "incidents" or await sight.shows(Source, told["source"])
 
 
 class SourceConsumer(_Forwarding):
@@ -106,9 +124,17 @@ class SourceConsumer(_Forwarding):
 
     async def admitted(self) -> bool:
         if (text := embedding.in_address(self.scope)) is None:
-            return await super().admitted()
+            return await super().admitted() and await self._sees_all()
         view = embedding.checked(text)
         return view is not None and view.source == self._source
+
+    async def _sees_all(self) -> bool:
+        """Return whether the listener sees all of the source, since its feed leaves nothing out."""
+        sight = await limits.of_listener(self.scope)
+        return sight is None or sight.seen.sees_whole(self._source)
+
+    async def shown(self, message: bytes, sight: limits.Sight) -> bool:
+        return True
 
     def watch_rights(self) -> AbstractAsyncContextManager[None]:
         view = embedding.checked(embedding.in_address(self.scope) or "")

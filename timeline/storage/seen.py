@@ -95,7 +95,14 @@ def unlimited() -> Iterator[None]:
 def _found_in(path: str, before: str, values: Mapping[str, str]) -> Iterator[None]:
     """Let queries find tables in the schemas of this path, until the context or the transaction ends."""
     _set({"search_path": path, **values})
-    yield  # after an error, the transaction or its savepoint is rolled back, and the settings with it
+    grouped = connection.features.allows_group_by_selected_pks
+    # PostgreSQL does not know that the columns of a view depend on one that has the primary key of a table.
+    connection.features.allows_group_by_selected_pks = path != SCHEMA
+    try:
+        yield
+    finally:
+        connection.features.allows_group_by_selected_pks = grouped
+    # after an error, the transaction or its savepoint is rolled back, and the settings with it
     if not connection.needs_rollback:
         try:
             _set({"search_path": before})

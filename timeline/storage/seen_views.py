@@ -147,8 +147,8 @@ VIEWS = {
     ),
     "timeline_alert": View(
         f"({within(source='source')} OR (source IS NULL AND EXISTS (SELECT FROM timeline_source AS fed"
-        " LEFT JOIN timeline_cluster AS of ON of.id = fed.cluster_id WHERE t.cluster <> ''"
-        f" AND t.cluster IN (fed.name, of.name) AND {within('t.namespace', 'fed.id')})))"
+        " JOIN timeline_cluster AS of ON of.id = fed.cluster_id WHERE t.cluster = of.name"
+        f" AND {within('t.namespace', 'fed.id')})))"  # not by a recording's name, which whoever uploads it chooses
     ),
     "timeline_stream": View(some(), _unless_whole("source_id", error="''", entries="0::bigint")),
     "timeline_gap": View(some()),
@@ -161,6 +161,11 @@ VIEWS = {
     "timeline_actor_feed": View(whole()),
     "timeline_logstore": View(of_cluster()),
     "timeline_pull": View(_visible("timeline_logstore", "of.id = t.store_id")),
+    "timeline_hold": View(f"({whole()} OR {of_cluster()})"),
+    "timeline_freed": View(some()),  # without it, what was deleted would look as if nothing had happened
+    "timeline_usage": View(whole()),
+    "timeline_collector": View(of_cluster()),
+    "timeline_collected_batch": View(NOTHING),
 }
 
 
@@ -177,7 +182,7 @@ def create(more: Mapping[str, View]) -> None:
                 with transaction.atomic():
                     _create(table, view)
             except ProgrammingError as error:
-                logger.warning("Limited readers cannot read %s: %s", table, error)
+                logger.info("Limited readers cannot read %s: %s", table, error)
 
 
 def drop() -> None:

@@ -34,7 +34,7 @@ _INCIDENTS = """
 
 
 class Migration(migrations.Migration):
-    dependencies = [("timeline", "0040_pulls_beside_continuous_ones")]
+    dependencies = [("timeline", "0043_collectors")]
 
     operations = [
         *(

@@ -162,7 +162,6 @@ VIEWS = {
     "timeline_logstore": View(of_cluster()),
     "timeline_pull": View(_visible("timeline_logstore", "of.id = t.store_id")),
     "timeline_hold": View(f"({whole()} OR {of_cluster()})"),
-    "timeline_freed": View(some()),  # without it, what was deleted would look as if nothing had happened
     "timeline_usage": View(whole()),
     "timeline_collector": View(of_cluster()),
     "timeline_collected_batch": View(NOTHING),

@@ -23,6 +23,7 @@ from timeline.storage import (
     notify,
     repacking,
     retention,
+    usage,
 )
 
 logger = logging.getLogger(__name__)
@@ -103,6 +104,12 @@ def keep() -> None:
         else:
             if any(any(each) for each in dropped):
                 logger.info("%s: dropped %s", cluster, dropped)
+
+
+@shared_task
+def measure_usage() -> None:
+    """Measure what each source takes in the database."""
+    usage.record(timezone.now())
 
 
 @shared_task

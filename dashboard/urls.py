@@ -30,6 +30,7 @@ from dashboard.web.views.sessions import show_sessions
 from dashboard.web.views.signing_in import sign_in
 from dashboard.web.views.silences import new_silence, show_silences
 from dashboard.web.views.single_sign_on import SignOut, come_from_provider, go_to_provider
+from dashboard.web.views.storage import show_storage
 from dashboard.web.views.timeline import timeline
 from dashboard.web.views.tokens import show_tokens
 
@@ -71,6 +72,7 @@ urlpatterns = [
     path("alerts/", show_alerts, name="alerts"),
     path("audit-trail/", show_trail, name="audit_trail"),
     path("audit-trail/export", export_trail, name="audit_export"),
+    path("storage/", show_storage, name="storage"),
     path("tokens/", show_tokens, name="tokens"),
     path("clusters/<int:cluster_id>/log-store/", show_log_store, name="log_store"),
     path("compare/", show_comparison, name="compare"),

@@ -14,6 +14,29 @@ if TYPE_CHECKING:
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
     """Add the subcommands with their arguments."""
     command = commands.add_parser(
+        "usage",
+        parents=[shared],
+        help="measure what each recording and live source takes in the database",
+        epilog="Exit status: 0 measured, 1 the servers failed.",
+    )
+    command.set_defaults(run=usage)
+    command = commands.add_parser(
+        "retention",
+        parents=[shared],
+        help="delete now what is not to be kept, or show what will be deleted",
+        epilog="Exit status: 0 done, 1 the servers failed.",
+    )
+    command.add_argument("--dry-run", action="store_true", help="delete nothing, and show what would be deleted")
+    command.add_argument(
+        "--within",
+        type=int,
+        default=0,
+        choices=range(366),
+        metavar="DAYS",
+        help="with --dry-run: show what of the present data will be deleted until then, 0 to 365 days from now",
+    )
+    command.set_defaults(run=run)
+    command = commands.add_parser(
         "hold",
         parents=[shared],
         help="put a recording or a cluster under a legal hold, so that nothing of it is deleted",
@@ -30,6 +53,18 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: a
     )
     command.add_argument("name", metavar="NAME", help="of a connected cluster or a recording, or its number")
     command.set_defaults(run=unhold)
+
+
+def usage(options: argparse.Namespace) -> int:
+    """Print what each source takes. Return the exit status: 1 if the servers failed."""
+    return serve.run_beside(options, "retention", "usage")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run retention now, or print what it will free. Return the exit status: 1 if the servers failed."""
+    if options.dry_run:
+        return serve.run_beside(options, "retention", "foresee", f"--within={options.within}")
+    return serve.run_beside(options, "retention", "run")
 
 
 def hold(options: argparse.Namespace) -> int:

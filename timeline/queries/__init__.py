@@ -98,6 +98,8 @@ from timeline.queries.sources import SourceRow, covered, gaps, recent_sources, s
 from timeline.queries.tracks import track
 from timeline.queries.unknown import Unknown
 from timeline.queries.uploads import open_uploads, receiving_payload, upload_payload
+from timeline.queries.usage import PAGE as USAGES
+from timeline.queries.usage import UsageRow, usage, usage_payload
 from timeline.queries.view import NOT_KNOWN, Grouping, View
 from timeline.queries.windows import LANES, window
 
@@ -115,6 +117,7 @@ __all__ = [
     "NOT_KNOWN",
     "PAGE",
     "SORTS",
+    "USAGES",
     "AlertFilter",
     "Anchor",
     "AnnotationFilter",
@@ -147,6 +150,7 @@ __all__ = [
     "Target",
     "TooLarge",
     "Unknown",
+    "UsageRow",
     "View",
     "WrongOrder",
     "acknowledge",
@@ -251,6 +255,8 @@ __all__ = [
     "undo",
     "undoable",
     "upload_payload",
+    "usage",
+    "usage_payload",
     "view_of_finding",
     "window",
     "withdraw",

@@ -24,6 +24,19 @@ class Dropped(NamedTuple):
     findings: int
 
 
+class Foreseen(NamedTuple):
+    """This is what retention will delete of one source."""
+
+    source: int
+    held: bool  # whether a legal hold keeps all of it
+    entries: int  # stored observations
+    bytes: int  # of whole tables, which are freed at once; single rows free theirs for other rows
+    tracks: int
+    findings: int
+    incidents: int  # of which no finding is left
+    oldest: datetime | None  # the end of the oldest chunk of them
+
+
 def days(cluster: Cluster) -> int:
     """Return for how many days the entries of a cluster are kept. PostgreSQL checks the range of the column."""
     return settings.KEEP_DAYS if cluster.keep_days is None else cluster.keep_days
@@ -49,14 +62,8 @@ def keep(cluster: Cluster, now: datetime) -> list[Dropped]:
             if holds.held([source.pk]):
                 room = max(1, room - tables.size_of(source)) if room else 0
                 continue
-            closed = tables.closed_tables(source)
-            old = [table for table in closed if table.last < before]
+            old = _old_tables(source, before, room)
             if room:
-                sizes = tables.size_of(source)
-                for table in closed:
-                    if sizes > room and table not in old:
-                        old.append(table)
-                    sizes -= table.bytes
                 room = max(1, room - tables.size_of(source))
             for table in old:
                 cursor.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(table.name)))
@@ -67,16 +74,60 @@ def keep(cluster: Cluster, now: datetime) -> list[Dropped]:
     return dropped
 
 
+def foresee(cluster: Cluster, now: datetime) -> list[Foreseen]:
+    """Return what `keep` would delete at this time of what is stored now, the newest source first. Nothing changes."""
+    before = now - timedelta(days=days(cluster))
+    room = limit(cluster)
+    found = []
+    for source in cluster.sources.order_by("-pk"):
+        held = holds.of_source(source.pk) is not None
+        old = [] if held else _old_tables(source, before, room)
+        if room:
+            room = max(1, room - tables.size_of(source))
+        if held:
+            found.append(Foreseen(source.pk, held, 0, 0, 0, 0, 0, None))
+            continue
+        since = max([before, *(table.last for table in old)])
+        entries, oldest = tables.entries_of(source, [table.name for table in old], before)
+        going = Finding.objects.filter(source=source, last__lt=since)
+        staying = Finding.objects.filter(source=source, last__gte=since)
+        incidents_lost = going.exclude(incident__in=staying.values("incident")).values("incident").distinct().count()
+        with connection.cursor() as cursor:
+            cursor.execute(
+                sql.SQL("SELECT count(*) FROM {0} WHERE {1}").format(store.track_table(source), _over(source)), [since]
+            )
+            (tracks,) = cursor.fetchone()
+        size = sum(table.bytes for table in old)
+        found.append(Foreseen(source.pk, held, entries, size, tracks, going.count(), incidents_lost, oldest))
+    return found
+
+
+def _old_tables(source: Source, before: datetime, room: int) -> list[tables.Table]:
+    """Return the closed tables that have only old entries, and the oldest that do not fit into `room` bytes (0 for no
+    limit)."""
+    closed = tables.closed_tables(source)
+    old = [table for table in closed if table.last < before]
+    if room:
+        sizes = tables.size_of(source)
+        for table in closed:
+            if sizes > room and table not in old:
+                old.append(table)
+            sizes -= table.bytes
+    return old
+
+
+def _over(source: Source) -> sql.Composed:
+    """Return the condition for tracks whose lanes ended before a time."""
+    return sql.SQL("(lane, root) IN (SELECT lane, root FROM {} WHERE upper(span) < %s)").format(
+        store.track_table(source)
+    )
+
+
 def _drop_rows(source: Source, before: datetime) -> tuple[int, int]:
     """Delete lanes and findings that ended before a time; return the numbers of deleted tracks and findings."""
     Source.objects.select_for_update().get(pk=source.pk)  # a worker that commits meanwhile writes incidents, too
     with connection.cursor() as cursor:
-        cursor.execute(
-            sql.SQL("DELETE FROM {0} WHERE (lane, root) IN (SELECT lane, root FROM {0} WHERE upper(span) < %s)").format(
-                store.track_table(source)
-            ),
-            [before],
-        )
+        cursor.execute(sql.SQL("DELETE FROM {0} WHERE {1}").format(store.track_table(source), _over(source)), [before])
         tracks = cursor.rowcount
     old = Finding.objects.filter(source=source, last__lt=before)
     touched = set(old.values_list("incident", flat=True))

@@ -3,6 +3,7 @@
 A live source begins a new table from time to time, so that old data can be dropped table by table.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -123,6 +124,21 @@ def drop_older(source: Source, before: datetime) -> None:
     """Delete the old chunks of the open table, which may stay open for long if little is written."""
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("DELETE FROM {} WHERE last < %s").format(current(source)), [before])
+
+
+def entries_of(source: Source, closed: Sequence[str], before: datetime) -> tuple[int, datetime | None]:
+    """Return how many entries these closed tables have and the old chunks of the open table (see `drop_older`), and
+    when the oldest chunk of them ended; None if there are none."""
+    parts = [sql.SQL("SELECT keys, last FROM {}").format(sql.Identifier(name)) for name in closed]
+    parts.append(sql.SQL("SELECT keys, last FROM {} WHERE last < {}").format(current(source), sql.Literal(before)))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL("SELECT coalesce(sum(cardinality(keys)), 0)::bigint, min(last) FROM ({}) AS going").format(
+                sql.SQL(" UNION ALL ").join(parts)
+            )
+        )
+        entries, oldest = cursor.fetchone()
+        return entries, oldest
 
 
 def size_of(source: Source) -> int:

@@ -1,25 +1,34 @@
-"""This command does the work of `causeline hold` and `unhold`, with servers that already run."""
+"""This command does the work of `causeline usage`, `retention`, `hold` and `unhold`, with servers that already run."""
 
 import argparse
 import sys
+from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
 from django.core.management.base import CommandParser
 from django.db import OperationalError
+from django.utils import timezone
 
+from collectors.tasks import keep
 from dashboard.access import change_log
 from dashboard.cli.terminal import plain, say
 from dashboard.management.base import BaseCommand
 from dashboard.management.sources import named
+from dashboard.presentation import storage
+from timeline import queries
 from timeline.models import Cluster
-from timeline.storage import holds
+from timeline.storage import holds, keeping, retention, usage
 
 
 class Command(BaseCommand):
-    help = "Place and lift legal holds."
+    help = "Show what sources take, run retention, and place and lift legal holds."
 
     def add_arguments(self, parser: CommandParser) -> None:
         acts = parser.add_subparsers(dest="act", required=True, parser_class=argparse.ArgumentParser)
+        acts.add_parser("usage")
+        acts.add_parser("run")
+        act = acts.add_parser("foresee")
+        act.add_argument("--within", type=int, default=0)
         act = acts.add_parser("hold")
         act.add_argument("name")
         act.add_argument("--reason", required=True)
@@ -28,12 +37,39 @@ class Command(BaseCommand):
 
     def handle(self, *, act: str, **options: Any) -> None:
         try:
-            if act == "hold":
+            if act == "usage":
+                _usage()
+            elif act == "run":
+                keep()
+                change_log.note_command("retention")
+            elif act == "foresee":
+                _foresee(timezone.now() + timedelta(days=options["within"]))
+            elif act == "hold":
                 _hold(options["name"], options["reason"])
             else:
                 _unhold(options["name"])
         except OperationalError:
             _give_up("the data is still in use; try again in a moment", 1)
+
+
+def _usage() -> None:
+    """Measure all sources, and print what each takes, the largest first."""
+    usage.record(timezone.now())
+    page = 1
+    while rows := queries.usage(page)[: queries.USAGES]:
+        for row in rows:
+            print(plain(f"{row.source:>6}  {row.name}: {storage.taken(row)}"))
+        page += 1
+
+
+def _foresee(at: datetime) -> None:
+    """Print what retention will have deleted at a time of what is stored now."""
+    for cluster in Cluster.objects.order_by("name"):
+        for each in retention.foresee(cluster, at):
+            words = "kept by a legal hold" if each.held else storage.freed(each)
+            print(plain(f"{each.source:>6}  {cluster.name}: {words}"))
+    for source in keeping.expired(at).defer("told", "skips", "histogram"):
+        print(plain(f"{source.pk:>6}  {source.name}: the whole recording, {source.entries:,} entries"))
 
 
 def _hold(name: str, reason: str) -> None:

@@ -26,6 +26,7 @@ from dashboard.web.api import (
     silences,
     sources,
     uploads,
+    usage,
     windows,
 )
 from dashboard.web.api.answers import problem
@@ -120,6 +121,7 @@ for router in (
     routes.router,
     signed_views.router,
     uploads.router,
+    usage.router,
 ):
     api.add_router("", router)
 

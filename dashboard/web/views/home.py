@@ -19,9 +19,12 @@ from dashboard.presentation import home as overview
 from dashboard.web.views.deletions import undoable_by
 from timeline import queries
 from timeline.core.entries import microseconds
+from timeline.storage import keeping
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
+
+    from timeline.models import Source
 
 FLEET = 4  # clusters and recordings from which on they are a table
 INCIDENTS = 12
@@ -39,6 +42,7 @@ def home(request: "HttpRequest") -> "HttpResponse":
         "may_connect": admin,
         "incidents": _newest(sum(size)),
         "undoable": undoable_by(request.user),
+        "ending": _ending(request),
         "uploads": [{"payload": each, "json": orjson.dumps(each).decode()} for each in queries.open_uploads()],
         "target": _number(request.GET.get("to", "")),
         "targets": queries.cluster_names() if may_add_to_clusters(request.user) else [],
@@ -46,6 +50,12 @@ def home(request: "HttpRequest") -> "HttpResponse":
         **(_table(request) if sum(size) >= FLEET else _cards(request, places=admin)),
     }
     return render(request, "home.html", context)
+
+
+def _ending(request: "HttpRequest") -> "list[tuple[Source, str]]":
+    """Return the recordings that retention deletes soon, with the times, as far as the reader may change them."""
+    soon = keeping.announced(timezone.now())
+    return [(each, f"{at:%Y-%m-%d %H:%M} UTC") for each, at in soon if may_change(request.user, each.owner_id)]
 
 
 def _cards(request: "HttpRequest", *, places: bool) -> dict[str, Any]:

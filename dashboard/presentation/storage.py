@@ -1,0 +1,86 @@
+"""This module words what sources take in the database and what retention will free, for the page and the terminal."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from dashboard.presentation.home import size
+from timeline.queries import UsageRow
+from timeline.storage.retention import Foreseen
+
+_TIME = "%Y-%m-%d %H:%M UTC"
+
+
+class StorageRow(NamedTuple):
+    """This is in words what a source takes, and what becomes of it."""
+
+    number: int
+    name: str
+    taken: str
+    parts: list[tuple[str, str]]
+    since: str
+    going: str  # what retention will free, or when it deletes the recording
+    hold: str  # the reason of the legal hold; "" if none keeps it
+    held_with: str  # the name of the cluster whose hold keeps it; "" if it is its own
+    recording: bool  # whether it can have days of its own
+    days: str  # these days; "" for those of the setting
+
+
+def row(row: UsageRow, going: Foreseen | None, end: datetime | None) -> StorageRow:
+    """Return a source in words. `going` is what retention will free of a live source, `end` when it deletes a
+    recording."""
+    if row.hold:
+        next_to_go = "Nothing is deleted while the legal hold lasts."
+    elif going:
+        next_to_go = f"Within a day, retention will free {freed(going)}."
+    else:
+        next_to_go = f"It will be deleted {end:{_TIME}}." if end else "It is kept until somebody deletes it."
+    parts = [
+        (word, size(count))
+        for word, count in (
+            ("entries", row.chunks),
+            ("objects", row.tracks),
+            ("findings", row.findings),
+            ("logs", row.logs),
+            ("evidence", row.evidence),
+        )
+        if count
+    ]
+    return StorageRow(
+        number=row.source,
+        name=row.name,
+        taken=taken(row),
+        parts=parts,
+        since=f"observed since {row.first:{_TIME}}" if row.first else "nothing observed yet",
+        going=next_to_go,
+        hold=row.hold,
+        held_with=row.cluster_name if row.held_with_cluster else "",
+        recording=row.cluster is None,
+        days="" if row.keep_days is None else str(row.keep_days),
+    )
+
+
+def taken(row: UsageRow) -> str:
+    """Return what a source takes: "4.3 GB, 12 % of all, 1,204 entries, 20 MB more a day"."""
+    if row.at is None:
+        return "not measured yet; each hour all are"
+    words = [size(row.bytes), f"{row.share:.0%} of all".replace("%", " %"), _counted(row.entries, "entry", "entries")]
+    if row.growth is not None:
+        words.append(f"{size(abs(row.growth))} {'more' if row.growth >= 0 else 'less'} a day")
+    return ", ".join(words)
+
+
+def freed(going: Foreseen) -> str:
+    """Return what retention frees of a source: "1,204 entries (20 MB), 3 objects, 1 finding and 1 incident"."""
+    if not (going.entries or going.tracks or going.findings):
+        return "nothing"
+    entries = f"{_counted(going.entries, 'entry', 'entries')} ({size(going.bytes)} of whole tables)"
+    rest = (
+        _counted(going.tracks, "object", "objects"),
+        _counted(going.findings, "finding", "findings"),
+        f"all that is known of {_counted(going.incidents, 'incident', 'incidents')}",
+    )
+    return ", ".join((entries, *rest))
+
+
+def _counted(count: int, one: str, more: str) -> str:
+    return f"{count:,} {one if count == 1 else more}"

@@ -1,0 +1,90 @@
+"""On this page administrators see what sources take and what retention will free, place and lift legal holds, and say
+how long recordings are kept."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.core.exceptions import PermissionDenied
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from dashboard.access import change_log
+from dashboard.access.rights import is_admin
+from dashboard.presentation import storage
+from timeline import queries
+from timeline.models import KEEP_DAYS_AT_MOST, Cluster, Source
+from timeline.storage import holds, keeping, retention
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+SOON = timedelta(days=1)  # what retention frees until then is shown
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_storage(request: "HttpRequest") -> "HttpResponse":
+    """Show a page of the sources; answer a form that places or lifts a hold, or changes the days of a recording."""
+    if not is_admin(request.user):
+        raise PermissionDenied("Only administrators can see what is stored, and place and lift legal holds.")
+    problem = ""
+    if request.method == "POST":
+        try:
+            _act(request)
+            return redirect("storage")
+        except ValueError as error:
+            problem = str(error)
+        except (Source.DoesNotExist, Cluster.DoesNotExist):
+            problem = "It was deleted meanwhile."
+    page = _number(request.GET.get("page", "")) or 1
+    found = queries.usage(page)
+    shown = found[: queries.USAGES]
+    at = timezone.now() + SOON
+    going = {
+        each.source: each
+        for cluster in Cluster.objects.filter(pk__in={row.cluster for row in shown if row.cluster})
+        for each in retention.foresee(cluster, at)
+    }
+    ends = {
+        each.pk: keeping.deleted_on(each)
+        for each in Source.objects.filter(pk__in=[row.source for row in shown]).defer("told", "skips", "histogram")
+    }
+    context = {
+        "problem": problem,
+        "rows": [storage.row(row, going.get(row.source), ends.get(row.source)) for row in shown],
+        "page": page,
+        "before": page - 1,
+        "after": page + 1 if len(found) > len(shown) else 0,
+        "most": {"days": KEEP_DAYS_AT_MOST, "reason": holds.REASON_LENGTH},
+    }
+    return render(request, "storage.html", context, status=400 if problem else 200)
+
+
+def _act(request: "HttpRequest") -> None:
+    """Do what a form asks for. Raises ValueError if that is not possible."""
+    form = request.POST
+    source = Source.objects.get(pk=_number(form.get("source", "")), ready=True)
+    act = form.get("act", "")
+    if act == "hold":
+        hold = holds.place(form.get("reason", ""), change_log.who(request), source=source.pk)
+        change_log.about(request, source=source.pk, name=source.name, reason=hold.reason)
+    elif act == "unhold":
+        if holds.lift(source=source.pk) is None:
+            raise ValueError("It is under no legal hold of its own.")
+        change_log.about(request, source=source.pk, name=source.name)
+    elif act == "keep" and source.cluster_id is None:
+        given = form.get("days", "").strip()
+        days = _number(given) if given else None
+        if (days is not None and days > KEEP_DAYS_AT_MOST) or (given and not given.isdecimal()):
+            raise ValueError(f"Say for how many days it is kept, from 0 to {KEEP_DAYS_AT_MOST}; 0 keeps it for ever.")
+        Source.objects.filter(pk=source.pk).update(keep_days=days)
+        change_log.about(request, source=source.pk, name=source.name, days=days)
+    else:
+        raise ValueError("That cannot be done with it.")
+
+
+def _number(text: str) -> int:
+    """Return the number that a text has; 0 if it is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0

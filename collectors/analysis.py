@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
+from collectors.formats import AnyReading, Limits, NotARecording, Reading, Skipped, named, read
 from timeline.core import masks
 from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
 from timeline.history.codec import line_of
@@ -19,7 +19,7 @@ from timeline.payloads import documents
 from timeline.payloads.findings import DocumentPayload
 from timeline.payloads.incidents import Incident, incidents_of, parts_of, payload
 
-Report = Callable[[Reading, int], None]  # called with the reading and its number of entries so far
+Report = Callable[[AnyReading, int], None]  # called with the reading and its number of entries so far
 _EVERY = 2_000  # entries between two reports
 SKIPS_KEPT = 10_000  # skipped lines that are kept; more are only counted
 
@@ -197,7 +197,7 @@ def choose(
     ]
 
 
-def nothing_to_judge(name: str, reading: Reading) -> str:
+def nothing_to_judge(name: str, reading: AnyReading) -> str:
     """Return why there is nothing to judge in a recording that was read without an error."""
     wanted = ""
     if any("audit log" in format for format in reading.files.values()):

@@ -10,7 +10,7 @@ from django.db import OperationalError
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
-from collectors.uploads import importing, receiving
+from collectors.uploads import importing, portions, receiving
 from timeline import rejudging
 from timeline.models import Cluster, Upload
 from timeline.storage import (
@@ -39,7 +39,23 @@ def import_upload(upload_id: int) -> None:
     if type(upload_id) is not int or not 0 < upload_id < 2**63:
         raise ValueError("An import's message names no upload by its number.")
     if upload := importing.take_up(upload_id):
-        importing.run(upload)
+        importing.run(upload, lambda workers: _ask_for_help(upload_id, workers))
+
+
+@shared_task
+def help_import(upload_id: int) -> None:
+    """Read portions of an upload that another worker imports. Raise ValueError if the message holds no such number."""
+    if type(upload_id) is not int or not 0 < upload_id < 2**63:
+        raise ValueError("A message that asks for help names no upload by its number.")
+    portions.help_reading(upload_id)
+
+
+def _ask_for_help(upload_id: int, workers: int) -> None:
+    try:
+        for _ in range(workers):
+            help_import.delay(upload_id)
+    except BrokerError as error:
+        logger.warning("upload %s is read by one worker: the broker cannot be reached: %s", upload_id, error)
 
 
 def queue(upload: Upload) -> None:

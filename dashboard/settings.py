@@ -50,6 +50,7 @@ AUDIT_BATCH_BYTES = variables.audit_batch_bytes
 AUDIT_INBOX_BYTES = variables.audit_inbox_bytes
 COLLECT_INBOX_BYTES = variables.collect_inbox_bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024**2  # bytes of JSON and forms, which are parsed in memory
+PORTION_BYTES = variables.portion_bytes
 UPLOAD_PATIENCE = timedelta(hours=variables.upload_patience_hours)
 LIMITS = environment.limits()
 KEEP_DAYS = variables.keep_days
@@ -171,7 +172,9 @@ CELERY_ACCEPT_CONTENT = [CELERY_TASK_SERIALIZER := "json"]  # unlike pickle, JSO
 # Imports can take hours, so they have a queue of their own, and periodic tasks never wait for them.
 CELERY_TASK_QUEUES = {name: {"exchange": name, "routing_key": name} for name in ("periodic", "imports")}
 CELERY_TASK_DEFAULT_QUEUE = "periodic"
-CELERY_TASK_ROUTES = {f"collectors.tasks.{name}": {"queue": "imports"} for name in ("import_upload", "judge_again")}
+CELERY_TASK_ROUTES = {
+    f"collectors.tasks.{name}": {"queue": "imports"} for name in ("import_upload", "help_import", "judge_again")
+}
 CELERY_TASK_ROUTES |= {"dashboard.tasks.pull_window": {"queue": "imports"}}  # but a person waits for estimates
 CELERY_BEAT_SCHEDULER = "dashboard.celery:MemoryScheduler"
 # A message expires if no worker has taken it before the next message for the same task is sent.

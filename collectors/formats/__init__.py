@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from collectors.formats.depth import is_deeper
 from collectors.formats.rejections import (
@@ -19,9 +19,11 @@ from collectors.formats.rejections import (
 )
 from collectors.formats.stream import TOO_DEEP, Limits, Line, NotARecording, Recording, Skipped, Usage, open_all
 from collectors.redaction.entries import without_credentials
-from timeline.core.entries import LogLine, Mark, Observation, Request
+from timeline.core.entries import Entry, LogLine, Mark, Observation
 
 __all__ = [
+    "AnyReading",
+    "Bounds",
     "Format",
     "Limits",
     "Line",
@@ -75,14 +77,15 @@ def read(
     bodies: bool,
     limits: Limits = Limits(),  # noqa: B008
     processes: int = 1,
+    part: bool = False,
 ) -> "Reading":
     """Open files, folders, archives (or `-`, the standard input) and read them as one recording.
 
     Each path comes with the name that messages use for it. With two or more `processes`, a second process helps to read
     a long audit log. Raise NotARecording if nothing in the paths can be understood; its message says what they look
-    like instead.
+    like instead. If the paths are only a `part` of a recording, this is no error: each of them is skipped.
     """
-    return Reading(inputs, bodies, limits, processes)
+    return Reading(inputs, bodies, limits, processes, part)
 
 
 def audit_events(
@@ -111,23 +114,43 @@ def named(inputs: Iterable[tuple[Path, str]]) -> list[tuple[Path, str]]:
     return [(path, name.encode("utf-8", "replace").decode().replace("\0", "?")) for path, name in inputs]
 
 
+class AnyReading(Protocol):
+    """This protocol describes what yields the entries of a recording, and says how far it has come."""
+
+    files: dict[str, str]  # each file that was begun so far -> the name of its format
+
+    @property
+    def bytes_total(self) -> int: ...
+
+    @property
+    def bytes_read(self) -> int: ...
+
+    def close(self) -> None: ...
+
+    def __iter__(self) -> Iterator[Observation | Skipped]: ...
+
+
 class Reading:
     """This class iterates, once, over the entries of a recording and over what was skipped in it."""
 
-    def __init__(self, inputs: Sequence[tuple[Path, str]], bodies: bool, limits: Limits, processes: int = 1) -> None:
+    def __init__(
+        self, inputs: Sequence[tuple[Path, str]], bodies: bool, limits: Limits, processes: int, part: bool
+    ) -> None:
         self.files: dict[str, str] = {}  # each file that was begun so far -> the name of its format
         self._bodies = bodies
         self._processes = processes
         self._usage = Usage(limits)
         self._opened = open_all(inputs, self._usage)
         self._rejected: list[Skipped] = []
+        self._first: tuple[Recording, Format] | None = None
         for recording in self._opened:
             known = _known(recording)
             if not isinstance(known, Skipped):
                 self._first = known
                 return
             self._rejected.append(known)
-        raise NotARecording(rejection_message(self._rejected))
+        if not part:
+            raise NotARecording(rejection_message(self._rejected))
 
     @property
     def bytes_total(self) -> int:
@@ -139,17 +162,19 @@ class Reading:
         """Return how many of these bytes have been read."""
         return self._usage.bytes_read
 
+    @property
+    def bytes_decompressed(self) -> int:
+        """Return how many bytes have come out of what is packed."""
+        return self._usage.bytes_decompressed
+
     def close(self) -> None:
         """Close the open files of a reading that is not iterated to its end."""
         self._opened.close()
 
     def __iter__(self) -> Iterator[Observation | Skipped]:
         yield from self._rejected
-        limits = self._usage.limits
-        objects: set[object] = set()
-        lines = 0  # of logs of programs
-        cut: set[str] = set()  # the files of which lines of logs were left out
-        for known in chain([self._first], map(_known, self._opened)):
+        bounds = Bounds(self._usage.limits)
+        for known in chain([self._first] if self._first else [], map(_known, self._opened)):
             if isinstance(known, Skipped):
                 yield known
                 continue
@@ -160,33 +185,46 @@ class Reading:
                 if isinstance(item, Skipped):
                     yield item
                     continue
-                if isinstance(item, LogLine):
-                    lines += 1
-                    if lines > LOG_LINES:
-                        if recording.name not in cut:
-                            cut.add(recording.name)
-                            reason = f"is a log that is not read further: all logs have more than {LOG_LINES} lines"
-                            yield Skipped(recording.name, 0, reason)
-                        continue
-                item = without_credentials(item)
-                if isinstance(item, Mark | LogLine):
-                    yield item
-                    continue
-                which = item.ref.uid or item.ref
-                if which not in objects:
-                    if len(objects) == limits.objects:
-                        reason = f"more than {limits.objects} objects; CAUSELINE_OBJECT_LIMIT raises the limit"
-                        yield Skipped(recording.name, 0, f"not read further: {reason}")
-                        self.close()
-                        return
-                    objects.add(which)
-                if isinstance(item, Request):
-                    yield item
-                elif item.body and is_deeper(item.body, limits.depth):
-                    yield Skipped(recording.name, item.place.line if item.place else 0, TOO_DEEP)
-                else:
-                    yield item
+                if (admitted := bounds.admit(without_credentials(item), recording.name)) is not None:
+                    yield admitted
+                if bounds.reached:
+                    self.close()
+                    return
             yield from recording.report_error()
+
+
+class Bounds:
+    """This class leaves out what is more than one reading may keep: objects, lines of logs, and depth of objects."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._objects: set[object] = set()
+        self._lines = 0  # of logs of programs
+        self._cut: set[str] = set()  # the files of which lines of logs were left out
+        self.reached = False  # whether nothing more is to be read
+
+    def admit(self, item: Observation, file: str) -> Observation | Skipped | None:
+        """Return the item of this file if it may be kept; else a Skipped with the reason, or None if that was said."""
+        if isinstance(item, Mark):
+            return item
+        if isinstance(item, LogLine):
+            self._lines += 1
+            if self._lines <= LOG_LINES:
+                return item
+            if file in self._cut:
+                return None
+            self._cut.add(file)
+            return Skipped(file, 0, f"is a log that is not read further: all logs have more than {LOG_LINES} lines")
+        which = item.ref.uid or item.ref
+        if which not in self._objects:
+            if len(self._objects) == self._limits.objects:
+                self.reached = True
+                reason = f"more than {self._limits.objects} objects; CAUSELINE_OBJECT_LIMIT raises the limit"
+                return Skipped(file, 0, f"not read further: {reason}")
+            self._objects.add(which)
+        if isinstance(item, Entry) and item.body and is_deeper(item.body, self._limits.depth):
+            return Skipped(file, item.place.line if item.place else 0, TOO_DEEP)
+        return item
 
 
 def _known(recording: Recording | Skipped) -> tuple[Recording, Format] | Skipped:

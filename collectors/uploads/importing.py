@@ -3,6 +3,8 @@
 import json
 import logging
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +17,7 @@ from structlog.contextvars import bind_contextvars
 from collectors.formats import NotARecording
 from collectors.uploads import receiving
 from collectors.uploads.additions import read_into
+from collectors.uploads.portions import Portions
 from collectors.uploads.recordings import Count, Stopped, import_into, title
 from timeline import metrics
 from timeline.models import Addition, Source, Upload
@@ -24,6 +27,7 @@ logger = logging.getLogger(__name__)
 EXAMPLES = 20  # skipped pieces that are kept with their reasons in the upload's row
 REPORT_EVERY = 0.3  # seconds between two reports of progress
 ATTEMPTS = 5  # times that an upload is imported, if workers die or the database fails
+HELPERS = 16  # other workers that are asked to help with one import
 State = Upload.State
 
 
@@ -35,8 +39,8 @@ def take_up(upload_id: int) -> Upload | None:
     return Upload.objects.get(pk=upload_id) if claimed else None
 
 
-def run(upload: Upload) -> None:
-    """Import a claimed upload.
+def run(upload: Upload, ask_for_help: Callable[[int], None] = lambda workers: None) -> None:
+    """Import a claimed upload. `ask_for_help` asks so many other workers at most to help with a large one.
 
     Its row says how it ended, whatever happens; its files are removed when it has ended. Raise DatabaseError if the
     database failed and the upload shall be tried again.
@@ -49,8 +53,8 @@ def run(upload: Upload) -> None:
     bind_contextvars(upload=upload.pk, source=source.pk)
     progress = Progress(upload)
     try:
-        with progress, transaction.atomic():
-            entries = import_into(source, progress.inputs, settings.LIMITS, progress.count)
+        with progress, _portions(upload, ask_for_help) as reading, transaction.atomic():
+            entries = import_into(source, progress.inputs, settings.LIMITS, progress.count, reading)
             if not _end(upload, progress, State.DONE, entries=entries, bytes_read=upload.bytes_total):
                 raise Stopped
     except Stopped:
@@ -66,6 +70,18 @@ def run(upload: Upload) -> None:
         metrics.INGESTED_BYTES.labels("import").inc(upload.bytes_total)
         receiving.discard(upload)
     notify.notify(upload=upload.pk)
+
+
+@contextmanager
+def _portions(upload: Upload, ask_for_help: Callable[[int], None]) -> Iterator[Portions | None]:
+    """Yield what reads a large upload of several files in portions; None for any other."""
+    with closing(Portions(upload, settings.LIMITS)) as portions:
+        if portions.count == 1:
+            yield None
+            return
+        portions.begin()
+        ask_for_help(min(portions.count - 1, HELPERS))
+        yield portions
 
 
 def _read_for(cluster_id: int, upload: Upload) -> None:

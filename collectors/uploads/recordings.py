@@ -11,7 +11,7 @@ from django.db import DatabaseError, transaction
 from psycopg.errors import DiskFull
 
 from collectors.analysis import SKIPS_KEPT, Report, Skips, available_processors, nothing_to_judge, two_clusters_message
-from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
+from collectors.formats import AnyReading, Limits, NotARecording, Skipped, named, read
 from timeline.core.entries import LogLine, Observation, Request
 from timeline.history.world import World
 from timeline.models import Source
@@ -40,7 +40,7 @@ class Count:
     def __init__(self, refused: Iterable[Skipped] = (), report: Report | None = None) -> None:
         """Begin with `refused`, the inputs that were skipped before."""
         self._report = report
-        self.reading: Reading | None = None
+        self.reading: AnyReading | None = None
         self.read = 0  # how many changes of objects, and marks
         self.kept = 0  # how many of these, of requests that changed nothing, and of lines of logs
         self.skips = Skips()
@@ -48,7 +48,7 @@ class Count:
             self.skips.add(each)
         self.stopped = False  # set it to end the import
 
-    def entries(self, reading: Reading) -> Iterator[Observation]:
+    def entries(self, reading: AnyReading) -> Iterator[Observation]:
         """Yield the entries of a reading and count them. Raise Stopped if `stopped` was set, and NoRoom."""
         self.reading = reading
         for item in reading:
@@ -67,16 +67,17 @@ class Count:
                 raise Stopped
 
 
-def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count) -> int:
+def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count, reading: AnyReading | None = None) -> int:
     """Import these paths into a source, and return the number of changes that were new to it.
 
-    The source becomes visible with them. Files that were imported before change nothing. Raise NotARecording, OSError,
-    Stopped, or store.Overtaken if another import has changed the source meanwhile; then nothing has changed.
+    `reading` is what reads them, if that is not this process alone. The source becomes visible with them. Files that
+    were imported before change nothing. Raise NotARecording, OSError, Stopped, or store.Overtaken if another import has
+    changed the source meanwhile; then nothing has changed.
     """
     inputs = named(inputs)
     names = [name for _, name in inputs]
     called = ", ".join(names)
-    reading = read(inputs, bodies=True, limits=limits, processes=available_processors())
+    reading = reading or read(inputs, bodies=True, limits=limits, processes=available_processors())
     world = store.open_again(source) if source.ready else World()
     gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
     try:
@@ -124,7 +125,7 @@ def _check_room(entries: int) -> None:
         raise NoRoom(_NO_ROOM.format(f"The disk is nearly full, {free >> 20} MiB are free"))
 
 
-def _nothing(called: str, reading: Reading, skips: Skips) -> str:
+def _nothing(called: str, reading: AnyReading, skips: Skips) -> str:
     """Return why nothing was imported."""
     if any(format.startswith("log of") for format in reading.files.values()):
         return (

@@ -10,7 +10,7 @@ import textwrap
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from collectors.formats import Reading
+    from collectors.formats import AnyReading
 
 _COLOURS = {"error": "31;1", "warning": "33;1", "info": "36", "title": "1", "quiet": "2"}
 _COMMAND = re.compile(r"`[^`]*`")
@@ -60,7 +60,7 @@ class Progress:
         self._stream = stream
         self._shown = stream.isatty()
 
-    def __call__(self, reading: Reading, entries: int) -> None:
+    def __call__(self, reading: AnyReading, entries: int) -> None:
         if self._shown:
             share = f"{100 * reading.bytes_read // reading.bytes_total} % · " if reading.bytes_total else ""
             print(f"\r{share}{entries} changes read", end="", file=self._stream, flush=True)

@@ -308,6 +308,15 @@ class Settings(Reading, SigningIn):
             "1000000000000000."
         ),
     )
+    portion_bytes: Whole = Field(
+        64 * 1024**2,
+        ge=1024,
+        le=10**12,
+        description=(
+            "An upload of several files that have more bytes together is divided into portions of about this size, "
+            "which several import workers read at a time. From 1024 to 1000000000000."
+        ),
+    )
     audit_batch_bytes: Whole = Field(
         32 * 1024**2,
         ge=1,

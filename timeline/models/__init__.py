@@ -26,7 +26,7 @@ from timeline.models.sources import (
     Source,
     Stream,
 )
-from timeline.models.uploads import ActorFeed, Addition, AuditBatch, Upload, UploadFile, Way
+from timeline.models.uploads import ActorFeed, Addition, AuditBatch, Portion, PortionPart, Upload, UploadFile, Way
 
 __all__ = [
     "FINDING_RANK",
@@ -58,6 +58,8 @@ __all__ = [
     "ObjectView",
     "Occurrence",
     "Packed",
+    "Portion",
+    "PortionPart",
     "Pull",
     "Silence",
     "SnapshotPart",

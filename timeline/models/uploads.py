@@ -2,6 +2,7 @@
 servers sent."""
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from timeline.models.sources import Cluster, Source
@@ -58,6 +59,48 @@ class UploadFile(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Portion(models.Model):
+    """A portion is some files of an upload that one worker reads for the import of all of them (see
+    `collectors.uploads.portions`)."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        READING = "reading"
+        READ = "read"
+
+    pk = models.CompositePrimaryKey("upload", "number")
+    upload = models.ForeignKey(Upload, models.CASCADE, db_index=False)
+    number = models.IntegerField()  # within the upload, from 0
+    files = ArrayField(models.IntegerField())  # UploadFile.number
+    state = models.CharField(max_length=7, choices=State, default=State.WAITING)
+    reader = models.CharField(max_length=16, default="")  # who claimed it last; what others store of it is ignored
+    seen = models.DateTimeField(auto_now_add=True)  # the last sign of life of its reader
+    bytes_read = models.BigIntegerField(default=0)
+    bytes_decompressed = models.BigIntegerField(default=0)
+    formats = models.JSONField(default=dict)  # the names of the formats, by file
+    skips = models.JSONField(default=list)  # what was skipped, as [file, line, reason]
+
+    def __str__(self) -> str:
+        return f"portion {self.number} of upload {self.upload_id} ({self.state})"
+
+
+class PortionPart(models.Model):
+    """These are observations of a portion that wait until the import takes them."""
+
+    pk = models.CompositePrimaryKey("upload", "portion", "reader", "number")
+    upload = models.ForeignKey(Upload, models.CASCADE, db_index=False)
+    portion = models.IntegerField()
+    reader = models.CharField(max_length=16)
+    number = models.IntegerField()  # within the portion, from 0
+    lines = models.BinaryField()  # packed as those of an Addition
+
+    class Meta:
+        db_table = "timeline_portion_part"
+
+    def __str__(self) -> str:
+        return f"part {self.number} of portion {self.portion} of upload {self.upload_id}"
 
 
 class Addition(models.Model):

@@ -29,7 +29,8 @@ class Unreadable(Exception):
 class Usage:
     """This class keeps the counts of one reading.
 
-    `bytes_read` of `bytes_total` is its progress; input from a pipe is not in the total.
+    `bytes_read` of `bytes_total` is its progress; input from a pipe is not in the total. `bytes_decompressed` have come
+    out of what is packed.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -37,7 +38,7 @@ class Usage:
         self.bytes_total = 0
         self.bytes_read = 0
         self._read_before = 0  # bytes_read when the present input began
-        self._decompressed = 0
+        self.bytes_decompressed = 0
         self._decompressed_of_input = 0
         self._members = 0
 
@@ -56,9 +57,9 @@ class Usage:
 
     def add_decompressed(self, size: int) -> None:
         """Count decompressed bytes. Raise Unreadable if there are more than the limits allow."""
-        self._decompressed += size
+        self.bytes_decompressed += size
         self._decompressed_of_input += size
-        if self._decompressed > self.limits.content_bytes:
+        if self.bytes_decompressed > self.limits.content_bytes:
             limit = f"more than {self.limits.content_bytes} bytes come out of what is packed"
             raise Unreadable(f"{limit}; CAUSELINE_CONTENT_LIMIT_BYTES raises the limit")
         compressed = self.bytes_read - self._read_before

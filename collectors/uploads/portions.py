@@ -131,7 +131,8 @@ class Portions:
                 sleep(_PAUSE)
 
     def _read_here(self, portion: Portion) -> Iterator[Observation | Skipped]:
-        reading = read(_inputs(portion), bodies=True, limits=self._limits, processes=available_processors(), part=True)
+        inputs = self._in_thread(_inputs, portion)
+        reading = read(inputs, bodies=True, limits=self._limits, processes=available_processors(), part=True)
         self._present = reading
         for count, item in enumerate(reading, 1):
             if count % _SIGN_OF_LIFE == 0:

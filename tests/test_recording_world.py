@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parent.parent / "timeline"
 COMPOSED = {"gapless", "root", "strays", "unbroken"}  # each calls other methods, which are recorded
 FIXED = {"first", "live", "remembered"}  # changes of these do not affect stored judgements
 UNSTORED = {"once", "watches"}  # asked only of recordings, which are judged as a whole
-ELSEWHERE = {"activity.py", "changes.py", "views.py"}  # not judgements: they are computed anew
+ELSEWHERE = {"activity.py", "changes.py", "coverage.py", "views.py"}  # not judgements: they are computed anew
 
 
 def learned(world: World) -> World:

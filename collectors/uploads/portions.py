@@ -184,7 +184,7 @@ def help_reading(upload_id: int) -> None:
     """Read portions of an upload that another worker imports, until nobody needs help."""
     while True:
         wanted = _wanted(upload_id)
-        portion = claim(upload_id, wanted) if wanted else None
+        portion = None if wanted is None else claim(upload_id, wanted)
         if portion is None:
             return
         if not all(path.exists() for path, _ in _inputs(portion)):

@@ -11,7 +11,8 @@ import pytest
 import zstandard
 from playwright.sync_api import Page, Request, expect
 
-from tests.browser.conftest import SAMPLE, Complaints, fits, happens, settled
+from dashboard.web.views.home import FLEET
+from tests.browser.conftest import SAMPLE, Complaints, fits, happens, imported, settled
 from tests.browser.test_with_axe import DRAWN, PHONE, WIDE
 from tests.patience import patient
 from tests.running import START_SECONDS
@@ -118,7 +119,8 @@ def test_nothing_planted_runs_on_any_page(page: Page, arrive: Arrive, planted: s
     while waiting:
         address = waiting.pop(0)
         kind = kind_of(address)
-        if kind.startswith("/api/") or kind.endswith("/report?") or kind.endswith("/report") or seen[kind] >= OF_A_KIND:
+        downloaded = kind.startswith("/api/") or kind.partition("?")[0].endswith(("/report", "/export"))
+        if downloaded or seen[kind] >= OF_A_KIND:
             continue
         seen[kind] += 1
         arrive(address)
@@ -130,6 +132,18 @@ def test_nothing_planted_runs_on_any_page(page: Page, arrive: Arrive, planted: s
     for markup in (IMAGE, "<script>ran(2)", LINK):
         assert markup in shown, f"{markup} is shown nowhere"
     assert {"/", "/sources/…/", "/sources/…/objects/…/", "/sources/…/findings/…/", "/rules/"} <= set(seen)
+
+
+def test_the_table_of_many_recordings_fits_as_the_cards_of_a_few_do(
+    page: Page, site: str, arrive: Arrive, planted: str
+) -> None:
+    added = [imported(site, f"more-{number}.jsonl.zst", SAMPLE.read_bytes()) for number in range(FLEET)]
+    arrive("/")
+    expect(page.locator(".fleet-table")).to_be_visible()
+    check(page)
+    visitor = Visitor(site)
+    for address in added:
+        visitor.ask("DELETE", f"/api/sources/{urlsplit(address).path.split('/')[2]}")
 
 
 def test_what_is_done_with_the_timeline_runs_nothing(page: Page, arrive: Arrive, planted: str) -> None:

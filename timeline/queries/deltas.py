@@ -124,7 +124,12 @@ class Deltas:
 
 
 def missed(source_id: int, cursor: int) -> DeltaPayload | None:
-    """Return what was committed after a cursor, or None if nothing was. Raises Missed and Source.DoesNotExist."""
+    """Return what was committed after a cursor, or None if nothing was.
+
+    Raises Missed, also if the database has lost the commit of the cursor, and Source.DoesNotExist.
+    """
+    if Source.objects.values_list("sequence", flat=True).get(pk=source_id) < cursor:
+        raise Missed
     return Deltas(source_id, cursor).read()
 
 

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('timeline', '0040_pulls_beside_continuous_ones'),
+        ('timeline', '0043_collectors'),
     ]
 
     operations = [

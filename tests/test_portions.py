@@ -254,7 +254,7 @@ def test_a_killed_helper_changes_nothing(tmp_path: Path) -> None:
     silence = {"CAUSELINE_PORTION_BYTES": "1024", "CAUSELINE_IMPORT_SILENCE_SECONDS": "3"}
     lines = lines_of(SAMPLE)
     # A worker is in the middle of a long file when it is killed.
-    files = [b"\n".join(repeated(SAMPLE, 8)) + b"\n", *(b"\n".join(lines[at::4]) + b"\n" for at in range(4))]
+    files = [b"\n".join(repeated(SAMPLE, 5)) + b"\n", *(b"\n".join(lines[at::4]) + b"\n" for at in range(4))]
     with running(tmp_path, "web", "imports", "beat", "periodic", **silence) as up:
         alone = uploaded(up, files)
         up.processes["first"] = up.processes.pop("imports")

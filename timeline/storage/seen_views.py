@@ -157,6 +157,8 @@ VIEWS = {
     "timeline_upload": View(f"({whole()} OR {of_cluster()} OR owner_id = {_READER})"),
     "timeline_uploadfile": View(_visible("timeline_upload", "of.id = t.upload_id")),
     "timeline_addition": View(NOTHING),
+    "timeline_portion": View(NOTHING),
+    "timeline_portion_part": View(NOTHING),
     "timeline_audit_batch": View(NOTHING),
     "timeline_actor_feed": View(whole()),
     "timeline_logstore": View(of_cluster()),

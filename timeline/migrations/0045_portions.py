@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('timeline', '0043_collectors'),
+        ('timeline', '0044_namespaces_of_findings'),
     ]
 
     operations = [

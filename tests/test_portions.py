@@ -253,8 +253,8 @@ def test_a_killed_helper_changes_nothing(tmp_path: Path) -> None:
     """Two import workers read one upload, and one of them is killed while it has a portion."""
     silence = {"CAUSELINE_PORTION_BYTES": "1024", "CAUSELINE_IMPORT_SILENCE_SECONDS": "3"}
     lines = lines_of(SAMPLE)
-    # A worker is in the middle of a long file when it is killed.
-    files = [b"\n".join(repeated(SAMPLE, 5)) + b"\n", *(b"\n".join(lines[at::4]) + b"\n" for at in range(4))]
+    long = b"\n".join(repeated(SAMPLE, 5)) + b"\n"  # both workers are in the middle of such a file when one is killed
+    files = [long, long, *(b"\n".join(lines[at::4]) + b"\n" for at in range(4))]
     with running(tmp_path, "web", "imports", "beat", "periodic", **silence) as up:
         alone = uploaded(up, files)
         up.processes["first"] = up.processes.pop("imports")

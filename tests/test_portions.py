@@ -200,7 +200,7 @@ def test_nobody_helps_with_an_import_that_has_ended() -> None:
     tasks.help_import(upload.pk)
     assert nothing_waits()
     with pytest.raises(ValueError, match="names no upload"):
-        tasks.help_import("1")  # type: ignore[arg-type]
+        tasks.help_import("1")
 
 
 @database

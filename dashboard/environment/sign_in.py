@@ -43,7 +43,7 @@ class SigningIn(Environment):
         written("groups"),
         description=(
             "The claim that names the groups of a person. A group `platform` becomes the group `oidc:platform` of "
-            "Causeline, to which roles can be given. Memberships are replaced at each sign-in."
+            "Causeline. Memberships are replaced at each sign-in."
         ),
     )
     oidc_groups: Words = Field(

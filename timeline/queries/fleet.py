@@ -85,8 +85,9 @@ def fleet(sort: FleetSort = "worst", name: str = "", page: int = 1) -> Fleet:
     the worst and then the most active ones, and after them recordings, those that were imported last first."""
     clusters = _cluster_rows(name)
     found = _recordings().filter(name__icontains=name).order_by("-created", "-pk")
-    total = found.count()
-    rows = [*clusters, *(_recording_row(each) for each in found.only(*_LIGHT)[:MOST])]
+    recordings = list(found.only(*_LIGHT)[:MOST])
+    total = len(recordings) if len(recordings) < MOST else found.count()
+    rows = [*clusters, *(_recording_row(each) for each in recordings)]
     _count(clusters if sort not in ("ongoing", "incidents") else rows)
     rows.sort(key=_KEYS[sort])
     pages = max(1, -(-len(rows) // PAGE))

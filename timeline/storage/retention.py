@@ -1,6 +1,6 @@
 """This module deletes the data of live sources that is too old or takes too much space: entries, lanes and findings.
 
-Recordings are kept until somebody deletes them.
+`timeline.storage.keeping` says how long recordings are kept.
 """
 
 from datetime import datetime, timedelta

@@ -76,8 +76,8 @@ def _act(request: "HttpRequest") -> None:
         change_log.about(request, source=source.pk, name=source.name)
     elif act == "keep" and source.cluster_id is None:
         given = form.get("days", "").strip()
-        days = _number(given) if given else None
-        if (days is not None and days > KEEP_DAYS_AT_MOST) or (given and not given.isdecimal()):
+        days = int(given) if given.isascii() and given.isdecimal() and len(given) < 19 else None
+        if given and (days is None or days > KEEP_DAYS_AT_MOST):
             raise ValueError(f"Say for how many days it is kept, from 0 to {KEEP_DAYS_AT_MOST}; 0 keeps it for ever.")
         Source.objects.filter(pk=source.pk).update(keep_days=days)
         change_log.about(request, source=source.pk, name=source.name, days=days)

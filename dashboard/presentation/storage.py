@@ -62,7 +62,7 @@ def row(row: UsageRow, going: Foreseen | None, end: datetime | None) -> StorageR
 def taken(row: UsageRow) -> str:
     """Return what a source takes: "4.3 GB, 12 % of all, 1,204 entries, 20 MB more a day"."""
     if row.at is None:
-        return "not measured yet; each hour all are"
+        return "not measured yet; all sources are measured each hour"
     words = [size(row.bytes), f"{row.share:.0%} of all".replace("%", " %"), _counted(row.entries, "entry", "entries")]
     if row.growth is not None:
         words.append(f"{size(abs(row.growth))} {'more' if row.growth >= 0 else 'less'} a day")

@@ -188,7 +188,6 @@ CELERY_BEAT_SCHEDULE = {
             variables.import_silence_seconds / 2,
         ),
         ("remove what was deleted a minute ago", "collectors.tasks.remove_deleted", 20.0),
-        ("delete old records of the audit trail", "dashboard.tasks.forget_records", 3600.0),
         ("measure what each source takes", "collectors.tasks.measure_usage", 3600.0),
         ("delete old alerts", "collectors.tasks.forget_alerts", 600.0),
         ("judge sources again that an older version has judged", "collectors.tasks.judge_again", 30.0),

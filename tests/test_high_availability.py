@@ -163,6 +163,7 @@ def test_nothing_is_lost_while_each_part_fails_in_turn(
         parts.kill(killed)
         parts.start(killed)
 
+        eventually(lambda: visitor.ask("GET", f"/api/uploads/{upload['id']}")[1]["state"] == "done", 30)
         parts.postgres.add_standby(synchronous=False)
         parts.postgres.cut_replication()
         scene.all_hear_of_what_is_committed_now()
@@ -185,5 +186,4 @@ def test_nothing_is_lost_while_each_part_fails_in_turn(
             assert listener.sequences == sorted(listener.sequences), "a socket was led back"
         eventually(lambda: onlooker.shown >= last, 30)
         onlooker.stop()
-        eventually(lambda: visitor.ask("GET", f"/api/uploads/{upload['id']}")[1]["state"] == "done", 30)
         say("sockets and the browser show the last commit; the upload is imported\n")

@@ -26,7 +26,7 @@ _ROOT = Path(__file__).resolve().parent.parent
 _WORKERS = ("a", "b", "c")
 _STEP = 25  # commits between two chances of a fault
 _AGAIN = 90  # seconds after which all must be stored: a watch that hangs is noticed after at most 75
-_ORDERS: list[dict[str, Any]] = [
+ORDERS: list[dict[str, Any]] = [
     {"faults": [{"kind": "reset", "count": 3}]},
     {"faults": [{"kind": "half-line", "count": 3}]},
     {"faults": [{"kind": "hang", "count": 1}]},
@@ -137,7 +137,7 @@ def followed(machine: Machine, folder: Path, chance: random.Random, name: str) -
             if chance.random() < 0.15:
                 disturbances.append(machine.disturb(chance))
             elif chance.random() < 0.3:
-                disturbances.append(str(order := chance.choice(_ORDERS)))
+                disturbances.append(str(order := chance.choice(ORDERS)))
                 _until(lambda order=order: bool(replay.control(**order)))
         _until(lambda: bool(replay.control(clear=True)))
         began = time.monotonic()

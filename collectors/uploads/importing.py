@@ -75,10 +75,11 @@ def run(upload: Upload, ask_for_help: Callable[[int], None] = lambda workers: No
 @contextmanager
 def _portions(upload: Upload, ask_for_help: Callable[[int], None]) -> Iterator[Portions | None]:
     """Yield what reads a large upload of several files in portions; None for any other."""
-    with closing(Portions(upload, settings.LIMITS)) as portions:
-        if portions.count == 1:
-            yield None
-            return
+    portions = Portions(upload, settings.LIMITS)
+    if portions.count == 1:
+        yield None
+        return
+    with closing(portions):
         portions.begin()
         ask_for_help(min(portions.count - 1, HELPERS))
         yield portions

@@ -31,6 +31,10 @@ VARIABLES = {
     "CAUSELINE_LOGIN": "open",
 }
 
+# Hundreds of processes import the same modules, so Python may write their bytecode even if the shell forbids it.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 _servers: "subprocess.Popen[str] | None" = None
 _data: tempfile.TemporaryDirectory[str] | None = None
 

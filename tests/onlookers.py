@@ -7,9 +7,10 @@ import random
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
+from playwright.sync_api import Browser, Error, Page
 from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
@@ -83,11 +84,20 @@ class Onlooker(threading.Thread):
 
     def run(self) -> None:
         with launched() as browser:
-            page = context_of(browser, self._address).new_page()
-            page.goto(f"/sources/{self._source}/")
-            while not self._stopped.is_set():
+            page = self._opened(browser)
+            while page and not self._stopped.is_set():
                 self.shown = int(page.locator("#figure").get_attribute("data-edge") or 0)
                 page.wait_for_timeout(200)  # ms
+
+    def _opened(self, browser: Browser) -> Page | None:
+        """Return the page of the timeline. As a person does, try again while no web process answers."""
+        while not self._stopped.wait(0.5):
+            with suppress(AssertionError, Error):
+                page = context_of(browser, self._address).new_page()
+                answer = page.goto(f"/sources/{self._source}/")
+                if answer and answer.ok:
+                    return page
+        return None
 
     def shown_after(self, sequence: int) -> bool:
         """Return whether the page has drawn this commit, or a later one."""

@@ -32,6 +32,7 @@ OIDC_ISSUER = variables.oidc_issuer
 OIDC_NAME = variables.oidc_name
 OIDC_GROUPS_CLAIM = variables.oidc_groups_claim
 OIDC_GROUPS = variables.oidc_groups
+DEFAULT_ROLE = variables.default_role
 PORT = variables.port
 HTTPS = variables.https
 PROXIES = variables.proxies

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test import TransactionTestCase
 from hypothesis import settings
 from pytest_django import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from tests.people import member
 from tests.properties import SUITE
 from tests.recordings import SAMPLE, observations_of
 from timeline.history.world import World
@@ -68,6 +70,12 @@ def sample(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterato
     yield source
     with django_db_blocker.unblock():
         store.discard_source(source)
+
+
+@pytest.fixture
+def admin_user(db: None) -> User:
+    """Whoever `admin_client` signs in: an administrator of Causeline, which a superuser of Django is not by itself."""
+    return member("admin", name="admin")
 
 
 def _empty_the_tables(case: TransactionTestCase) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client, RequestFactory
@@ -18,6 +17,7 @@ from dashboard.access import tokens
 from dashboard.cli import tokens as command_line
 from dashboard.models import AccessToken
 from dashboard.web.api import api
+from tests.people import member
 from timeline.models import Cluster, Source
 
 pytestmark = pytest.mark.django_db
@@ -69,8 +69,8 @@ def test_tokens_of_a_deactivated_person_are_refused_until_the_person_is_activate
     settings: Settings, tmp_path: Path
 ) -> None:
     settings.DATA_DIR = tmp_path
-    User.objects.create_user("alice")
-    User.objects.create_user("bob")
+    member(name="alice")
+    member(name="bob")
     hers = issued("read")
     others = [
         tokens.issue("script", ["read"], expires=timezone.now() + FAR, by=by)[0] for by in ("bob", "command line")
@@ -80,7 +80,7 @@ def test_tokens_of_a_deactivated_person_are_refused_until_the_person_is_activate
     assert "Access tokens that alice made are refused from now on: grafana." in out.getvalue()
     assert [asked("/api/sources", text) for text in (hers, *others)] == [401, 200, 200]
     boss = Client()
-    boss.force_login(User.objects.create_superuser("root"))
+    boss.force_login(member("admin", name="root"))
     page = boss.get("/tokens/").content.decode()
     assert page.count("by alice, who is deactivated, so it is refused") == 1
     call_command("activate", "alice", stdout=out)
@@ -205,7 +205,7 @@ def test_a_form_that_is_not_possible_comes_back_with_what_was_filled_in(
 
 
 def test_only_administrators_see_the_page(client: Client) -> None:
-    client.force_login(User.objects.create_user("bob"))
+    client.force_login(member("responder", name="bob"))
     assert client.get("/tokens/").status_code == client.post("/tokens/", {"act": "create"}).status_code == 403
 
 

@@ -18,8 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from dashboard.access import attempts
+from dashboard.access import attempts, grants
 from dashboard.models import FailedSignIns
+from tests.people import grant
 
 GOOD = "correct horse battery staple"
 SECRET = "typed into the wrong field"
@@ -28,7 +29,9 @@ SECRET = "typed into the wrong field"
 @pytest.fixture
 def alice(db: None, settings: Settings) -> User:
     settings.LOGIN_REQUIRED = True
-    return User.objects.create_user("alice", password=GOOD)
+    user = User.objects.create_user("alice", password=GOOD)
+    grant(user, "responder")
+    return user
 
 
 def sign_in(name: str, password: str, address: str = "192.0.2.1", **headers: Any) -> Any:
@@ -176,9 +179,9 @@ def test_an_operator_lets_somebody_in_again(alice: User, settings: Settings, tmp
     assert (tmp_path / "logs/changes.log").read_text().count('action="unlock"') == 3
 
 
-def create(name: str, password: str, monkeypatch: pytest.MonkeyPatch, **options: Any) -> User:
+def create(name: str, password: str, monkeypatch: pytest.MonkeyPatch, *options: str) -> User:
     monkeypatch.setenv("CAUSELINE_PASSWORD", password)
-    call_command("createuser", name, stdout=io.StringIO(), **options)
+    call_command("createuser", name, *options, stdout=io.StringIO())
     return User.objects.get(username=name)
 
 
@@ -189,13 +192,15 @@ def data(settings: Settings, tmp_path: Path) -> Path:
 
 
 @pytest.mark.django_db
-def test_users_are_ordinary_unless_said_otherwise(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
+def test_users_have_no_role_unless_said_otherwise(monkeypatch: pytest.MonkeyPatch, data: Path) -> None:
     bob = create("bob", GOOD, monkeypatch)
     assert (bob.is_staff, bob.is_superuser, bob.is_active, bob.check_password(GOOD)) == (False, False, True, True)
-    ada = create("ada", GOOD, monkeypatch, admin=True)
-    assert (ada.is_staff, ada.is_superuser) == (True, True)
+    ada = create("ada", GOOD, monkeypatch, "--admin")
+    carol = create("carol", GOOD, monkeypatch, "--role=viewer")
+    assert [grants.read(user.pk).everywhere for user in (bob, ada, carol)] == ["", "admin", "viewer"]
+    assert not User.objects.filter(is_staff=True).exists()
     log = (data / "logs/changes.log").read_text()
-    assert 'action="createuser"' in log and 'user="ada" admin="yes"' in log and GOOD not in log
+    assert 'action="createuser"' in log and 'user="ada" role="admin"' in log and GOOD not in log
     assert f'by="{os.environ.get("USER", "root")}"' in log or 'by="' in log
 
 

@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 from msgspec.structs import replace
@@ -21,6 +20,7 @@ from tests.followed import by_path, connected, found, found_anew, taped, watched
 from tests.following import Followed
 from tests.live import observations
 from tests.patience import eventually
+from tests.people import member
 from tests.recordings import SAMPLE, lines_of
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Request, moment
 from timeline.models import Addition, Cluster, Source, Upload
@@ -209,7 +209,7 @@ def test_what_waits_for_a_source_that_has_ended_is_refused(client: Client, held:
 
 def test_only_administrators_may_add(client: Client, held: Followed, settings: Settings) -> None:
     settings.LOGIN_REQUIRED = True
-    client.force_login(User.objects.create_user("visitor"))
+    client.force_login(member("responder", name="visitor"))
     where = f"/api/uploads?name=audit.jsonl&cluster={held.cluster.pk}"
     assert client.post(where, b"{}", OCTETS).status_code == 403
     body = {"name": "audit", "files": [{"name": "a", "size": 1}], "cluster": held.cluster.pk}

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
-from django.contrib.auth.models import User
 from django.contrib.staticfiles import finders
 from django.test import Client
 from django.utils import timezone
@@ -16,6 +15,7 @@ from pytest_django import Settings
 from collectors import tasks
 from collectors.uploads import receiving
 from tests import stored
+from tests.people import member
 from tests.recordings import SAMPLE
 from timeline.models import Source, Track, Upload
 from timeline.storage import store
@@ -386,7 +386,7 @@ def test_with_login_the_api_answers_strangers_itself(settings: Settings, sample:
 
 @pytest.mark.usefixtures("login")
 def test_with_login_who_signed_in_may_do_all(strict: Client, sample: Source) -> None:
-    strict.force_login(User.objects.create_user("sre"))
+    strict.force_login(member("responder", name="sre"))
     assert strict.get(f"/api/sources/{sample.pk}/overview").status_code == 200
     assert problem(post(strict, SAMPLE.read_bytes()), 403)
     assert post(strict, SAMPLE.read_bytes(), headers=token(strict)).status_code == 201

@@ -98,7 +98,7 @@ def test_what_a_program_reads_with_its_token_is_recorded_without_the_text(sample
 
 
 def test_each_change_is_recorded_with_what_it_changed(sample: Source) -> None:
-    client = signed_in(User.objects.create_user("alice", is_staff=True))
+    client = signed_in(member("admin", name="alice"))
     for name in ("renamed", "sample"):
         assert client.patch(f"/api/sources/{sample.pk}", {"name": name}, "application/json").status_code == 200
     renamed = AuditRecord.objects.filter(action="rename").order_by("id")
@@ -166,7 +166,7 @@ def test_administrators_read_filter_and_page(sample: Source, monkeypatch: pytest
     for at in range(5):
         trail.record("rename", trail.Actor("carol", "account", role="editor"), name=f"<b>{at}</b>", source=sample.pk)
     trail.record("delete", trail.Actor("dave", "account"), outcome="refused", status=403)
-    client = signed_in(User.objects.create_superuser("root"))
+    client = signed_in(member("admin", name="root"))
     first = client.get("/audit-trail/?who=carol").content.decode()
     assert "&lt;b&gt;4&lt;/b&gt;" in first and "&lt;b&gt;2&lt;/b&gt;" not in first and "dave" not in first
     following = first.split('<a href="')[-1].split('"')[0].replace("&amp;", "&")

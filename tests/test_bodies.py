@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.people import PASSWORD
 from tests.recordings import SAMPLE
 from tests.running import Running, running
 from tests.visitor import Visitor
@@ -179,14 +180,12 @@ def test_a_kubeconfig_is_nowhere(site: Running, visitor: Visitor) -> None:
 
 def test_a_stranger_s_long_body_is_not_even_read(tmp_path_factory: pytest.TempPathFactory) -> None:
     with running(tmp_path_factory.mktemp("closed"), "web", CAUSELINE_LOGIN="on") as site:
-        site.manage(
-            "createsuperuser", "--username", "sre", "--email", "", "--noinput", DJANGO_SUPERUSER_PASSWORD="s3cret!"
-        )
+        site.manage("createuser", "--admin", "sre", CAUSELINE_PASSWORD=PASSWORD)
         host, port = urlsplit(site.address).netloc.split(":")
         with socket.create_connection((host, int(port)), timeout=20) as line:
             line.sendall(asked("POST /api/uploads?name=a", host, f"Content-Length: {20 * MIB}"))
             assert b"HTTP/1.1 401" in line.recv(MIB)
         known = Visitor(site.address)
-        known.sign_in("sre", "s3cret!")
+        known.sign_in("sre", PASSWORD)
         status, body = known.ask("POST", "/api/uploads?name=a.log", b"nothing of ours\n" * 400_000)
         assert (status, body["title"]) == (400, "Not a recording")

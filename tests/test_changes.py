@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 from django.urls import URLPattern, get_resolver
@@ -18,6 +17,7 @@ from pytest_django import Settings
 
 from dashboard.access import change_log, rights
 from dashboard.web.api import api
+from tests.people import PASSWORD, member
 from timeline.models import Cluster
 
 pytestmark = pytest.mark.django_db
@@ -62,7 +62,7 @@ def test_every_route_that_may_change_something_writes_one_line(
 ) -> None:
     settings.LOGIN_REQUIRED = True
     client = Client(REMOTE_ADDR="192.0.2.7")
-    client.force_login(User.objects.create_user("alice", is_staff=True))
+    client.force_login(member("admin", name="alice"))
     asked = operations() + [("POST", path) for path in pages(get_resolver().url_patterns) if path not in OWN]
     assert len(asked) > 15 and ("DELETE", "/api/sources/1") in asked and ("POST", "/clusters/1/") in asked
     for method, path in asked:
@@ -85,9 +85,9 @@ def test_what_only_reads_writes_nothing(caplog: pytest.LogCaptureFixture, client
 
 def test_signing_in_failing_and_signing_out_are_told(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
     settings.LOGIN_REQUIRED = True
-    User.objects.create_user("alice", password="right and proper")
+    member("responder", name="alice")
     client = Client(REMOTE_ADDR="192.0.2.7")
-    for password in ("wrong", "right and proper"):
+    for password in ("wrong", PASSWORD):
         client.post("/login/", {"username": "alice", "password": password})
     client.post("/logout/")
     assert [tuple(each.items()) for each in lines(caplog)] == [
@@ -162,6 +162,6 @@ def test_commands_tell_who_of_the_machine_ran_them(
     assert all('by="operator"' in each and 'name="prod"' in each for each in others)
     assert re.fullmatch(
         r'[-\d]+ [:,\d]+ INFO causeline\.changes: action="createuser" by="operator" at="command line" '
-        r'user="ada" admin="yes"',
+        r'user="ada" role="admin"',
         line,
     )

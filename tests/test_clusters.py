@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
@@ -13,6 +12,7 @@ from pytest_django import Settings
 from collectors.watch.access import AccessReport
 from dashboard.presentation import access_checks, clusters
 from tests import stored
+from tests.people import member
 from tests.recordings import SAMPLE
 from timeline import queries
 from timeline.history.world import World
@@ -154,12 +154,12 @@ def test_only_administrators_are_told_where_a_cluster_and_its_kubeconfig_are(set
     )
     watched(source, state="failing", error=error)
     missed(source, reason=error)
-    member, admin = Client(), Client()
-    member.force_login(User.objects.create_user("member"))
-    admin.force_login(User.objects.create_user("admin", is_staff=True))
+    visitor, admin = Client(), Client()
+    visitor.force_login(member("responder", name="member"))
+    admin.force_login(member("admin", name="admin"))
     page = f"/sources/{source.pk}/"
     for path in ("/", "/api/clusters", f"/api{page}health", page, f"{page}coverage/", f"/api{page}window"):
-        html = member.get(path).content.decode()
+        html = visitor.get(path).content.decode()
         assert not [place for place in PLACES if place in html], path
     start, end = (int((NOW + timedelta(seconds=each)).timestamp() * 1e6) for each in (-100, 0))
     gaps = str(gaps_of(Source.objects.get(pk=source.pk), start, end, 1))

@@ -20,7 +20,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.test import Client
@@ -34,6 +33,7 @@ from collectors.watch.kubeconfig import Kubeconfig
 from dashboard import environment
 from dashboard.cli import __main__ as cli
 from tests import stored
+from tests.people import member
 from tests.stored import everything
 from timeline.models import Cluster, Source
 
@@ -457,19 +457,19 @@ def test_only_staff_connects_where_people_sign_in(settings: Settings) -> None:
     settings.LOGIN_REQUIRED = True
     cluster = connected()
     paths = ["/clusters/", f"/clusters/{cluster.pk}/"]
-    stranger, member, staff = Client(), Client(), Client()
-    member.force_login(User.objects.create_user("member"))
-    staff.force_login(User.objects.create_user("staff", is_staff=True))
+    stranger, visitor, staff = Client(), Client(), Client()
+    visitor.force_login(member("responder", name="member"))
+    staff.force_login(member("admin", name="staff"))
     for path in paths:
         assert stranger.get(path).status_code == 302
-        page = member.get(path)
+        page = visitor.get(path)
         assert page.status_code == 200 and b"kubeconfig" not in page.content
-        assert member.post(path, {"act": "pause"}).status_code == 403
+        assert visitor.post(path, {"act": "pause"}).status_code == 403
         assert staff.get(path).status_code == 200
     assert not Cluster.objects.get().paused
     assert b"Connect a cluster" in staff.get("/").content
-    assert b"Connect a cluster" not in member.get("/").content
-    assert member.get("/api/clusters").status_code == 200
+    assert b"Connect a cluster" not in visitor.get("/").content
+    assert visitor.get("/api/clusters").status_code == 200
 
 
 def test_a_form_of_another_site_is_refused() -> None:

@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
@@ -20,6 +19,7 @@ from collectors import tasks
 from collectors.watch import connections
 from collectors.watch.connections import Refused
 from tests import stored
+from tests.people import member
 from timeline import queries
 from timeline.models import Cluster, Finding, Incident, Silence, Source, Track
 from timeline.storage import deletion, leases
@@ -155,8 +155,8 @@ def test_the_page_says_what_will_be_gone_before_it_deletes_anything(client: Clie
 
 def test_who_may_not_delete_a_recording_may_not_undo_it_and_is_not_told(settings: Settings) -> None:
     settings.LOGIN_REQUIRED = True
-    owner, stranger, admin = (User.objects.create_user(name) for name in ("owner", "stranger", "admin"))
-    User.objects.filter(pk=admin.pk).update(is_staff=True)
+    owner, stranger = (member("responder", name=name) for name in ("owner", "stranger"))
+    admin = member("admin", name="admin")
     source = stored.opened("mine")
     Source.objects.filter(pk=source.pk).update(owner=owner)
     deletion.delete_source(source.pk)

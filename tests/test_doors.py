@@ -7,6 +7,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from tests.people import PASSWORD
 from tests.running import TOKEN, Running, running
 
 HOST = "causeline.example.org"
@@ -22,8 +23,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         "CAUSELINE_ORIGINS": f"https://{HOST}",
     }
     with running(tmp_path_factory.mktemp("site"), "web", **settings) as started:
-        user = ["--username", "sre", "--email", "", "--noinput"]
-        started.manage("createsuperuser", *user, DJANGO_SUPERUSER_PASSWORD="s3cret!")
+        started.manage("createuser", "--admin", "sre", CAUSELINE_PASSWORD=PASSWORD)
         yield started
 
 
@@ -38,7 +38,7 @@ def asked(site: Running, method: str, path: str, body: str = "", **headers: str)
 
 
 def signed_in(
-    site: Running, password: str = "s3cret!", wanted: str = "", **headers: str
+    site: Running, password: str = PASSWORD, wanted: str = "", **headers: str
 ) -> tuple[int, SimpleCookie, str]:
     """Return status, cookies, and the address to which the answer redirects."""
     _, head, _ = asked(site, "GET", "/login/")

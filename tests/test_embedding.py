@@ -8,7 +8,6 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import httpx
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
-from django.contrib.auth.models import User
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from django.test import Client
@@ -18,6 +17,7 @@ from dashboard.access import embedding, rights, tokens
 from dashboard.asgi import application
 from dashboard.environment.parsing import _ancestors
 from dashboard.push.consumers import UNAUTHORISED
+from tests.people import member
 from tests.test_push import Page, nobody_listens, run
 from timeline.models import Source
 
@@ -142,7 +142,7 @@ def test_the_owner_and_administrators_make_views(
     for hours in (0, 24 * 90 + 1):
         assert admin_client.post(path, {"hours": hours}, "application/json").status_code == 422
     bob = Client()
-    bob.force_login(User.objects.create_user("bob"))
+    bob.force_login(member("responder", name="bob"))
     assert bob.post(path, body, "application/json").status_code == 403
     assert 'id="embed"' not in bob.get(f"/sources/{sample.pk}/").content.decode()
     reader, _ = tokens.issue("r", ["read"], expires=datetime.now(UTC) + timedelta(days=1), by="")

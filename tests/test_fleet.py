@@ -4,7 +4,6 @@ import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -12,6 +11,7 @@ from pytest_django import Settings
 
 from dashboard.presentation import fleet as words
 from tests import fleet
+from tests.people import member
 from timeline import queries
 from timeline.models import Acknowledgement, Cluster, Silence, Stream
 
@@ -171,18 +171,18 @@ def test_names_are_filtered_and_pages_are_bounded(client: Client) -> None:
 
 def test_who_may_not_manage_clusters_sees_their_health_but_not_where_they_are(settings: Settings) -> None:
     settings.LOGIN_REQUIRED = True
-    member, staff = Client(), Client()
-    member.force_login(User.objects.create_user("member"))
-    staff.force_login(User.objects.create_user("staff", is_staff=True))
+    visitor, staff = Client(), Client()
+    visitor.force_login(member("responder", name="member"))
+    staff.force_login(member("admin", name="staff"))
     cluster, source = fleet.cluster("prod", "failing")
     fleet.incident(source, "goes-on")
     for path in ("/clusters/", f"/clusters/{cluster.pk}/"):
-        page = member.get(path).content.decode()
+        page = visitor.get(path).content.decode()
         assert "failing" in page and "1 incident · 2 findings" in page
         assert "10.0.0.1" not in page and "Kubeconfig" not in page and "Disconnect" not in page
-        assert member.post(path, {"act": "pause"}).status_code == 403
+        assert visitor.post(path, {"act": "pause"}).status_code == 403
         assert "Kubeconfig" in staff.get(path).content.decode()
     assert "10.0.0.1" in staff.get(f"/clusters/{cluster.pk}/").content.decode()
     assert not Cluster.objects.get().paused
     for path in ("/", "/rules/", f"/clusters/{cluster.pk}/"):
-        assert 'href="/clusters/"' in member.get(path).content.decode()
+        assert 'href="/clusters/"' in visitor.get(path).content.decode()

@@ -15,6 +15,7 @@ from dashboard.push.consumers import UNAUTHORISED
 from dashboard.push.feeds import APART
 from dashboard.push.hub import QUEUE, Hub, Queue
 from tests.following import Followed
+from tests.people import member
 from tests.recordings import SAMPLE, entries_of
 from tests.test_push import Page, Scenario, listeners, next_in, nobody_listens, terminate
 from timeline import pipeline, queries
@@ -274,7 +275,7 @@ def test_who_loses_the_right_is_disconnected(
     clients = []
     for name in ("leaves", "stays"):
         client = Client()
-        client.force_login(user := User.objects.create_user(name))
+        client.force_login(user := member("responder", name=name))
         clients.append((client, user, f"causeline_session={client.cookies['causeline_session'].value}"))
     (leaving, user, cookie), (_, _, other) = clients
 

@@ -1,9 +1,11 @@
 """What the grants of a person and of the person's groups add up to."""
 
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
-from django.contrib.auth.models import AnonymousUser, Group
+from django.apps import apps
+from django.contrib.auth.models import AnonymousUser, Group, User
 from django.test import override_settings
 from pytest_django import DjangoAssertNumQueries
 
@@ -136,6 +138,24 @@ def test_inactive_accounts_and_strangers_have_nothing() -> None:
 def test_without_accounts_everybody_is_an_administrator() -> None:
     assert grants.seen_by(AnonymousUser()) == EVERYTHING
     assert grants.held_by(member()) == grants.ALL
+
+
+@override_settings(DEFAULT_ROLE="viewer")
+def test_the_default_role_is_what_every_account_has_at_least(cluster: Cluster) -> None:
+    assert grants.held_by(member()).everywhere == "viewer"
+    assert grants.held_by(member("admin")).everywhere == "admin"
+    assert grants.held_by(AnonymousUser()) == grants.NOTHING
+
+
+def test_accounts_of_the_version_before_keep_what_they_could_do() -> None:
+    ada = User.objects.create_user("ada", is_staff=True)
+    bob = User.objects.create_user("bob")
+    kept = member("viewer", name="has a grant already")
+    migration = import_module("dashboard.migrations.0009_grants_of_accounts")
+    migration.give_roles(apps, None)
+    migration.give_roles(apps, None)  # a second time changes nothing
+    assert [grants.read(user.pk).everywhere for user in (ada, bob, kept)] == ["admin", "responder", "viewer"]
+    assert Grant.objects.count() == 3
 
 
 def test_the_fingerprint_tells_roles_apart(cluster: Cluster, sources: list[Source]) -> None:

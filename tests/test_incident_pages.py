@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.test import Client
 from django.utils import timezone
 from msgspec.structs import replace
 
 from tests.following import Followed
 from tests.markup import without_times
+from tests.people import member
 from tests.recordings import SAMPLE, entries_of, lines_of
 from tests.worker import TIME, moved
 from timeline import queries
@@ -127,7 +127,7 @@ def test_only_who_has_acknowledged_something_does_not_see_it_at_first(
 ) -> None:
     settings.LOGIN_REQUIRED = True
     for name in ("ada", "bob"):
-        client.force_login(get_user_model().objects.create_user(name))
+        client.force_login(member("responder", name=name))
         if name == "ada":
             client.post(of(sample), {"act": "acknowledge", "incident": keys(sample, rule="service-gap")})
         assert (GAP in titles(client, of(sample))) is (name == "bob")
@@ -218,7 +218,7 @@ def test_a_baseline_is_set_tells_what_got_worse_and_is_removed(client: Client, s
 
 def test_only_administrators_change_a_baseline(client: Client, sample: Source, settings: Any) -> None:
     settings.LOGIN_REQUIRED = True
-    client.force_login(get_user_model().objects.create_user("ada"))
+    client.force_login(member("responder", name="ada"))
     address = f"/sources/{sample.pk}/baseline/"
     assert client.post(address, {"act": "set"}).status_code == 403
     assert "Only administrators can set or remove a baseline." in page(client, address)

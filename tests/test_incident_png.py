@@ -7,7 +7,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
@@ -17,6 +16,7 @@ from dashboard.drawing.png import SCALE, png
 from dashboard.drawing.standalone import WIDTH, Heading, svg
 from dashboard.presentation.examples import example
 from dashboard.presentation.incident_pictures import drawing
+from tests.people import member
 from timeline.judge import rulebook
 from timeline.models import Incident, Source
 
@@ -119,7 +119,7 @@ def test_only_who_may_see_the_page_gets_the_picture(client: Client, sample: Sour
     gap = Incident.objects.get(source=sample, rule="service-gap")
     address = f"/sources/{sample.pk}/incidents/{gap.identity}.png"
     assert client.get(address).status_code == 302
-    client.force_login(User.objects.create_user("alice"))
+    client.force_login(member("responder", name="alice"))
     assert client.get(address).status_code == 200
 
 

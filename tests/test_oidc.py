@@ -11,7 +11,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from pytest_django import Settings
 
-from dashboard.access import oidc, sessions
+from dashboard.access import grants, oidc, sessions
 from dashboard.cli import serve
 from tests.identity_provider import CLIENT, SECRET, STRANGE, IdentityProvider, identity_provider
 
@@ -54,12 +54,8 @@ def test_a_person_gets_an_account_and_the_page_that_was_wanted(provider: Identit
     answer = signed_in(provider, client)
     assert (answer.status_code, answer["Location"]) == (302, "/rules/")
     ada = User.objects.get()
-    assert (ada.username, ada.email, ada.is_staff, ada.has_usable_password()) == (
-        "ada",
-        "ada@example.org",
-        False,
-        False,
-    )
+    assert (ada.username, ada.email, ada.has_usable_password()) == ("ada", "ada@example.org", False)
+    assert grants.read(ada.pk) == grants.NOTHING
     assert "ada" in client.get("/sessions/").content.decode()
     held = SocialAccount.objects.get()
     assert (held.provider, held.uid, held.extra_data) == (provider.address, "248289761001", {})
@@ -83,7 +79,7 @@ def test_the_second_sign_in_finds_the_account_whatever_it_is_called_now(
 
 
 def test_a_local_account_of_the_same_name_and_address_is_not_taken_over(provider: IdentityProvider) -> None:
-    local = User.objects.create_user("ADA", "ada@example.org", "correct horse battery staple", is_staff=True)
+    local = User.objects.create_user("ADA", "ada@example.org", "correct horse battery staple")
     client = Client()
     signed_in(provider, client)
     new = User.objects.get(username="ada-2")

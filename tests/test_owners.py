@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
 from collectors import tasks
 from collectors.uploads import importing
+from tests.people import member
 from tests.recordings import SAMPLE
 from timeline.models import Source, Upload
 from timeline.storage import store
@@ -24,9 +24,9 @@ class People:
 
     def __init__(self) -> None:
         self.users = {
-            "owner": User.objects.create_user("owner"),
-            "stranger": User.objects.create_user("stranger"),
-            "admin": User.objects.create_user("admin", is_staff=True),
+            "owner": member("responder", name="owner"),
+            "stranger": member("responder", name="stranger"),
+            "admin": member("admin", name="admin"),
         }
 
     def __getitem__(self, name: str) -> Client:
@@ -117,7 +117,7 @@ def test_what_somebody_leaves_behind_is_the_administrators(people: People) -> No
     source = store.open_source("mine", people.users["owner"].pk)
     store.show_source(source)
     people.users["owner"].delete()
-    User.objects.create_user("owner")
+    member("responder", name="owner")
     source.refresh_from_db()
     assert source.owner is None
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
@@ -23,6 +22,7 @@ from dashboard.celery import app
 from dashboard.environment.hosts import allowed_hosts
 from tests.events import items_of
 from tests.following import Followed
+from tests.people import member
 from tests.stores import Answer, LokiServer, Record, serving
 from timeline.core.entries import Entry
 from timeline.models import Gap, LogStore, Pull, Source, Track, Upload
@@ -186,14 +186,14 @@ def test_people_ask_and_administrators_configure(
     settings.LOGIN_REQUIRED = True
     page = configured(admin_client, followed, store)
     person = Client()
-    person.force_login(User.objects.create_user("ann", password="a long password"))
+    person.force_login(member("responder", name="ann"))
     shown = person.get(page).content.decode()
     assert "Get this window" in shown and "Forget this log store" not in shown and store.url in shown
     assert person.post(page, {"act": "configure", "kind": "loki"}).status_code == 403
     assert person.post(page, {"act": "remove"}).status_code == 403
     pull = asked(person, page, NOW - 3_000, NOW)
     other = Client()
-    other.force_login(User.objects.create_user("bob", password="a long password"))
+    other.force_login(member("responder", name="bob"))
     assert other.post(page, {"act": "cancel", "pull": str(pull.pk)}).status_code == 403
     assert other.post(page, {"act": "ask", "since": text(NOW - 9), "until": text(NOW)}).status_code == 400
     assert person.post(page, {"act": "cancel", "pull": str(pull.pk)}).status_code == 302

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 from asgiref.testing import ApplicationCommunicator
-from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test import Client
 from pytest_django import Settings
@@ -18,6 +17,7 @@ from dashboard.asgi import application
 from dashboard.push.consumers import UNAUTHORISED
 from dashboard.push.hub import QUEUE, REFETCH, Hub, hub
 from tests.patience import patient
+from tests.people import member
 from timeline import queries
 from timeline.models import Upload
 from timeline.storage import notify as push
@@ -304,7 +304,7 @@ def test_a_page_of_another_site_is_refused() -> None:
 def test_with_login_only_who_signed_in_is_told(settings: Settings) -> None:
     settings.LOGIN_REQUIRED = True
     signed_in = Client()
-    signed_in.force_login(User.objects.create_user("sre"))
+    signed_in.force_login(member("responder", name="sre"))
     cookie = f"causeline_session={signed_in.cookies['causeline_session'].value}"
 
     async def scenario() -> None:

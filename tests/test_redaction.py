@@ -11,7 +11,6 @@ from typing import Any
 
 import orjson
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +26,7 @@ from dashboard import environment
 from tests.credentials import BODIES, FILES, FORMS, TEXTS, M
 from tests.events import DATA, entries_of, event, pod
 from tests.patience import processor_seconds
+from tests.people import member
 from tests.properties import examples
 from timeline import queries
 from timeline.core import masks
@@ -596,7 +596,7 @@ def test_what_was_redacted_is_told_by_the_coverage(
     import_into(source, [(path, "audit.log")], Limits(), Count())  # lines that were read before are not counted again
     coverage = queries.coverage(source.pk)
     assert coverage["redacted"] == {"name": 1, "form": 2, "copy": 1, "pattern": 0, "object": 0}
-    client.force_login(User.objects.create_user("somebody"))
+    client.force_login(member("responder", name="somebody"))
     page = client.get(f"/sources/{source.pk}/coverage/").content.decode()
     assert "Texts that have the form of a credential" in page and "Copy of a whole object" in page
     policy(Policy(strict=True))

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import OperationalError
 from django.test import Client
@@ -16,6 +15,7 @@ from dashboard.environment.hosts import allowed_hosts
 from dashboard.models import Delivery, Destination, Route
 from tests import routed
 from tests.answering import LOCALHOST, Receiver, receiving
+from tests.people import member
 from timeline.models import NoticedIncident
 
 JSON: dict[str, Any] = {"content_type": "application/json"}
@@ -37,14 +37,14 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def admin(client: Client) -> Client:
-    client.force_login(User.objects.create_user("ada", is_staff=True))
+    client.force_login(member("admin", name="ada"))
     return client
 
 
 @pytest.fixture
 def reader() -> Client:
     client = Client()
-    client.force_login(User.objects.create_user("ben"))
+    client.force_login(member("responder", name="ben"))
     return client
 
 

@@ -22,6 +22,7 @@ from dashboard.environment import SettingError
 from dashboard.environment.declarations import Settings as Declared
 from dashboard.environment.sign_in import check
 from dashboard.models import FailedSignIns, SignIn
+from tests.people import grant
 
 GOOD = "correct horse battery staple"
 NOW = 60_000_000  # the time step of Causeline's clock, so that no test runs from one step into the next
@@ -43,7 +44,9 @@ class App:
 def alice(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> User:
     monkeypatch.setattr(second_factor, "yield_hotp_counters_from_time", lambda: range(NOW - 1, NOW + 2))
     settings.LOGIN_REQUIRED, settings.CREDENTIALS_KEYS, settings.DATA_DIR = True, [KEY], tmp_path
-    return User.objects.create_user("alice", password=GOOD)
+    user = User.objects.create_user("alice", password=GOOD)
+    grant(user, "responder")
+    return user
 
 
 def password(client: Client | None = None, address: str = "192.0.2.1") -> tuple[Client, Any]:

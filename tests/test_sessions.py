@@ -13,6 +13,7 @@ from pytest_django import Settings
 
 from dashboard.access import rights, sessions
 from dashboard.models import SignIn
+from tests.people import grant
 
 GOOD = "correct horse battery staple"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -22,9 +23,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def accounts(settings: Settings) -> None:
     settings.LOGIN_REQUIRED = True
-    User.objects.create_user("alice", password=GOOD)
-    User.objects.create_user("bob", password=GOOD)
-    User.objects.create_user("ada", password=GOOD, is_staff=True, is_superuser=True)
+    for name, role in (("alice", "responder"), ("bob", "viewer"), ("ada", "admin")):
+        grant(User.objects.create_user(name, password=GOOD), role)
 
 
 def client_of(name: str, address: str = "192.0.2.1") -> Client:

@@ -178,8 +178,8 @@ def test_signing_out_ends_the_session(site: Running) -> None:
 
 def test_the_session_of_an_account_counts_for_nothing(site: Running) -> None:
     code = (
-        "from django.contrib.auth.models import User; from django.test import Client; c = Client();"
-        "c.force_login(User.objects.create_user('sre', is_superuser=True, is_staff=True));"
+        "from tests.people import member; from django.test import Client; c = Client();"
+        "c.force_login(member('admin', name='sre'));"
         f"open({str(site.data / 'session')!r}, 'w').write(c.cookies['causeline_session_{site.port}'].value)"
     )
     site.manage("shell", "--command", code)

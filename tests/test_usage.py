@@ -4,12 +4,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
 from tests import stored
+from tests.people import member
 from tests.test_deletion import connected, ran
 from tests.test_retention import watched
 from timeline import queries
@@ -106,7 +106,7 @@ def test_only_administrators_see_and_hold(settings: Settings) -> None:
     settings.LOGIN_REQUIRED = True
     source = stored.opened("kept")
     client = Client()
-    client.force_login(User.objects.create_user("alice"))
+    client.force_login(member("responder", name="alice"))
     assert client.get("/storage/").status_code == client.get("/api/usage").status_code == 403
     assert client.post("/storage/", {"source": source.pk, "act": "hold", "reason": "x"}).status_code == 403
     assert not Hold.objects.exists()

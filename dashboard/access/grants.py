@@ -60,13 +60,21 @@ class Held:
             *(role for roles in self.namespaces.values() for role in roles.values()),
         )
 
+    def on_part(self, source: int) -> str:
+        """Return the highest role on any part of a source."""
+        return highest(self.on_source(source), *self.namespaces.get(source, {}).values())
+
+    def on_part_of_cluster(self, cluster: int) -> str:
+        """Return the highest role on any part of a cluster."""
+        return highest(self.on_cluster(cluster), *self.cluster_namespaces.get(cluster, {}).values())
+
     def sees_source(self, source: int) -> bool:
         """Return whether something of the source may be seen."""
-        return bool(self.on_source(source) or self.namespaces.get(source))
+        return bool(self.on_part(source))
 
     def sees_cluster(self, cluster: int) -> bool:
         """Return whether something of the cluster may be seen."""
-        return bool(self.on_cluster(cluster) or self.cluster_namespaces.get(cluster))
+        return bool(self.on_part_of_cluster(cluster))
 
     @cached_property
     def seen(self) -> Seen:
@@ -117,7 +125,7 @@ def held_by(user: Any) -> Held:
         return held
     if not (settings.LOGIN_REQUIRED or settings.TOKEN_REQUIRED):
         return ALL
-    if not getattr(user, "is_authenticated", False) or not user.is_active:
+    if not getattr(user, "is_authenticated", False) or not user.is_active or user.pk is None:
         return NOTHING
     held = read(user.pk)
     setattr(user, _KEPT, held)
@@ -126,7 +134,10 @@ def held_by(user: Any) -> Held:
 
 def read(account: int) -> Held:
     """Read the roles of an account as they are now, with one query."""
-    return added_up(_rows(account))
+    rows = list(_rows(account))
+    if settings.DEFAULT_ROLE:
+        rows.append((settings.DEFAULT_ROLE, None, None, []))
+    return added_up(rows)
 
 
 def _rows(account: int) -> Iterable[tuple[str, int | None, int | None, list[str]]]:

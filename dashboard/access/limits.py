@@ -11,15 +11,13 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import close_old_connections
-from django.db.models import Model, Q
+from django.db.models import Model
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
 from dashboard.access import embedding, grants, proxied, rights
-from dashboard.models import Grant
 from timeline.storage import seen_views
 from timeline.storage.seen import EVERYTHING, Seen, seeing
 from timeline.storage.seen_views import ALL, NOTHING, View
@@ -64,17 +62,9 @@ def seen_by(user: Any) -> Seen:
     if isinstance(user, rights.Reader):
         return EVERYTHING if user.sources is None else Seen(whole=frozenset(user.sources.values_list("pk", flat=True)))
     held = grants.held_by(user)
-    if held.everywhere or not settings.LOGIN_REQUIRED or _without_roles(user):
+    if held.everywhere:
         return EVERYTHING
     return replace(held.seen, clusters=frozenset(held.clusters))
-
-
-def _without_roles(user: Any) -> bool:
-    """Return whether roles are not required yet, and this account has been given none."""
-    if hasattr(settings, "DEFAULT_ROLE") or not user.is_authenticated:
-        return False
-    groups = User.groups.through.objects.filter(user=user.pk).values("group")
-    return not Grant.objects.filter(Q(user=user.pk) | Q(group__in=groups)).exists()
 
 
 def limit(request: HttpRequest, seen: Seen | None = None) -> None:

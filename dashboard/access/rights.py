@@ -5,7 +5,7 @@ start-up token is let in and is an administrator; or everybody is.
 """
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -22,7 +22,8 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from dashboard import environment
-from dashboard.access import proxied, sessions
+from dashboard.access import grants, proxied, sessions
+from dashboard.models import Grant
 from timeline.models import Source
 
 _GIVEN = "causeline.token"  # the key of the ASGI scope
@@ -35,9 +36,8 @@ _PERSON = "person "  # begins the key of a listener without a session
 class TokenHolder(AnonymousUser):
     """This is the user with the start-up token, who has no row in the database and no name."""
 
+    held = grants.ALL
     is_active: Any = True
-    is_staff: Any = True
-    is_superuser: Any = True
     is_authenticated: Any = True
     is_anonymous: Any = False
 
@@ -51,6 +51,17 @@ class Reader(AnonymousUser):
     def __init__(self, sources: QuerySet[Source] | None = None, actor: Any = None) -> None:
         self.sources = sources
         self.actor = actor
+
+    @cached_property
+    def held(self) -> grants.Held:
+        """The role of a viewer, on these sources or on everything."""
+        if self.sources is None:
+            return grants.Held(everywhere=Grant.Role.VIEWER)
+        found = list(self.sources.values_list("pk", "cluster"))
+        return grants.Held(
+            clusters={cluster: Grant.Role.VIEWER for _, cluster in found if cluster is not None},
+            sources={source: Grant.Role.VIEWER for source, _ in found},
+        )
 
     is_active: Any = True
     is_authenticated: Any = True
@@ -97,7 +108,7 @@ def may_pull(user: Any) -> bool:
 
 def is_admin(user: Any) -> bool:
     """Return whether the user is an administrator. Without accounts, everybody who is let in is one."""
-    return bool(user and user.is_staff) if sign_in_required() or isinstance(user, Reader) else True
+    return grants.held_by(user).everywhere == Grant.Role.ADMIN
 
 
 def user_of(request: HttpRequest) -> Any:

@@ -163,10 +163,15 @@ def _parser() -> argparse.ArgumentParser:
     clusters.add(commands, shared)
     command = commands.add_parser("createuser", parents=[shared], help="add an account")
     command.add_argument("name")
-    command.add_argument(
-        "--admin",
-        action="store_true",
-        help="an administrator, who can also connect clusters and delete recordings of others",
+    role = command.add_mutually_exclusive_group()
+    role.add_argument(
+        "--admin", action="store_const", dest="role", const="admin", default="", help="the same as --role admin"
+    )
+    role.add_argument(
+        "--role",
+        choices=["viewer", "responder", "editor", "admin"],
+        default="",
+        help="the role on all clusters and recordings (none)",
     )
     command.set_defaults(run=serve.create_user)
     tokens.add(commands, shared)

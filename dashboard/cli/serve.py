@@ -95,7 +95,7 @@ def create_user(options: argparse.Namespace) -> int:
     """
     if password := environment.text("CAUSELINE_PASSWORD", ""):
         os.environ["CAUSELINE_PASSWORD"] = password  # which may have come from a file
-    return run_beside(options, "createuser", *(["--admin"] if options.admin else []), "--", options.name)
+    return run_beside(options, "createuser", *([f"--role={options.role}"] if options.role else []), "--", options.name)
 
 
 def unlock(options: argparse.Namespace) -> int:

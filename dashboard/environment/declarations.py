@@ -173,6 +173,13 @@ class Settings(Reading, SigningIn):
             "and they require accounts elsewhere."
         ),
     )
+    default_role: Annotated[str, one_of("viewer", "responder", "")] = Field(
+        "",
+        description=(
+            "The role that every account has on everything, whatever it was granted: `viewer`, `responder`, or empty "
+            "for none. It is meant for a team in which everybody may see everything."
+        ),
+    )
     token: str = Field(
         written(""),
         repr=False,

@@ -143,7 +143,8 @@ def _chosen(given: str, choices: Sequence[str]) -> str:
     for choice in choices:
         if given.upper() == choice.upper():
             return choice
-    raise ValueError(f"is {given[:40]!r}; write one of {', '.join(choices)}.")
+    empty = ", or leave it empty" if "" in choices else ""
+    raise ValueError(f"is {given[:40]!r}; write one of {', '.join(filter(None, choices))}{empty}.")
 
 
 Whole = Annotated[int, BeforeValidator(int)]  # pydantic's own parser takes 1.0, too

@@ -12,6 +12,7 @@ from playwright.sync_api import APIResponse, Page, Route, ViewportSize, expect
 from tests.browser.conftest import Complaints, becomes, come_in, fits, happens, range_in_view, settled
 from tests.browser.test_with_axe import EVERYWHERE, PHONE, Themes, complaints_of_axe
 from tests.patience import patient
+from tests.people import PASSWORD
 from tests.running import Running, running
 
 AWAY = "Service ring was away under 3 Pods"
@@ -414,14 +415,13 @@ def test_who_is_signed_out_is_told(
 ) -> None:
     complaints.expect("WebSocket connection to", "Failed to load resource")
     with running(tmp_path_factory.mktemp("login"), "web", CAUSELINE_LOGIN="on") as site:
-        user = ["--username", "sre", "--email", "", "--noinput"]
-        site.manage("createsuperuser", *user, DJANGO_SUPERUSER_PASSWORD="s3cret!")
+        site.manage("createuser", "--admin", "sre", CAUSELINE_PASSWORD=PASSWORD)
         worker = Worker(site)
         address = worker.begin()
         worker.do("until", CALM)
         page.goto(address)
         page.get_by_label("User name").fill("sre")
-        page.get_by_label("Password").fill("s3cret!")
+        page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Sign in").click()
         expect(page.locator("#live")).to_have_text(re.compile("^connected"))
         worker.do("sign_out")

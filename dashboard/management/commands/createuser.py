@@ -4,13 +4,17 @@ import getpass
 import os
 import sys
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 
 from dashboard.access import change_log
+from dashboard.access.grants import ROLES
 from dashboard.management.base import BaseCommand
+from dashboard.models import Grant
 
 
 class Command(BaseCommand):
@@ -18,19 +22,23 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name")
-        parser.add_argument("--admin", action="store_true")
+        role = parser.add_mutually_exclusive_group()
+        role.add_argument("--admin", dest="role", action="store_const", const=Grant.Role.ADMIN, default="")
+        role.add_argument("--role", choices=ROLES, default="")
 
-    def handle(self, *, name: str, admin: bool, **options: object) -> None:
-        user = User(username=User.normalize_username(name), is_staff=admin, is_superuser=admin)
+    def handle(self, *, name: str, role: str, **options: object) -> None:
+        user = User(username=User.normalize_username(name))
         try:
             user.full_clean(exclude=["password"])
             user.set_password(self._password(user))
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from None
-        user.save()
-        change_log.note_command("createuser", user=user.username, admin="yes" if admin else "no")
-        what = "an administrator" if admin else "an ordinary user"
-        self.stdout.write(f"{user.username} is {what}.")
+        with transaction.atomic():
+            user.save()
+            if role:
+                Grant.objects.create(user=user, role=role, created_by="command line")
+        change_log.note_command("createuser", user=user.username, role=role)
+        self.stdout.write(f"{user.username} {_may_do(role)}")
 
     def _password(self, user: User) -> str:
         """Return the password from the environment, or ask for one until it is accepted. Raises ValidationError."""
@@ -49,3 +57,12 @@ class Command(BaseCommand):
             if password == getpass.getpass("Password (again): "):
                 return password
             self.stderr.write("The two are not the same.")
+
+
+def _may_do(role: str) -> str:
+    """Return what is true of an account that was made with a role, as the end of a sentence that its name begins."""
+    if role == Grant.Role.ADMIN:
+        return "is an administrator."
+    if role or settings.DEFAULT_ROLE:
+        return f"is {role or settings.DEFAULT_ROLE} of all clusters and recordings."
+    return "can sign in, and sees nothing until it has a role."

@@ -33,7 +33,7 @@ from timeline.core.entries import (
 from timeline.history.codec import line_of, observation_of
 from timeline.kinds import kind_of, registry
 
-HEADER = b'{"schema":"causeline.recording/v2"}\n'
+HEADER = b'{"schema":"causeline.recording/v3"}\n'
 LINES = [*real("restart.jsonl"), *real("deletion.jsonl")]
 
 
@@ -270,13 +270,13 @@ def test_exports_may_be_joined(tmp_path: Path) -> None:
 
 
 def test_a_newer_version_is_refused(tmp_path: Path) -> None:
-    newer = HEADER.replace(b"/v2", b"/v3")
+    newer = HEADER.replace(b"/v3", b"/v4")
     for content in (newer, newer + json.dumps(written()).encode(), HEADER + newer):
         with pytest.raises(NotARecording) as refused:
             items_of(tmp_path, content)
         assert str(refused.value) == (
-            "export was written by a newer Causeline: it is version 3 of its own format, and this Causeline reads"
-            " version 2. Update Causeline to read it."
+            "export was written by a newer Causeline: it is version 4 of its own format, and this Causeline reads"
+            " version 3. Update Causeline to read it."
         )
 
 

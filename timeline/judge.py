@@ -83,7 +83,8 @@ def judge(world: World, subjects: Iterable[Track], *, untracked: bool = False) -
     them.
     """
     rules = (rule.untracked for rule in rulebook() if untracked and rule.untracked)
-    findings = chain(*judged(world, subjects).values(), *(judge_untracked(world) for judge_untracked in rules))
+    without_track = chain.from_iterable(judge_untracked(world) for judge_untracked in rules)
+    findings = chain(*judged(world, subjects).values(), (each for each in without_track if _judgeable(each, world)))
     return sorted(findings, key=lambda finding: (finding.occurrences[0].first, finding.rule, finding.id))
 
 
@@ -106,6 +107,7 @@ def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
             of_track += (
                 incidents.anchored(causes.explained(finding, world), track, world)
                 for finding in rule.judge(track, world)
+                if _judgeable(finding, world)
             )
     world.horizon = None
     if dependencies:
@@ -113,6 +115,12 @@ def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
     if world.live:
         found = {key: [settled(finding, world) for finding in findings] for key, findings in found.items()}
     return found
+
+
+def _judgeable(finding: Finding, world: World) -> bool:
+    """Return whether no occurrence of a finding goes on while a span of time was freed: what was deleted may explain
+    it."""
+    return not world.freed or not any(world.freed.overlaps(each.first, each.last) for each in finding.occurrences)
 
 
 def settled(finding: Finding, world: World) -> Finding:

@@ -15,7 +15,7 @@ from timeline.judge import judge, judged, rulebook, touched
 from timeline.judging.rulebook import VERSION
 from timeline.models import Source
 from timeline.payloads import documents
-from timeline.storage import actors, changes, chunks, findings, incidents, logs, notify, store, views
+from timeline.storage import actors, changes, chunks, findings, freed, incidents, logs, notify, store, views
 from timeline.storage.live import Live
 
 
@@ -63,6 +63,7 @@ def _judge(source: Source, world: World, cause: str) -> None:
     views.write(source, world, found)
     actors.write(source, world, found)
     store.write_gaps(source, (gap for stream in world.streams.values() for gap in stream.gaps))
+    freed.add(source, world.freed.spans)
     store.write_source(source, world, documents.source_document(world, rulebook(), shown=False))
     notify.notify(source=source.pk)
 

@@ -14,7 +14,7 @@ from collectors.redaction import redact_json
 from collectors.redaction.entries import entry_without_credentials
 from collectors.watch.resources import Resource, Target
 from collectors.watch.streams import StreamStatus
-from timeline.core.entries import Entry, Mark, ObjectRef, Observation, Owner, revision
+from timeline.core.entries import Entry, Mark, MarkType, ObjectRef, Observation, Owner, revision
 from timeline.history.codec import Known, line_of, observation_of
 
 _STREAM = b'{"stream":'
@@ -117,6 +117,8 @@ def _checked(items: Iterable[Item], depth: int) -> Iterator[Item]:
             body = redact_json(each.body, ref.kind) if each.body else b""
             yield entry_without_credentials(replace(each, place=None, body=body))
         elif isinstance(each, Mark):
+            if each.what is MarkType.FREED:
+                raise Malformed("A collector cannot say that changes were deleted.")
             if "\0" in "".join((each.group, each.version, each.kind, each.namespace, each.reason, each.other)):
                 raise Malformed("A NUL character stands in a mark of a watch.")
             yield replace(each, reason=each.reason[:_TEXT])

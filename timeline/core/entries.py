@@ -210,6 +210,7 @@ class MarkType(StrEnum):
     GAP = "gap"  # nothing is known of the time from (since, since_revision) until (time, revision)
     TOGETHER = "together"  # a comparison showed that this kind and `other` share one counter of revisions
     APART = "apart"  # a comparison showed that they have different counters
+    FREED = "freed"  # of all kinds: what was observed between `since` and `time` was deleted since by retention
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -58,11 +58,12 @@ def losses(track: Track, ledger: Ledger, begins: int | None = None) -> list[Loss
         born = track.value("created") or 0
         if born > ledger.seen[kind].streamed_since + _MARGIN:
             found.append(Loss(kind, born, first.time, True, streamed=True))
-    return found + [
+    found += [
         Loss(kind, earliest, earliest, False)
         for replaced in _unseen(track)
         if (earliest := clock.time_of(replaced)) > begins
     ]
+    return [each for each in found if not ledger.freed.overlaps(each.earliest, each.latest)] if ledger.freed else found
 
 
 def _unseen(track: Track) -> Iterator[int]:

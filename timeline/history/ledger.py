@@ -21,6 +21,7 @@ from timeline.history.clocks import Clocks, Stamped
 from timeline.history.conflicts import two_clusters, two_uids
 from timeline.history.extent import Extent
 from timeline.history.folding import MANY
+from timeline.history.freed import Freed
 from timeline.history.incarnations import incarnations_of
 from timeline.history.lifelines import Name, Track, name_of
 from timeline.history.logs import Logs
@@ -71,6 +72,7 @@ class Ledger:
         self.unnamed = Unnamed(self._lanes, self.requests, self.clocks.corrected)
         self.acts = Acts(self.clocks.corrected)
         self.logs = Logs(lambda: self.extent.last)
+        self.freed = Freed()
         self.remembered = 0  # tracks that ended before this drawn time (µs since 1970) may have been forgotten
 
     @property
@@ -90,6 +92,10 @@ class Ledger:
         keeps, objects, extend = self._keeps, self._objects, self.extent.extend
         for entry in entries:
             if isinstance(entry, Mark):
+                if entry.what is MarkType.FREED:
+                    if self.freed.add(entry.since, entry.time):
+                        yield 0, entry
+                    continue
                 if entry.what is MarkType.LISTED:
                     self.seen[entry.group, entry.kind].streamed = True
                 if self.streams[entry.group, entry.kind].learn(entry):
@@ -386,7 +392,10 @@ class Ledger:
             numbers=self._numbers,
             lanes=self._lanes_numbered,
             seen=[(*kind, seen.state()) for kind, seen in self.seen.items()],
-            marks=[mark for kind, stream in self.streams.items() for mark in stream.marks(kind)],
+            marks=[
+                *self.freed.marks(),
+                *(mark for kind, stream in self.streams.items() for mark in stream.marks(kind)),
+            ],
             evidence=[
                 *self.requests,
                 *self.logs,
@@ -407,7 +416,10 @@ class Ledger:
         for group, kind, state in snapshot.seen:
             self.seen[group, kind].restore(state)
         for mark in snapshot.marks:
-            self.streams[mark.group, mark.kind].learn(mark)
+            if mark.what is MarkType.FREED:
+                self.freed.add(mark.since, mark.time)
+            else:
+                self.streams[mark.group, mark.kind].learn(mark)
         for each in snapshot.evidence:
             if isinstance(each, Request):
                 self.requests.learn(each)

@@ -108,6 +108,8 @@ class Stream:
             case MarkType.APART:
                 news, self.apart = not self.apart, True
                 return news
+            case MarkType.FREED:
+                raise ValueError("A freed span concerns all kinds, and the watch of none.")
 
     def _of(self, mark: Mark) -> Reach:
         return self._marked.setdefault(mark.namespace, Reach())

@@ -15,6 +15,7 @@ from timeline.core.order import SECOND, At
 from timeline.history.acts import Act
 from timeline.history.completeness import Completeness, losses
 from timeline.history.expiry import expired
+from timeline.history.freed import Freed
 from timeline.history.ledger import Ledger
 from timeline.history.lifelines import Key, Moment, Name, Track, anonymous, name_of, public_uid
 from timeline.history.seen import GroupKind, Seen
@@ -147,6 +148,11 @@ class World:
     def streams(self) -> Mapping[GroupKind, Stream]:
         """Return the state of the watch of each kind."""
         return self._ledger.streams
+
+    @property
+    def freed(self) -> Freed:
+        """Return the spans of time of which retention has deleted the changes."""
+        return self._ledger.freed
 
     def reached(self, kinds: Iterable[GroupKind]) -> int:
         """Return the drawn time up to which the watches of all these kinds are complete. Kinds that are not watched do
@@ -398,6 +404,8 @@ class World:
         seen = self._ledger.seen.get((group, kind))
         if seen is None or not (seen.levels or seen.streamed):
             return False  # no changes of this kind were observed; a list shows only one point in time
+        if start != _SINCE_LISTED and self._ledger.freed.overlaps(start, end):
+            return False  # the last change of each object in a freed span is kept, as a list after a gap would show it
         stream = self._ledger.streams.get((group, kind))
         streamed = seen.streamed and self._all_losses.follows((group, kind))
         streamed = streamed and (stream is None or stream.covers(namespace))

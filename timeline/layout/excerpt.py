@@ -6,7 +6,7 @@ The module is pure. Times are microseconds since 1970, UTC.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from timeline.core.entries import ObjectRef
@@ -19,7 +19,7 @@ from timeline.layout import outline
 from timeline.layout.arrangement import Arrangement
 from timeline.layout.assembly import MARKS, Page, Range, assemble
 from timeline.layout.drawing import Drawing
-from timeline.layout.intervals import gaps
+from timeline.layout.intervals import FREED, gaps
 from timeline.layout.lanes import Count, LaneRow, RootOwner, full
 from timeline.layout.places import Lane
 from timeline.payloads import documents, occurrences
@@ -123,9 +123,9 @@ class _Excerpt:
 
     def _gaps(self) -> Gaps:
         streams = self._world.streams.items()
-        return gaps(
-            ((full(*kind), gap.since, gap.time, gap.reason) for kind, stream in streams for gap in stream.gaps), 0
-        )
+        missed = ((full(*kind), gap.since, gap.time, gap.reason) for kind, stream in streams for gap in stream.gaps)
+        freed = (("", *span, FREED) for span in self._world.freed.spans)
+        return gaps(chain(missed, freed), 0)
 
     def _finding(self, found: Finding) -> occurrences.StoredFinding:
         subject = self._subject(found)

@@ -10,9 +10,11 @@ from typing import Any
 from timeline.core.entries import microseconds
 from timeline.payloads.windows import Gaps
 
+FREED = "Changes of this time were deleted by retention."
+
 
 def gaps(intervals: Iterable[tuple[str, int, int, str]], pixel: int) -> Gaps:
-    """Return the columns of gaps, from (kind with its API group, start, end, reason).
+    """Return the columns of gaps, from (kind with its API group, or "" for all kinds, start, end, reason).
 
     Gaps of one kind that are at most `pixel` microseconds apart are merged.
     """

@@ -15,7 +15,7 @@ from timeline.models.incidents import (
 )
 from timeline.models.objects import ActorRow, Chunk, IntentChange, Log, LogPage, ObjectView, Strip, Track
 from timeline.models.pulls import LogStore, Pull
-from timeline.models.retention import Hold, Usage
+from timeline.models.retention import FreedSpan, Hold, Usage
 from timeline.models.sources import (
     KEEP_BYTES_AT_MOST,
     KEEP_DAYS_AT_MOST,
@@ -46,6 +46,7 @@ __all__ = [
     "Delta",
     "Duration",
     "Finding",
+    "FreedSpan",
     "Gap",
     "Hold",
     "Incident",

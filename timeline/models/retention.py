@@ -53,3 +53,19 @@ class Usage(models.Model):
     def bytes(self) -> int:
         """Return the sum of all sizes."""
         return self.chunks + self.tracks + self.findings + self.logs + self.evidence
+
+
+class FreedSpan(models.Model):
+    """A freed span is a time of which retention has deleted the changes of a source, but for the last one of each
+    object in it. What happened at its very ends does not belong to it. Spans of one source do not overlap."""
+
+    pk = models.CompositePrimaryKey("source", "since")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    since = models.DateTimeField()
+    until = models.DateTimeField()
+
+    class Meta:
+        db_table = "timeline_freed"
+
+    def __str__(self) -> str:
+        return f"{self.source_id}: {self.since} to {self.until}"

@@ -138,9 +138,9 @@ class Strips(TypedDict):
 
 
 class Gaps(TypedDict):
-    """These are the intervals in which kinds were not observed."""
+    """These are the intervals in which kinds were not observed, or of which retention has deleted the changes."""
 
-    kind: list[str]  # the part of the keys of lanes before the first "/": "Pod", "Job.batch"
+    kind: list[str]  # the part of the keys of lanes before the first "/": "Pod", "Job.batch"; "" for all kinds
     start: list[int]
     end: list[int]
     text: list[str]  # a sentence that says why

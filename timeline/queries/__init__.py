@@ -39,6 +39,7 @@ from timeline.queries.finding import columns as finding_columns
 from timeline.queries.finding import finding
 from timeline.queries.findings import findings, severities
 from timeline.queries.fleet import SORTS, Fleet, FleetRow, FleetSort, fleet, fleet_size, newest_sources, trouble
+from timeline.queries.gaps import freed
 from timeline.queries.home import (
     RecordingCard,
     newest_recordings,
@@ -196,6 +197,7 @@ __all__ = [
     "findings_of_incident",
     "fleet",
     "fleet_size",
+    "freed",
     "gap_count",
     "gaps",
     "has_acknowledged",

@@ -16,12 +16,12 @@ from django.db.models import F, Q
 from psycopg import sql
 
 from timeline.core import masks
-from timeline.core.entries import Entry, LogLine, Mark, Observation, moment
+from timeline.core.entries import Entry, LogLine, Mark, MarkType, Observation, moment
 from timeline.history import packing
 from timeline.history.codec import Known, entry_of, line_of, observation_of
 from timeline.history.packing import Packer, unpack
 from timeline.models import Source, Track
-from timeline.storage import tables
+from timeline.storage import freed, tables
 from timeline.storage.seen import present
 
 ENTRIES = 256  # the most entries of a chunk
@@ -36,6 +36,7 @@ KEY = 2**40 - 1  # the bits of Track.id that entries carry as a key (see `World.
 _NEWEST = 8  # chunks that `newest` reads at a time
 _FEW = 32  # the most keys with which each key of a chunk is compared
 _Row = tuple[int, int, list[int], int, int, datetime, datetime, bytes]
+_FREED = line_of(Mark("", "", "", MarkType.FREED, 0)).partition(b',"time"')[0]  # how the line of such a mark begins
 
 
 class Stored(NamedTuple):
@@ -178,12 +179,15 @@ def newest(source_id: int, wanted: set[int], *, most: int) -> Iterator[Stored]:
 
 
 def observations(source_id: int, *, after: int = 0) -> Iterator[Observation]:
-    """Yield all observations of a source, including marks, with a sequence number higher than `after`."""
+    """Yield all observations of a source, including marks, with a sequence number higher than `after`. Without it, the
+    marks of freed spans come last, so that they name all that was deleted while the rest was read."""
     known: Known = {}
     for sequence, held, lines in _chunks(source_id, None, after, None, None):
         for number, line in zip(range(sequence, sequence + len(held)), _lines(lines), strict=True):
             if number > after:
                 yield observation_of(line, known)
+    if not after:
+        yield from freed.marks(source_id)
 
 
 def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, int, bytes]]:
@@ -202,19 +206,21 @@ def lines(source_id: int) -> Iterator[bytes]:
     """Yield all observations of a source as lines of JSON, without line breaks.
 
     A limited reader gets the entries of the objects that it sees, and the marks of their kinds. So nobody who reads
-    them takes a gap for silence, or objects that are left out for objects that did not exist.
+    them takes a gap for silence, or objects that are left out for objects that did not exist. The marks of freed spans
+    come last (see `observations`).
     """
     whole = present().sees_whole(source_id)
     kinds = set() if whole else {*Track.objects.filter(source=source_id).values_list("group", "kind").distinct()}
     known: Known = {}
     for _, held, packed in _chunks(source_id, None, 0, None, None):
         if whole:
-            yield from _lines(packed)
+            yield from (line for line in _lines(packed) if not line.startswith(_FREED))
             continue
         for key, line in zip(held, _lines(packed), strict=True):
             each = None if key else observation_of(line, known, bodies=False)
             if key or (isinstance(each, Mark) and (each.group, each.kind) in kinds):
                 yield line
+    yield from map(line_of, freed.marks(source_id))
 
 
 def _limited(source_id: int, page: list[tuple[int, list[int], bytes]]) -> list[tuple[int, list[int], bytes]]:

@@ -10,10 +10,13 @@ from django.conf import settings
 from django.db import connection, transaction
 from psycopg import sql
 
+from timeline.core.entries import microseconds
+from timeline.history.freed import Span
 from timeline.models import Cluster, Finding, Gap, IntentChange, LogPage, ObjectView, Source, Track
-from timeline.storage import findings, holds, incidents, notify, store, tables
+from timeline.storage import findings, freed, holds, incidents, notify, store, tables
 
 _PATIENCE = 10  # the most seconds to wait for a lock; a later call tries again
+_LATE = timedelta(minutes=1)  # how long after an entry was received a watch may have reported it
 
 
 class Dropped(NamedTuple):
@@ -67,7 +70,9 @@ def keep(cluster: Cluster, now: datetime) -> list[Dropped]:
                 room = max(1, room - tables.size_of(source))
             for table in old:
                 cursor.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(table.name)))
-            tables.drop_older(source, before)
+            lost = [*tables.drop_older(source, before), *(table.last for table in old)]
+            if lost:
+                _note_lost_beginning(source, max(lost))
             since = max([before, *(table.last for table in old)])
             dropped.append(Dropped(len(old), *_drop_rows(source, since)))
             notify.notify(source=source.pk)
@@ -114,6 +119,14 @@ def _old_tables(source: Source, before: datetime, room: int) -> list[tables.Tabl
                 old.append(table)
             sizes -= table.bytes
     return old
+
+
+def _note_lost_beginning(source: Source, last: datetime) -> None:
+    """Store that everything up to `last` was deleted, when the latest deleted entry was received. A watch may have
+    reported it a little later."""
+    if source.first:
+        begun = min([microseconds(source.first) - 1, *(span.since for span in freed.spans(source.pk)[:1])])
+        freed.add(source, [Span(begun, microseconds(last + _LATE))])
 
 
 def _over(source: Source) -> sql.Composed:

@@ -152,6 +152,14 @@ VIEWS = {
     ),
     "timeline_stream": View(some(), _unless_whole("source_id", error="''", entries="0::bigint")),
     "timeline_gap": View(some()),
+    # The times between freed spans are those of incidents. Whoever may not see all of them sees one span of all.
+    "timeline_freed": View(
+        f"({whole()} OR ({some()} AND NOT EXISTS (SELECT FROM timeline_freed AS of WHERE of.source_id = t.source_id"
+        " AND of.since < t.since)))",
+        _unless_whole(
+            "source_id", until="(SELECT max(of.until) FROM timeline_freed AS of WHERE of.source_id = t.source_id)"
+        ),
+    ),
     "timeline_delta": View(some()),
     "timeline_memory": View(NOTHING),
     "timeline_upload": View(f"({whole()} OR {of_cluster()} OR owner_id = {_READER})"),

@@ -120,10 +120,12 @@ def closed_tables(source: Source) -> list[Table]:
     return sorted(found, key=lambda table: table.first)
 
 
-def drop_older(source: Source, before: datetime) -> None:
-    """Delete the old chunks of the open table, which may stay open for long if little is written."""
+def drop_older(source: Source, before: datetime) -> list[datetime]:
+    """Delete the old chunks of the open table, which may stay open for long if little is written; return when the
+    latest entry of each was received."""
     with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("DELETE FROM {} WHERE last < %s").format(current(source)), [before])
+        cursor.execute(sql.SQL("DELETE FROM {} WHERE last < %s RETURNING last").format(current(source)), [before])
+        return [last for (last,) in cursor]
 
 
 def entries_of(source: Source, closed: Sequence[str], before: datetime) -> tuple[int, datetime | None]:

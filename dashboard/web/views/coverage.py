@@ -30,6 +30,7 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
     skipped = wording.skipped((each["file"], each["line"], each["reason"]) for each in coverage["skipped"])
     lack = wording.lack([(each["verdict"], each["remedy"]) for each in coverage["rules"]])
     health = queries.health(source_id)
+    freed, freed_total = queries.freed(source_id)
     context = {
         **(_live(health) if health else {}),
         "who": feeds.who(feeds_of(source_id)) if health else None,
@@ -45,6 +46,10 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
         ],
         "judged": wording.judged(coverage["rules"]),
         "coverage": wording.kinds(coverage),
+        "freed": [
+            {"since": wording.clock_of(since)[:19], "until": wording.clock_of(until)[:19]} for since, until in freed
+        ],
+        "freed_more": wording.some(freed_total - len(freed)),
         "clocks": coverage["clocks"],
         "redacted": coverage["redacted"],
         "redacted_rows": wording.redacted_rows(coverage["redacted"]) if coverage["redacted"] else [],

@@ -48,8 +48,8 @@ export function whatIsAt(scene, x, y) {
   const title = `${about.kind} ${about.name}`;
   const digits = Math.max(3, digitsFor(view.end - view.start));
   const { gaps } = payload;
-  const gap = gaps.kind.findIndex((kind, i) => kind === kindOf(about) && toPixel(gaps.start[i]) - 2 <= x && Math.max(toPixel(gaps.end[i]), toPixel(gaps.start[i]) + 3) + 2 >= x);
-  if (gap >= 0) return [title, `Not observed: ${gaps.text[gap]}`, span(gaps.start[gap], gaps.end[gap], digits, duration(gaps.end[gap] - gaps.start[gap]))];
+  const gap = gaps.kind.findIndex((kind, i) => (!kind || kind === kindOf(about)) && toPixel(gaps.start[i]) - 2 <= x && Math.max(toPixel(gaps.end[i]), toPixel(gaps.start[i]) + 3) + 2 >= x);
+  if (gap >= 0) return [title, gaps.kind[gap] ? `Not observed: ${gaps.text[gap]}` : gaps.text[gap], span(gaps.start[gap], gaps.end[gap], digits, duration(gaps.end[gap] - gaps.start[gap]))];
 
   let nearest = null;
   payload.marks.lane.forEach((row, i) => {

@@ -73,14 +73,14 @@ function unknownEnds({ payload, rows, width, now }, toPixel) {
   return shapes;
 }
 
-/** Returns the intervals in which a kind was not observed, on each of its lanes. */
+/** Returns the intervals in which a kind was not observed, on each of its lanes, and those that were deleted, on all lanes. */
 function unseen({ payload, rows, width }, toPixel) {
   const shapes = [];
   payload.gaps.kind.forEach((kind, i) => {
     const left = Math.max(toPixel(payload.gaps.start[i]), -1), right = Math.min(toPixel(payload.gaps.end[i]), width + 1);
     if (right < 0 || left > width) return;
     payload.lanes.forEach((lane, row) => {
-      if (rows[row] === null || kindOf(lane) !== kind) return;
+      if (rows[row] === null || (kind && kindOf(lane) !== kind)) return;
       shapes.push(svg("rect", { class: "gap", fill: "url(#unknown)", x: left, y: rows[row] - ROW / 2 + 2, width: Math.max(right - left, 3), height: ROW - 4 }));
     });
   });

@@ -35,10 +35,10 @@ function table(payload, view) {
     part(plural(events.length, "event"), events), part(`${plural(earlier.length, "object")} from before`, earlier));
 }
 
-/** Returns sentences about what was not observed in the view. */
+/** Returns sentences about what was not observed in the view, and about what was deleted. */
 function gapsOf({ gaps }, view, digits) {
   return gaps.kind.flatMap((kind, i) =>
-    (gaps.start[i] <= view.end && gaps.end[i] >= view.start ? [`${kind} was not observed from ${clock(gaps.start[i], digits)} to ${clock(gaps.end[i], digits)}: ${gaps.text[i]}`] : []));
+    (gaps.start[i] <= view.end && gaps.end[i] >= view.start ? [`${kind ? `${kind} was not observed` : "Deleted"} from ${clock(gaps.start[i], digits)} to ${clock(gaps.end[i], digits)}: ${gaps.text[i]}`] : []));
 }
 
 function objects(payload) {

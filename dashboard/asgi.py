@@ -17,7 +17,7 @@ from dashboard import logs  # noqa: E402 (these need the applications that the l
 from dashboard.access import origins, proxied, rights  # noqa: E402
 from dashboard.agents.http import PATH, Mcp  # noqa: E402
 from dashboard.metrics.requests import Measured  # noqa: E402
-from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsConsumer  # noqa: E402
+from dashboard.push.consumers import IncidentsConsumer, LinkConsumer, SourceConsumer, UploadsConsumer  # noqa: E402
 from dashboard.web.collecting import Collecting  # noqa: E402
 from dashboard.web.request_bodies import Handler  # noqa: E402
 from dashboard.web.webhooks import Webhooks, hide_token  # noqa: E402
@@ -29,6 +29,7 @@ websocket = URLRouter(
     [
         path("ws/uploads/", UploadsConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
         path("ws/incidents/", IncidentsConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
+        path("ws/links/", LinkConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
         path("ws/sources/<int:source_id>/", SourceConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
     ]
 )

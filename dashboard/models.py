@@ -78,6 +78,35 @@ class AccessToken(models.Model):
         return f"{self.name} ({self.prefix}…)"
 
 
+class ShareLink(models.Model):
+    """A row lets whoever has its text read one timeline or one incident (see `dashboard.access.links`). Only the digest
+    of the text is stored. The row is deleted when somebody revokes the link, and with its source and its maker."""
+
+    class Kind(models.TextChoices):
+        TIMELINE = "timeline"
+        INCIDENT = "incident"
+        EMBEDDED = "embedded"  # a timeline in a frame of another site
+
+    kind = models.CharField(max_length=8, choices=Kind)
+    # Without constraints, because an older version that runs beside this one deletes sources and people alone.
+    source = models.ForeignKey("timeline.Source", models.CASCADE, db_constraint=False, related_name="+")
+    incident = models.CharField(max_length=16, default="")  # Incident.identity
+    query = models.TextField(default="")  # with which the timeline opens: its range, focus and filters
+    prefix = models.CharField(max_length=21)  # how the text begins, to recognise it
+    digest = models.CharField(max_length=64, unique=True)  # SHA-256 of the text, in hexadecimal digits
+    maker = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, db_constraint=False, related_name="+"
+    )
+    created_by = models.TextField()  # a user's name, or how somebody without an account came in
+    created = models.DateTimeField(auto_now_add=True)
+    expires = models.DateTimeField()
+    used = models.IntegerField(default=0)  # how often its page was opened
+    last_used = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.prefix}…"
+
+
 class Grant(models.Model):
     """A row gives a role to one person or to one group: on everything, on one cluster or recording, or on some
     namespaces of it. It is deleted with the person, the group, the cluster or the recording."""

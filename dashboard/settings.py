@@ -22,6 +22,8 @@ CREDENTIALS_KEYS = variables.credentials_key
 ALLOWED_HOSTS = variables.hosts
 CSRF_TRUSTED_ORIGINS = variables.origins
 EMBED_ANCESTORS = variables.embed_ancestors
+SHARE_LINKS = variables.share_links
+SHARE_DAYS = variables.share_days
 LOGIN_REQUIRED = variables.login == "on"
 TOKEN_REQUIRED = variables.login == "token"
 PASSWORDS = variables.passwords

@@ -27,6 +27,7 @@ from dashboard.web.views.routes import edit_destination, edit_route, show_delive
 from dashboard.web.views.rules import rule, rules
 from dashboard.web.views.second_factors import give_code, show_second_factor
 from dashboard.web.views.sessions import show_sessions
+from dashboard.web.views.shared import show_shared
 from dashboard.web.views.signing_in import sign_in
 from dashboard.web.views.silences import new_silence, show_silences
 from dashboard.web.views.single_sign_on import SignOut, come_from_provider, go_to_provider
@@ -72,6 +73,7 @@ urlpatterns = [
     path("alerts/", show_alerts, name="alerts"),
     path("audit-trail/", show_trail, name="audit_trail"),
     path("audit-trail/export", export_trail, name="audit_export"),
+    path("shared/", show_shared, name="shared"),
     path("storage/", show_storage, name="storage"),
     path("tokens/", show_tokens, name="tokens"),
     path("clusters/<int:cluster_id>/log-store/", show_log_store, name="log_store"),

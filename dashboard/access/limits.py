@@ -17,7 +17,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
-from dashboard.access import embedding, grants, proxied, rights
+from dashboard.access import grants, links, proxied, rights
 from timeline.storage import seen_views
 from timeline.storage.seen import EVERYTHING, Seen, seeing
 from timeline.storage.seen_views import ALL, NOTHING, View
@@ -34,6 +34,7 @@ VIEWS = {
     "dashboard_processfigures": View(ALL),
     "dashboard_route": View(f"({seen_views.whole()} OR {seen_views.of_cluster()})"),
     "dashboard_route_destinations": View(NOTHING),
+    "dashboard_sharelink": View(seen_views.of_reader("maker_id")),
     "dashboard_signin": View(ALL),  # each reader sees and ends the own sessions
     "dashboard_told": View(NOTHING),
 }
@@ -91,7 +92,7 @@ class Sight:
 @sync_to_async
 def of_listener(scope: Mapping[str, Any]) -> Sight | None:
     """Return what the listener of a socket sees; None for everything."""
-    if not settings.LOGIN_REQUIRED or embedding.in_address(scope) is not None:
+    if not settings.LOGIN_REQUIRED or links.in_address(scope) is not None:
         return None
     close_old_connections()
     user = proxied.user_of(scope) if proxied.says(scope) else scope["user"]
@@ -137,8 +138,7 @@ class LimitWhatIsSeen(MiddlewareMixin):
             return view(request, *arguments, **options)
 
     def _limit_page(self, request: HttpRequest) -> None:
-        if (text := embedding.of_page(request)) is not None:
-            embedded = embedding.checked(text)
-            limit(request, Seen(whole=frozenset([embedded.source] if embedded else [])))
+        if link := links.of_page(request):
+            limit(request, link.seen)
         elif not rights.sign_in_required() or request.user.is_authenticated:  # others see no page about observations
             limit(request)

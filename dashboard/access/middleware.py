@@ -7,11 +7,11 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpResponse, HttpResponseRedirect
-from django.shortcuts import resolve_url
+from django.shortcuts import render, resolve_url
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import escape_leading_slashes
 
-from dashboard.access import change_log, embedding, rights
+from dashboard.access import change_log, links, rights
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -33,14 +33,24 @@ class SignInMiddleware(LoginRequiredMiddleware):
     def process_view(
         self, request: "HttpRequest", view_func: Any, view_args: tuple[Any, ...], view_kwargs: dict[str, Any]
     ) -> Any:
-        if not rights.sign_in_required() or self._embedded(request):
+        if links.opens_page(request):
+            return self._with_link(request)
+        if not rights.sign_in_required():
             return None
         return super().process_view(request, view_func, view_args, view_kwargs)
 
-    def _embedded(self, request: "HttpRequest") -> bool:
-        """Return whether it is the timeline that is asked for with a signed view, which the timeline checks itself."""
-        match = request.resolver_match
-        return bool(match and match.url_name == "timeline") and embedding.of_page(request) is not None
+    def _with_link(self, request: "HttpRequest") -> HttpResponse | None:
+        """Let the view show a page to whoever has a link to it; answer with a sentence if the link is over."""
+        link = links.open_page(request)
+        if link is not None:
+            # who is recorded; the user of the request stays whoever is signed in
+            request.__dict__["actor_user"] = links.reader_of(link, request.user)
+            change_log.about(request, link=link.number or "")
+            return None
+        signs_in = settings.SHARE_LINKS == "signed-in" and not request.user.is_authenticated
+        answer = render(request, "link_over.html", {"signs_in": signs_in}, status=403)
+        links.frameable(answer, embedded=request.GET.get("embed") == "1")
+        return answer
 
     def _without_token(self, request: "HttpRequest", given: str) -> HttpResponse:
         target = escape_leading_slashes(request.get_full_path())

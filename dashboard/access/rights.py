@@ -27,7 +27,7 @@ from dashboard.models import Grant
 from timeline.models import Source
 
 _GIVEN = "causeline.token"  # the key of the ASGI scope
-VIEW = "causeline.view"  # the same for signed views (see `dashboard.access.embedding`)
+VIEW = "causeline.view"  # the same for share links (see `dashboard.access.links`)
 _IN_ADDRESSES = {"token": _GIVEN, "view_token": VIEW}
 _SESSION = "start-up token"  # the key of the session
 _PERSON = "person "  # begins the key of a listener without a session
@@ -88,6 +88,13 @@ def may_embed(user: Any, owner: int | None) -> bool:
     """Return whether the user may let pages of other sites show what this owner has sent, to people who do not sign in.
     Only administrators may for what has no owner, such as clusters."""
     return bool(settings.EMBED_ANCESTORS) and may_change(user, owner)
+
+
+def may_share(user: Any, source: int) -> bool:
+    """Return whether the user may make links with which people without an account read a source. Where nobody signs in,
+    there is no need for links."""
+    held = grants.held_by(user).on_source(source)
+    return settings.SHARE_LINKS != "off" and sign_in_required() and grants.reaches(held, Grant.Role.RESPONDER)
 
 
 def may_add_to_clusters(user: Any) -> bool:

@@ -223,7 +223,25 @@ class Settings(Reading, SigningIn):
         description=(
             "Origins whose pages may show timelines in a frame, separated by commas, such as "
             "`https://grafana.example.org` or `https://*.example.org`. Without it, no page of another site can, and no "
-            "signed view is accepted ([embed a timeline](how-to/link-and-receive-alerts.md#embed-a-timeline))."
+            "address of an embedded timeline is accepted "
+            "([embed a timeline](how-to/link-and-receive-alerts.md#embed-a-timeline))."
+        ),
+    )
+    share_links: Annotated[str, one_of("anybody", "signed-in", "off")] = Field(
+        written("anybody"),
+        description=(
+            "Who can open a link to one timeline or one incident that somebody has shared "
+            "([more](how-to/share-and-audit.md)). `anybody`: whoever has the link. `signed-in`: whoever has the link "
+            "and is signed in. `off`: nobody, and no links are made."
+        ),
+    )
+    share_days: Whole = Field(
+        30,
+        ge=1,
+        le=365,
+        description=(
+            "After how many days a shared link expires at the latest; a smaller number also shortens the links that "
+            "there are. From 1 to 365."
         ),
     )
     https: Flag = Field(

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs
@@ -11,9 +11,10 @@ from urllib.parse import parse_qs
 import orjson
 from asgiref.sync import sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.contrib.auth.models import AnonymousUser
 from django.db import close_old_connections
 
-from dashboard.access import embedding, limits, recording, rights
+from dashboard.access import limits, links, recording, rights
 from dashboard.push.hub import Queue, hub
 from timeline.models import Source, Upload
 
@@ -28,14 +29,32 @@ class _Forwarding(AsyncWebsocketConsumer):
     _forwarding: asyncio.Task[None] | None = None
     _closing: asyncio.Task[None] | None = None
     _listener = ""
+    _link: links.Opened | None = None  # the share link that the listener has
+    _reader: Any = None  # who is signed in and has that link
     _sight: limits.Sight | None = None  # None for a listener who sees everything
 
     async def admitted(self) -> bool:
         return await rights.listener_admitted(self.scope)
 
-    def watch_rights(self) -> AbstractAsyncContextManager[None]:
-        """Dismiss the listener when the rights of its session are withdrawn."""
-        return hub.watch_rights(self._listener, self._dismiss)
+    async def opened(self, text: str) -> links.Opened | None:
+        """Return what a share link allows to the listener, who need not be signed in."""
+        signed_in = await rights.listener_admitted(self.scope)
+        self._reader = rights.listening(self.scope) if signed_in else AnonymousUser()
+        self._link = await _opened(text, self._reader)
+        return self._link
+
+    @asynccontextmanager
+    async def watch_rights(self) -> AsyncIterator[None]:
+        """Dismiss the listener when the rights of its session are withdrawn, or when its link is over."""
+        async with AsyncExitStack() as watched:
+            if self._link is None or links.needs_session(self._link):
+                await watched.enter_async_context(hub.watch_rights(self._listener, self._dismiss))
+            if self._link is not None:
+                if self._link.number is not None:
+                    await watched.enter_async_context(hub.watch_rights(links.key_of(self._link), self._end))
+                left = (self._link.until - datetime.now(UTC)).total_seconds()
+                watched.callback(asyncio.get_running_loop().call_later(max(0, left), self._end).cancel)
+            yield
 
     async def connect(self) -> None:
         if not await self.admitted():
@@ -49,7 +68,8 @@ class _Forwarding(AsyncWebsocketConsumer):
 
     async def note(self) -> None:
         """Record in the audit trail who listens."""
-        await sync_to_async(_note)(dict(self.scope))
+        reader = rights.listening(self.scope) if self._link is None else links.reader_of(self._link, self._reader)
+        await sync_to_async(_note)(dict(self.scope), reader)
 
     async def disconnect(self, code: int) -> None:
         if self._forwarding:
@@ -64,6 +84,10 @@ class _Forwarding(AsyncWebsocketConsumer):
     async def shown(self, message: bytes, sight: limits.Sight) -> bool:
         """Return whether a listener who does not see everything gets this message."""
         raise NotImplementedError
+
+    def _end(self) -> None:
+        """Dismiss the listener because its link is over."""
+        self._dismiss()
 
     def _dismiss(self) -> None:
         if self._forwarding:
@@ -84,10 +108,15 @@ class _Forwarding(AsyncWebsocketConsumer):
             await self.close(code=FAILED)
 
 
-def _note(scope: dict[str, Any]) -> None:
+def _note(scope: dict[str, Any], reader: Any) -> None:
     close_old_connections()
-    text = embedding.in_address(scope)
-    recording.of_socket(scope, rights.Reader(actor=embedding.ACTOR) if text is not None else rights.listening(scope))
+    recording.of_socket(scope, reader)
+
+
+@sync_to_async
+def _opened(text: str, reader: Any) -> links.Opened | None:
+    close_old_connections()
+    return links.opened(text, reader)
 
 
 class UploadsConsumer(_Forwarding):
@@ -115,7 +144,7 @@ class IncidentsConsumer(_Forwarding):
 class SourceConsumer(_Forwarding):
     """This socket sends the commits of one source after `cursor`, the last sequence that the browser knows.
 
-    The page of an embedded timeline opens it with its signed view, until that expires.
+    The page of a shared timeline opens it with its link.
     """
 
     @property
@@ -123,10 +152,10 @@ class SourceConsumer(_Forwarding):
         return int(self.scope["url_route"]["kwargs"]["source_id"])
 
     async def admitted(self) -> bool:
-        if (text := embedding.in_address(self.scope)) is None:
+        if (text := links.in_address(self.scope)) is None:
             return await super().admitted() and await self._sees_all()
-        view = embedding.checked(text)
-        return view is not None and view.source == self._source
+        link = await self.opened(text)
+        return link is not None and link.kind != links.INCIDENT and link.source == self._source
 
     async def _sees_all(self) -> bool:
         """Return whether the listener sees all of the source, since its feed leaves nothing out."""
@@ -136,20 +165,23 @@ class SourceConsumer(_Forwarding):
     async def shown(self, message: bytes, sight: limits.Sight) -> bool:
         return True
 
-    def watch_rights(self) -> AbstractAsyncContextManager[None]:
-        view = embedding.checked(embedding.in_address(self.scope) or "")
-        return super().watch_rights() if view is None else self._until(view.until)
-
-    @asynccontextmanager
-    async def _until(self, time: int) -> AsyncIterator[None]:
-        left = time - datetime.now(UTC).timestamp()
-        timer = asyncio.get_running_loop().call_later(left, self._dismiss)
-        try:
-            yield
-        finally:
-            timer.cancel()
-
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         asked = parse_qs(self.scope["query_string"].decode(errors="replace")).get("cursor", [""])[0]
         cursor = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 19 else None
         return hub.follow(self._source, cursor)
+
+
+class LinkConsumer(_Forwarding):
+    """This socket sends nothing. It closes when the share link is over with which its page was opened."""
+
+    async def admitted(self) -> bool:
+        return await self.opened(links.in_address(self.scope) or "") is not None
+
+    async def note(self) -> None:
+        """Record nothing: the page itself was recorded."""
+
+    def queue(self) -> AbstractAsyncContextManager[Queue]:
+        return hub.subscribe("links")
+
+    async def shown(self, message: bytes, sight: limits.Sight) -> bool:
+        return True

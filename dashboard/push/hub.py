@@ -11,7 +11,7 @@ import psycopg
 from asgiref.sync import sync_to_async
 from django.db import close_old_connections
 
-from dashboard.access import rights
+from dashboard.access import links
 from dashboard.metrics.requests import WAITING_MESSAGES
 from dashboard.push import feeds
 from timeline import queries
@@ -136,7 +136,7 @@ class Hub:
         while True:
             await asyncio.sleep(CHECK)
             try:
-                gone = await rights.withdrawn(self._listeners.values())
+                gone = await links.withdrawn(self._listeners.values())
                 for dismiss in [each for each, session in self._listeners.items() if session in gone]:
                     dismiss()
                 await self._send_health(self._feeds.keys())
@@ -162,7 +162,7 @@ class Hub:
         queue.put_nowait(message)
 
     def _measure_waiting(self) -> None:
-        waiting = dict.fromkeys((*_SHARED, "sources"), 0)
+        waiting = dict.fromkeys((*_SHARED, "links", "sources"), 0)
         for topic, queues in self._queues.items():
             waiting[topic.partition("/")[0]] += sum(queue.qsize() for queue in queues)
         for kind, messages in waiting.items():

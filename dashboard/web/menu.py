@@ -35,6 +35,7 @@ def _is_admin(request: HttpRequest) -> bool:
 
 ENTRIES = (
     Entry("sessions", "Your sessions", _has_account),
+    Entry("shared", "Shared links", _has_account),
     Entry("second_factor", "Second factor", _has_password),
     Entry("audit_trail", "Audit trail", _is_admin),
 )

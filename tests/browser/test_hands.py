@@ -691,7 +691,7 @@ def test_the_back_button_leads_to_what_was_seen_last(timeline: Page) -> None:
 def test_a_view_is_shared_and_reported_with_its_address(timeline: Page, context: BrowserContext) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     timeline.keyboard.press("w")
-    press_and_read(timeline.get_by_role("button", name="Share view"), "Link copied")
+    press_and_read(timeline.get_by_role("button", name="Share view"), "Copied")
     shared = copied(timeline, f"finding={AWAY}")
     assert shared.startswith("http") and str(START) not in shared
     timeline.get_by_role("button", name="Report").click()

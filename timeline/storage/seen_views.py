@@ -50,6 +50,11 @@ def of_cluster(cluster: str = "cluster_id") -> str:
     return f"(({cluster} IN ({_CLUSTERS})) IS TRUE OR {fed})"
 
 
+def of_reader(account: str) -> str:
+    """Return the condition that a row belongs to the reader. `account` is the column with the id of an account."""
+    return f"({account} = {_READER}) IS TRUE"
+
+
 def _visible(table: str, condition: str) -> str:
     """Return the condition that a row of another table is seen."""
     return f"EXISTS (SELECT FROM {SCHEMA}.{table} AS of WHERE {condition})"

@@ -8,7 +8,8 @@ from ninja.openapi.docs import ABS_TPL_PATH, Swagger
 from ninja.utils import check_csrf
 
 from dashboard import __version__
-from dashboard.access import embedding, limits, rights, tokens
+from dashboard.access import change_log, limits, rights, tokens
+from dashboard.access import links as share_links
 from dashboard.web.api import (
     actors,
     alerts,
@@ -22,7 +23,7 @@ from dashboard.web.api import (
     objects,
     receivers,
     routes,
-    signed_views,
+    shares,
     silences,
     sources,
     uploads,
@@ -51,7 +52,7 @@ def _admitted(request: HttpRequest) -> bool:
     the start-up token. Where a request carries an access token, that token alone decides, whoever is signed in."""
     if tokens.sent(request) is not None and not rights.by_script(request):
         return _reads(request)
-    if embedding.sent(request) is not None:
+    if share_links.sent(request) is not None:
         return _shown(request)
     if not rights.admitted(request.user):
         return False
@@ -84,14 +85,14 @@ def _reads(request: HttpRequest) -> bool:
 
 
 def _shown(request: HttpRequest) -> bool:
-    """Let the scripts of an embedded page read the source that its signed view names."""
-    view = embedding.checked(embedding.sent(request) or "")
-    if view is None:
+    """Let the scripts of a shared timeline read what its link allows."""
+    link = share_links.opened(share_links.sent(request) or "", request.user)
+    if link is None:
         return False
-    match = request.resolver_match
-    if request.method not in _SAFE or not match or match.kwargs.get("source_id") != str(view.source):
-        raise HttpError(403, "An embedded timeline reads its own recording or cluster, and nothing else.")
-    request.user = rights.Reader(Source.objects.filter(pk=view.source, ready=True), embedding.ACTOR)
+    if not share_links.may_ask(request, link):
+        raise HttpError(403, "A shared timeline shows its own recording or cluster, and nothing else.")
+    change_log.about(request, link=link.number or "")
+    request.user = share_links.reader_of(link, request.user)
     return True
 
 
@@ -119,7 +120,7 @@ for router in (
     comparison.router,
     receivers.router,
     routes.router,
-    signed_views.router,
+    shares.router,
     uploads.router,
     usage.router,
 ):
@@ -142,8 +143,8 @@ def _unknown(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
         return problem(
             401, "The access token is not accepted", "It was revoked, has expired, or has not the scope read."
         )
-    if embedding.sent(request) is not None:
-        return problem(401, "This view has expired", "Ask whoever embedded it for a new one.")
+    if share_links.sent(request) is not None:
+        return problem(401, "This link is over", "Ask whoever shared it for a new one.")
     return problem(401, "You are signed out", rights.how_to_sign_in())
 
 

@@ -7,11 +7,13 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
+from dashboard.access import links
 from dashboard.drawing.pictures import picture
-from dashboard.presentation import alerts, changes_before, incidents, views, wording
+from dashboard.presentation import alerts, changes_before, incidents, shared, views, wording
 from dashboard.presentation.catalogue import words
 from dashboard.presentation.incident_pictures import gravest
 from dashboard.web.views.findings import NOTE, because, linked, person, proof_row
+from dashboard.web.views.shared import share_dialog
 from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.models import Finding, Incident, Source
@@ -32,9 +34,19 @@ def show_incident(request: "HttpRequest", source_id: int, identity: str) -> "Htt
         incident = queries.incident(source_id, identity)
         if request.method == "POST":
             return _note(request, source, incident)
-        return render(request, "incident.html", _context(source, incident))
+        if link := links.of_page(request):
+            return _shared(request, {**_context(source, incident), "link": link})
+        return render(request, "incident.html", {**_context(source, incident), **share_dialog(request, source.id)})
     except (Source.DoesNotExist, Incident.DoesNotExist, Finding.DoesNotExist):
         raise Http404(f"The recording {source.name} has no such incident.") from None
+
+
+def _shared(request: "HttpRequest", context: dict[str, Any]) -> "HttpResponse":
+    """Show the incident to whoever has a link to it, who can open none of the pages that it leads to."""
+    answer = render(request, "shared_incident.html", context)
+    answer.content = shared.without_links(answer.content.decode()).encode()
+    links.frameable(answer, embedded=False)
+    return answer
 
 
 def _note(request: "HttpRequest", source: "SourceRow", incident: "IncidentRowPayload") -> "HttpResponse":

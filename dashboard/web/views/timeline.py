@@ -3,19 +3,19 @@
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.http import Http404
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard.access import embedding, rights
+from dashboard.access import links, rights
 from dashboard.drawing import figures
 from dashboard.presentation import wording
 from dashboard.report import inlining
 from dashboard.report.contents import NOTE
 from dashboard.web import alert_links
 from dashboard.web.views.objects import number
+from dashboard.web.views.shared import share_dialog
 from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.models import LogStore, Track
@@ -26,16 +26,14 @@ if TYPE_CHECKING:
 
 @require_safe
 def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
-    """Show the timeline. With `embed=1`, show it without navigation, as a page of another site shows it in a frame."""
-    text = embedding.of_page(request)
-    view = embedding.checked(text) if text is not None else None
-    if text is not None and (view is None or view.source != source_id):
-        return _framed(render(request, "embed_over.html", status=403))
+    """Show the timeline. With a share link or with `embed=1`, show it without navigation, as a page of another site
+    shows it in a frame."""
+    link = links.of_page(request)
     source = queries.source(source_id)
     if source is None:
         raise Http404("No such recording.")
     live, ended = queries.live_state(source.id)
-    embedded = request.GET.get("embed") == "1"
+    embedded = link is not None or request.GET.get("embed") == "1"
     before, after = (None, None) if embedded else queries.epochs(source.id)
     entry = "js/embed.js" if embedded else "js/workbench.js"
     context = {
@@ -54,22 +52,14 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "note_length": NOTE,
         "modules": [f"dashboard/{name}" for name in inlining.modules("js/live/live.js" if live else entry)],
         "may_embed": not embedded and rights.may_embed(request.user, source.owner),
-        "view_query": view.query if view else "",
+        **(share_dialog(request, source.id) if not embedded else {}),
+        "link": link,
     }
     if not embedded:
         return render(request, "timeline.html", context)
     answer = render(request, "embed.html", context)
-    return _framed(answer) if view else answer
-
-
-def _framed(answer: "HttpResponse") -> "HttpResponse":
-    """Let pages of the origins that an operator names show this answer in a frame, and nobody keep or pass on its
-    address."""
-    answer["Referrer-Policy"] = "no-referrer"
-    answer["Cache-Control"] = "no-store"
-    if settings.EMBED_ANCESTORS:
-        answer.__dict__["_csp_replace"] = {"frame-ancestors": settings.EMBED_ANCESTORS}
-        answer.__dict__["xframe_options_exempt"] = True  # it cannot name several origins; frame-ancestors does
+    if link is not None:
+        links.frameable(answer, embedded=link.kind == links.EMBEDDED)
     return answer
 
 

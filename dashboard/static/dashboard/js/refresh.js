@@ -11,7 +11,7 @@ async function renew() {
   if (document.hidden || inside || !getSelection().isCollapsed) return; // the user is working in one of them
   let page;
   try {
-    page = new DOMParser().parseFromString(await (await fetch(location.pathname, { headers: { Accept: "text/html", ...unattended() }, signal: leaving.signal })).text(), "text/html");
+    page = new DOMParser().parseFromString(await (await fetch(location.pathname + location.search, { headers: { Accept: "text/html", "Causeline-Renewal": "yes", ...unattended() }, signal: leaving.signal })).text(), "text/html");
   } catch {
     return; // the server may be restarting; the next update tries again
   }

@@ -4,31 +4,22 @@ import { byId } from "./draw/dom.js";
 import { announce, begun, showFinding, showLine, showObject, store } from "./timeline.js";
 import { AlertLane } from "./ui/alertLane.js";
 import { changeMarks } from "./ui/changeMarks.js";
-import { embedDialog } from "./ui/embedDialog.js";
+import { copyWith, linkDialog } from "./ui/linkDialog.js";
 import { reportDialog } from "./ui/reportDialog.js";
 import { Search } from "./ui/search.js";
+import { shareDialog } from "./ui/shareDialog.js";
 
 new Search(document.body.dataset.source, { onObject: showObject, onFinding: showFinding, onLine: showLine, onActor: (actor) => store.set({ actor, offset: 0 }, { push: true }), announce });
 
+// The address is built from the store, because the browser's address is updated a little later.
+const search = () => store.search();
 const share = byId("share");
-
-/** Copies the address. It is built from the store, because the browser's address is updated a little later. */
-share.addEventListener("click", async () => {
-  const address = location.origin + location.pathname + store.search();
-  const label = share.textContent;
-  try {
-    await navigator.clipboard.writeText(address);
-    share.textContent = "Link copied";
-  } catch {
-    share.textContent = "Copy it from the address bar";
-  }
-  announce(`${share.textContent}: it shows what you see.`);
-  setTimeout(() => (share.textContent = label), 1800);
-});
+if (byId("share-dialog")) shareDialog({ search, announce });
+else share.addEventListener("click", () => copyWith(share, location.origin + location.pathname + search(), "Copy it from the address bar", announce));
 
 reportDialog({ store, announce });
 const place = { store, source: document.body.dataset.source, announce };
-if (byId("embed")) embedDialog(place);
+if (byId("embed")) linkDialog("embed", { path: `/api/sources/${place.source}/views`, asked: () => ({ query: search() }), field: "html", announce });
 begun.then(() => {
   changeMarks(place);
   new AlertLane(place);

@@ -1,0 +1,55 @@
+"""This module words share links, and takes out of a page what leads from it."""
+
+import re
+from datetime import datetime
+from typing import NamedTuple
+
+from dashboard.access import links
+from dashboard.models import ShareLink
+
+_TIME = "%Y-%m-%d %H:%M UTC"
+_LINK = re.compile(r'<a [^>]*?href="/[^"]*"[^>]*>(.*?)</a>', re.DOTALL)  # what templates escape has no such tag
+_KINDS = {links.TIMELINE: "timeline", links.INCIDENT: "incident", links.EMBEDDED: "embedded timeline"}
+
+
+class LinkRow(NamedTuple):
+    """This is a share link in words."""
+
+    number: int
+    kind: str
+    name: str  # of the recording or cluster
+    page: str  # the address of the page for people who sign in
+    prefix: str
+    made: str
+    used: str
+    expires: str
+    over: str  # why it is not accepted any more; "" while it is
+
+
+def row(link: ShareLink, now: datetime) -> LinkRow:
+    until = links.expiry(link)
+    page = f"/sources/{link.source_id}/"
+    expired = until <= now
+    over = "" if links.lives(link) else "not accepted: whoever made it may not share it now"
+    return LinkRow(
+        number=link.pk,
+        kind=_KINDS[ShareLink.Kind(link.kind)],
+        name=link.source.name,
+        page=f"{page}incidents/{link.incident}/" if link.incident else f"{page}{'?' if link.query else ''}{link.query}",
+        prefix=link.prefix,
+        made=f"created {link.created:{_TIME}} by {link.created_by}",
+        used=_used(link),
+        expires=f"{'expired' if expired else 'expires'} {until:{_TIME}}",
+        over="expired" if expired else over,
+    )
+
+
+def without_links(html: str) -> str:
+    """Return a page with the words of its links to other pages of Causeline, but not the links."""
+    return _LINK.sub(r"<span>\1</span>", html)
+
+
+def _used(link: ShareLink) -> str:
+    if link.last_used is None:
+        return "not opened yet"
+    return f"opened {link.used} time{'' if link.used == 1 else 's'}, last {link.last_used:{_TIME}}"

@@ -22,6 +22,7 @@ from dashboard.web.views.incidents import show_incident
 from dashboard.web.views.log_stores import show_log_store
 from dashboard.web.views.metrics import metrics
 from dashboard.web.views.objects import show_object, show_revision
+from dashboard.web.views.passwords import ChangePassword
 from dashboard.web.views.report import show_report
 from dashboard.web.views.routes import edit_destination, edit_route, show_deliveries, show_routes
 from dashboard.web.views.rules import rule, rules
@@ -87,6 +88,7 @@ urlpatterns = [
     path("login/oidc/", go_to_provider, name="oidc"),
     path("login/oidc/callback/", come_from_provider, name="oidc_callback"),
     path("logout/", SignOut.as_view(), name="logout"),
+    path("password/", ChangePassword.as_view(), name="password"),
     path("sessions/", show_sessions, name="sessions"),
     path("healthz", health, name="health"),
     path("livez", live, name="live"),

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user, login
+from django.contrib.auth import get_user, login, update_session_auth_hash
 from django.contrib.auth.models import AnonymousUser, User
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
@@ -107,6 +107,13 @@ def end(user: User, *, only: int | None = None, besides: str | None = None) -> i
     SignIn.objects.filter(session__in=keys).delete()
     Session.objects.filter(pk__in=keys).delete()
     return ended
+
+
+def keep_only(request: HttpRequest, user: User) -> None:
+    """Keep this session of a person whose password was just changed in it, and end all others."""
+    update_session_auth_hash(request, user)  # which gives the session a new key
+    _note(request, user)
+    end(user, besides=request.session.session_key)
 
 
 def forget() -> None:

@@ -26,7 +26,7 @@ def _has_account(request: HttpRequest) -> bool:
 
 
 def _has_password(request: HttpRequest) -> bool:
-    return bool(settings.LOGIN_REQUIRED) and people.is_local(cast("Any", request.user))
+    return bool(settings.LOGIN_REQUIRED and settings.PASSWORDS) and people.is_local(cast("Any", request.user))
 
 
 def _is_admin(request: HttpRequest) -> bool:
@@ -36,6 +36,7 @@ def _is_admin(request: HttpRequest) -> bool:
 ENTRIES = (
     Entry("sessions", "Your sessions", _has_account),
     Entry("shared", "Shared links", _has_account),
+    Entry("password", "Password", _has_password),
     Entry("second_factor", "Second factor", _has_password),
     Entry("audit_trail", "Audit trail", _is_admin),
 )

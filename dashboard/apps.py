@@ -13,13 +13,14 @@ class DashboardConfig(AppConfig):
         gc.disable()  # until `ready`: collections would find hardly any garbage while the models are imported
 
     def ready(self) -> None:
-        """Make the Celery application the one that `@shared_task` and `.delay()` use, log sign-ins, and keep the
-        views of limited readers up to date."""
+        """Make the Celery application the one that `@shared_task` and `.delay()` use, log sign-ins, keep
+        the views of limited readers up to date, and keep one administrator."""
         try:
             import dashboard.celery  # noqa: F401
-            from dashboard.access import change_log, limits
+            from dashboard.access import change_log, giving, limits
 
             change_log.listen()
+            giving.listen()
             pre_migrate.connect(limits.before_migration, sender=self, dispatch_uid="causeline.views")
             post_migrate.connect(limits.after_migration, sender=self, dispatch_uid="causeline.views")
             gc.freeze()  # what was imported stays, so no later collection has to look at it

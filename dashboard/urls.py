@@ -3,6 +3,7 @@
 from django.urls import URLPattern, path
 
 from dashboard.web.api import api
+from dashboard.web.views.access import show_access, take_role
 from dashboard.web.views.actors import show_actors
 from dashboard.web.views.alerts import show_alerts
 from dashboard.web.views.audit_trail import export_trail, show_trail
@@ -72,6 +73,8 @@ urlpatterns = [
     path("clusters/", show_clusters, name="clusters"),
     path("clusters/<int:cluster_id>/", show_cluster, name="cluster"),
     path("alerts/", show_alerts, name="alerts"),
+    path("access/", show_access, name="access"),
+    path("access/grants/<int:number>/", take_role, name="take_role"),
     path("audit-trail/", show_trail, name="audit_trail"),
     path("audit-trail/export", export_trail, name="audit_export"),
     path("shared/", show_shared, name="shared"),

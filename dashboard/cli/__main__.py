@@ -19,6 +19,7 @@ from dashboard.cli import (
     clusters,
     collect,
     compare,
+    grants,
     mcp,
     pull,
     record,
@@ -174,6 +175,7 @@ def _parser() -> argparse.ArgumentParser:
         help="the role on all clusters and recordings (none)",
     )
     command.set_defaults(run=serve.create_user)
+    grants.add(commands, shared)
     tokens.add(commands, shared)
     trail.add(commands, shared)
     command = commands.add_parser("unlock", parents=[shared], help="let a person sign in again who failed too often")

@@ -38,6 +38,7 @@ ENTRIES = (
     Entry("shared", "Shared links", _has_account),
     Entry("password", "Password", _has_password),
     Entry("second_factor", "Second factor", _has_password),
+    Entry("access", "Access", _is_admin),
     Entry("audit_trail", "Audit trail", _is_admin),
 )
 

@@ -3,7 +3,7 @@
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
 
-from dashboard.access import change_log, sessions, tokens
+from dashboard.access import change_log, giving, sessions, tokens
 from dashboard.management.base import BaseCommand
 
 
@@ -17,8 +17,12 @@ class Command(BaseCommand):
         parser.add_argument("name")
 
     def handle(self, *, name: str, **options: object) -> None:
-        if not User.objects.filter(username=name).update(is_active=False):
-            raise CommandError(f"Nobody has the name {name}.")
+        try:
+            with giving.one_administrator_stays():
+                if not User.objects.filter(username=name).update(is_active=False):
+                    raise CommandError(f"Nobody has the name {name}.")
+        except giving.Refused as error:
+            raise CommandError(str(error)) from None
         ended = sessions.end(User.objects.get(username=name))
         refused = list(
             tokens.made_by_deactivated().filter(created_by=name).order_by("name").values_list("name", flat=True)

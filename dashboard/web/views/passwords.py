@@ -25,7 +25,8 @@ class ChangePassword(PasswordChangeView):
     success_url = reverse_lazy("sessions")
 
     def dispatch(self, *arguments: Any, **options: Any) -> "HttpResponseBase":
-        if not settings.LOGIN_REQUIRED or not settings.PASSWORDS or not people.is_local(cast("User", self.request.user)):
+        passwords = settings.LOGIN_REQUIRED and settings.PASSWORDS
+        if not passwords or not people.is_local(cast("User", self.request.user)):
             raise Http404("You do not sign in with a password of Causeline.")
         return super().dispatch(*arguments, **options)
 

@@ -1,0 +1,192 @@
+"""On these pages administrators see who may do what, and why, give roles to people and groups, and take them away."""
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib.auth.models import Group, User
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from dashboard.access import change_log, giving, grants
+from dashboard.access.rights import is_admin
+from dashboard.models import Grant
+from dashboard.presentation import grants as words
+from timeline.models import Cluster, Source
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+PAGE = 50  # people or groups on one page
+_RECORDINGS = 100  # of the newest, to choose from
+_LONGEST = 150  # characters of the name of a person or a group
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_access(request: "HttpRequest") -> "HttpResponse":
+    """Show people or groups with their roles, or one person or group with the reasons; answer a form that gives a
+    role."""
+    _only_administrators(request)
+    problem = ""
+    if request.method == "POST":
+        try:
+            grant = _give(request)
+            return redirect(f"{reverse('access')}?{urlencode(_named(giving.holder_of(grant)))}")
+        except giving.Refused as error:
+            problem = str(error)
+    form = request.POST if problem else request.GET
+    name, is_group = (form["group"], True) if form.get("group") else (form.get("person", ""), False)
+    context = {
+        "problem": problem,
+        "form": {each: form.get(each, "") for each in ("name", "kind", "role", "on", "namespaces")},
+        "meanings": [(str(role), meaning) for role, meaning in words.MEANINGS.items()],
+        "clusters": [(f"cluster-{each.pk}", each.name) for each in Cluster.objects.order_by("name")],
+        "recordings": [(f"source-{number}", name) for number, name in _recordings()],
+        "namespaces": giving.NAMESPACES_HOLD,
+        "default": settings.DEFAULT_ROLE,
+        **(_one(name, is_group=is_group) if name else _list(request)),
+    }
+    template = "access_of.html" if name else "access.html"
+    return render(request, template, context, status=400 if problem else 200)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def take_role(request: "HttpRequest", number: int) -> "HttpResponse":
+    """Ask whether a role is to be taken away, and take it away when that was answered."""
+    _only_administrators(request)
+    grant = Grant.objects.select_related("user", "group", "cluster", "source").filter(pk=number).first()
+    if grant is None:
+        raise Http404("There is no such grant: it was taken away already.")
+    of, problem = giving.holder_of(grant), ""
+    back, name = f"{reverse('access')}?{urlencode(_named(of))}", giving.name_of(of)
+    if request.method == "POST":
+        try:
+            if taken := giving.take(number):
+                change_log.about(request, **giving.described(taken))
+            own = grants.held_by(User.objects.get(username=request.user.get_username()))  # as it is now
+            return redirect(back if grants.reaches(own.everywhere, Grant.Role.ADMIN) else "home")
+        except giving.Refused as error:
+            problem = str(error)
+    context = {
+        "verb": "Take away",
+        "name": f"{grant.role} of {name}",
+        "problem": problem,
+        "back": back,
+        "action": request.path,
+        "sentences": [
+            f"{name} is {words.in_words(grant)}, {words.reason(grant).why}.",
+            "Roles by groups, and on other things, stay.",
+        ],
+        "final": "Access",
+    }
+    return render(request, "delete.html", context, status=409 if problem else 200)
+
+
+def _only_administrators(request: "HttpRequest") -> None:
+    if not settings.LOGIN_REQUIRED:
+        raise Http404("There are no accounts, so there are no roles of people.")
+    if not is_admin(request.user):
+        raise PermissionDenied("Only administrators can see and give roles.")
+
+
+def _give(request: "HttpRequest") -> Grant:
+    """Give the role that a form asks for. Raises Refused."""
+    form = request.POST
+    name = (form.get("group") or form.get("person") or form.get("name", "")).strip()
+    is_group = bool(form.get("group")) or (not form.get("person") and form.get("kind") == "group")
+    if not name:
+        raise giving.Refused("Say to whom the role is given.")
+    grant = giving.give(
+        giving.group_to_be(name) if is_group else giving.holder(name),
+        form.get("role", ""),
+        change_log.who(request),
+        on=_thing(form.get("on", "")),
+        namespaces=form.get("namespaces", "").replace(",", " ").split(),
+    )
+    change_log.about(request, **giving.described(grant))
+    return grant
+
+
+def _thing(text: str) -> Cluster | Source | None:
+    """Return what a choice of the form means; None for everything. Raises Refused if it does not exist any more."""
+    if not text:
+        return None
+    sort, _, number = text.partition("-")
+    at = int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else 0
+    found: Cluster | Source | None = None
+    if sort == "cluster":
+        found = Cluster.objects.filter(pk=at).first()
+    elif sort == "source":
+        found = Source.objects.filter(pk=at, ready=True, cluster=None).first()
+    if found is None:
+        raise giving.Refused("What the role is on does not exist any more. Choose again.")
+    return found
+
+
+def _recordings() -> QuerySet[Source, tuple[int, str]]:
+    found = Source.objects.filter(ready=True, cluster=None).order_by("-created", "-pk")
+    return found.values_list("pk", "name")[:_RECORDINGS]
+
+
+def _one(name: str, *, is_group: bool) -> dict[str, Any]:
+    """Return what the page of one person or group shows."""
+    try:
+        found = giving.holder(name, group=is_group)
+    except giving.Refused as error:
+        raise Http404(str(error)) from None
+    if isinstance(found, Group):
+        members = found.user_set.order_by("username").values_list("username", flat=True)[: PAGE + 1]
+        return {"held": words.groups([found])[0], "members": members[:PAGE], "more": len(members) > PAGE}
+    return {"held": words.people([found])[0]}
+
+
+def _list(request: "HttpRequest") -> dict[str, Any]:
+    """Return what the list shows: a page of people, or of groups, whose name contains what is looked for."""
+    asked = request.GET.get("find", "").strip()[:_LONGEST]
+    page = _number(request.GET.get("page", "")) or 1
+    is_group = request.GET.get("show") == "groups"
+    found = [] if "\0" in asked else (_groups if is_group else _people)(asked, page)
+    kept = {"find": asked, "show": "groups" if is_group else ""}
+    given = {key: value for key, value in kept.items() if value}
+    return {
+        "asked": asked,
+        "shows_groups": is_group,
+        "holders": found[:PAGE],
+        "before": f"?{urlencode(given | {'page': page - 1})}" if page > 1 else "",
+        "after": f"?{urlencode(given | {'page': page + 1})}" if len(found) > PAGE else "",
+        "page": page,
+        "by_provider": not _local_administrators(),
+    }
+
+
+def _people(asked: str, page: int) -> list[words.Holder]:
+    names = Q(username__icontains=asked) | Q(first_name__icontains=asked) | Q(last_name__icontains=asked)
+    found = User.objects.filter(names | Q(email__icontains=asked)).order_by("username")
+    return words.people(found[(page - 1) * PAGE : page * PAGE + 1])
+
+
+def _groups(asked: str, page: int) -> list[words.Holder]:
+    found = Group.objects.filter(name__icontains=asked).order_by("name")
+    return words.groups(found[(page - 1) * PAGE : page * PAGE + 1])
+
+
+def _local_administrators() -> bool:
+    """Return whether somebody is an administrator by a grant of their own, which no provider can take away."""
+    own = Grant.objects.filter(role=Grant.Role.ADMIN, cluster=None, source=None, user__is_active=True)
+    return own.exists()
+
+
+def _named(of: User | Group) -> dict[str, str]:
+    return {"group" if isinstance(of, Group) else "person": giving.name_of(of)}
+
+
+def _number(text: str) -> int:
+    """Return the number that a text has; 0 if it is none."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else 0

@@ -36,10 +36,10 @@ _LONGEST = 200  # characters of a value
 _INSERT = """
 INSERT INTO dashboard_auditrecord (at, action, who, way, account, role, source, cluster, thing, name, address, request,
     outcome, status, details, once)
-VALUES (clock_timestamp(), %(action)s, %(who)s, %(way)s, %(account)s, %(role)s, %(source)s, %(cluster)s, %(thing)s,
+SELECT clock_timestamp(), %(action)s, %(who)s, %(way)s, %(account)s, %(role)s, %(source)s, %(cluster)s, %(thing)s,
     coalesce(nullif(%(name)s, ''), (SELECT name FROM timeline_source WHERE id = %(source)s),
         (SELECT name FROM timeline_cluster WHERE id = %(cluster)s), ''),
-    %(address)s, %(request)s, %(outcome)s, %(status)s, %(details)s, %(once)s)
+    %(address)s, %(request)s, %(outcome)s, %(status)s, %(details)s, %(once)s
 ON CONFLICT (once) DO NOTHING
 """
 

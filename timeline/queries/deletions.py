@@ -4,9 +4,10 @@ from datetime import datetime
 from typing import NamedTuple
 
 from django.db import connection
+from django.db.models import Count, Q, Sum
 from django.db.models.functions import Now
 
-from timeline.models import Cluster, Source
+from timeline.models import Acknowledgement, Cluster, Finding, Incident, Silence, Source
 
 _LISTED = 20  # the most deletions of each sort that are listed
 
@@ -36,23 +37,30 @@ class Deletion(NamedTuple):
 
 def contents(sources: list[int], cluster: int | None = None) -> Contents:
     """Return what is stored of these sources; with a cluster, the silences of it count, too."""
+    recordings = Source.everything.filter(pk__in=sources).aggregate(
+        number=Count("pk"), changes=Sum("entries", default=0)
+    )
+    about = Q(source__in=sources) if cluster is None else Q(source__in=sources) | Q(cluster=cluster)
+    return Contents(
+        recordings=recordings["number"],
+        changes=recordings["changes"],
+        incidents=Incident.objects.filter(source__in=sources).count(),
+        findings=Finding.objects.filter(source__in=sources, withdrawn=False).count(),
+        acknowledgements=Acknowledgement.objects.filter(source__in=sources, ended="").count(),
+        silences=Silence.objects.filter(about, expires__gt=Now()).count(),
+        bytes=_bytes(sources),
+    )
+
+
+def _bytes(sources: list[int]) -> int:
     query = """
-        SELECT count(*), coalesce(sum(entries), 0)::bigint,
-               coalesce(sum((SELECT count(*) FROM timeline_incident WHERE source_id = source.id)), 0)::bigint,
-               coalesce(sum((SELECT count(*) FROM timeline_finding WHERE source_id = source.id AND NOT withdrawn)),
-                        0)::bigint,
-               coalesce(sum((SELECT count(*) FROM timeline_acknowledgement
-                             WHERE source_id = source.id AND ended = '')), 0)::bigint,
-               coalesce(sum((SELECT count(*) FROM timeline_silence
-                             WHERE source_id = source.id AND expires > now())), 0)::bigint
-                   + (SELECT count(*) FROM timeline_silence WHERE cluster_id = %s AND expires > now()),
-               coalesce(sum((SELECT sum(pg_total_relation_size(oid)) FROM pg_class
-                             WHERE relkind = 'r' AND (relname ~ concat('^timeline_chunk_', source.id, '_[0-9]+$')
-                                                      OR relname = concat('timeline_track_', source.id)))), 0)::bigint
-        FROM timeline_source AS source WHERE id = ANY(%s)"""
+        SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0)::bigint
+        FROM pg_class, unnest(%s::bigint[]) AS source (id)
+        WHERE relkind = 'r' AND (relname ~ concat('^timeline_chunk_', source.id, '_[0-9]+$')
+                                 OR relname = concat('timeline_track_', source.id))"""
     with connection.cursor() as cursor:
-        cursor.execute(query, [cluster, sources])
-        return Contents(*cursor.fetchone())
+        cursor.execute(query, [sources])
+        return int(cursor.fetchone()[0])
 
 
 def sources_of(cluster_id: int) -> list[int]:

@@ -1,14 +1,15 @@
 """This module reads the health of live sources for the messages that pages receive."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any, Literal
 
 import orjson
 from django.db import connection
-from django.db.models import Count
+from django.db.models import Count, DateTimeField, DurationField, ExpressionWrapper, F, Func
 
 from timeline.core.entries import microseconds
-from timeline.models import Gap, Source, Stream
+from timeline.models import Delta, Gap, Source, Stream
 from timeline.payloads.live import HealthPayload
 from timeline.queries.clusters import without_places
 
@@ -21,22 +22,27 @@ def live_health(sources: Iterable[int]) -> dict[int, HealthPayload]:
     query = """
         SELECT source.id, source.sequence, source.entries, source.ended, cluster.source_id = source.id AS current,
                cluster.paused, coalesce(cluster.expires_at > clock_timestamp(), FALSE) AS held, cluster.state,
-               cluster.error, cluster.reference,
-               (SELECT extract(epoch FROM clock_timestamp() - at) * 1000000 FROM timeline_delta
-                WHERE source_id = source.id ORDER BY sequence DESC LIMIT 1)::bigint AS silent, source.last
+               cluster.error, cluster.reference, source.last
         FROM timeline_source AS source LEFT JOIN timeline_cluster AS cluster ON cluster.id = source.cluster_id
         WHERE source.id = ANY(%s) AND source.delete_after IS NULL
           AND (source.cluster_id IS NOT NULL OR source.sequence > 0)"""
     with connection.cursor() as cursor:
         cursor.execute(query, [wanted])
         rows = cursor.fetchall()
+    passed = ExpressionWrapper(
+        Func(function="clock_timestamp", output_field=DateTimeField()) - F("at"), DurationField()
+    )
+    newest = Delta.objects.filter(pk__in=[(row[0], row[1]) for row in rows]).annotate(passed=passed)
+    silent = {
+        source: round(since / timedelta(microseconds=1)) for source, since in newest.values_list("source", "passed")
+    }
     streams = Stream.objects.filter(source__in=wanted, listed_at__isnull=True)
     listing: dict[int, list[str]] = {}
     for source, resource in streams.filter(state__in=["waiting", "listing"]).values_list("source", "resource"):
         listing.setdefault(source, []).append(resource)
     gaps = dict(Gap.objects.filter(source__in=wanted).values_list("source").annotate(count=Count("*")))
     found = {}
-    for source, sequence, entries, ended, current, paused, held, state, error, reference, silent, last in rows:
+    for source, sequence, entries, ended, current, paused, held, state, error, reference, last in rows:
         hidden = without_places(error or "", orjson.loads(reference or "{}"))
         shown, why = _state(ended, current, paused, held, state, hidden)
         found[source] = HealthPayload(
@@ -47,7 +53,7 @@ def live_health(sources: Iterable[int]) -> dict[int, HealthPayload]:
             listing=sorted(listing.get(source, ())),
             entries=entries,
             gaps=gaps.get(source, 0),
-            silent=None if silent is None else max(0, silent),
+            silent=max(0, silent[source]) if source in silent else None,
             last=last and microseconds(last),
         )
     return found

@@ -7,7 +7,7 @@ the part's removal, so nothing is added twice or lost, whatever dies when.
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from timeline.core.entries import Observation
 from timeline.history.codec import Known, line_of, observation_of
@@ -63,8 +63,9 @@ def count(part: Addition, new: int, left_out: int) -> None:
 
 def end_added(uploads: QuerySet[Upload]) -> None:
     """Mark those uploads as done of which no part waits any more, and those as failed whose source has ended."""
-    waiting = Addition.objects.filter(source=OuterRef("source"), upload=OuterRef("pk"))
-    uploads.filter(~Exists(waiting), state=State.ADDING).update(state=State.DONE)
+    for upload in uploads.filter(state=State.ADDING):
+        if not Addition.objects.filter(source=upload.source_id, upload=upload).exists():
+            uploads.filter(pk=upload.pk, state=State.ADDING).update(state=State.DONE)
     current = Cluster.objects.filter(source__isnull=False).values("source")
     over = uploads.filter(state=State.ADDING).filter(Q(source=None) | ~Q(source__in=current))
     for upload in over:

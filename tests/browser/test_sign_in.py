@@ -46,7 +46,7 @@ def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def company(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A Causeline with accounts, that provider, and one local account."""
+    """A Causeline with accounts, that provider, and local accounts, of which ada is an administrator."""
     settings = {
         "CAUSELINE_LOGIN": "on",
         "CAUSELINE_OIDC_ISSUER": provider,
@@ -59,6 +59,7 @@ def company(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with running(tmp_path_factory.mktemp("company"), "web", **settings) as started:
         for name in ("bob-1440", "bob-360", "carol"):
             started.manage("createuser", name, CAUSELINE_PASSWORD=GOOD)
+        started.manage("createuser", "ada", "--admin", CAUSELINE_PASSWORD=GOOD)
         yield started
 
 
@@ -173,3 +174,56 @@ def test_ending_other_sessions_closes_their_open_pages(visitor: Page, browser: B
             visitor.get_by_role("button", name="End all others").click()
         there.goto("/rules/")
         expect(there.get_by_role("heading", name="Sign in")).to_be_visible()
+
+
+@EVERYWHERE
+def test_an_administrator_gives_and_takes_away_a_role(visitor: Page, size: ViewportSize, themes: Themes) -> None:
+    """With the keyboard alone, after the page was opened from the menu."""
+    visitor.set_viewport_size(size)
+    visitor.goto("/login/?next=/sessions/")
+    visitor.get_by_label("User name").fill("ada")
+    visitor.get_by_label("Password").fill(GOOD)
+    visitor.keyboard.press("Enter")
+    visitor.wait_for_url("**/sessions/")
+    visitor.locator(".menu:visible summary").first.click()
+    visitor.get_by_role("link", name="Access").click()
+    expect(visitor.get_by_role("link", name="ada")).to_be_visible()
+    fits(visitor)
+    assert complaints_of_axe(visitor, themes) == []
+    group = f"oidc:team-{size['width']}"
+    visitor.get_by_label("a group").focus()
+    visitor.keyboard.press("Space")
+    visitor.get_by_label("Name of the person or group").focus()
+    visitor.keyboard.type(group)
+    visitor.get_by_label("Role", exact=True).focus()
+    visitor.keyboard.type("resp")
+    visitor.keyboard.press("Enter")
+    visitor.get_by_role("button", name="Give the role").press("Enter")
+    expect(visitor.get_by_role("heading", name=f"The group {group}")).to_be_visible()
+    expect(visitor.get_by_text("responder of everything")).to_be_visible()
+    fits(visitor)
+    assert complaints_of_axe(visitor, themes) == []
+    visitor.get_by_role("link", name="Take away responder of everything…").press("Enter")
+    fits(visitor)
+    assert complaints_of_axe(visitor, themes) == []
+    visitor.get_by_role("button", name=f"Take away responder of {group}").press("Enter")
+    expect(visitor.get_by_text("The group has no role.")).to_be_visible()
+
+
+@EVERYWHERE
+def test_the_page_of_the_password_says_what_is_wrong(
+    visitor: Page, size: ViewportSize, themes: Themes, complaints: Complaints
+) -> None:
+    complaints.expect("400 (Bad Request)")
+    visitor.set_viewport_size(size)
+    visitor.goto("/login/?next=/password/")
+    visitor.get_by_label("User name").fill("carol")
+    visitor.get_by_label("Password").fill(GOOD)
+    visitor.keyboard.press("Enter")
+    visitor.get_by_label("Your password now").fill(GOOD)
+    visitor.get_by_label("New password", exact=True).fill("tiny-one")
+    visitor.get_by_label("New password, again").fill("tiny-one")
+    visitor.get_by_role("button", name="Change the password").click()
+    expect(visitor.get_by_role("alert")).to_contain_text("too short")
+    fits(visitor)
+    assert complaints_of_axe(visitor, themes) == []

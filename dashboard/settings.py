@@ -58,6 +58,8 @@ UPLOAD_PATIENCE = timedelta(hours=variables.upload_patience_hours)
 LIMITS = environment.limits()
 KEEP_DAYS = variables.keep_days
 KEEP_BYTES = variables.keep_bytes
+KEEP_INCIDENT_DAYS = variables.keep_incident_days
+KEEP_INCIDENT_MINUTES = variables.keep_incident_minutes
 RECORDING_DAYS = variables.recording_days
 AUDIT_DAYS = variables.audit_days
 ALERT_DAYS = variables.alert_days

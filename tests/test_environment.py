@@ -12,7 +12,12 @@ from pytest_django import Settings
 
 from dashboard import environment
 from dashboard.environment import SettingError, addresses
-from dashboard.environment.declarations import HOURS_AT_MOST, KEEP_BYTES_AT_MOST, KEEP_DAYS_AT_MOST
+from dashboard.environment.declarations import (
+    HOURS_AT_MOST,
+    INCIDENT_MINUTES_AT_MOST,
+    KEEP_BYTES_AT_MOST,
+    KEEP_DAYS_AT_MOST,
+)
 from tests import variables
 from tests.variables import ROOT
 from timeline import models
@@ -49,6 +54,7 @@ def test_every_time_that_is_computed_from_a_number_can_be_computed() -> None:
 
 def test_a_cluster_may_keep_what_the_settings_may() -> None:
     assert (models.KEEP_DAYS_AT_MOST, models.KEEP_BYTES_AT_MOST) == (KEEP_DAYS_AT_MOST, KEEP_BYTES_AT_MOST)
+    assert models.INCIDENT_MINUTES_AT_MOST == INCIDENT_MINUTES_AT_MOST
 
 
 @pytest.mark.parametrize("value", ["nan", "NaN", "inf", "-inf", "-1", "1e9", "1e300", "soon"])

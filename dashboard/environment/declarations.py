@@ -37,6 +37,7 @@ from dashboard.environment.sources import Environment, written
 
 KEEP_DAYS_AT_MOST = 36_500  # a hundred years; some thousand years more would lead to dates before year 1
 KEEP_BYTES_AT_MOST = 10**18
+INCIDENT_MINUTES_AT_MOST = 10_080  # a week
 HOURS_AT_MOST = 87_600  # ten years
 _LIMITS = Limits()
 
@@ -396,6 +397,25 @@ class Settings(Reading, SigningIn):
             "How many bytes the entries of a cluster may take in the database, unless the cluster has its own "
             "value; the oldest are deleted first, a table at a time. From 0 to 1000000000000000000; 0 sets no "
             "limit."
+        ),
+    )
+    keep_incident_days: Whole = Field(
+        0,
+        ge=0,
+        le=KEEP_DAYS_AT_MOST,
+        description=(
+            "How long what connected clusters did near incidents is kept, in days, if that is longer than "
+            "`CAUSELINE_KEEP_DAYS`, unless a cluster has its own value. From 0 to 36500; 0 keeps it no longer than the "
+            "rest."
+        ),
+    )
+    keep_incident_minutes: Whole = Field(
+        30,
+        ge=1,
+        le=INCIDENT_MINUTES_AT_MOST,
+        description=(
+            "What counts as near an incident for `CAUSELINE_KEEP_INCIDENT_DAYS`, in minutes before and after each time "
+            "that it happened, unless a cluster has its own value. From 1 to 10080."
         ),
     )
     recording_days: Whole = Field(

@@ -17,6 +17,7 @@ from timeline.models.objects import ActorRow, Chunk, IntentChange, Log, LogPage,
 from timeline.models.pulls import LogStore, Pull
 from timeline.models.retention import FreedSpan, Hold, Usage
 from timeline.models.sources import (
+    INCIDENT_MINUTES_AT_MOST,
     KEEP_BYTES_AT_MOST,
     KEEP_DAYS_AT_MOST,
     Cluster,
@@ -30,6 +31,7 @@ from timeline.models.uploads import ActorFeed, Addition, AuditBatch, Portion, Po
 
 __all__ = [
     "FINDING_RANK",
+    "INCIDENT_MINUTES_AT_MOST",
     "KEEP_BYTES_AT_MOST",
     "KEEP_DAYS_AT_MOST",
     "Acknowledgement",

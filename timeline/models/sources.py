@@ -7,6 +7,7 @@ from timeline.models.fields import NotDeleted
 
 KEEP_DAYS_AT_MOST = 36_500  # a hundred years
 KEEP_BYTES_AT_MOST = 10**18
+INCIDENT_MINUTES_AT_MOST = 10_080  # a week
 
 
 class Cluster(models.Model):
@@ -32,6 +33,8 @@ class Cluster(models.Model):
     namespaces = models.JSONField(default=list, db_default=[])  # the only ones that are watched; [] for all of them
     keep_days = models.IntegerField(null=True)
     keep_bytes = models.BigIntegerField(null=True)
+    keep_incident_days = models.IntegerField(null=True)  # how long what is near incidents is kept; 0: as all other
+    keep_incident_minutes = models.IntegerField(null=True)  # what is near: so long before and after an incident
     paused = models.BooleanField(default=False)
     write_events = models.BooleanField(default=False)  # whether Causeline may write Events about incidents into it
     source = models.ForeignKey("Source", models.SET_NULL, null=True, related_name="current_of")
@@ -54,6 +57,14 @@ class Cluster(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(keep_bytes__range=(1, KEEP_BYTES_AT_MOST)), name="cluster_keeps_bytes_in_range"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(keep_incident_days__range=(0, KEEP_DAYS_AT_MOST)),
+                name="cluster_incident_days_in_range",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(keep_incident_minutes__range=(1, INCIDENT_MINUTES_AT_MOST)),
+                name="cluster_incident_minutes_in_range",
             ),
         ]
 

@@ -61,12 +61,14 @@ def _as_lines(entries: Iterable[tuple[int, Observation]], counts: Counter[str]) 
     for key, each in entries:
         line = line_of(each)
         masks.count(line, counts)
-        if isinstance(each, Mark | LogLine):
-            yield key, each.time, line
-            continue
         if isinstance(each, Entry) and each.facts is not None and not each.body:
             counts[masks.WITHHELD] += 1
-        yield key, each.received, line
+        yield key, time_of(each), line
+
+
+def time_of(each: Observation) -> int:
+    """Return the time under which an observation is stored, in microseconds since 1970."""
+    return each.time if isinstance(each, Mark | LogLine) else each.received
 
 
 def copy(source: Source, table: sql.Identifier, lines: Iterable[tuple[int, int, bytes]], first: int) -> int:
@@ -190,14 +192,14 @@ def observations(source_id: int, *, after: int = 0) -> Iterator[Observation]:
         yield from freed.marks(source_id)
 
 
-def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (key of the track, time, line) of the observations with sequence numbers from `first` to before `end`."""
+def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, Observation, bytes]]:
+    """Yield (key of the track, observation without its body, line) of the observations with sequence numbers from
+    `first` to before `end`."""
     known: Known = {}
     for sequence, held, packed in _chunks(source_id, None, first - 1, None, None):
         for number, key, line in zip(range(sequence, end), held, _lines(packed), strict=False):
             if number >= first:
-                each = observation_of(line, known, bodies=False)
-                yield key, each.time if isinstance(each, Mark | LogLine) else each.received, line
+                yield key, observation_of(line, known, bodies=False), line
         if sequence + len(held) >= end:
             return
 

@@ -272,9 +272,9 @@ class Live:
             self._changes.forget(track.key)
         self.world.forget(over, before)
         if self.source.cluster:
-            self.source.cluster.refresh_from_db(fields=["keep_bytes", "keep_days"])
+            self.source.cluster.refresh_from_db(fields=["keep_bytes", "keep_days", "keep_incident_days"])
             tables.renew(self.source, retention.limit(self.source.cluster))
-            kept = timedelta(days=retention.days(self.source.cluster))
+            kept = timedelta(days=retention.incident_days(self.source.cluster))
             self.world.begins_at(max(self.world.first, self.world.last - kept // timedelta(microseconds=1)))
         packer = Packer(ENTRIES)
         lines = list(lines_of(self.world.snapshot()))

@@ -3,6 +3,7 @@
 `timeline.storage.keeping` says how long recordings are kept.
 """
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -13,18 +14,19 @@ from psycopg import sql
 from timeline.core.entries import microseconds
 from timeline.history.freed import Span
 from timeline.models import Cluster, Finding, Gap, IntentChange, LogPage, ObjectView, Source, Track
-from timeline.storage import findings, freed, holds, incidents, notify, store, tables
+from timeline.storage import findings, freed, holds, incidents, notify, store, tables, thinning
 
 _PATIENCE = 10  # the most seconds to wait for a lock; a later call tries again
 _LATE = timedelta(minutes=1)  # how long after an entry was received a watch may have reported it
 
 
 class Dropped(NamedTuple):
-    """These are the numbers of tables, tracks and findings of one source that were deleted."""
+    """These are the numbers of tables, tracks and findings of one source that were deleted, and of tables thinned."""
 
     tables: int
     tracks: int
     findings: int
+    thinned: int  # tables of which what is away from incidents was deleted
 
 
 class Foreseen(NamedTuple):
@@ -38,11 +40,25 @@ class Foreseen(NamedTuple):
     findings: int
     incidents: int  # of which no finding is left
     oldest: datetime | None  # the end of the oldest chunk of them
+    away: int = 0  # how many of the entries are away from incidents, in tables of which the rest stays
+    at_most: bool = False  # whether `entries` and `away` were not counted exactly, but are not exceeded
 
 
 def days(cluster: Cluster) -> int:
     """Return for how many days the entries of a cluster are kept. PostgreSQL checks the range of the column."""
     return settings.KEEP_DAYS if cluster.keep_days is None else cluster.keep_days
+
+
+def incident_days(cluster: Cluster) -> int:
+    """Return for how many days what is near incidents of a cluster is kept: at least for those of everything."""
+    own = settings.KEEP_INCIDENT_DAYS if cluster.keep_incident_days is None else cluster.keep_incident_days
+    return max(days(cluster), own)
+
+
+def incident_margin(cluster: Cluster) -> timedelta:
+    """Return how long before and after an incident of a cluster everything is near it."""
+    own = cluster.keep_incident_minutes
+    return timedelta(minutes=settings.KEEP_INCIDENT_MINUTES if own is None else own)
 
 
 def limit(cluster: Cluster) -> int:
@@ -54,9 +70,10 @@ def keep(cluster: Cluster, now: datetime) -> list[Dropped]:
     """Delete the data of a cluster's sources that is no longer to be kept; return what was deleted of each source.
 
     Of a source that is under a legal hold, nothing is deleted; what it takes counts among the bytes of the cluster.
-    Raises OperationalError if a lock was not free in time.
+    What is near incidents may be kept for longer than the rest (see `timeline.storage.thinning`). Raises
+    OperationalError if a lock was not free in time.
     """
-    before = now - timedelta(days=days(cluster))
+    before = now - timedelta(days=incident_days(cluster))
     room = limit(cluster)
     dropped = []
     for source in cluster.sources.order_by("-pk"):
@@ -74,14 +91,19 @@ def keep(cluster: Cluster, now: datetime) -> list[Dropped]:
             if lost:
                 _note_lost_beginning(source, max(lost))
             since = max([before, *(table.last for table in old)])
-            dropped.append(Dropped(len(old), *_drop_rows(source, since)))
+            near = _near(cluster, source, now, since)
+            rows = _drop_rows(source, since, near)
             notify.notify(source=source.pk)
+        dropped.append(Dropped(len(old), *rows, thinning.thin(source, near) if _thins(cluster) else 0))
     return dropped
 
 
-def foresee(cluster: Cluster, now: datetime) -> list[Foreseen]:
-    """Return what `keep` would delete at this time of what is stored now, the newest source first. Nothing changes."""
-    before = now - timedelta(days=days(cluster))
+def foresee(cluster: Cluster, now: datetime, most: int | None = None) -> list[Foreseen]:
+    """Return what `keep` would delete at this time of what is stored now, the newest source first. Nothing changes.
+
+    If more entries than `most` have to be read to count those that are away from incidents, all of them are counted.
+    """
+    before = now - timedelta(days=incident_days(cluster))
     room = limit(cluster)
     found = []
     for source in cluster.sources.order_by("-pk"):
@@ -93,18 +115,56 @@ def foresee(cluster: Cluster, now: datetime) -> list[Foreseen]:
             found.append(Foreseen(source.pk, held, 0, 0, 0, 0, 0, None))
             continue
         since = max([before, *(table.last for table in old)])
+        near = _near(cluster, source, now, since)
         entries, oldest = tables.entries_of(source, [table.name for table in old], before)
+        away, at_most = _away(source, near, {table.name for table in old}, most) if _thins(cluster) else (0, False)
         going = Finding.objects.filter(source=source, last__lt=since)
         staying = Finding.objects.filter(source=source, last__gte=since)
         incidents_lost = going.exclude(incident__in=staying.values("incident")).values("incident").distinct().count()
         with connection.cursor() as cursor:
             cursor.execute(
-                sql.SQL("SELECT count(*) FROM {0} WHERE {1}").format(store.track_table(source), _over(source)), [since]
+                sql.SQL("SELECT count(*) FROM {0} WHERE {1}").format(store.track_table(source), _over(source)),
+                [since, near.before, near.ranges],
             )
             (tracks,) = cursor.fetchone()
         size = sum(table.bytes for table in old)
-        found.append(Foreseen(source.pk, held, entries, size, tracks, going.count(), incidents_lost, oldest))
+        found.append(
+            Foreseen(
+                source.pk,
+                held,
+                entries + away,
+                size,
+                tracks,
+                going.count(),
+                incidents_lost,
+                oldest,
+                away,
+                at_most,
+            )
+        )
     return found
+
+
+def _thins(cluster: Cluster) -> bool:
+    """Return whether what is near incidents is kept for longer than the rest."""
+    return incident_days(cluster) > days(cluster)
+
+
+def _near(cluster: Cluster, source: Source, now: datetime, since: datetime) -> thinning.Incidents:
+    """Return what is near incidents, of what is not deleted as a whole because it is from before `since`."""
+    if not _thins(cluster):
+        return thinning.Incidents([], since)
+    before = max(since, now - timedelta(days=days(cluster)))
+    return thinning.incidents_of(source, before, incident_margin(cluster), since)
+
+
+def _away(source: Source, near: thinning.Incidents, old: Collection[str], most: int | None) -> tuple[int, bool]:
+    """Return how many entries are away from incidents in tables that are not dropped, and whether they are fewer."""
+    waiting = [table for table in thinning.waiting(source, near.before) if table.name not in old]
+    stored = sum(table.end - table.first for table in waiting)
+    if most is not None and stored > most:
+        return stored, True
+    return sum(thinning.planned(source, table, near.windows).going for table in waiting), False
 
 
 def _old_tables(source: Source, before: datetime, room: int) -> list[tables.Table]:
@@ -130,25 +190,35 @@ def _note_lost_beginning(source: Source, last: datetime) -> None:
 
 
 def _over(source: Source) -> sql.Composed:
-    """Return the condition for tracks whose lanes ended before a time."""
-    return sql.SQL("(lane, root) IN (SELECT lane, root FROM {} WHERE upper(span) < %s)").format(
-        store.track_table(source)
-    )
+    """Return the condition for tracks whose lanes ended before a time, or before a later one and away from incidents.
+    Its values are the two times and the windows of the incidents."""
+    return sql.SQL(
+        "(lane, root) IN (SELECT lane, root FROM {} WHERE upper(span) < %s"
+        " OR (upper(span) < %s AND NOT span && %s::tstzmultirange))"
+    ).format(store.track_table(source))
 
 
-def _drop_rows(source: Source, before: datetime) -> tuple[int, int]:
-    """Delete lanes and findings that ended before a time; return the numbers of deleted tracks and findings."""
+def _drop_rows(source: Source, before: datetime, near: thinning.Incidents) -> tuple[int, int]:
+    """Delete lanes and findings that ended before a time, and what is away from incidents; return the numbers of
+    deleted tracks and findings."""
     Source.objects.select_for_update().get(pk=source.pk)  # a worker that commits meanwhile writes incidents, too
+    away = [source.pk, before, near.before, near.ranges]
     with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("DELETE FROM {0} WHERE {1}").format(store.track_table(source), _over(source)), [before])
+        cursor.execute(sql.SQL("DELETE FROM {0} WHERE {1}").format(store.track_table(source), _over(source)), away[1:])
         tracks = cursor.rowcount
+        for model, time in ((IntentChange, "tstzrange(at, at, '[]')"), (LogPage, "tstzrange(first, last, '[]')")):
+            cursor.execute(
+                sql.SQL(
+                    "DELETE FROM {0} WHERE source_id = %s AND (upper({1}) < %s"
+                    " OR (upper({1}) < %s AND NOT {1} && %s::tstzmultirange))"
+                ).format(sql.Identifier(model._meta.db_table), sql.SQL(time)),
+                away,
+            )
     old = Finding.objects.filter(source=source, last__lt=before)
     touched = set(old.values_list("incident", flat=True))
     deleted, _ = old.delete()
     incidents.write(source, touched)
     findings.drop_occurrences(source, before)
-    IntentChange.objects.filter(source=source, at__lt=before).delete()
-    LogPage.objects.filter(source=source, last__lt=before).delete()
     if source.views:
         kept = Track.objects.filter(source=source).values("id")
         ObjectView.objects.filter(source=source).exclude(track__in=kept).delete()

@@ -99,6 +99,7 @@ class Table(NamedTuple):
     end: int  # the sequence number after that of its last entry
     last: datetime  # when the latest of its entries was received
     bytes: int  # its size with its indexes
+    comment: str | None  # when it was created, or what was done with it since (see `timeline.storage.repacking`)
 
 
 def closed_tables(source: Source) -> list[Table]:
@@ -106,17 +107,17 @@ def closed_tables(source: Source) -> list[Table]:
     found = []
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relname ~ %s AND relispartition"
-            " AND relkind = 'r' AND pg_get_expr(relpartbound, oid) !~ 'MAXVALUE'",
+            "SELECT relname, pg_total_relation_size(oid), obj_description(oid, 'pg_class') FROM pg_class"
+            " WHERE relname ~ %s AND relispartition AND relkind = 'r' AND pg_get_expr(relpartbound, oid) !~ 'MAXVALUE'",
             [_tables_of(source)],
         )
-        for name, size in cursor.fetchall():
+        for name, size, comment in cursor.fetchall():
             query = sql.SQL("SELECT min(sequence), max(sequence + cardinality(keys)), max(last) FROM {}").format(
                 sql.Identifier(name)
             )
             cursor.execute(query)
             first, end, last = cursor.fetchone()
-            found.append(Table(name, first, end, last, size))
+            found.append(Table(name, first, end, last, size, comment))
     return sorted(found, key=lambda table: table.first)
 
 

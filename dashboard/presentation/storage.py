@@ -74,6 +74,10 @@ def freed(going: Foreseen) -> str:
     if not (going.entries or going.tracks or going.findings):
         return "nothing"
     entries = f"{_counted(going.entries, 'entry', 'entries')} ({size(going.bytes)} of whole tables)"
+    if going.at_most:
+        entries = f"at most {entries}"
+    if going.away:
+        entries += f", of which {going.away:,} are away from incidents"
     rest = (
         _counted(going.tracks, "object", "objects"),
         _counted(going.findings, "finding", "findings"),

@@ -202,9 +202,9 @@ def _drop_rows(source: Source, before: datetime, near: thinning.Incidents) -> tu
     """Delete lanes and findings that ended before a time, and what is away from incidents; return the numbers of
     deleted tracks and findings."""
     Source.objects.select_for_update().get(pk=source.pk)  # a worker that commits meanwhile writes incidents, too
-    away = [source.pk, before, near.before, near.ranges]
+    away: tuple[datetime, datetime, str] = (before, near.before, near.ranges)
     with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("DELETE FROM {0} WHERE {1}").format(store.track_table(source), _over(source)), away[1:])
+        cursor.execute(sql.SQL("DELETE FROM {0} WHERE {1}").format(store.track_table(source), _over(source)), away)
         tracks = cursor.rowcount
         for model, time in ((IntentChange, "tstzrange(at, at, '[]')"), (LogPage, "tstzrange(first, last, '[]')")):
             cursor.execute(
@@ -212,7 +212,7 @@ def _drop_rows(source: Source, before: datetime, near: thinning.Incidents) -> tu
                     "DELETE FROM {0} WHERE source_id = %s AND (upper({1}) < %s"
                     " OR (upper({1}) < %s AND NOT {1} && %s::tstzmultirange))"
                 ).format(sql.Identifier(model._meta.db_table), sql.SQL(time)),
-                away,
+                [source.pk, *away],
             )
     old = Finding.objects.filter(source=source, last__lt=before)
     touched = set(old.values_list("incident", flat=True))

@@ -18,6 +18,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from tests.people import member
 from tests.properties import SUITE
 from tests.recordings import SAMPLE, observations_of
+from tests.running import migrated
 from timeline.history.world import World
 from timeline.models import Source
 from timeline.pipeline import ingest
@@ -59,6 +60,12 @@ def pytest_collection_finish() -> None:
     """Exclude the collected tests from garbage collection, because thousands of them stay in memory."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Let Django create the database of the tests as a copy of a migrated one."""
+    connection.settings_dict["TEST"]["TEMPLATE"] = migrated()
 
 
 @pytest.fixture(scope="module")

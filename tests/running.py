@@ -17,8 +17,10 @@ import psycopg
 import pytest
 import redis
 
+from dashboard.environment import database
 from dashboard.services.launcher import PERIODIC
 from dashboard.services.program import guarded
+from tests import services
 from tests.patience import eventually, patient
 from tests.services import VALKEY_DATABASES, WORKER
 
@@ -123,7 +125,7 @@ def running(folder: Path, *parts: str, **settings: str) -> Iterator[Running]:
     """Run web and worker, or the named parts, with these settings in their environment."""
     server, number = os.environ["DATABASE_URL"], _brokers.pop()
     name, broker = f"causeline_running_{os.getpid()}_{number}", _broker(number)
-    _create_database(name, template=_migrated())
+    _create_database(name, template=migrated())
     started = Running(folder, _database_named(server, name), broker, settings)
     try:
         with redis.Redis.from_url(broker) as client:
@@ -138,14 +140,15 @@ def running(folder: Path, *parts: str, **settings: str) -> Iterator[Running]:
 
 
 @cache
-def _migrated() -> str:
+def migrated() -> str:
     """Return the name of a migrated database without rows, from which the others are copied."""
     name = f"causeline_migrated_{WORKER}"
     _drop_database(name)
-    _create_database(name)
-    command = [sys.executable, "manage.py", "migrate", "-v0", "--skip-checks"]
-    environment = os.environ | {"DATABASE_URL": _database_named(os.environ["DATABASE_URL"], name)}
-    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    if services.started_here():
+        _create_database(name, template=str(database(os.environ["DATABASE_URL"])["NAME"]))
+    else:
+        _create_database(name)
+        services.migrate({"DATABASE_URL": _database_named(os.environ["DATABASE_URL"], name)})
     return name
 
 

@@ -5,8 +5,12 @@ that ends when its standard input is closed: however pytest ends, the servers an
 
 With `pytest -n`, each worker of pytest-xdist starts its own servers, so that no test is affected by what another one
 does to a server. The process that only distributes the tests starts none.
+
+To initialise PostgreSQL and to migrate a database takes five seconds of a processor. So one data directory is prepared
+for a run of the tests, by the first process that needs it, and the servers begin with a copy of it.
 """
 
+import fcntl
 import json
 import os
 import shutil
@@ -35,15 +39,19 @@ VARIABLES = {
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+ROOT = Path(__file__).parent.parent
+_PREPARED = "CAUSELINE_TESTS_PREPARED"  # the folder of the data directory that is prepared for a run
+
 _servers: "subprocess.Popen[str] | None" = None
 _data: tempfile.TemporaryDirectory[str] | None = None
+_own: tempfile.TemporaryDirectory[str] | None = None  # with the prepared data directory
 
 
 def start(*options: str) -> "tuple[subprocess.Popen[str], dict[str, str]]":
     """Start PostgreSQL and Valkey. Return the process that runs both, and database_url, redis_url and data_dir."""
     process = subprocess.Popen(
         [sys.executable, "-m", "dashboard.services", *options],
-        cwd=Path(__file__).parent.parent,
+        cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -65,10 +73,49 @@ def stop(process: "subprocess.Popen[str]") -> None:
     process.wait(patient(STOP_SECONDS))
 
 
+def start_prepared() -> "tuple[subprocess.Popen[str], dict[str, str]]":
+    """Start servers whose database is migrated. All that they write is removed when they end."""
+    return start("--copy-of", str(_prepared()))
+
+
+def prepare(data_dir: Path) -> None:
+    """Make a data directory whose database is migrated, as an earlier `causeline up` leaves it. Its parent exists."""
+    subprocess.run(["cp", "-a", _prepared(), data_dir], check=True)
+
+
+def _prepared() -> Path:
+    """Return a data directory to copy, with a migrated database. It is made if no process of this run has made it."""
+    folder = Path(os.environ[_PREPARED])
+    prepared = folder / "data"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not prepared.exists():
+            unfinished = folder / "unfinished"
+            process, served = start("--data-dir", str(unfinished))
+            addresses = {"DATABASE_URL": served["database_url"], "REDIS_URL": served["redis_url"]}
+            migrate(VARIABLES | addresses | {"CAUSELINE_DATA_DIR": str(unfinished)})
+            stop(process)
+            unfinished.rename(prepared)
+    return prepared
+
+
+def started_here() -> bool:
+    """Return whether the servers of DATABASE_URL and REDIS_URL were started for this process."""
+    return _servers is not None
+
+
+def migrate(variables: dict[str, str]) -> None:
+    command = [sys.executable, "manage.py", "migrate", "-v0", "--skip-checks"]
+    subprocess.run(command, cwd=ROOT, env=os.environ | variables, check=True)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
     """Set the environment before pytest-django reads it."""
-    global _servers, _data
+    global _servers, _data, _own
+    if _PREPARED not in os.environ:  # the workers of pytest-xdist inherit it
+        _own = tempfile.TemporaryDirectory(prefix="causeline-prepared-")
+        os.environ[_PREPARED] = _own.name
     distributes = not WORKER and bool(getattr(early_config.known_args_namespace, "numprocesses", None))
     given = {"DATABASE_URL", "REDIS_URL"} <= os.environ.keys() and os.environ["DATABASE_URL"] != DISTRIBUTING
     if distributes:
@@ -79,7 +126,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         database = VALKEY_DATABASES * int(WORKER.removeprefix("gw") or 0)
         os.environ["REDIS_URL"] = urlsplit(os.environ["REDIS_URL"])._replace(path=f"/{database}").geturl()
     elif not given:
-        _servers, served = start()
+        _servers, served = start_prepared()
         os.environ["DATABASE_URL"], os.environ["REDIS_URL"] = served["database_url"], served["redis_url"]
         os.environ["CAUSELINE_DATA_DIR"] = served["data_dir"]
     if "CAUSELINE_DATA_DIR" not in os.environ or (WORKER and not _servers):
@@ -96,8 +143,8 @@ def pytest_unconfigure() -> None:
     if _servers:
         _remove_own(Path(os.environ["CAUSELINE_DATA_DIR"]))
         stop(_servers)
-    if _data:
-        _data.cleanup()
+    for folder in filter(None, (_data, _own)):
+        folder.cleanup()
 
 
 def _remove_own(data_dir: Path) -> None:

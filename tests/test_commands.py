@@ -28,7 +28,7 @@ LOG, WATCH = str(DATA / "families.jsonl.zst"), str(DATA / "families-watch")
 def data_dir() -> Iterator[Path]:
     """Yield a data directory whose servers run, after a command has imported a recording with servers of its own."""
     with tempfile.TemporaryDirectory(prefix="commands-") as folder:
-        data_dir = Path(folder) / "data"
+        services.prepare(data_dir := Path(folder) / "data")
         done = run(data_dir, "import", LOG, "--name", "both")
         assert (done.returncode, done.stdout) == (0, b"timeline: /sources/1/\n"), done.stderr
         process, _ = services.start("--data-dir", str(data_dir))

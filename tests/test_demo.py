@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import services
 from tests.patience import eventually, patient
 from tests.running import free_port
 from tests.test_launcher import OWN_SERVERS, causeline
@@ -18,7 +19,8 @@ SECONDS = 60
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="demo-") as folder:
-        yield Path(folder) / "data"
+        services.prepare(data := Path(folder) / "data")
+        yield data
 
 
 def show(data_dir: Path) -> set[str]:

@@ -15,6 +15,7 @@ import zstandard
 
 from bench.larger import repeated
 from dashboard.services.servers import addresses_of
+from tests import services
 from tests.patience import eventually, patient
 from tests.recordings import SAMPLE
 from tests.running import free_port
@@ -35,9 +36,9 @@ class Up(NamedTuple):
 @pytest.fixture
 def up(tmp_path: Path) -> Iterator[Up]:
     port = str(free_port())
-    data_dir = str(tmp_path / "data")
+    services.prepare(data_dir := tmp_path / "data")
     silence = {"CAUSELINE_IMPORT_SILENCE_SECONDS": str(min(20, round(patient(SILENCE))))}
-    arguments = ("--port", port, "--data-dir", data_dir, "--workers", "1")
+    arguments = ("--port", port, "--data-dir", str(data_dir), "--workers", "1")
     with causeline("up", *arguments, **OWN_SERVERS | silence) as process:
         assert process.stdout and process.stderr
         url = process.stdout.readline().strip()

@@ -19,6 +19,7 @@ import psycopg
 import pytest
 
 from dashboard.environment import database
+from tests import services
 from tests.patience import eventually, patient
 from tests.running import free_port
 from tests.test_services import CHECKOUT, descendants, processes, watchers_of
@@ -35,6 +36,13 @@ PUBLIC = {"CAUSELINE_LOGIN": "on", "CAUSELINE_SECRET_KEY": "a secret" * 4, "CAUS
 def data_dir() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="launcher-") as folder:
         yield Path(folder) / "data"
+
+
+@pytest.fixture
+def used_data_dir(data_dir: Path) -> Path:
+    """Return a data directory that an earlier start has prepared."""
+    services.prepare(data_dir)
+    return data_dir
 
 
 @pytest.fixture
@@ -140,9 +148,9 @@ def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Pat
     assert (status, output) == (1, "") and "`causeline up` does not run with the data directory" in errors
 
 
-def test_only_a_flag_lets_in_whoever_comes(data_dir: Path) -> None:
+def test_only_a_flag_lets_in_whoever_comes(used_data_dir: Path) -> None:
     port = free_port()
-    arguments = ("up", "--port", str(port), "--data-dir", str(data_dir), "--workers", "1")
+    arguments = ("up", "--port", str(port), "--data-dir", str(used_data_dir), "--workers", "1")
     with causeline(*arguments, **OWN_SERVERS | {"CAUSELINE_LOGIN": "open"}) as up:
         assert up.stdout and "?token=" in up.stdout.readline()
     with causeline(*arguments, "--no-token", **OWN_SERVERS) as up:
@@ -156,16 +164,16 @@ def test_only_a_flag_lets_in_whoever_comes(data_dir: Path) -> None:
         assert status == 1 and "--no-token" in errors
 
 
-def test_nothing_outlives_a_killed_up_and_the_next_command_finds_its_data(data_dir: Path) -> None:
-    with causeline("up", "--port", str(free_port()), "--data-dir", str(data_dir), **OWN_SERVERS) as up:
+def test_nothing_outlives_a_killed_up_and_the_next_command_finds_its_data(used_data_dir: Path) -> None:
+    with causeline("up", "--port", str(free_port()), "--data-dir", str(used_data_dir), **OWN_SERVERS) as up:
         assert up.stdout and up.stderr
         assert up.stdout.readline().startswith("http://"), up.stderr.read()
         everything = descendants(up.pid)
-        eventually(lambda: "ready" in (data_dir / "logs" / "worker.log").read_text())
+        eventually(lambda: "ready" in (used_data_dir / "logs" / "worker.log").read_text())
         everything |= descendants(up.pid)
         up.kill()
     eventually(lambda: not everything & processes().keys() and not watchers_of(up.pid), 8)
-    status, _, errors = finished("manage", "--data-dir", str(data_dir), "migrate", "--check", **OWN_SERVERS)
+    status, _, errors = finished("manage", "--data-dir", str(used_data_dir), "migrate", "--check", **OWN_SERVERS)
     assert status == 0, errors
 
 

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from dashboard.services.servers import addresses_of
+from tests import services
 from tests.answering import LOCALHOST, Receiver, receiving
 from tests.patience import eventually, patient
 from tests.running import ROOT, free_port
@@ -46,6 +47,7 @@ def receiver() -> Iterator[Receiver]:
 
 def test_whatever_is_killed_each_incident_is_told_and_only_with_one_key(receiver: Receiver, tmp_path: Path) -> None:
     data_dir, port = tmp_path / "data", str(free_port())
+    services.prepare(data_dir)
     settings = OWN_SERVERS | {"CAUSELINE_DESTINATION_HOSTS": LOCALHOST}
     arguments = ("--port", port, "--data-dir", str(data_dir), "--workers", "1", "--no-token")
     with causeline("up", *arguments, **settings) as up:

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from django.core.management import call_command
 from django.db import connection
 
 from dashboard.environment import database
@@ -88,7 +87,7 @@ class Servers:
     """This class runs a PostgreSQL and a Valkey for one test, which may kill them."""
 
     def __init__(self) -> None:
-        self._process, self._served = services.start()
+        self._process, self._served = services.start_prepared()
 
     def kill(self, name: str) -> None:
         """Kill all processes of one server, as `kill -9` does. The supervisor starts it again."""
@@ -108,7 +107,6 @@ class Servers:
         try:
             os.environ |= environment
             connection.settings_dict |= own
-            call_command("migrate", verbosity=0)
             yield
         finally:
             connection.close()

@@ -1,8 +1,9 @@
-"""`python -m dashboard.services [--data-dir D]` runs the servers until its standard input ends or a signal comes.
+"""`python -m dashboard.services` runs the servers until its standard input ends or a signal comes.
 
 Tests and benches start their servers with it. The first line on standard output is JSON: database_url, redis_url,
 data_dir. When the process that started this one is killed, standard input ends, so the servers stop too.
-Without --data-dir, all data is deleted at the end.
+Without --data-dir, all data is deleted at the end. With --copy-of, it begins as a copy of that data directory, which no
+process may use meanwhile.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import contextlib
 import json
 import os
 import select
+import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
@@ -28,14 +30,19 @@ def _input_ended() -> bool:
 def main() -> None:
     """Print the addresses, then keep the servers running."""
     parser = argparse.ArgumentParser(prog="python -m dashboard.services")
-    parser.add_argument("--data-dir", type=Path)
-    given: Path | None = parser.parse_args().data_dir
+    data = parser.add_mutually_exclusive_group()
+    data.add_argument("--data-dir", type=Path)
+    data.add_argument("--copy-of", type=Path)
+    arguments = parser.parse_args()
+    given: Path | None = arguments.data_dir
 
     def say(text: str) -> None:
         print(f"services: {text}", file=sys.stderr, flush=True)
 
     with contextlib.ExitStack() as stack:
         data_dir = given or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="causeline-data-")))
+        if arguments.copy_of:
+            subprocess.run(["cp", "-a", f"{arguments.copy_of}/.", data_dir], check=True)  # owners and modes, too
         try:
             leave_root(data_dir, say)
         except ServiceError as error:

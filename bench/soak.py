@@ -30,7 +30,7 @@ from bench.faults import ORDERS
 if TYPE_CHECKING:
     from collectors.replay import Replay
     from tests.available import Available
-    from tests.onlookers import Listener
+    from tests.onlookers import Listener, Onlooker
     from timeline.models import Cluster, Source
 
 _CLUSTERS, _SOCKETS = 3, 4
@@ -160,7 +160,7 @@ class Round:
             upload = self._upload()
             for _ in range(0, len(tape.commits), _STEP):
                 self._play(replays)
-            self._compare(clusters, resources, listeners, onlooker.shown_after)
+            self._compare(clusters, resources, listeners, onlooker)
             self._must(lambda: self._state(upload) == "done", 90, "the upload is imported")
             for cluster in clusters:
                 until(cluster.delete, 30)
@@ -182,7 +182,7 @@ class Round:
         clusters: "list[Cluster]",
         resources: list[set[str]],
         listeners: "list[Listener]",
-        shown_after: Callable[[int], bool],
+        onlooker: "Onlooker",
     ) -> None:
         from tests.followed import doubled, expected, taped
 
@@ -202,7 +202,8 @@ class Round:
             self._must(partial(listener.knows, last), 60, "a socket shows the end")
             if listener.sequences != sorted(listener.sequences):
                 self.wrong.append("a socket was led back")
-        self._must(lambda: shown_after(last), 60, "the browser shows the end")
+        if not until(partial(onlooker.shown_after, last), 60):
+            self.wrong.append(f"the browser shows {onlooker.shown}, not the end, {last}: {onlooker.complaints}")
 
     def _must(self, happens: Callable[[], object], seconds: float, what: str) -> None:
         if not until(happens, seconds):

@@ -81,6 +81,7 @@ class Onlooker(threading.Thread):
         self._address, self._source = address, source
         self._stopped = threading.Event()
         self.shown = 0  # the last commit that the page has drawn
+        self.complaints: list[str] = []  # what the page reported last, to explain what it does not show
 
     def run(self) -> None:
         with launched() as browser:
@@ -94,10 +95,16 @@ class Onlooker(threading.Thread):
         while not self._stopped.wait(0.5):
             with suppress(AssertionError, Error):
                 page = context_of(browser, self._address).new_page()
+                page.on("console", lambda message: self._note(message.text))
+                page.on("pageerror", lambda error: self._note(str(error)))
+                page.on("requestfailed", lambda request: self._note(f"{request.url}: {request.failure}"))
                 answer = page.goto(f"/sources/{self._source}/")
                 if answer and answer.ok:
                     return page
         return None
+
+    def _note(self, complaint: str) -> None:
+        self.complaints = [*self.complaints[-9:], complaint[:200]]
 
     def shown_after(self, sequence: int) -> bool:
         """Return whether the page has drawn this commit, or a later one."""

@@ -67,7 +67,7 @@ function draw() {
     if (list.outdated(now)) selection.reload();
   }
   if (edge.payload && edge.attached && store.axis === "time") picture.drawEdge({ payload: edge.payload, edge: edge.moving(now), now });
-  figure.dataset.edge = String(cursor);
+  figure.dataset.edge = cursor ?? "";
 }
 
 picture.move({

@@ -22,7 +22,7 @@ from tests.running import free_port, running
 from tests.variables import ROOT
 from tests.visitor import Visitor
 from timeline import metrics
-from timeline.models import Cluster, Collector, Finding, Gap, Source
+from timeline.models import Cluster, Collector, Finding, Gap, Source, Usage
 
 TOKEN = "the-token-of-the-metrics-of-the-tests-0123"
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -122,6 +122,11 @@ def test_every_metric_is_documented_with_type_labels_and_meaning(scraped: Callab
     Cluster.objects.update(source=source)
     source.delta_set.create(sequence=1, at=timezone.now() - timedelta(seconds=9), changed={"lag": 1_500_000})
     add_finding(source)
+    now = timezone.now()
+    for age, size in ((1, 3), (0, 7)):
+        sizes = dict.fromkeys(("chunks", "tracks", "findings", "logs", "evidence"), size)
+        Usage.objects.create(source=source, day=(now - timedelta(days=age)).date(), at=now, entries=1, **sizes)
+    assert value(scraped(), "causeline_source_bytes", source=str(source.pk)) == 35
     Destination.objects.create(name="pager", kind="webhook", sealed=b"")
     Collector.objects.create(cluster=cluster, holder="pod", renewed_at=timezone.now())
     for group, kind in (("", "Pod"), ("audit.k8s.io", "Event")):  # the second is of the audit log, and not counted

@@ -131,3 +131,71 @@ def test_the_command_line_measures_foresees_and_runs_retention(
     Source.objects.filter(pk=old.pk).update(keep_days=1)
     assert ran("retention", "run") == 0
     assert not Source.objects.filter(pk=old.pk).exists() and Source.objects.filter(pk=source.pk).exists()
+
+
+def test_the_command_line_changes_only_what_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    cluster = Cluster.objects.create(name="prod", keep_days=9, keep_bytes=10**9, keep_incident_minutes=5)
+    recording = stored.opened("old")
+    assert ran("retention", "keep", "--keep-incident-days=90", "prod") == 0
+    assert ran("retention", "keep", "--keep-bytes=default", "prod") == 0
+    cluster.refresh_from_db()
+    kept = cluster.keep_days, cluster.keep_bytes, cluster.keep_incident_days, cluster.keep_incident_minutes
+    assert kept == (9, None, 90, 5)
+    assert ran("retention", "keep", "--keep-days=30", "old") == 0
+    recording.refresh_from_db()
+    assert recording.keep_days == 30
+    assert ran("retention", "keep", "--keep-days=default", "old") == 0
+    recording.refresh_from_db()
+    assert recording.keep_days is None
+    capsys.readouterr()
+    for arguments, words in (
+        (("prod",), "Say what to change"),
+        (("--keep-days=0", "prod"), "at least 1"),
+        (("--keep-incident-days=36501", "prod"), "kept for 0 to 36500 days"),
+        (("--keep-incident-minutes=0", "prod"), "are 1 to 10080 minutes"),
+        (("--keep-bytes=7", "old"), "only --keep-days"),
+        (("--keep-days=36501", "old"), "from 0 to 36500"),
+        (("--keep-days=3", "nothing"), "There is no recording nothing"),
+    ):
+        assert ran("retention", "keep", *arguments) == 2
+        assert words in " ".join(capsys.readouterr().err.split())
+    cluster.refresh_from_db()
+    assert kept == (cluster.keep_days, None, 90, cluster.keep_incident_minutes)
+
+
+def test_programs_change_the_days_of_a_recording(client: Client) -> None:
+    _, fed = connected()
+    source = stored.opened("old")
+    answer = client.put(f"/api/sources/{source.pk}/retention", {"days": 3}, content_type="application/json")
+    assert answer.status_code == 200, answer.content
+    source.refresh_from_db()
+    end = keeping.deleted_on(source)
+    assert end and answer.json() == {"days": 3, "deleted_on": round(end.timestamp() * 1_000_000)}
+    for number, days, status in (
+        (source.pk, None, 200), (source.pk, 36_501, 422), (source.pk, "x", 422), (fed.pk, 3, 409), (2**40, 3, 404),
+    ):  # fmt: skip
+        answer = client.put(f"/api/sources/{number}/retention", {"days": days}, content_type="application/json")
+        assert answer.status_code == status, (number, days)
+    source.refresh_from_db()
+    assert source.keep_days is None
+
+
+def test_the_page_of_a_cluster_places_and_lifts_its_hold_and_changes_what_is_kept(client: Client) -> None:
+    cluster, _ = connected()
+    page = f"/clusters/{cluster.pk}/"
+    assert client.post(page, {"act": "hold", "reason": " "}).status_code == 400
+    assert client.post(page, {"act": "hold", "reason": "Case <40>"}).status_code == 302
+    assert Hold.objects.get().cluster_id == cluster.pk
+    text = client.get(page).content.decode()
+    assert "Case &lt;40&gt;." in text and "Lift the legal hold" in text
+    assert client.post(page, {"act": "disconnect", "delete": "on", "confirmed": "yes"}).status_code == 400
+    assert client.post(page, {"act": "unhold"}).status_code == 302 and not Hold.objects.exists()
+    assert client.post(page, {"act": "unhold"}).status_code == 400
+    form = {"act": "change", "incident_days": "90", "incident_minutes": "15"}
+    assert client.post(page, form).status_code == 302
+    cluster.refresh_from_db()
+    assert (cluster.keep_incident_days, cluster.keep_incident_minutes, cluster.keep_days) == (90, 15, None)
+    text = client.get(page).content.decode()
+    assert 'name="incident_days" value="90"' in text and 'name="incident_minutes" value="15"' in text
+    assert client.post(page, {**form, "incident_minutes": "0"}).status_code == 400
+    assert client.post(page, {**form, "incident_days": "soon"}).status_code == 400

@@ -10,11 +10,11 @@ import orjson
 from django.db import transaction
 
 from collectors.watch import credentials, exec_permissions
-from timeline.models import KEEP_BYTES_AT_MOST, KEEP_DAYS_AT_MOST, Cluster
+from timeline.models import INCIDENT_MINUTES_AT_MOST, KEEP_BYTES_AT_MOST, KEEP_DAYS_AT_MOST, Cluster
 from timeline.storage import deletion, notify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from collectors.watch.kubeconfig import Context, Kubeconfig, Read
@@ -49,8 +49,15 @@ class WatchOptions:
     keep_bytes: int | None = None
     write_events: bool = False
     namespaces: tuple[str, ...] = ()  # the only ones that are watched; none for all of them
+    keep_incident_days: int | None = None
+    keep_incident_minutes: int | None = None
 
     def __post_init__(self) -> None:
+        days, minutes = self.keep_incident_days, self.keep_incident_minutes
+        if days is not None and not 0 <= days <= KEEP_DAYS_AT_MOST:
+            raise Refused(f"What is near incidents is kept for 0 to {KEEP_DAYS_AT_MOST} days, not {days}.")
+        if minutes is not None and not 1 <= minutes <= INCIDENT_MINUTES_AT_MOST:
+            raise Refused(f"Near an incident are 1 to {INCIDENT_MINUTES_AT_MOST} minutes, not {minutes}.")
         if self.keep_days is not None and not 1 <= self.keep_days <= KEEP_DAYS_AT_MOST:
             raise Refused(f"A cluster keeps at least 1 and at most {KEEP_DAYS_AT_MOST} days, not {self.keep_days}.")
         if self.keep_bytes is not None and not 1 <= self.keep_bytes <= KEEP_BYTES_AT_MOST:
@@ -156,6 +163,13 @@ def _same_path(one: dict[str, Any], other: dict[str, Any]) -> bool:
     )
 
 
+def keep(cluster: Cluster, given: Mapping[str, int | None]) -> None:
+    """Change how much of a cluster is kept: the fields of `WatchOptions` that are given, None for the default of the
+    settings, and nothing else. Raise Refused."""
+    WatchOptions(**given)  # type: ignore[arg-type]
+    _write(cluster, **given)
+
+
 def change(cluster: Cluster, wanted: WatchOptions) -> None:
     """Change what is watched of a cluster and how much is kept; its worker is notified. What a collector watches is for
     the collector to say."""
@@ -223,6 +237,8 @@ def _option_columns(wanted: WatchOptions) -> dict[str, Any]:
         "keep_bytes": wanted.keep_bytes,
         "write_events": wanted.write_events,
         "namespaces": list(namespaces(wanted.namespaces)),
+        "keep_incident_days": wanted.keep_incident_days,
+        "keep_incident_minutes": wanted.keep_incident_minutes,
     }
 
 

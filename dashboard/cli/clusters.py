@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dashboard.cli import serve
+from dashboard.cli import retention, serve
 
 if TYPE_CHECKING:
     import argparse
@@ -98,12 +98,8 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         metavar="NS",
         help="watch this namespace only; may be repeated (all namespaces, which needs rights in the whole cluster)",
     )
-    command.add_argument(
-        "--keep-days", type=int, metavar="N", help="delete changes that are older (CAUSELINE_KEEP_DAYS)"
-    )
-    command.add_argument(
-        "--keep-bytes", type=int, metavar="N", help="delete the oldest changes beyond this size (CAUSELINE_KEEP_BYTES)"
-    )
+    for name, what in retention.KEPT.items():
+        command.add_argument(f"--{name.replace('_', '-')}", type=int, metavar="N", help=what)
     command.add_argument(
         "--write-events",
         action="store_true",
@@ -132,7 +128,7 @@ def connect(options: argparse.Namespace) -> int:
 
 
 def _given(options: argparse.Namespace) -> Iterator[str]:
-    for name in ("kubeconfig", "context", "keep_days", "keep_bytes"):
+    for name in ("kubeconfig", "context", *retention.KEPT):
         if (value := getattr(options, name)) not in (None, ""):
             yield f"--{name.replace('_', '-')}={value}"
     for name in ("in_cluster", "collector", "by_path", "write_events", "unchecked"):

@@ -11,6 +11,16 @@ if TYPE_CHECKING:
     import argparse
 
 
+# What can be said of a cluster, by the name of its column.
+KEPT = {
+    "keep_days": "delete changes that are older (CAUSELINE_KEEP_DAYS)",
+    "keep_bytes": "delete the oldest changes beyond this size (CAUSELINE_KEEP_BYTES)",
+    "keep_incident_days": "near incidents, delete changes that are older (CAUSELINE_KEEP_INCIDENT_DAYS)",
+    "keep_incident_minutes": "how long before and after an incident is near it (CAUSELINE_KEEP_INCIDENT_MINUTES)",
+}
+DEFAULT = "default"  # in place of a number: that of the settings
+
+
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
     """Add the subcommands with their arguments."""
     command = commands.add_parser(
@@ -36,6 +46,23 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: a
         help="with --dry-run: show what of the present data will be deleted until then, 0 to 365 days from now",
     )
     command.set_defaults(run=run)
+    command = commands.add_parser(
+        "keep",
+        parents=[shared],
+        help="change how long a connected cluster or a recording is kept",
+        description="What is not given stays as it is. The word default stands for what the settings say.",
+        epilog="Exit status: 0 changed, 1 the servers failed, 2 no such recording or cluster, or not possible.",
+    )
+    command.add_argument("name", metavar="NAME", help="of a connected cluster or a recording, or its number")
+    for name, what in KEPT.items():
+        more = "; a recording, counted from its import: 0 for ever (CAUSELINE_RECORDING_DAYS)"
+        command.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=number,
+            metavar="N",
+            help=f"{what}{more if name == 'keep_days' else ''}",
+        )
+    command.set_defaults(run=keep)
     command = commands.add_parser(
         "hold",
         parents=[shared],
@@ -65,6 +92,19 @@ def run(options: argparse.Namespace) -> int:
     if options.dry_run:
         return serve.run_beside(options, "retention", "foresee", f"--within={options.within}")
     return serve.run_beside(options, "retention", "run")
+
+
+def number(text: str) -> str:
+    """Return a text that is a whole number or the word default. Raises ValueError, as argparse expects."""
+    if text != DEFAULT and not (text.isascii() and text.isdecimal() and len(text) < 19):
+        raise ValueError(text)
+    return text
+
+
+def keep(options: argparse.Namespace) -> int:
+    """Change how long something is kept. Return the exit status: 2 if there is no such recording or cluster."""
+    given = [f"--{name.replace('_', '-')}={value}" for name in KEPT if (value := getattr(options, name)) is not None]
+    return serve.run_beside(options, "retention", "keep", *given, "--", options.name)
 
 
 def hold(options: argparse.Namespace) -> int:

@@ -30,6 +30,11 @@ _LIVE = """
     CROSS JOIN LATERAL (SELECT changed, at FROM timeline_delta WHERE source_id = source.id
                         ORDER BY sequence DESC LIMIT 1) AS last"""
 
+_USAGE = """
+    SELECT DISTINCT ON (source_id) source_id, chunks + tracks + findings + logs + evidence
+    FROM timeline_usage JOIN timeline_source AS source ON source.id = source_id
+    WHERE source.ready AND source.delete_after IS NULL ORDER BY source_id, day DESC"""
+
 _CLUSTERS = """
     SELECT name, state, paused, coalesce(expires_at > clock_timestamp(), FALSE)
     FROM timeline_cluster WHERE delete_after IS NULL ORDER BY id LIMIT %s"""
@@ -76,6 +81,10 @@ def _of_sources() -> Iterator[Metric]:
     for source, count in of_shown.values_list("source").annotate(count=Count("*")):
         gaps[label[source]] += count
     yield _gauge("causeline_source_gaps", "Intervals in which a kind of a live source was not observed.", gaps)
+    sizes: dict[str, float] = defaultdict(float)
+    for source, taken in _all(_USAGE):
+        sizes[label[source]] += taken
+    yield _gauge("causeline_source_bytes", "What a source takes in the database, as measured last.", sizes)
     lags: dict[str, float] = defaultdict(float)
     silent: dict[str, float] = defaultdict(float)
     for source, lag, since in _all(_LIVE):

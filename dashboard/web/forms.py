@@ -39,6 +39,8 @@ class ClusterForm:
     keep_days: str = ""
     keep_size: str = ""
     keep_unit: str = "GB"
+    incident_days: str = ""
+    incident_minutes: str = ""
     write_events: bool = False
     contexts: tuple[Context, ...] = ()
 
@@ -61,6 +63,8 @@ class ClusterForm:
             keep_days=form.get("keep_days", "").strip(),
             keep_size=form.get("keep_size", "").strip(),
             keep_unit=form.get("keep_unit", "GB"),
+            incident_days=form.get("incident_days", "").strip(),
+            incident_minutes=form.get("incident_minutes", "").strip(),
             write_events="write_events" in form,
         )
 
@@ -79,6 +83,8 @@ class ClusterForm:
             keep_days=str(cluster["keep_days"] or ""),
             keep_size=f"{size / UNITS[unit]:.15g}" if size else "",
             keep_unit=unit,
+            incident_days=_text(cluster["keep_incident_days"]),
+            incident_minutes=_text(cluster["keep_incident_minutes"]),
             write_events=cluster["write_events"],
         )
 
@@ -104,6 +110,7 @@ class ClusterForm:
         days = _number(self.keep_days, "days")
         size = _number(self.keep_size, self.keep_unit)
         unit = UNITS.get(self.keep_unit, 1)
+        longer, near = _number(self.incident_days, "days"), _number(self.incident_minutes, "minutes")
         return WatchOptions(
             connections.resources(self.include),
             connections.resources(self.exclude),
@@ -111,6 +118,8 @@ class ClusterForm:
             round(size * unit) if size is not None else None,
             self.write_events,
             connections.namespaces(self.namespaces),
+            keep_incident_days=None if longer is None else int(longer),
+            keep_incident_minutes=None if near is None else int(near),
         )
 
     def with_sealed(self, way: Connection) -> ClusterForm:
@@ -154,6 +163,10 @@ def _sound(names: tuple[str, ...]) -> tuple[str, ...]:
         return connections.resources(names)
     except Refused:
         return ()
+
+
+def _text(number: int | None) -> str:
+    return "" if number is None else str(number)
 
 
 def _number(text: str, unit: str) -> float | None:

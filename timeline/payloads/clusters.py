@@ -99,6 +99,8 @@ class ClusterPayload(TypedDict):
     namespaces: list[str]  # the only ones that are watched; none if all of them are
     keep_days: int | None
     keep_bytes: int | None
+    keep_incident_days: int | None  # for how many days what is near incidents is kept
+    keep_incident_minutes: int | None  # how long before and after an incident that is
     write_events: bool  # whether Events about incidents may be written into it
     created: int
     state: ClusterState

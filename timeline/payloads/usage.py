@@ -19,6 +19,13 @@ class SourceUsagePayload(TypedDict):
     hold: str  # the reason of the legal hold that keeps it; "" if none does
 
 
+class RetentionPayload(TypedDict):
+    """This says how long a recording is kept."""
+
+    days: int | None  # its own days since its import, 0 for ever; null for those of the setting
+    deleted_on: int | None  # when it will be deleted unless a legal hold keeps it; null for never
+
+
 class UsagePayload(TypedDict):
     sources: list[SourceUsagePayload]
     next: int | None  # the number of the next page; null on the last page

@@ -100,7 +100,7 @@ from timeline.queries.tracks import track
 from timeline.queries.unknown import Unknown
 from timeline.queries.uploads import open_uploads, receiving_payload, upload_payload
 from timeline.queries.usage import PAGE as USAGES
-from timeline.queries.usage import UsageRow, usage, usage_payload
+from timeline.queries.usage import UsageRow, retention_payload, usage, usage_payload
 from timeline.queries.view import NOT_KNOWN, Grouping, View
 from timeline.queries.windows import LANES, window
 
@@ -241,6 +241,7 @@ __all__ = [
     "recording",
     "recording_cards",
     "recordings",
+    "retention_payload",
     "revision",
     "revision_payload",
     "revisions",

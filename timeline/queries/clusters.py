@@ -127,6 +127,8 @@ def _cluster(row: Cluster, now: datetime) -> ClusterPayload:
         "namespaces": row.namespaces,
         "keep_days": row.keep_days,
         "keep_bytes": row.keep_bytes,
+        "keep_incident_days": row.keep_incident_days,
+        "keep_incident_minutes": row.keep_incident_minutes,
         "write_events": row.write_events,
         "created": microseconds(row.created),
         "state": state,

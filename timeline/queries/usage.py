@@ -6,7 +6,9 @@ from datetime import datetime
 from django.db import connection
 
 from timeline.core.entries import microseconds
-from timeline.payloads.usage import SourceUsagePayload, UsagePayload
+from timeline.models import Source
+from timeline.payloads.usage import RetentionPayload, SourceUsagePayload, UsagePayload
+from timeline.storage import keeping
 
 PAGE = 20  # sources on one page
 _SUM = "chunks + tracks + findings + logs + evidence"
@@ -72,6 +74,12 @@ def usage_payload(page: int = 1) -> UsagePayload:
     """Return the same for programs, with the number of the next page."""
     rows = usage(page)
     return UsagePayload(sources=[_payload(row) for row in rows[:PAGE]], next=page + 1 if len(rows) > PAGE else None)
+
+
+def retention_payload(source: Source) -> RetentionPayload:
+    """Return how long a recording is kept."""
+    end = keeping.deleted_on(source)
+    return RetentionPayload(days=source.keep_days, deleted_on=microseconds(end) if end else None)
 
 
 def _payload(row: UsageRow) -> SourceUsagePayload:

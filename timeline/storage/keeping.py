@@ -6,7 +6,8 @@ from django.conf import settings
 from django.db.models import Case, F, Q, QuerySet, When
 from django.db.models.functions import Coalesce, Greatest
 
-from timeline.models import Source
+from timeline.models import KEEP_DAYS_AT_MOST, Source
+from timeline.storage import notify
 
 NOTICE = timedelta(days=7)  # so long before a recording is deleted, pages say so
 
@@ -15,6 +16,16 @@ def recording_days(source: Source) -> int:
     """Return for how many days a recording is kept; 0 for ever."""
     days: int = settings.RECORDING_DAYS if source.keep_days is None else source.keep_days
     return days
+
+
+def change_days(source: Source, days: int | None) -> None:
+    """Set for how many days a recording is kept: 0 for ever, None for those of the setting. Raises ValueError."""
+    if source.cluster_id is not None:
+        raise ValueError("A connected cluster feeds it: what is said of the cluster decides how long it is kept.")
+    if days is not None and not 0 <= days <= KEEP_DAYS_AT_MOST:
+        raise ValueError(f"Say for how many days it is kept, from 0 to {KEEP_DAYS_AT_MOST}; 0 keeps it for ever.")
+    Source.objects.filter(pk=source.pk).update(keep_days=days)
+    notify.notify(source=source.pk)
 
 
 def deleted_on(source: Source) -> datetime | None:

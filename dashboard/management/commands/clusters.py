@@ -78,6 +78,8 @@ def _connect(options: dict[str, Any]) -> None:
         options["keep_bytes"],
         options["write_events"],
         connections.namespaces(options["namespace"]),
+        options["keep_incident_days"],
+        options["keep_incident_minutes"],
     )
     way = _way(options)
     if not (options["unchecked"] or options["collector"]):

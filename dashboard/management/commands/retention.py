@@ -10,7 +10,10 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from collectors.tasks import keep
+from collectors.watch import connections
+from collectors.watch.connections import Refused
 from dashboard.access import change_log
+from dashboard.cli.retention import DEFAULT, KEPT, number
 from dashboard.cli.terminal import plain, say
 from dashboard.management.base import BaseCommand
 from dashboard.management.sources import named
@@ -29,6 +32,10 @@ class Command(BaseCommand):
         acts.add_parser("run")
         act = acts.add_parser("foresee")
         act.add_argument("--within", type=int, default=0)
+        act = acts.add_parser("keep")
+        for name in KEPT:
+            act.add_argument(f"--{name.replace('_', '-')}", type=number)
+        act.add_argument("name")
         act = acts.add_parser("hold")
         act.add_argument("name")
         act.add_argument("--reason", required=True)
@@ -44,6 +51,9 @@ class Command(BaseCommand):
                 change_log.note_command("retention")
             elif act == "foresee":
                 _foresee(timezone.now() + timedelta(days=options["within"]))
+            elif act == "keep":
+                given = {name: options[name] for name in KEPT if options[name] is not None}
+                _keep(options["name"], {name: None if text == DEFAULT else int(text) for name, text in given.items()})
             elif act == "hold":
                 _hold(options["name"], options["reason"])
             else:
@@ -70,6 +80,30 @@ def _foresee(at: datetime) -> None:
             print(plain(f"{each.source:>6}  {cluster.name}: {words}"))
     for source in keeping.expired(at).defer("told", "skips", "histogram"):
         print(plain(f"{source.pk:>6}  {source.name}: the whole recording, {source.entries:,} entries"))
+
+
+def _keep(name: str, given: dict[str, int | None]) -> None:
+    """Change how long a cluster or a recording is kept: what is given, and nothing else."""
+    if not given:
+        _give_up("Say what to change, such as --keep-days 30.", 2)
+    cluster = Cluster.objects.filter(name=name).first()
+    try:
+        if cluster:
+            connections.keep(cluster, given)
+            change_log.note_command("keep", cluster=cluster.pk, name=name, **_noted(given))
+        else:
+            source = named(name)
+            if given.keys() != {"keep_days"}:
+                _give_up("Of a recording, only --keep-days can be changed.", 2)
+            keeping.change_days(source, given["keep_days"])
+            change_log.note_command("keep", source=source.pk, name=name, **_noted(given))
+    except (Refused, ValueError) as error:
+        _give_up(str(error), 2)
+    say(plain(f"How long {name} is kept is changed. `causeline retention --dry-run` shows what will be deleted."))
+
+
+def _noted(given: dict[str, int | None]) -> dict[str, str]:
+    return {name: DEFAULT if value is None else str(value) for name, value in given.items()}
 
 
 def _hold(name: str, reason: str) -> None:

@@ -1,18 +1,25 @@
-"""This operation says what each source takes in the database."""
+"""These operations say what each source takes in the database, and change how long recordings are kept."""
 
 from typing import Annotated
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
-from ninja import Router
+from ninja import Router, Schema
+from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.access import rights
-from dashboard.web.api.answers import json_response
+from dashboard.access import change_log, rights
+from dashboard.web.api.answers import Number, json_response
 from timeline import queries
-from timeline.payloads.usage import UsagePayload
+from timeline.models import KEEP_DAYS_AT_MOST, Source
+from timeline.payloads.usage import RetentionPayload, UsagePayload
+from timeline.storage import keeping
 
 router = Router(tags=["sources"])
+
+
+class Kept(Schema):
+    days: Annotated[int, Field(ge=0, le=KEEP_DAYS_AT_MOST)] | None  # 0 for ever, null for those of the setting
 
 
 @router.get("/usage", response=UsagePayload)
@@ -22,3 +29,19 @@ def show_usage(request: HttpRequest, page: Annotated[int, Field(ge=1, le=10**6)]
     if not rights.is_admin(request.user):
         raise PermissionDenied("Only administrators can see what is stored.")
     return json_response(request, queries.usage_payload(page))
+
+
+@router.put("/sources/{source_id}/retention", response=RetentionPayload)
+def keep_recording(request: HttpRequest, source_id: Number, kept: Kept) -> HttpResponseBase:
+    """Change for how many days a recording is kept since its import: 0 for ever, null for as long as the setting says.
+    Only administrators can. Of a connected cluster, its page and `causeline keep` change that."""
+    if not rights.is_admin(request.user):
+        raise PermissionDenied("Only administrators can change how long something is kept.")
+    source = Source.objects.get(pk=source_id, ready=True)
+    try:
+        keeping.change_days(source, kept.days)
+    except ValueError as error:
+        raise HttpError(409, str(error)) from None
+    change_log.about(request, name=source.name, days=kept.days)
+    source.refresh_from_db(fields=["keep_days"])
+    return json_response(request, queries.retention_payload(source))

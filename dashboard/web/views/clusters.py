@@ -24,6 +24,7 @@ from dashboard.web.views.deletions import undoable_by
 from timeline import queries
 from timeline.models import Cluster
 from timeline.queries.feeds import feeds_of_cluster
+from timeline.storage import holds
 from timeline.storage.holds import Held
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
         "steps": rbac.steps(),
         "collector": clusters.collector(cluster) if cluster["how"] == credentials.BY_COLLECTOR else None,
         "collector_commands": clusters.collector_commands(cluster),
+        "hold": row.holds.first() if admin else None,
+        "reason_length": holds.REASON_LENGTH,
         "who": wording.who(feeds_of_cluster(cluster_id)),
         "own_address": f"https://{request.get_host()}",
     }
@@ -138,7 +141,13 @@ _BY_COLLECTOR = "Nothing is checked here. Once it is connected, its page shows h
 def _retention_defaults() -> dict[str, Any]:
     """Return the defaults of retention, for the form."""
     size = home.size(settings.KEEP_BYTES) if settings.KEEP_BYTES else "no limit"
-    return {"units": list(forms.UNITS), "usual_days": settings.KEEP_DAYS, "usual_size": size}
+    return {
+        "units": list(forms.UNITS),
+        "usual_days": settings.KEEP_DAYS,
+        "usual_size": size,
+        "usual_incident_days": settings.KEEP_INCIDENT_DAYS,
+        "usual_incident_minutes": settings.KEEP_INCIDENT_MINUTES,
+    }
 
 
 def _only_staff_changes(request: "HttpRequest") -> None:
@@ -205,6 +214,16 @@ def _apply_action(request: "HttpRequest", row: Cluster) -> "HttpResponse":
             if asked.gives_credentials:
                 connections.set_connection(row, asked.connection())
             connections.change(row, wanted)
+        case "hold":
+            try:
+                hold = holds.place(request.POST.get("reason", ""), change_log.who(request), cluster=row.pk)
+            except ValueError as error:
+                raise Refused(str(error)) from None
+            change_log.about(request, cluster=row.pk, name=row.name, reason=hold.reason)
+        case "unhold":
+            if holds.lift(cluster=row.pk) is None:
+                raise Refused("It is under no legal hold.")
+            change_log.about(request, cluster=row.pk, name=row.name)
         case _:
             raise Refused("The form was not understood; load the page again.")
     return redirect("cluster", row.pk)

@@ -75,12 +75,12 @@ def _act(request: "HttpRequest") -> None:
         if holds.lift(source=source.pk) is None:
             raise ValueError("It is under no legal hold of its own.")
         change_log.about(request, source=source.pk, name=source.name)
-    elif act == "keep" and source.cluster_id is None:
+    elif act == "keep":
         given = form.get("days", "").strip()
-        days = int(given) if given.isascii() and given.isdecimal() and len(given) < 19 else None
-        if given and (days is None or days > KEEP_DAYS_AT_MOST):
-            raise ValueError(f"Say for how many days it is kept, from 0 to {KEEP_DAYS_AT_MOST}; 0 keeps it for ever.")
-        Source.objects.filter(pk=source.pk).update(keep_days=days)
+        days = None
+        if given:
+            days = int(given) if given.isascii() and given.isdecimal() and len(given) < 19 else -1
+        keeping.change_days(source, days)
         change_log.about(request, source=source.pk, name=source.name, days=days)
     else:
         raise ValueError("That cannot be done with it.")

@@ -7,10 +7,11 @@ With `pytest -n`, each worker of pytest-xdist starts its own servers, so that no
 does to a server. The process that only distributes the tests starts none.
 
 To initialise PostgreSQL and to migrate a database takes five seconds of a processor. So one data directory is prepared
-for a run of the tests, by the first process that needs it, and the servers begin with a copy of it.
+by the first process that needs it, and servers begin with a copy of it until the code changes that it is made with.
 """
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -40,11 +41,15 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 ROOT = Path(__file__).parent.parent
-_PREPARED = "CAUSELINE_TESTS_PREPARED"  # the folder of the data directory that is prepared for a run
+_PREPARED = ROOT / ".pytest_cache" / "prepared"
+# The files that decide what servers and `migrate` write, which also makes the views that limit what is read.
+_MADE_OF = (
+    "requirements-dev.lock", "*/migrations/*.py", "*/apps.py", "*/models.py", "timeline/models/*.py",
+    "timeline/storage/*.py", "dashboard/access/*.py", "dashboard/services/*.py",
+)  # fmt: skip
 
 _servers: "subprocess.Popen[str] | None" = None
 _data: tempfile.TemporaryDirectory[str] | None = None
-_own: tempfile.TemporaryDirectory[str] | None = None  # with the prepared data directory
 
 
 def start(*options: str) -> "tuple[subprocess.Popen[str], dict[str, str]]":
@@ -84,19 +89,30 @@ def prepare(data_dir: Path) -> None:
 
 
 def _prepared() -> Path:
-    """Return a data directory to copy, with a migrated database. It is made if no process of this run has made it."""
-    folder = Path(os.environ[_PREPARED])
-    prepared = folder / "data"
-    with (folder / "lock").open("w") as lock:
+    """Return a data directory to copy, with a migrated database. It is made if none was made of these files."""
+    prepared = _PREPARED / _digest()
+    _PREPARED.mkdir(parents=True, exist_ok=True)
+    with (_PREPARED / "lock").open("w") as lock, tempfile.TemporaryDirectory(prefix="causeline-prepared-") as folder:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not prepared.exists():
-            unfinished = folder / "unfinished"
-            process, served = start("--data-dir", str(unfinished))
+            for outdated in filter(Path.is_dir, _PREPARED.iterdir()):
+                shutil.rmtree(outdated)
+            process, served = start("--data-dir", data_dir := f"{folder}/data")
             addresses = {"DATABASE_URL": served["database_url"], "REDIS_URL": served["redis_url"]}
-            migrate(VARIABLES | addresses | {"CAUSELINE_DATA_DIR": str(unfinished)})
+            migrate(VARIABLES | addresses | {"CAUSELINE_DATA_DIR": data_dir})
             stop(process)
+            unfinished = prepared.with_suffix(".new")
+            subprocess.run(["cp", "-a", data_dir, unfinished], check=True)
             unfinished.rename(prepared)
     return prepared
+
+
+def _digest() -> str:
+    """Return a hash of the files that a prepared data directory depends on."""
+    found = hashlib.sha256(sys.version.encode())
+    for file in sorted(file for pattern in _MADE_OF for file in ROOT.glob(pattern)):
+        found.update(str(file.relative_to(ROOT)).encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+    return found.hexdigest()[:32]
 
 
 def started_here() -> bool:
@@ -112,10 +128,7 @@ def migrate(variables: dict[str, str]) -> None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
     """Set the environment before pytest-django reads it."""
-    global _servers, _data, _own
-    if _PREPARED not in os.environ:  # the workers of pytest-xdist inherit it
-        _own = tempfile.TemporaryDirectory(prefix="causeline-prepared-")
-        os.environ[_PREPARED] = _own.name
+    global _servers, _data
     distributes = not WORKER and bool(getattr(early_config.known_args_namespace, "numprocesses", None))
     given = {"DATABASE_URL", "REDIS_URL"} <= os.environ.keys() and os.environ["DATABASE_URL"] != DISTRIBUTING
     if distributes:
@@ -143,8 +156,8 @@ def pytest_unconfigure() -> None:
     if _servers:
         _remove_own(Path(os.environ["CAUSELINE_DATA_DIR"]))
         stop(_servers)
-    for folder in filter(None, (_data, _own)):
-        folder.cleanup()
+    if _data:
+        _data.cleanup()
 
 
 def _remove_own(data_dir: Path) -> None:

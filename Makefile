@@ -14,7 +14,7 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hash
 STORES := cloudwatch cloud-logging log-analytics elasticsearch object-storage
 
 # Much of the suite waits for browsers, servers and commands, so more processes run it than there are cores.
-SUITE := -n 3 --dist worksteal --durations 40 --durations-min 2
+SUITE := -n 4 --dist worksteal --durations 40 --durations-min 2
 
 # The digest of what `make image-push` pushed last.
 PUSHED = $$($(BIN)/python -c "import json; print(json.load(open('build/image.json'))['containerimage.digest'])")

@@ -2,7 +2,9 @@
 read it."""
 
 import gc
+import os
 import signal
+from collections import deque
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -30,20 +32,36 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.load_profile(SUITE)
 
 
-# Their tests wait long for processes. They start first, so that no worker still runs one when the others are done.
-LONGEST = (
-    "test_audit_faults.py",
-    "test_kills.py",
-    "test_demo.py",
-    "test_commands.py",
-    "test_workers.py",
-    "test_high_availability.py",
-    "test_tutorial.py",
-)
+# Seconds that files take whose tests wait long for processes.
+LONGEST = {
+    "test_collecting.py": 120, "test_sending_kills.py": 90, "test_kills.py": 75, "test_launcher.py": 60,
+    "test_workers.py": 50, "test_commands.py": 50, "test_demo.py": 45, "test_services.py": 45, "test_tasks.py": 40,
+    "test_portions.py": 35, "test_high_availability.py": 35, "test_faults.py": 30, "test_backups.py": 30,
+    "test_migrations.py": 30, "test_alertmanager.py": 25, "test_tutorial.py": 20, "test_audit_faults.py": 20,
+    "test_alert_kills.py": 15,
+}  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+    """Let the workers of pytest-xdist begin with the tests that wait long, so that none still runs one at the end.
+
+    Each worker begins with its part of the list. The last one gets no such tests: it uses the processors meanwhile.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    shares: list[list[pytest.Item]] = [[] for _ in range(max(1, workers - 1))]
+    seconds = [0] * len(shares)
+    for name, wait in sorted(LONGEST.items(), key=lambda each: -each[1]):
+        least = seconds.index(min(seconds))
+        shares[least] += [item for item in items if item.path.name == name]
+        seconds[least] += wait
+    others = deque(item for item in items if item.path.name not in LONGEST)
+    ordered: list[pytest.Item] = []
+    for number in range(workers):
+        end = len(ordered) + (len(items) - len(ordered)) // (workers - number)
+        ordered += shares[number] if number < len(shares) else []
+        while len(ordered) < end and others:
+            ordered.append(others.popleft())
+    items[:] = ordered
 
 
 @pytest.hookimpl(wrapper=True)

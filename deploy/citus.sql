@@ -42,6 +42,7 @@ SELECT create_distributed_table(name::regclass, 'source_id', colocate_with => 't
     'timeline_chunk',
     'timeline_delta',
     'timeline_finding',
+    'timeline_freed',
     'timeline_gap',
     'timeline_incident',
     'timeline_intent_change',
@@ -50,6 +51,7 @@ SELECT create_distributed_table(name::regclass, 'source_id', colocate_with => 't
     'timeline_memory',
     'timeline_object_view',
     'timeline_occurrence',
+    'timeline_share',
     'timeline_stream',
     'timeline_strip'
 ]) AS name;

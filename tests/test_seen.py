@@ -26,7 +26,8 @@ def test_each_table_says_what_a_limited_reader_sees_of_it() -> None:
 
 
 def namespaces_of(source: Source) -> list[str]:
-    return sorted({*Track.objects.filter(source=source).values_list("namespace", flat=True)})
+    tracks = Track.objects.filter(source=source).exclude(kind="Namespace")
+    return sorted({*tracks.values_list("namespace", flat=True)})
 
 
 def test_a_limited_reader_sees_the_objects_of_the_namespaces(sample: Source) -> None:
@@ -78,6 +79,20 @@ def test_counts_are_those_of_what_is_seen(sample: Source) -> None:
         assert sum(sum(each) for each in Source.objects.get(pk=sample.pk).row_counts.values()) == len(rows)
     with seeing(Seen(namespaces={sample.pk: frozenset({"another"})})):
         assert Source.objects.get(pk=sample.pk).row_counts == {}
+
+
+def test_the_histograms_of_namespaces_add_up_to_that_of_the_source(sample: Source) -> None:
+    def read() -> tuple[list[int], int]:
+        source = Source.objects.get(pk=sample.pk)
+        return queries.overview(sample.pk)["counts"], source.entries
+
+    whole, entries = read()
+    parts = []
+    for name in namespaces_of(sample):
+        with seeing(Seen(namespaces={sample.pk: frozenset({name})})):
+            parts.append(read())
+    assert [sum(slices) for slices in zip(*(counts for counts, _ in parts), strict=True)] == whole
+    assert any(whole) and 0 < parts[1][1] < entries
 
 
 def test_a_window_of_a_limited_reader_has_only_their_lanes(sample: Source) -> None:

@@ -24,6 +24,7 @@ from timeline.history.codec import Known, line_of, observation_of
 VERSION = 3
 _SCHEMA = "causeline.recording/v"
 _HEADER = re.compile(rf'\{{"schema": ?"{re.escape(_SCHEMA)}(\d{{1,9}})"'.encode())
+_PART = b',"part":true'
 _QUOTED = re.compile(r" '.*'", re.DOTALL)  # a value that msgspec quotes in its message
 
 
@@ -32,9 +33,10 @@ def write(entries: Iterable[Observation]) -> Iterator[bytes]:
     return recording(map(line_of, entries))
 
 
-def recording(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Return the same for entries that are encoded as lines already."""
-    header = b'{"schema":"%s%d"}' % (_SCHEMA.encode(), VERSION)
+def recording(lines: Iterable[bytes], *, part: bool = False) -> Iterator[bytes]:
+    """Return the same for entries that are encoded as lines already. `part` says in the header that the reader could
+    not see all of them."""
+    header = b'{"schema":"%s%d"%s}' % (_SCHEMA.encode(), VERSION, _PART if part else b"")
     return (line + b"\n" for line in chain([header], lines))
 
 
@@ -55,6 +57,8 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
                     f"{recording.name} was written by a newer Causeline: it is version {int(header[1])} of its own"
                     f" format, and this Causeline reads version {VERSION}. Update Causeline to read it."
                 )
+            if _PART in line.data:
+                yield Skipped(line.file, line.number, "it has only the namespaces that its reader could see")
         else:
             try:
                 yield _entry(line.data, Place(line.file, line.number), bodies, known)

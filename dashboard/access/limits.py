@@ -18,9 +18,9 @@ from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
 from dashboard.access import grants, links, proxied, rights
-from timeline.storage import seen_views
+from timeline.storage import seen_conditions, seen_views
 from timeline.storage.seen import EVERYTHING, Seen, seeing
-from timeline.storage.seen_views import ALL, NOTHING, View
+from timeline.storage.seen_conditions import ALL, NOTHING, View
 
 _LIMITS = "causeline_limits"  # the attribute of a request that holds its limits
 # What only administrators of everything read is not seen by anybody whose sight is limited.
@@ -32,9 +32,9 @@ VIEWS = {
     "dashboard_failedsignins": View(ALL),  # to count a failure
     "dashboard_grant": View(NOTHING),
     "dashboard_processfigures": View(ALL),
-    "dashboard_route": View(f"({seen_views.whole()} OR {seen_views.of_cluster()})"),
+    "dashboard_route": View(f"({seen_conditions.whole()} OR {seen_conditions.of_cluster()})"),
     "dashboard_route_destinations": View(NOTHING),
-    "dashboard_sharelink": View(seen_views.of_reader("maker_id")),
+    "dashboard_sharelink": View(seen_conditions.of_reader("maker_id")),
     "dashboard_signin": View(ALL),  # each reader sees and ends the own sessions
     "dashboard_told": View(NOTHING),
 }

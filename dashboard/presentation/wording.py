@@ -120,6 +120,14 @@ def lack(rules: Collection[tuple[str, str]]) -> str:
     return ", ".join(parts)
 
 
+def judgeable(rules: Collection[tuple[str, str]]) -> str:
+    """Say what rules can judge, from their verdicts and remedies. Readers of some namespaces get no rules, because what
+    was observed of the others decides, too."""
+    if not rules:
+        return "what rules can judge is shown to readers of the whole recording only"
+    return lack(rules) or "every rule can judge it in full"
+
+
 def remedies(texts: Iterable[str]) -> list[tuple[str, list[str]]]:
     """Return the remedies as lines to copy under their headings, each line once."""
     headings: dict[str, list[str]] = {}

@@ -220,11 +220,14 @@ def _others(each: InView) -> Iterator[str]:
 def _coverage(contents: Contents) -> Iterator[str]:
     yield "## What was seen"
     yield ""
-    lack = wording.lack([(rule["verdict"], rule["remedy"]) for rule in contents.coverage["rules"]])
-    holes = sum(kind["holes"] for kind in contents.coverage["coverage"])
-    yield f"- {text(contents.entries)} of {len(contents.coverage['coverage'])} kinds in {text(contents.name)}"
-    yield f"- {lack}" if lack else "- Every rule can judge it in full"
-    yield f"- {wording.count(holes) if holes else 'No'} {wording.plural('write', holes or 1)} known to be missing"
+    lack = wording.judgeable([(rule["verdict"], rule["remedy"]) for rule in contents.coverage["rules"]])
+    kinds = contents.coverage["coverage"]
+    holes = sum(kind["holes"] for kind in kinds)
+    what = f"{text(contents.entries)} of {len(kinds)} kinds in" if kinds else "Some namespaces of"
+    yield f"- {what} {text(contents.name)}"
+    yield f"- {lack[:1].upper()}{lack[1:]}"
+    if kinds:
+        yield f"- {wording.count(holes) if holes else 'No'} {wording.plural('write', holes or 1)} known to be missing"
     for skipped in wording.skipped(contents.skipped)[:_SKIPPED]:
         yield f"- Skipped in {text(skipped.file)}: {text(skipped.reason)}"
     if contents.skips:

@@ -13,6 +13,7 @@ from django.db import close_old_connections
 from collectors.formats import own
 from timeline.models import Source
 from timeline.storage import chunks
+from timeline.storage.seen import present
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -29,7 +30,7 @@ class Gone(Exception):
 
 def lines_of(source: Source) -> Iterator[bytes]:
     """Yield all entries of a recording in Causeline's own format. Raises Gone if it was deleted meanwhile."""
-    yield from own.recording(chunks.lines(source.pk))
+    yield from own.recording(chunks.lines(source.pk), part=not present().sees_whole(source.pk))
     if not Source.objects.filter(pk=source.pk).exists():
         raise Gone(f"the recording {source.name} was deleted while it was read")
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from timeline.core.actors import KIND
 from timeline.core.durations import Length
 from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Moment, Name
@@ -152,11 +153,16 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def namespaces(self) -> list[str]:
-        """Return the namespaces of all objects that it names or is proven by, "" for those of the cluster, sorted."""
+        """Return the namespaces of all objects that it names or is proven by, "" for those of the cluster, sorted.
+
+        A Namespace counts as part of itself. An anchor that is an actor is not counted: who sees an object may know who
+        changed it.
+        """
         proofs = [proof.ref for each in self.occurrences for proof in each.proof]
         caused = [proof.ref for proof in self.cause.proof] if self.cause else []
         named = [self.subject, *proofs, *self.affects, *caused]
-        return sorted({each.namespace for each in (*named, self.other, self.anchor) if each})
+        anchor = None if self.anchor and self.anchor.kind == KIND else self.anchor
+        return sorted({namespace_of(each) for each in (*named, self.other, anchor) if each})
 
     @property
     def delay(self) -> int | None:
@@ -191,6 +197,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         elsewhere = other.namespace if other and other.namespace != self.subject.namespace else ""
         named = f"{other.kind}/{other.name}" if other else ""
         return digest(self.rule, self.subject, f"{elsewhere}/{named}" if elsewhere else named)
+
+
+def namespace_of(ref: ObjectRef | Name) -> str:
+    """Return the namespace by which readers may see an object: its own, or, for a Namespace, itself."""
+    return ref.name if ref.kind == "Namespace" and not ref.group else ref.namespace
 
 
 def digest(*parts: str | ObjectRef | None) -> str:

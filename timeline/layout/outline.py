@@ -133,12 +133,23 @@ def histogram(world: World, between: tuple[int, int] | None = None) -> list[int]
 
     Noise such as Events does not count.
     """
+    return together(histograms(world, between).values())
+
+
+def histograms(world: World, between: tuple[int, int] | None = None) -> dict[str, list[int]]:
+    """Return what `histogram` returns for each namespace that has objects, "" for the cluster."""
     first, last = between or (world.first, world.last)
     width = max(1, (last - first) / SLICES)
-    counts = [0] * SLICES
+    counts: dict[str, list[int]] = {}
     for track in world.tracks():
+        of_namespace = counts.setdefault(track.ref.namespace, [0] * SLICES)
         if track.family not in NOISE:
             for each in track.moments:
                 if first <= each.time <= last:  # changes before the world begins are known only from a list
-                    counts[min(SLICES - 1, int((each.time - first) / width))] += 1
+                    of_namespace[min(SLICES - 1, int((each.time - first) / width))] += 1
     return counts
+
+
+def together(counts: Iterable[list[int]]) -> list[int]:
+    """Add up histograms."""
+    return [sum(slices) for slices in zip(*counts, strict=True)] or [0] * SLICES

@@ -36,6 +36,8 @@ class Finding(models.Model):
     # Of all objects that it names, "" for those of the cluster. Null, until this version has written it: it is hidden
     # from readers of some namespaces.
     namespaces = ArrayField(models.TextField(), null=True)
+    # What readers of the subject's namespace see of it, if they may not see all of these (see `payloads.in_part`).
+    part = models.JSONField(null=True)
 
     class Meta:
         indexes = [

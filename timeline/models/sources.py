@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import models
 
-from timeline.models.fields import NotDeleted
+from timeline.models.fields import NotDeleted, Packed
 
 KEEP_DAYS_AT_MOST = 36_500  # a hundred years
 KEEP_BYTES_AT_MOST = 10**18
@@ -124,6 +124,19 @@ class Source(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Share(models.Model):
+    """This is how much of a source one namespace is. Readers of some namespaces see the sum of theirs."""
+
+    pk = models.CompositePrimaryKey("source", "namespace")
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False)
+    namespace = models.TextField()  # "" for objects of the cluster
+    changes = models.BigIntegerField()
+    histogram = Packed()  # as `Source.histogram`
+
+    def __str__(self) -> str:
+        return f"{self.namespace} of {self.source_id}"
 
 
 class Stream(models.Model):

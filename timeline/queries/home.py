@@ -8,6 +8,7 @@ from timeline.core.entries import microseconds
 from timeline.judging.findings import Severity
 from timeline.models import Source
 from timeline.payloads.recordings import RecordingPayload, RecordingsPayload
+from timeline.queries.histograms import histograms
 from timeline.queries.sources import SEVERITIES, SourceRow, resting_sources, source, sources_before, these_sources
 
 _PLACES = 120  # the number of different positions of ticks above a histogram
@@ -35,8 +36,9 @@ def recording_cards(sources: list[int]) -> dict[int, RecordingCard]:
 
 def _cards(rows: list[SourceRow]) -> list[RecordingCard]:
     numbers = [row.id for row in rows]
-    stored = Source.objects.filter(pk__in=numbers).values_list("pk", "histogram", "ended")
-    more = {pk: (histogram, ended) for pk, histogram, ended in stored}
+    stored = list(Source.objects.filter(pk__in=numbers).only("histogram", "ended"))
+    changes = histograms(stored)
+    more = {source.pk: (changes[source.pk], source.ended) for source in stored}
     ticks = _ticks(numbers)
     return [RecordingCard(row, *more.get(row.id, ([], "")), ticks.get(row.id, [])) for row in rows]
 

@@ -9,6 +9,7 @@ from timeline.core.entries import microseconds, moment
 from timeline.kinds import NOISE
 from timeline.models import Occurrence, Source
 from timeline.payloads.windows import OverviewPayload
+from timeline.queries.histograms import histograms
 from timeline.queries.sources import SEVERITIES, by_rank, extent
 from timeline.queries.view import View
 from timeline.storage.findings import counted
@@ -35,7 +36,7 @@ def overview(source_id: int, scope: int | None = None) -> OverviewPayload:
     return {
         "first": first,
         "last": last,
-        "counts": shown.histogram,
+        "counts": histograms([shown])[source_id],
         "ticks": [time for time, _ in ticks],
         "severities": [SEVERITIES[rank] for _, rank in ticks],
         "families": families.most_common(),

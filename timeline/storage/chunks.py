@@ -16,7 +16,7 @@ from django.db.models import F, Q
 from psycopg import sql
 
 from timeline.core import masks
-from timeline.core.entries import Entry, LogLine, Mark, MarkType, Observation, moment
+from timeline.core.entries import Entry, LogLine, Mark, MarkType, Observation, Request, moment
 from timeline.history import packing
 from timeline.history.codec import Known, entry_of, line_of, observation_of
 from timeline.history.packing import Packer, unpack
@@ -207,11 +207,12 @@ def keyed(source_id: int, first: int, end: int) -> Iterator[tuple[int, Observati
 def lines(source_id: int) -> Iterator[bytes]:
     """Yield all observations of a source as lines of JSON, without line breaks.
 
-    A limited reader gets the entries of the objects that it sees, and the marks of their kinds. So nobody who reads
-    them takes a gap for silence, or objects that are left out for objects that did not exist. The marks of freed spans
-    come last (see `observations`).
+    A limited reader gets the entries of the objects that it sees, the requests for them, and the marks of their kinds.
+    So nobody who reads them takes a gap for silence, or objects that are left out for objects that did not exist.
+
+    The marks of freed spans come last (see `observations`).
     """
-    whole = present().sees_whole(source_id)
+    whole, namespaces = present().sees_whole(source_id), present().namespaces.get(source_id, ())
     kinds = set() if whole else {*Track.objects.filter(source=source_id).values_list("group", "kind").distinct()}
     known: Known = {}
     for _, held, packed in _chunks(source_id, None, 0, None, None):
@@ -220,7 +221,12 @@ def lines(source_id: int) -> Iterator[bytes]:
             continue
         for key, line in zip(held, _lines(packed), strict=True):
             each = None if key else observation_of(line, known, bodies=False)
-            if key or (isinstance(each, Mark) and (each.group, each.kind) in kinds):
+            if isinstance(each, Mark):
+                shown = (each.group, each.kind) in kinds and (not each.namespace or each.namespace in namespaces)
+            else:
+                named = isinstance(each, Request) and each.ref.name != "" and each.ref.namespace in namespaces
+                shown = key > 0 or named
+            if shown:
                 yield line
     yield from map(line_of, freed.marks(source_id))
 

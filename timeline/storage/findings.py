@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import connection
@@ -13,11 +14,12 @@ from timeline import models
 from timeline.core.entries import ObjectRef, moment
 from timeline.history.lifelines import name_of
 from timeline.history.world import World
+from timeline.judge import rulebook
 from timeline.judging import incidents
 from timeline.judging.findings import Finding
 from timeline.kinds import kind_of
 from timeline.layout import places
-from timeline.payloads import documents, occurrences
+from timeline.payloads import documents, in_part, occurrences
 from timeline.storage.copying import as_json, as_text, upsert
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 FINDING = (
     "source_id", "identity", "rule", "severity", "namespace", "subject", "root", "tracks", "first", "last", "document",
-    "occurrences", "withdrawn", "incident", "anchor", "namespaces",
+    "occurrences", "withdrawn", "incident", "anchor", "namespaces", "part",
 )  # fmt: skip
 _OCCURRENCE = (
     "source_id", "key", "rank", "rule", "namespace", "families", "words", "tracks", "first", "last",
@@ -64,7 +66,22 @@ def row_of(source: models.Source, world: World, found: Finding) -> tuple[Any, ..
         incident_of(found),
         list(map(as_text, found.anchor or ())),
         list(map(as_text, found.namespaces)),
+        _part_of(found, world),
     )
+
+
+def _part_of(found: Finding, world: World) -> str | None:
+    """Return the column `part` of a finding; None if it needs none, or if nothing of it is left."""
+    namespace = found.subject.namespace
+    if not namespace or found.namespaces == [namespace]:
+        return None
+    part = in_part.finding(found, _titles()[found.rule], world.id_of)
+    return as_json(part) if part else None
+
+
+@cache
+def _titles() -> dict[str, str]:
+    return {rule.id: rule.title for rule in rulebook()}
 
 
 def incident_of(found: Finding) -> str:

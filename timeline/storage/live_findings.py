@@ -161,4 +161,4 @@ class LiveFindings:
         """Mark a stored finding as withdrawn. Its page remains for those who have its address."""
         withdrawn = {**document, "status": Status.WITHDRAWN.value, "status_reason": reason}
         row = models.Finding.objects.filter(source=self._source, identity=identity)
-        row.update(withdrawn=True, document=withdrawn)
+        row.update(withdrawn=True, document=withdrawn, part=None)

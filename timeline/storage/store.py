@@ -16,7 +16,7 @@ from timeline.layout import outline, places
 from timeline.layout.arrangement import Arrangement
 from timeline.models import Gap, Source, Strip
 from timeline.payloads.findings import SourceDocumentPayload
-from timeline.storage import chunks, tables
+from timeline.storage import chunks, shares, tables
 from timeline.storage.copying import as_json, as_text, fill, upsert
 
 TRACK = (
@@ -243,7 +243,7 @@ def write_reach(source: Source, world: World) -> None:
 
 def write_source(source: Source, world: World, document: SourceDocumentPayload) -> None:
     """Write what `write_reach` writes, and the totals of the source. `document` describes its coverage."""
-    source.histogram = outline.histogram(world)
+    source.histogram = shares.write(source, world)
     source.told = document
     source.own_counters = world.own_counters
     source.actors = outline.actors(world)

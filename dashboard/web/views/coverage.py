@@ -28,7 +28,6 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
     coverage = queries.coverage(source_id)
     extent = (microseconds(source.first), microseconds(source.last)) if source.first and source.last else None
     skipped = wording.skipped((each["file"], each["line"], each["reason"]) for each in coverage["skipped"])
-    lack = wording.lack([(each["verdict"], each["remedy"]) for each in coverage["rules"]])
     health = queries.health(source_id)
     freed, freed_total = queries.freed(source_id)
     context = {
@@ -38,7 +37,7 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "outdated": wording.outdated(source),
         "span": wording.span(*extent) if extent else "nothing",
         "entries": wording.count(coverage["entries"]),
-        "lack": lack or "every rule can judge it in full",
+        "lack": wording.judgeable([(each["verdict"], each["remedy"]) for each in coverage["rules"]]),
         "remedies": [
             {"heading": heading, "text": "\n".join(lines), "copy": not heading.endswith("files")}
             for heading, lines in wording.remedies(each["remedy"] for each in coverage["rules"])

@@ -1,0 +1,195 @@
+"""These tests walk all pages and operations of the API as somebody who may see one namespace, and look for words of the
+others. Somebody who sees everything does find these words, so the tests can fail."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import URLPattern, get_resolver
+from pytest_django import DjangoDbBlocker, Settings
+
+from collectors.formats import Skipped, read
+from dashboard.models import Grant
+from dashboard.web import downloads
+from dashboard.web.api import api
+from tests.hiding import CANARY, partly_hidden
+from tests.recordings import findings_of, world_of
+from timeline.core.entries import Request, microseconds
+from timeline.models import Finding, Incident, Source, Track
+from timeline.payloads.in_part import OTHER
+from timeline.storage import store
+from timeline.storage.seen import Seen, seeing
+
+_GROUPS = ("owner", "kind", "namespace", "actor")
+
+
+class Part(NamedTuple):
+    """This is a recording of which a reader sees one namespace."""
+
+    source: Source
+    shown: str
+
+    @property
+    def seen(self) -> Seen:
+        return Seen(namespaces={self.source.pk: frozenset([self.shown])})
+
+
+@pytest.fixture(scope="module")
+def parts(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[list[Part]]:
+    shown = [("sample", "vol-restart", False), ("lease", "kube-system", True), ("pods", "workload", True)]
+    with django_db_blocker.unblock():
+        made = [Part(partly_hidden(*each), each[1]) for each in shown]
+    yield made
+    with django_db_blocker.unblock():
+        for part in made:
+            store.discard_source(part.source)
+
+
+@pytest.fixture(autouse=True)
+def accounts(settings: Settings) -> None:
+    settings.LOGIN_REQUIRED, settings.TOKEN_REQUIRED = True, False
+
+
+def reader(*parts: Part) -> Client:
+    """Return the browser of somebody who may see one namespace of each part, or everything if there is none."""
+    user = User.objects.create_user("reader")
+    for part in parts:
+        Grant.objects.create(user=user, source=part.source, namespaces=[part.shown], role=Grant.Role.RESPONDER)
+    if not parts:
+        Grant.objects.create(user=user, role=Grant.Role.ADMIN)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def rows(part: Part) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+    """Return parameters of addresses for some objects, incidents and findings: those that are seen, and others."""
+    with seeing(part.seen):
+        tracks = {*Track.objects.filter(source=part.source).values_list("id", flat=True)}
+        incidents = {*Incident.objects.filter(source=part.source).values_list("identity", flat=True)}
+        found = {*Finding.objects.filter(source=part.source).values_list("identity", flat=True)}
+    seen: list[dict[str, object]] = [{}]
+    hidden: list[dict[str, object]] = [{}]
+    of_kinds = Track.objects.filter(source=part.source, kind__in=("Pod", "Service", "Lease", "Node")).order_by(
+        "kind", "id"
+    )
+    for place, about in ((True, seen), (False, hidden)):
+        chosen = {each.kind: each.id for each in of_kinds if (each.id in tracks) is place}
+        about.extend({"track_id": number} for number in [*chosen.values()][:2])
+    for name, model, identities in (("incident", Incident, incidents), ("finding", Finding, found)):
+        all_of_them = {*model._default_manager.filter(source=part.source).values_list("identity", flat=True)}
+        seen += [{name: identity} for identity in sorted(identities)[:2]]
+        hidden += [{name: identity} for identity in sorted(all_of_them - identities)[:2]]
+    return seen, hidden
+
+
+def addresses(part: Part, about: dict[str, object]) -> list[str]:
+    """Return the addresses of all pages and operations of the API that are about this row of a source."""
+    source = part.source
+    assert source.first and source.last
+    start, end = microseconds(source.first), microseconds(source.last)
+    pages = [f"/{each.pattern}" for each in get_resolver().url_patterns if isinstance(each, URLPattern)]
+    paths = [path for path, methods in api.get_openapi_schema()["paths"].items() if "get" in methods]
+    track = about.get("track_id", 1)
+    asked = {
+        "/api/sources/{source_id}/measure": f"?start={start}&end={end}&start_track={track}",
+        "/api/sources/{source_id}/search": f"?q={CANARY[2:-2]}",
+        "/api/sources/{source_id}/logs/marks": f"?logs=1&start={start}&end={end}",
+        "/api/sources/{source_id}/tracks/{track_id}/copy": f"?copied={start}&stood={end}",
+        "/api/sources/{source_id}/tracks/{track_id}/change": "?sequence=1",
+        "/api/sources/{source_id}/entries": "?bodies=true",
+        "/api/sources/{source_id}/alerts": f"?start={start}&end={end}",
+        "/api/resolve": f"?source={source.pk}&name={CANARY[2:]}",
+        "/api/annotations": f"?from={start // 1000}&to={end // 1000}",
+        "/go": f"?source={source.pk}&kind=pod&name={CANARY[2:]}",
+    }
+    more = [
+        *(f"/api/sources/{{source_id}}/window?group={group}&limit=500" for group in _GROUPS),
+        "/api/sources/{source_id}/window?noise=true&fold=none&limit=500",
+        f"/api/sources/{{source_id}}/window?namespace={CANARY[2:]}",
+        f"/api/sources/{{source_id}}/window?name={CANARY[2:]}",
+        "/api/sources/{source_id}/events?every=true&noise=true&limit=500",
+        f"/api/sources/{{source_id}}/changes?before={end}&minutes=100000",
+        "/compare/?bad={source_id}-{track_id}&good={source_id}-{track_id}",
+        "/api/compare?bad={source_id}-{track_id}&good={source_id}-{track_id}",
+        "/api/sources/{source_id}/window?scope={track_id}",
+        "/api/sources/{source_id}/overview?scope={track_id}",
+        "/api/sources/{source_id}/changes?about={track_id}",
+        "/api/sources/{source_id}/changes?incident={incident}",
+        "/api/sources/{source_id}/changes?finding={finding}",
+    ]  # fmt: skip
+    made = []
+    for path in (*pages, *paths, *more):
+        for before, after in (("<int:", "{"), ("<slug:", "{"), (">", "}")):
+            path = path.replace(before, after)
+        path += asked.get(path, "")
+        path = path.replace("{identity}", "{finding}" if "findings" in path else "{incident}")
+        named = {name for name in ("track_id", "incident", "finding") if f"{{{name}}}" in path}
+        if named != about.keys():
+            continue
+        values = {"source_id": source.pk, "rule_id": "service-gap", "sequence": 1, "number": 1, "log": 1}
+        made.append(path.format(**values, cluster_id=1, upload_id=1, **about))
+    return [path for path in made if path not in {"/logout/", "/metrics"}]
+
+
+def text_of(client: Client, path: str) -> tuple[int, str]:
+    answer = client.get(path)
+    assert answer.status_code < 500, path
+    return answer.status_code, "" if answer.streaming else answer.content.decode(errors="replace")
+
+
+def leaks(client: Client, part: Part, only: str = "") -> Iterator[str]:
+    """Yield what the answers to a reader of one namespace show of the others. `only` is in the wanted addresses."""
+    seen, hidden = rows(part)
+    for about in (*seen, *hidden[1:]):
+        for path in addresses(part, about):
+            if only not in path:
+                continue
+            status, text = text_of(client, path)
+            if CANARY in text:
+                yield f"{path}: {text[max(0, text.index(CANARY) - 120) :][:240]}"
+            if status == 200 and about in hidden[1:] and "?scope" not in path:
+                yield f"{path} is answered"
+
+
+@pytest.mark.django_db
+def test_whoever_sees_one_namespace_finds_no_word_of_the_others(parts: list[Part]) -> None:
+    assert not [*leaks(reader(parts[0]), parts[0])]
+
+
+@pytest.mark.django_db
+def test_a_finding_across_namespaces_names_nothing_of_the_other(parts: list[Part]) -> None:
+    client = reader(*parts[1:])
+    for part in parts[1:]:
+        assert not [*leaks(client, part, only="/sources/")]
+    source = parts[1].source.pk
+    for path in ("findings", "document"):
+        assert OTHER in text_of(client, f"/api/sources/{source}/{path}")[1]
+
+
+@pytest.mark.django_db
+def test_whoever_sees_everything_finds_these_words(parts: list[Part]) -> None:
+    client = reader()
+    number = parts[0].source.pk
+    for path in ("incidents/", "actors/", "changes/"):
+        assert CANARY in text_of(client, f"/sources/{number}/{path}")[1], path
+    for path in ("document", "overview", "window?group=namespace", "findings", "incidents", "events"):
+        assert CANARY in text_of(client, f"/api/sources/{number}/{path}")[1], path
+
+
+@pytest.mark.django_db
+def test_a_download_has_only_what_is_seen_and_gives_no_other_findings(parts: list[Part], tmp_path: Path) -> None:
+    whole = {*Finding.objects.filter(source=parts[0].source).values_list("identity", flat=True)}
+    file = tmp_path / "part.jsonl"
+    with seeing(parts[0].seen):
+        file.write_bytes(b"".join(downloads.lines_of(parts[0].source)))
+    assert CANARY.encode() not in file.read_bytes()
+    first, *items = read([(file, file.name)], bodies=True)
+    assert isinstance(first, Skipped) and first.reason == "it has only the namespaces that its reader could see"
+    read_again = [each for each in items if not isinstance(each, Skipped)]
+    assert any(isinstance(each, Request) for each in read_again)
+    found = {each.id for each in findings_of(world_of(read_again))}
+    assert found and found <= whole

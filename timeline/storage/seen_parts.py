@@ -1,0 +1,95 @@
+"""This module says what readers see of findings and incidents that involve namespaces of which they see only some.
+
+Of a finding that is what was stored as its part. Rows of the list of findings and incidents are added up from these
+parts and from the findings that are seen whole, so they count nothing else.
+"""
+
+from timeline.storage.seen import SCHEMA
+from timeline.storage.seen_conditions import PAIRS, View, involved
+
+_HERE = f"((t.source_id, t.namespace) IN ({PAIRS})) IS TRUE"
+# The anchor is seen: it is in the namespace, or it is an actor, who is shown with the changes of objects that are seen.
+_ANCHORED = "(t.anchor[3] = t.namespace OR t.anchor[2] = 'Actor')"
+FINDING = View(
+    f"t.part IS NOT NULL AND {_HERE} AND NOT {involved()}",
+    {
+        "subject": "(t.part->>'subject')::bigint",
+        "root": "(t.part->>'subject')::bigint",
+        "tracks": "ARRAY(SELECT jsonb_array_elements_text(t.part->'tracks')::bigint)",
+        "first": "to_timestamp(0) + (t.part->>'first')::bigint * interval '1 microsecond'",
+        "last": "to_timestamp(0) + (t.part->>'last')::bigint * interval '1 microsecond'",
+        "document": "t.part->'document'",
+        "occurrences": "t.part->'occurrences'",
+        "incident": f"CASE WHEN {_ANCHORED} THEN t.incident ELSE '' END",
+        "anchor": f"CASE WHEN {_ANCHORED} THEN t.anchor ELSE '{{}}' END",
+        "namespaces": "ARRAY[t.namespace]",
+        "part": "NULL::jsonb",
+    },
+)
+OCCURRENCE = View(
+    f"{_HERE} AND NOT {involved()} AND seen.findings IS NOT NULL",
+    {
+        "words": "seen.words",
+        "tracks": "seen.tracks",
+        "first": "to_timestamp(0) + seen.first * interval '1 microsecond'",
+        "last": "to_timestamp(0) + seen.last * interval '1 microsecond'",
+        "findings": "seen.findings",
+        "namespaces": "ARRAY[t.namespace]",
+    },
+    joined=f"""CROSS JOIN LATERAL (
+        SELECT array_agg(of.identity::varchar ORDER BY of.identity) AS findings,
+               min((each->>'first')::bigint) AS first, max((each->>'last')::bigint) AS last,
+               string_agg(lower(of.document->>'summary'), ' ') AS words,
+               (SELECT array_agg(DISTINCT track) FROM (
+                   SELECT unnest(array_agg(of.subject)) UNION ALL
+                   SELECT (proof->>'track')::bigint
+                   FROM jsonb_array_elements(jsonb_agg(each->'proof')) AS proofs
+                   CROSS JOIN LATERAL jsonb_array_elements(proofs) AS proof
+               ) AS named(track) WHERE track IS NOT NULL) AS tracks
+        FROM {SCHEMA}.timeline_finding AS of CROSS JOIN LATERAL jsonb_array_elements(of.occurrences) AS each
+        WHERE of.source_id = t.source_id AND of.identity = ANY(t.findings) AND NOT of.withdrawn
+              AND each->>'group' = t.key
+    ) AS seen""",
+)
+_SOME = f"EXISTS (SELECT FROM unnest(t.namespaces) AS one WHERE ((t.source_id, one) IN ({PAIRS})) IS TRUE)"
+_RANK = "CASE of.severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END"
+_GRAVEST = f"ORDER BY {_RANK}, of.first, of.identity"
+INCIDENT = View(
+    f"({_HERE} OR (t.kind = 'Actor' AND {_SOME})) AND NOT {involved()} AND seen.findings > 0",
+    {
+        "rank": "seen.rank::smallint",
+        "status": "seen.status",
+        "title": """CASE seen.findings WHEN 1 THEN seen.gravest->>'summary' ELSE
+            concat(seen.gravest->>'summary', ' (and ', seen.findings - 1, ' more)') END""",
+        "subjects": "cardinality(seen.names)",
+        "names": "seen.names[:6]",
+        "findings": "seen.findings::integer",
+        "occurrences": "cardinality(seen.times)",
+        "first": "seen.first",
+        "last": "seen.last",
+        "open": "seen.open",
+        "times": "seen.times",
+        "effect": "seen.gravest->>'effect'",
+        "effect_text": "seen.gravest->>'effect_text'",
+        "cause": "''",
+        "caused": "''::varchar",
+        "actors": "'{}'::text[]",
+        "advice": "ARRAY(SELECT jsonb_array_elements_text(seen.gravest->'advice'))",
+        "roots": "seen.roots",
+        "worst": "seen.worst::varchar",
+        "words": "lower(concat_ws(' ', seen.gravest->>'summary', t.name, array_to_string(seen.names, ' ')))",
+        "namespaces": "seen.namespaces",
+    },
+    joined=f"""CROSS JOIN LATERAL (
+        SELECT count(*) AS findings, min({_RANK}) AS rank, min(of.document->>'status') AS status,
+               (array_agg(of.document {_GRAVEST}))[1] AS gravest, (array_agg(of.identity {_GRAVEST}))[1] AS worst,
+               array_agg(DISTINCT of.document->'subject'->>'name') AS names, array_agg(DISTINCT of.root) AS roots,
+               min(of.first) AS first, max(of.last) AS last, array_agg(DISTINCT of.namespace) AS namespaces,
+               coalesce(bool_or(of.occurrences @? '$[*].open ? (@ == true)'), FALSE) AS open,
+               (SELECT array_agg(DISTINCT (each->>'first')::bigint)
+                FROM jsonb_array_elements(jsonb_agg(of.occurrences)) AS lists
+                CROSS JOIN LATERAL jsonb_array_elements(lists) AS each) AS times
+        FROM {SCHEMA}.timeline_finding AS of
+        WHERE of.source_id = t.source_id AND of.incident = t.identity AND NOT of.withdrawn
+    ) AS seen""",
+)

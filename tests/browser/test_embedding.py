@@ -1,15 +1,16 @@
-"""An embedded timeline in a real browser: in a frame on a page of another site, without cookies."""
+"""Embedded timelines and share links in a real browser: without cookies, in a frame of another site and as pages."""
 
 import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import PATIENCE, Complaints, context_of, copied, happens, heard
+from tests.browser.conftest import PATIENCE, Complaints, context_of, copied, fits, happens, heard
 from tests.browser.test_live import AWAY, CALM, OVER, Worker
 from tests.browser.test_with_axe import EITHER, PHONE, complaints_of_axe
 from tests.running import running
@@ -121,3 +122,62 @@ def test_a_live_timeline_moves_in_a_frame_of_another_site(
     complaints.expect("frame-ancestors", "Failed to load")
     stranger.goto(other.address)
     happens(stranger, lambda: any("frame-ancestors" in each for each in complaints.seen))
+
+
+def test_links_show_a_timeline_and_an_incident_until_they_are_revoked(
+    browser: Browser, worker: Worker, stranger: Page, complaints: Complaints
+) -> None:
+    complaints.expect("status of 403")  # when a page is loaded again whose link is over
+    address = worker.begin()
+    worker.do("until", OVER)
+    context = context_of(browser, worker.site.address, reduced_motion="reduce")
+    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=worker.site.address)
+    page = context.new_page()
+    page.goto(address)
+    timeline_link = _shared(page, "Share view…", "Share this view")
+    listed = page.request.get(f"/api{urlsplit(address).path}incidents").json()["incidents"]
+    page.goto(next(each["url"] for each in listed if AWAY in each["title"]))
+    expect(page.get_by_role("heading", level=1)).to_contain_text(AWAY)
+    incident_link = _shared(page, "Share…", "Share this incident")
+
+    stranger.goto(timeline_link)
+    expect(stranger.locator("#live")).to_have_text(re.compile("^connected"))
+    expect(stranger.locator(".incident h3", has_text=AWAY)).to_be_visible()
+    expect(stranger.get_by_text("shared by start-up token")).to_be_visible()
+    expect(stranger.get_by_role("navigation", name="Site")).to_have_count(0)
+    assert complaints_of_axe(stranger, EITHER) == []
+    other = stranger.context.new_page()
+    other.goto(incident_link)
+    expect(other.get_by_role("heading", level=1)).to_contain_text(AWAY)
+    assert other.locator("main a[href]:not([href^='#'])").count() == 0
+    assert complaints_of_axe(other, EITHER) == []
+    for each in (stranger, other):
+        each.set_viewport_size(PHONE)
+        fits(each)
+        assert complaints_of_axe(each) == []
+    assert stranger.context.cookies() == []
+
+    page.get_by_role("button", name="Close").click()
+    page.goto("/shared/")
+    expect(page.get_by_text("opened 1 time")).to_have_count(2)
+    assert complaints_of_axe(page, EITHER) == []
+    for _ in range(2):
+        page.get_by_role("button", name="Revoke the link").first.click()
+        page.get_by_role("button", name="Revoke").click()
+    page.set_viewport_size(PHONE)
+    fits(page)
+    for each in (stranger, other):
+        expect(each.get_by_role("heading", name="This link is over")).to_be_visible()
+    assert "causeline_link_" not in worker.site.log("web").read_text()
+    context.close()
+
+
+def _shared(page: Page, button: str, name: str) -> str:
+    """Make a link in the dialog that a button opens, and return it as it was copied."""
+    page.get_by_role("button", name=button).click()
+    dialog = page.get_by_role("dialog", name=name)
+    dialog.get_by_label("Expires after").select_option("1 day")
+    dialog.get_by_role("button", name="Create a link").click()
+    dialog.get_by_role("button", name="Copy the link").click()
+    assert complaints_of_axe(page, EITHER) == []
+    return copied(page, "causeline_link_")

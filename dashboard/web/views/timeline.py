@@ -46,7 +46,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "after": after,
         "gaps": queries.gaps(source.id) + queries.gap_count(source.id) + queries.freed(source.id)[1],
         "coverage_page": f"/sources/{source.id}/coverage/",
-        "incidents_page": f"/sources/{source.id}/incidents/",
+        "incidents_page": "" if link and link.kind == links.TIMELINE else f"/sources/{source.id}/incidents/",
         "pull_from": LogStore.objects.filter(cluster__source=source.id).values_list("cluster_id", flat=True).first(),
         "skeletons": figures.skeletons(),
         "note_length": NOTE,

@@ -61,6 +61,11 @@ class AccessToken(models.Model):
     scopes = models.JSONField()  # some of `tokens.SCOPES`
     cluster = models.ForeignKey("timeline.Cluster", models.CASCADE, null=True, related_name="+")
     source = models.ForeignKey("timeline.Source", models.CASCADE, null=True, related_name="+")
+    # Whose rights it has; none for the token of a program. Without a constraint, because an older version that runs
+    # beside this one deletes people and not these rows.
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, db_constraint=False, related_name="+"
+    )
     created_by = models.TextField()  # a user's name, or how somebody without an account came in
     created = models.DateTimeField(auto_now_add=True)
     expires = models.DateTimeField()

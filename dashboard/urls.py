@@ -35,7 +35,7 @@ from dashboard.web.views.silences import new_silence, show_silences
 from dashboard.web.views.single_sign_on import SignOut, come_from_provider, go_to_provider
 from dashboard.web.views.storage import show_storage
 from dashboard.web.views.timeline import timeline
-from dashboard.web.views.tokens import show_tokens
+from dashboard.web.views.tokens import show_own_tokens, show_tokens
 
 endpoints = api.urls
 for each in endpoints[0]:
@@ -79,6 +79,7 @@ urlpatterns = [
     path("audit-trail/export", export_trail, name="audit_export"),
     path("shared/", show_shared, name="shared"),
     path("storage/", show_storage, name="storage"),
+    path("tokens/mine/", show_own_tokens, name="own_tokens"),
     path("tokens/", show_tokens, name="tokens"),
     path("clusters/<int:cluster_id>/log-store/", show_log_store, name="log_store"),
     path("compare/", show_comparison, name="compare"),

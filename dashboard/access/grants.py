@@ -5,7 +5,7 @@ All of it is read in one query for each request (see `held_by`). A higher role c
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -85,6 +85,34 @@ class Held:
             whole=frozenset(self.sources),
             namespaces={
                 source: frozenset(roles) for source, roles in self.namespaces.items() if source not in self.sources
+            },
+        )
+
+    def capped(self, most: str) -> "Held":
+        """Return these roles, of which none is higher than `most`."""
+
+        def lower(roles: Mapping[int, str]) -> dict[int, str]:
+            return {key: min(role, most, key=_rank) for key, role in roles.items()}
+
+        def parts(roles: Mapping[int, Mapping[str, str]]) -> dict[int, dict[str, str]]:
+            return {key: {name: min(role, most, key=_rank) for name, role in of.items()} for key, of in roles.items()}
+
+        return Held(
+            min(self.everywhere, most, key=_rank),
+            lower(self.clusters),
+            lower(self.sources),
+            parts(self.namespaces),
+            parts(self.cluster_namespaces),
+        )
+
+    def only(self, sources: Collection[int], clusters: Collection[int] = ()) -> "Held":
+        """Return these roles on no other sources and clusters than these."""
+        return Held(
+            clusters={each: role for each in clusters if (role := self.on_cluster(each))},
+            sources={each: role for each in sources if (role := self.on_source(each))},
+            namespaces={each: self.namespaces[each] for each in sources if each in self.namespaces},
+            cluster_namespaces={
+                each: self.cluster_namespaces[each] for each in clusters if each in self.cluster_namespaces
             },
         )
 

@@ -25,7 +25,7 @@ from timeline.storage.seen_conditions import ALL, NOTHING, View
 _LIMITS = "causeline_limits"  # the attribute of a request that holds its limits
 # What only administrators of everything read is not seen by anybody whose sight is limited.
 VIEWS = {
-    "dashboard_accesstoken": View(NOTHING),
+    "dashboard_accesstoken": View(seen_conditions.of_reader("owner_id")),
     "dashboard_auditrecord": View(ALL),  # to write records; only administrators of everything read them
     "dashboard_delivery": View(NOTHING),
     "dashboard_destination": View(NOTHING),
@@ -60,8 +60,6 @@ def before_migration(plan: list[Any], **_: object) -> None:
 
 def seen_by(user: Any) -> Seen:
     """Return what the user of a request may see."""
-    if isinstance(user, rights.Reader):
-        return EVERYTHING if user.sources is None else Seen(whole=frozenset(user.sources.values_list("pk", flat=True)))
     held = grants.held_by(user)
     if held.everywhere:
         return EVERYTHING

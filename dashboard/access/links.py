@@ -23,9 +23,9 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 
-from dashboard.access import embedding, rights
+from dashboard.access import embedding, grants, rights
 from dashboard.access.trail import Actor
-from dashboard.models import ShareLink
+from dashboard.models import Grant, ShareLink
 from timeline.models import Source
 from timeline.storage.seen import Seen
 
@@ -204,7 +204,8 @@ def actor_of(link: Opened, reader: Any) -> Actor:
 
 def reader_of(link: Opened, reader: Any) -> rights.Reader:
     """Return the user of a request or a socket that carries a link."""
-    return rights.Reader(Source.objects.filter(pk=link.source, ready=True), actor_of(link, reader))
+    held = grants.Held(sources={link.source: Grant.Role.VIEWER})
+    return rights.Reader(held, actor_of(link, reader), sources=Source.objects.filter(pk=link.source, ready=True))
 
 
 def frameable(answer: HttpResponseBase, *, embedded: bool) -> None:

@@ -5,7 +5,7 @@ start-up token is let in and is an administrator; or everybody is.
 """
 
 from collections.abc import Iterable, Mapping
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -43,29 +43,27 @@ class TokenHolder(AnonymousUser):
 
 
 class Reader(AnonymousUser):
-    """This is the user of a request with an access token of scope `read`: it is let in, and changes nothing.
+    """This is the user of a request with an access token or a share link.
 
-    `sources` are those that it may read; None for all. `actor` is who the audit trail names (see `trail.Actor`).
+    `held` are its roles. `sources` are those that lists over all sources keep to; None for all. `actor` is who the
+    audit trail names (see `trail.Actor`), and `account` is whose token it is.
     """
 
-    def __init__(self, sources: QuerySet[Source] | None = None, actor: Any = None) -> None:
-        self.sources = sources
+    def __init__(
+        self, held: grants.Held, actor: Any = None, *, sources: QuerySet[Source] | None = None, account: Any = None
+    ) -> None:
+        self.held = held
         self.actor = actor
-
-    @cached_property
-    def held(self) -> grants.Held:
-        """The role of a viewer, on these sources or on everything."""
-        if self.sources is None:
-            return grants.Held(everywhere=Grant.Role.VIEWER)
-        found = list(self.sources.values_list("pk", "cluster"))
-        return grants.Held(
-            clusters={cluster: Grant.Role.VIEWER for _, cluster in found if cluster is not None},
-            sources={source: Grant.Role.VIEWER for source, _ in found},
-        )
+        self.sources = sources
+        self.pk = self.id = account.pk if account is not None else None
 
     is_active: Any = True
     is_authenticated: Any = True
     is_anonymous: Any = False
+
+    def get_username(self) -> str:
+        """Return the name under which what is done is noted."""
+        return self.actor.who if self.actor is not None else ""
 
 
 def sign_in_required() -> bool:

@@ -1,9 +1,11 @@
 """This module checks access tokens: texts that programs send instead of signing in, each for a purpose and a time.
 
 A text is shown once, when it is made. Only its SHA-256 digest is stored: the text has 256 random bits, so nobody finds
-it by trying. A token allows what its scopes name, and nothing else; no token changes what Causeline shows, except that
-alerts, audit events and what collectors observe arrive with one. While the account of whoever made a token is
+it by trying. A token allows what its scopes name, and nothing else. While the account of whoever made a token is
 deactivated, the token is refused.
+
+Administrators make tokens for programs. A personal token has an owner, and never more rights than the owner has when it
+is used.
 """
 
 import binascii
@@ -19,21 +21,28 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from dashboard.access import actions, grants, rights
 from dashboard.access.trail import Actor
-from dashboard.models import AccessToken
+from dashboard.models import AccessToken, Grant
 from timeline.models import Cluster, Source
 
-SCOPES = ("read", "alerts", "audit", "collect")
+SCOPES = ("read", "respond", "alerts", "audit", "collect")
+# The scopes of a personal token. An older version that runs beside this one must not take it for one that reads
+# everything, so the first one is not called "read".
+OWN, OWN_SCOPES = "own", ("own", "respond")
 MEANINGS = {
     "read": "read everything that the pages show: the API, annotations, MCP",
+    "respond": "read, acknowledge and silence incidents, and upload",
     "alerts": "send alerts",
     "audit": "send audit and admission events",
     "collect": "send what a collector observes of its cluster",
 }
+_READ = {"read", "respond", OWN}  # scopes that let somebody read
+_ANSWERS = {"acknowledge", "withdraw", "silence", "upload"}  # what the scope respond allows, of ACTIONS
 BEGIN = "causeline_"
 USUAL_DAYS, MOST_DAYS = 90, 1826
 NAME_LENGTH = 100
-MOST = 500  # tokens that exist at a time
+MOST, MOST_OWN = 500, 50  # tokens of programs, and of each person, that exist at a time
 _SHOWN = len(BEGIN) + 6  # characters of a text that are stored
 _ONCE = timedelta(minutes=1)  # how often the time of the last use is written
 
@@ -49,11 +58,13 @@ def issue(
     expires: datetime,
     cluster: Cluster | None = None,
     source: Source | None = None,
+    owner: User | None = None,
     by: str,
 ) -> tuple[str, AccessToken]:
-    """Make a token and return its text, which is stored nowhere, and its row. Raises Refused."""
+    """Make a token and return its text, which is stored nowhere, and its row. With an owner, it is a personal token.
+    Raises Refused."""
     name = " ".join(name.split())
-    wanted = [scope for scope in SCOPES if scope in set(scopes)]
+    wanted = [scope for scope in (OWN_SCOPES if owner else SCOPES) if scope in set(scopes)]
     if not name or len(name) > NAME_LENGTH or "\0" in name:
         raise Refused(f"Give the token a name of 1 to {NAME_LENGTH} characters, such as that of the program it is for.")
     if not wanted:
@@ -63,8 +74,9 @@ def issue(
     now = timezone.now()
     if not now < expires <= now + timedelta(days=MOST_DAYS, minutes=1):
         raise Refused(f"The token has to expire in 1 to {MOST_DAYS} days.")
-    if AccessToken.objects.count() >= MOST:
-        raise Refused(f"There are {MOST} tokens. Revoke those that nobody uses any more.")
+    most = MOST_OWN if owner else MOST
+    if AccessToken.objects.filter(owner=owner).count() >= most:
+        raise Refused(f"There are {most} tokens. Revoke those that nobody uses any more.")
     text = BEGIN + secrets.token_urlsafe(32)
     row = AccessToken.objects.create(
         name=name,
@@ -73,6 +85,7 @@ def issue(
         scopes=wanted,
         cluster=cluster,
         source=source,
+        owner=owner,
         created_by=by,
         expires=expires,
     )
@@ -81,7 +94,7 @@ def issue(
 
 def revoke(number: int) -> AccessToken | None:
     """Delete a token, which is refused from now on, and return what it was."""
-    row = AccessToken.objects.select_related("cluster", "source").filter(pk=number).first()
+    row = AccessToken.objects.select_related("cluster", "source", "owner").filter(pk=number).first()
     if row is not None:
         AccessToken.objects.filter(pk=number).delete()
     return row
@@ -132,6 +145,13 @@ def may_read(token: AccessToken, source_id: int) -> bool:
     return not is_limited(token) or readable(token).filter(pk=source_id).exists()
 
 
+def allows(token: AccessToken, scope: str) -> bool:
+    """Return whether a token has a scope, of those of `SCOPES`, and an owner who may use it if it is personal."""
+    if token.owner_id is not None and (token.owner is None or not token.owner.is_active):
+        return False
+    return bool(_READ & set(token.scopes)) if scope == "read" else scope in token.scopes
+
+
 def is_limited(token: AccessToken) -> bool:
     return token.source_id is not None or token.cluster_id is not None
 
@@ -140,11 +160,45 @@ def limit_of(token: AccessToken) -> str:
     """Return in words what the token is limited to."""
     if token.cluster:
         return f"the cluster {token.cluster.name}"
-    return f"the recording {token.source.name}" if token.source else "all clusters and recordings"
+    if token.source:
+        return f"the recording {token.source.name}"
+    if is_limited(token):  # the owner may not see any more what it is limited to
+        return "something that cannot be seen now"
+    return "all clusters and recordings"
+
+
+def answers(token: AccessToken, request: HttpRequest) -> bool:
+    """Return whether the token allows a request that changes something."""
+    match = request.resolver_match
+    action = actions.CHANGES.get((str(request.method), match.route)) if match else None
+    if "respond" not in token.scopes or action not in _ANSWERS or match is None:
+        return False
+    source = match.kwargs.get("source_id")
+    role = held(token).everywhere if source is None else held(token).on_source(int(source))
+    return grants.reaches(role, Grant.Role.RESPONDER)
+
+
+def held(token: AccessToken) -> grants.Held:
+    """Return the roles of whoever sends a token, as they are now: those of its owner, as far as the scopes and the
+    limit let them."""
+    role = Grant.Role.RESPONDER if "respond" in token.scopes else Grant.Role.VIEWER
+    roles = grants.held_by(token.owner).capped(role) if token.owner else grants.Held(everywhere=role)
+    if not is_limited(token):
+        return roles
+    clusters = [token.cluster_id] if token.cluster_id is not None else []
+    return roles.only(list(readable(token).values_list("pk", flat=True)), clusters)
+
+
+def reader_of(token: AccessToken) -> rights.Reader:
+    """Return the user of a request or a socket with this token."""
+    sources = readable(token) if is_limited(token) else None
+    return rights.Reader(held(token), actor_of(token), sources=sources, account=token.owner)
 
 
 def actor_of(token: AccessToken) -> Actor:
-    """Return how the audit trail names whoever sends this token."""
+    """Return how the audit trail names whoever sends this token: the owner, or the program."""
+    if token.owner:
+        return Actor(token.owner.get_username(), "token", token.owner.pk)
     return Actor(f"{token.name} ({token.prefix}…)", "token")
 
 
@@ -164,9 +218,9 @@ def _valid(text: str, scope: str) -> AccessToken | None:
         return None
     now = timezone.now()
     digest = _digest(text)
-    rows = AccessToken.objects.select_related("cluster", "source")
+    rows = AccessToken.objects.select_related("cluster", "source", "owner")
     found = [row for row in rows.filter(prefix=text[:_SHOWN]) if constant_time_compare(row.digest, digest)]
-    if not found or found[0].expires <= now or scope not in found[0].scopes:
+    if not found or found[0].expires <= now or not allows(found[0], scope):
         return None
     if made_by_deactivated().filter(pk=found[0].pk).exists():
         return None

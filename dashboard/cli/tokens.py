@@ -6,7 +6,8 @@ import argparse
 
 from dashboard.cli import serve
 
-SCOPES = ("read", "alerts", "audit", "collect")  # these are as in dashboard.access.tokens, which needs Django
+# These are as in dashboard.access.tokens, which needs Django.
+SCOPES = ("read", "respond", "alerts", "audit", "collect")
 USUAL_DAYS, MOST_DAYS = 90, 1826
 
 
@@ -36,7 +37,8 @@ def add_arguments(
         action="append",
         required=True,
         choices=SCOPES,
-        help="what it allows: to read, to send alerts, to send audit and admission events, "
+        help="what it allows: to read, to respond to incidents and upload, to send alerts, "
+        "to send audit and admission events, "
         "to send what a collector observes; may be repeated",
     )
     limit = act.add_mutually_exclusive_group()

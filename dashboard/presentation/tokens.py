@@ -25,10 +25,11 @@ class TokenRow(NamedTuple):
     soon: str  # "expires in 3 days" within the last week; "" before, and once it has expired
 
 
-def rows(now: datetime) -> list[TokenRow]:
-    """Return all tokens, the newest first. There are at most `tokens.MOST`."""
+def rows(now: datetime, owner: int | None = None) -> list[TokenRow]:
+    """Return all tokens, or those of one person, the newest first."""
     refused = set(tokens.made_by_deactivated().values_list("pk", flat=True))
-    found = AccessToken.objects.select_related("cluster", "source").order_by("-pk")
+    found = AccessToken.objects.select_related("cluster", "source", "owner").order_by("-pk")
+    found = found if owner is None else found.filter(owner=owner)
     return [row(each, now, refused=each.pk in refused) for each in found]
 
 
@@ -40,7 +41,7 @@ def row(token: AccessToken, now: datetime, *, refused: bool = False) -> TokenRow
         number=token.pk,
         name=token.name,
         prefix=token.prefix,
-        scopes=", ".join(token.scopes),
+        scopes=_scopes(token),
         limit=tokens.limit_of(token),
         made=f"created {token.created:{_TIME}} by {by}",
         used=f"last used {token.last_used:{_TIME}}" if token.last_used else "not used yet",
@@ -48,6 +49,13 @@ def row(token: AccessToken, now: datetime, *, refused: bool = False) -> TokenRow
         expired=expired,
         soon=_soon(token.expires - now),
     )
+
+
+def _scopes(token: AccessToken) -> str:
+    if token.owner is None:
+        return ", ".join(token.scopes)
+    may = "reads and responds to" if "respond" in token.scopes else "reads"
+    return f"{may} what {token.owner.get_username()} may"
 
 
 def _soon(left: timedelta) -> str:

@@ -35,6 +35,7 @@ def _is_admin(request: HttpRequest) -> bool:
 
 ENTRIES = (
     Entry("sessions", "Your sessions", _has_account),
+    Entry("own_tokens", "Your tokens", _has_account),
     Entry("shared", "Shared links", _has_account),
     Entry("password", "Password", _has_password),
     Entry("second_factor", "Second factor", _has_password),

@@ -51,25 +51,22 @@ def _admitted(request: HttpRequest) -> bool:
     """Let in signed-in users and programs. Requests that change something must come from pages of Causeline or carry
     the start-up token. Where a request carries an access token, that token alone decides, whoever is signed in."""
     if tokens.sent(request) is not None and not rights.by_script(request):
-        return _reads(request)
+        return _with_token(request)
     if share_links.sent(request) is not None:
         return _shown(request)
     if not rights.admitted(request.user):
         return False
-    if request.content_type in _FORMS:
-        raise HttpError(415, "Send the file itself as the body, with Content-Type: application/octet-stream.")
+    _no_form(request)
     if not rights.by_script(request) and check_csrf(request):
         raise HttpError(403, "The request does not come from a page of Causeline, or the page is old: load it again.")
     return True
 
 
-def _reads(request: HttpRequest) -> bool:
-    """Let a program read with its access token, within the token's limit."""
+def _with_token(request: HttpRequest) -> bool:
+    """Let a program read with its access token, within the token's limit, and change what its scope allows."""
     token = tokens.holder(request, "read")
     if token is None:
         return False
-    if request.method not in _SAFE:
-        raise HttpError(403, "An access token of the scope read changes nothing.")
     if tokens.is_limited(token):
         match = request.resolver_match
         source = match.kwargs.get("source_id") if match else None
@@ -80,8 +77,19 @@ def _reads(request: HttpRequest) -> bool:
                 )
         elif not tokens.may_read(token, int(source)):
             raise HttpError(403, f"The access token reads only {tokens.limit_of(token)}.")
-    request.user = rights.Reader(tokens.readable(token) if tokens.is_limited(token) else None, tokens.actor_of(token))
+    request.user = tokens.reader_of(token)
+    if request.method not in _SAFE:
+        _no_form(request)
+        request.__dict__["actor"] = request.user.get_username()  # who is logged
+        if not tokens.answers(token, request):
+            raise HttpError(403, "The scopes of the access token, or the rights of its owner, do not allow this.")
+    change_log.about(request, token=token.pk)
     return True
+
+
+def _no_form(request: HttpRequest) -> None:
+    if request.content_type in _FORMS:
+        raise HttpError(415, "Send the file itself as the body, with Content-Type: application/octet-stream.")
 
 
 def _shown(request: HttpRequest) -> bool:

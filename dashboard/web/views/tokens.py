@@ -1,8 +1,13 @@
-"""On this page administrators make access tokens for programs, see when each was used, and revoke them."""
+"""On one page people make access tokens with their own rights, on another one administrators make those of programs.
+
+Both pages show when each token was used, and revoke tokens.
+"""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.shortcuts import redirect, render
@@ -27,15 +32,29 @@ _RECORDINGS = 100  # of the newest, to choose from
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_tokens(request: "HttpRequest") -> "HttpResponse":
-    """Show the tokens and the form that makes one; answer a form that makes one with its text, which is shown once."""
+    """Show administrators all tokens, and the form that makes one for a program."""
     if not is_admin(request.user):
-        raise PermissionDenied("Only administrators can see and make access tokens.")
+        raise PermissionDenied("Only administrators can see and make access tokens of programs.")
+    return _show(request, None)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_own_tokens(request: "HttpRequest") -> "HttpResponse":
+    """Show people their personal tokens, and the form that makes one."""
+    if not settings.LOGIN_REQUIRED:
+        raise Http404("There are no accounts, so there are no personal tokens.")
+    return _show(request, User.objects.get(username=request.user.get_username()))
+
+
+def _show(request: "HttpRequest", owner: User | None) -> "HttpResponse":
+    """Show tokens and the form that makes one; answer a form that makes one with its text, which is shown once."""
     problem, text, made = "", "", None
     if request.method == "POST":
         if request.POST.get("act") == "revoke":
-            return _revoke(request)
+            return _revoke(request, owner)
         try:
-            text, made = _make(request)
+            text, made = _make(request, owner)
         except tokens.Refused as error:
             problem = str(error)
     now = timezone.now()
@@ -43,14 +62,15 @@ def show_tokens(request: "HttpRequest") -> "HttpResponse":
         "problem": problem,
         "text": text,
         "made": row(made, now) if made else None,
-        "tokens": rows(now),
+        "own": owner is not None,
+        "tokens": rows(now, owner.pk if owner else None),
         "form": {
             "name": request.POST.get("name", "") if problem else "",
-            "scopes": request.POST.getlist("scope") if problem else ["read"],
+            "scopes": request.POST.getlist("scope") if problem else [tokens.OWN if owner else "read"],
             "limit": request.POST.get("limit", "") if problem else "",
             "days": request.POST.get("days", "") if problem else tokens.USUAL_DAYS,
         },
-        "meanings": list(tokens.MEANINGS.items()),
+        "meanings": [(scope, tokens.MEANINGS[scope]) for scope in tokens.SCOPES],
         "clusters": [(f"cluster-{each.pk}", each.name) for each in Cluster.objects.order_by("name")],
         "recordings": [(f"source-{number}", name) for number, name in _recordings()],
         "most": {"days": tokens.MOST_DAYS, "name": tokens.NAME_LENGTH},
@@ -63,7 +83,7 @@ def _recordings() -> "QuerySet[Source, tuple[int, str]]":
     return found.values_list("pk", "name")[:_RECORDINGS]
 
 
-def _make(request: "HttpRequest") -> tuple[str, AccessToken]:
+def _make(request: "HttpRequest", owner: User | None) -> tuple[str, AccessToken]:
     form = request.POST
     days = form.get("days", "")
     if not (days.isascii() and days.isdecimal() and len(days) < 6):
@@ -79,25 +99,28 @@ def _make(request: "HttpRequest") -> tuple[str, AccessToken]:
             raise tokens.Refused("What the token is limited to does not exist any more. Choose again.")
     text, made = tokens.issue(
         form.get("name", ""),
-        form.getlist("scope"),
+        [tokens.OWN, *form.getlist("scope")] if owner else form.getlist("scope"),
         expires=timezone.now() + timedelta(days=int(days)),
         cluster=cluster,
         source=source,
+        owner=owner,
         by=change_log.who(request),
     )
     change_log.about(request, **tokens.described(made))
     return text, made
 
 
-def _revoke(request: "HttpRequest") -> "HttpResponse":
+def _revoke(request: "HttpRequest", owner: User | None) -> "HttpResponse":
     """Ask whether the token is to be revoked, and revoke it when that was answered."""
     given = request.POST.get("token", "")
     number = int(given) if given.isascii() and given.isdecimal() and len(given) < 19 else 0
-    token = AccessToken.objects.filter(pk=number).first()
+    found = AccessToken.objects.filter(pk=number)
+    token = (found if owner is None else found.filter(owner=owner)).first()
     if token is None:
         raise Http404("No such token: it was revoked already.")
+    page = "tokens" if owner is None else "own_tokens"
+    here = reverse(page)
     if "confirmed" not in request.POST:
-        here = reverse("tokens")
         used = row(token, timezone.now()).used
         context = {
             "verb": "Revoke",
@@ -106,9 +129,9 @@ def _revoke(request: "HttpRequest") -> "HttpResponse":
             "action": here,
             "fields": [("act", "revoke"), ("token", number), ("confirmed", "yes")],
             "sentences": [f"Programs that send this token ({token.prefix}…, {used}) are refused from then on."],
-            "final": "Access tokens",
+            "final": "Access tokens" if owner is None else "Your tokens",
         }
         return render(request, "delete.html", context)
     if revoked := tokens.revoke(number):
         change_log.about(request, **tokens.described(revoked))
-    return redirect("tokens")
+    return redirect(page)

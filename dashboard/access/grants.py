@@ -15,6 +15,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import BigIntegerField, F, Q, TextField, Value
+from django.db.models.functions import Coalesce
 
 from dashboard.models import Grant
 from timeline.models import Source
@@ -162,10 +163,28 @@ def held_by(user: Any) -> Held:
 
 def read(account: int) -> Held:
     """Read the roles of an account as they are now, with one query."""
-    rows = list(_rows(account))
-    if settings.DEFAULT_ROLE:
-        rows.append((settings.DEFAULT_ROLE, None, None, []))
-    return added_up(rows)
+    return _with_default(_rows(account))
+
+
+def _with_default(rows: Iterable[tuple[str, int | None, int | None, list[str]]]) -> Held:
+    default = [(settings.DEFAULT_ROLE, None, None, list[str]())] if settings.DEFAULT_ROLE else []
+    return added_up([*rows, *default])
+
+
+def fingerprints(accounts: Collection[int]) -> dict[int, str]:
+    """Return the fingerprint of the roles that each of these accounts has now, with three queries for all of them."""
+    rows: dict[int, list[tuple[str, int | None, int | None, list[str]]]] = {account: [] for account in accounts}
+    fed = F("cluster__sources")  # NULL for a grant on everything, and for a cluster that has no source yet
+    columns = "role", "cluster", Coalesce("source", fed), "namespaces"
+    mine = Grant.objects.order_by()
+    direct = mine.filter(user__in=rows).values_list("user", *columns)
+    by_group = mine.filter(group__user__in=rows).values_list("group__user", *columns)
+    for account, *row in (*direct, *by_group):
+        rows[account].append((row[0], row[1], row[2], row[3]))
+    owned = Source.everything.filter(owner__in=rows, cluster=None).order_by()
+    for account, source in owned.values_list("owner", "pk"):
+        rows[account].append((Grant.Role.EDITOR.value, None, source, []))
+    return {account: _with_default(of_account).fingerprint for account, of_account in rows.items()}
 
 
 def _rows(account: int) -> Iterable[tuple[str, int | None, int | None, list[str]]]:

@@ -7,17 +7,19 @@ until the answer is made, or, for an answer that is sent piece by piece, while a
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import close_old_connections
 from django.db.models import Model
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
-from dashboard.access import grants, links, proxied, rights
+from dashboard.access import grants, links, rights
 from timeline.storage import seen_conditions, seen_views
 from timeline.storage.seen import EVERYTHING, Seen, seeing
 from timeline.storage.seen_conditions import ALL, NOTHING, View
@@ -74,28 +76,33 @@ def limit(request: HttpRequest, seen: Seen | None = None) -> None:
 
 @dataclass(frozen=True)
 class Sight:
-    """This is what the listener of a socket sees, who does not see everything."""
+    """This is what the listener of a socket sees."""
 
-    seen: Seen
-    reader: int | None  # the id of the account
+    seen: Seen = EVERYTHING
+    reader: int | None = None  # the id of the account; None without accounts
+    held: grants.Held = grants.ALL  # the roles of the account
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A text that is the same for listeners who see the same."""
+        return self.seen.fingerprint
 
     @sync_to_async
     def shows(self, model: type[Model], number: int | None) -> bool:
-        """Return whether the listener sees the row with this number."""
+        """Return whether listeners who see this see the row with this number, whatever they have uploaded."""
         close_old_connections()
-        with seeing(self.seen, self.reader):
+        with seeing(self.seen):
             return model._default_manager.filter(pk=number).exists()
 
 
 @sync_to_async
-def of_listener(scope: Mapping[str, Any]) -> Sight | None:
-    """Return what the listener of a socket sees; None for everything."""
+def of_listener(scope: Mapping[str, Any]) -> Sight:
+    """Return what the listener of a socket may see, as it is stored now."""
     if not settings.LOGIN_REQUIRED or links.in_address(scope) is not None:
-        return None
+        return Sight()
     close_old_connections()
-    user = proxied.user_of(scope) if proxied.says(scope) else scope["user"]
-    seen = seen_by(user)
-    return None if seen.everything else Sight(seen, user.pk)
+    user = User.objects.get(pk=rights.listening(scope).pk)  # whoever listens for long has kept older roles
+    return Sight(seen_by(user), user.pk, grants.held_by(user))
 
 
 def piecewise(request: HttpRequest, pieces: Iterator[bytes]) -> Iterator[bytes]:

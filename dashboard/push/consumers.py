@@ -15,23 +15,25 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import close_old_connections
 
 from dashboard.access import limits, links, recording, rights
-from dashboard.push.hub import Queue, hub
-from timeline.models import Source, Upload
+from dashboard.push.hub import Listener, Queue, hub
+from timeline.models import Upload
 
 logger = logging.getLogger(__name__)
 UNAUTHORISED = 4401
 FAILED = 1011
+OTHER_RIGHTS = 4403  # the page connects again with the roles that it has now, and shows what these allow
 
 
 class _Forwarding(AsyncWebsocketConsumer):
     """This consumer forwards a queue of the hub as text frames of JSON while the listener has the right to."""
 
+    _session = ""  # as `links.withdrawn` knows it
     _forwarding: asyncio.Task[None] | None = None
     _closing: asyncio.Task[None] | None = None
-    _listener = ""
+    _renewing: asyncio.Task[None] | None = None
     _link: links.Opened | None = None  # the share link that the listener has
     _reader: Any = None  # who is signed in and has that link
-    _sight: limits.Sight | None = None  # None for a listener who sees everything
+    _sight = limits.Sight()
 
     async def admitted(self) -> bool:
         return await rights.listener_admitted(self.scope)
@@ -45,15 +47,20 @@ class _Forwarding(AsyncWebsocketConsumer):
 
     @asynccontextmanager
     async def watch_rights(self) -> AsyncIterator[None]:
-        """Dismiss the listener when the rights of its session are withdrawn, or when its link is over."""
+        """Dismiss the listener when the rights of its session are withdrawn, when its roles change, or when its link is
+        over."""
         async with AsyncExitStack() as watched:
             if self._link is None or links.needs_session(self._link):
-                await watched.enter_async_context(hub.watch_rights(self._listener, self._dismiss))
+                sight = self._sight
+                listener = Listener(self._session, self._dismiss, sight.reader, sight.held.fingerprint, self._renew)
+                await watched.enter_async_context(hub.watch_rights(listener))
             if self._link is not None:
                 if self._link.number is not None:
-                    await watched.enter_async_context(hub.watch_rights(links.key_of(self._link), self._end))
+                    await watched.enter_async_context(
+                        hub.watch_rights(Listener(links.key_of(self._link), self._dismiss))
+                    )
                 left = (self._link.until - datetime.now(UTC)).total_seconds()
-                watched.callback(asyncio.get_running_loop().call_later(max(0, left), self._end).cancel)
+                watched.callback(asyncio.get_running_loop().call_later(max(0, left), self._dismiss).cancel)
             yield
 
     async def connect(self) -> None:
@@ -61,7 +68,7 @@ class _Forwarding(AsyncWebsocketConsumer):
             await self.accept()  # a browser learns the code only of an open connection
             await self.close(code=UNAUTHORISED)
             return
-        self._listener = await rights.listener_of(self.scope)
+        self._session = await rights.listener_of(self.scope)
         self._sight = await limits.of_listener(self.scope)
         await self.note()
         self._forwarding = asyncio.create_task(self._forward())
@@ -81,18 +88,26 @@ class _Forwarding(AsyncWebsocketConsumer):
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         raise NotImplementedError
 
-    async def shown(self, message: bytes, sight: limits.Sight) -> bool:
-        """Return whether a listener who does not see everything gets this message."""
+    async def shown(self, message: bytes, sight: limits.Sight) -> bytes | None:
+        """Return what a listener who does not see everything gets of a message; None for nothing."""
         raise NotImplementedError
 
-    def _end(self) -> None:
-        """Dismiss the listener because its link is over."""
-        self._dismiss()
+    def concerned(self, before: limits.Sight, now: limits.Sight) -> bool:
+        """Return whether other roles of the listener change anything for this socket."""
+        return True
 
-    def _dismiss(self) -> None:
+    def _dismiss(self, code: int = UNAUTHORISED) -> None:
         if self._forwarding:
             self._forwarding.cancel()
-        self._closing = asyncio.create_task(self.close(code=UNAUTHORISED))
+        self._closing = asyncio.create_task(self.close(code=code))
+
+    def _renew(self) -> None:
+        self._renewing = asyncio.create_task(self._limit_anew())
+
+    async def _limit_anew(self) -> None:
+        before, self._sight = self._sight, await limits.of_listener(self.scope)
+        if self.concerned(before, self._sight):
+            self._dismiss(OTHER_RIGHTS)
 
     async def _forward(self) -> None:
         try:
@@ -100,8 +115,10 @@ class _Forwarding(AsyncWebsocketConsumer):
                 # The queue is filled from now on, and the page fetches only once it is accepted: no commit is lost.
                 await self.accept()
                 while True:
-                    message = await queue.get()
-                    if self._sight is None or await self.shown(message, self._sight):
+                    message: bytes | None = await queue.get()
+                    if message and not self._sight.seen.everything:
+                        message = await self.shown(message, self._sight)
+                    if message:
                         await self.send(text_data=message.decode())
         except Exception as error:  # the browser connects again
             logger.warning("a socket ends: %r", error)
@@ -120,14 +137,34 @@ def _opened(text: str, reader: Any) -> links.Opened | None:
 
 
 class UploadsConsumer(_Forwarding):
-    """This socket sends every change of every upload."""
+    """This socket sends every change of every upload that its listener sees."""
 
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         return hub.subscribe("uploads")
 
-    async def shown(self, message: bytes, sight: limits.Sight) -> bool:
+    async def shown(self, message: bytes, sight: limits.Sight) -> bytes | None:
         told = orjson.loads(message)
-        return told["type"] != "upload" or await sight.shows(Upload, told["upload"]["id"])
+        if told["type"] != "upload" or told["upload"]["owner"] == sight.reader:
+            return message
+        return message if await _once.shows(message, sight, told["upload"]["id"]) else None
+
+
+class _Once:
+    """This class asks the database once of each message about an upload for all listeners who see the same."""
+
+    def __init__(self) -> None:
+        self._message = b""
+        self._asked: dict[str, asyncio.Future[bool]] = {}  # by the fingerprint of what listeners see
+
+    async def shows(self, message: bytes, sight: limits.Sight, upload: int) -> bool:
+        if message is not self._message:  # all listeners get the same object
+            self._message, self._asked = message, {}
+        if sight.fingerprint not in self._asked:
+            self._asked[sight.fingerprint] = asyncio.ensure_future(sight.shows(Upload, upload))
+        return await asyncio.shield(self._asked[sight.fingerprint])
+
+
+_once = _Once()
 
 
 class IncidentsConsumer(_Forwarding):
@@ -136,9 +173,14 @@ class IncidentsConsumer(_Forwarding):
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         return hub.subscribe("incidents")
 
-    async def shown(self, message: bytes, sight: limits.Sight) -> bool:
+    async def shown(self, message: bytes, sight: limits.Sight) -> bytes | None:
         told = orjson.loads(message)
-        return told["type"] != "incidents" or await sight.shows(Source, told["source"])
+        if told["type"] != "incidents" or sight.seen.sees_whole(told["source"]):
+            return message
+        seen = sight.seen.namespaces
+        of_these = seen.values() if told["source"] is None else [seen.get(told["source"], frozenset())]
+        about = told.pop("namespaces", None)  # None for any, which is said by those who do not know better
+        return orjson.dumps(told) if any(each and (about is None or each & {*about}) for each in of_these) else None
 
 
 class SourceConsumer(_Forwarding):
@@ -153,22 +195,22 @@ class SourceConsumer(_Forwarding):
 
     async def admitted(self) -> bool:
         if (text := links.in_address(self.scope)) is None:
-            return await super().admitted() and await self._sees_all()
+            return await super().admitted()
         link = await self.opened(text)
         return link is not None and link.kind != links.INCIDENT and link.source == self._source
 
-    async def _sees_all(self) -> bool:
-        """Return whether the listener sees all of the source, since its feed leaves nothing out."""
-        sight = await limits.of_listener(self.scope)
-        return sight is None or sight.seen.sees_whole(self._source)
+    async def shown(self, message: bytes, sight: limits.Sight) -> bytes | None:
+        return message  # the feed is one of those who see the same
 
-    async def shown(self, message: bytes, sight: limits.Sight) -> bool:
-        return True
+    def concerned(self, before: limits.Sight, now: limits.Sight) -> bool:
+        source = self._source
+        roles = [(each.held.on_source(source), each.held.namespaces.get(source)) for each in (before, now)]
+        return roles[0] != roles[1] or before.seen.within(source) != now.seen.within(source)
 
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         asked = parse_qs(self.scope["query_string"].decode(errors="replace")).get("cursor", [""])[0]
         cursor = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 19 else None
-        return hub.follow(self._source, cursor)
+        return hub.follow(self._source, cursor, self._sight.seen)
 
 
 class LinkConsumer(_Forwarding):
@@ -183,5 +225,5 @@ class LinkConsumer(_Forwarding):
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         return hub.subscribe("links")
 
-    async def shown(self, message: bytes, sight: limits.Sight) -> bool:
-        return True
+    async def shown(self, message: bytes, sight: limits.Sight) -> bytes | None:
+        return message

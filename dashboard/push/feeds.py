@@ -1,4 +1,5 @@
-"""This module reads the commits of a live source once for all browsers, at most ten times a second."""
+"""This module reads the commits of a live source once for all browsers whose readers see the same of it, at most ten
+times a second."""
 
 import asyncio
 import logging
@@ -10,6 +11,8 @@ from django.db import close_old_connections
 
 from timeline import queries
 from timeline.models import Source
+from timeline.payloads.live import HealthPayload
+from timeline.storage.seen import Seen, seeing
 
 logger = logging.getLogger(__name__)
 APART = 0.1  # seconds between two messages; commits in between become one message
@@ -18,11 +21,15 @@ GONE = b'{"type":"gone"}'  # the source was deleted
 
 
 class Feed:
-    """A feed reads what was committed after its cursor when it is woken, and hands each message to `send`."""
+    """A feed reads what was committed after its cursor when it is woken, and hands each message to `send`.
 
-    def __init__(self, source_id: int, send: Callable[[bytes], None]) -> None:
-        self._source = source_id
+    It leaves out what its readers may not see; a commit of which nothing is left makes no message."""
+
+    def __init__(self, source_id: int, seen: Seen, send: Callable[[bytes], None]) -> None:
+        self.source = source_id
+        self.seen = seen  # of this source
         self._send = send
+        self.over = False  # whether the source was deleted, or its readers see nothing of it
         self.health = b""  # the last health message of the source
         self._woken = asyncio.Event()
         self._started = asyncio.Event()
@@ -45,7 +52,7 @@ class Feed:
         known = cursor, self.sequence
         if known not in self._greetings:
             self._greetings = {key: task for key, task in self._greetings.items() if key[1] == self.sequence}
-            self._greetings[known] = asyncio.create_task(_greeting(self._source, cursor))
+            self._greetings[known] = asyncio.create_task(_greeting(self.source, self.seen, cursor))
             self._greetings[known].add_done_callback(lambda task: task.exception() and self._greetings.pop(known, None))
         return await asyncio.shield(self._greetings[known])
 
@@ -60,20 +67,21 @@ class Feed:
         while True:
             try:
                 if self._deltas is None:
-                    self._deltas = queries.Deltas(self._source, await _sequence(self._source))
+                    self._deltas = queries.Deltas(self.source, await _sequence(self.source, self.seen))
                     self._started.set()
                 await self._woken.wait()
                 self._woken.clear()
                 due = asyncio.get_running_loop().time() + APART
-                if message := await _read(self._deltas):
+                if message := await _read(self._deltas, self.seen):
                     self._send(message)
                     await asyncio.sleep(due - asyncio.get_running_loop().time())
             except Source.DoesNotExist:
+                self.over = True
                 self._started.set()
                 self._send(GONE)
                 return
             except Exception as error:  # after any error the browsers must not wait for ever
-                logger.warning("reading source %s failed, again in %s s: %r", self._source, RETRY, error)
+                logger.warning("reading source %s failed, again in %s s: %r", self.source, RETRY, error)
                 self._woken.set()
                 await asyncio.sleep(RETRY)
 
@@ -90,29 +98,32 @@ def sequence_of(message: bytes) -> int:
 
 
 @sync_to_async
-def _sequence(source_id: int) -> int:
+def _sequence(source_id: int, seen: Seen) -> int:
     close_old_connections()
-    return Source.objects.values_list("sequence", flat=True).get(pk=source_id)
+    with seeing(seen):
+        return Source.objects.values_list("sequence", flat=True).get(pk=source_id)
 
 
 @sync_to_async
-def _read(deltas: queries.Deltas) -> bytes | None:
+def _read(deltas: queries.Deltas, seen: Seen) -> bytes | None:
     close_old_connections()
     try:
-        payload = deltas.read()
+        with seeing(seen):
+            payload = deltas.read()
     except queries.Missed:
         return refetch(deltas.cursor)
     return orjson.dumps(payload) if payload else None
 
 
 @sync_to_async
-def _greeting(source_id: int, cursor: int | None) -> list[bytes]:
+def _greeting(source_id: int, seen: Seen, cursor: int | None) -> list[bytes]:
     """Return the messages for what was committed since the cursor."""
     close_old_connections()
     if cursor is None:
         return []
     try:
-        payload = queries.missed(source_id, cursor)
+        with seeing(seen):
+            payload = queries.missed(source_id, cursor)
     except queries.Missed:
         return [refetch(cursor)]
     except Source.DoesNotExist:
@@ -121,10 +132,19 @@ def _greeting(source_id: int, cursor: int | None) -> list[bytes]:
 
 
 @sync_to_async
-def health_messages(sources: Iterable[int]) -> dict[int, bytes]:
-    """Return the health of each of these sources as a message."""
+def healths(sources: Iterable[int]) -> dict[int, HealthPayload]:
+    """Return the health of each of these sources."""
     close_old_connections()
-    return {source: orjson.dumps(health) for source, health in queries.live_health(sources).items()}
+    return queries.live_health(sources)
+
+
+def health_message(health: HealthPayload, seen: Seen) -> bytes:
+    """Return the health of a source as a message. Whoever does not see all of the source does not learn how many
+    entries it has, nor what an error says, which may name anything in the cluster."""
+    if not seen.everything:
+        error = "Those who see all of this source see why." if health["error"] else ""
+        health = {**health, "entries": 0, "error": error}
+    return orjson.dumps(health)
 
 
 @sync_to_async

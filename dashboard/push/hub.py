@@ -3,20 +3,23 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import orjson
 import psycopg
 from asgiref.sync import sync_to_async
 from django.db import close_old_connections
 
-from dashboard.access import links
+from dashboard.access import grants, links
 from dashboard.metrics.requests import WAITING_MESSAGES
 from dashboard.push import feeds
 from timeline import queries
 from timeline.models import Upload
 from timeline.storage import notify, sessions
+from timeline.storage.seen import EVERYTHING, Seen
 
 logger = logging.getLogger(__name__)
 QUEUE = 100  # messages that may wait for a slow browser; after that it has to fetch again
@@ -30,14 +33,25 @@ _SHARED = ("uploads", "incidents")  # topics that are about all sources
 Queue = asyncio.Queue[bytes]
 
 
+@dataclass(eq=False)
+class Listener:
+    """This is somebody who listens, and whose rights are checked regularly."""
+
+    session: str  # as `links.withdrawn` knows the listener
+    dismiss: Callable[[], None]  # called when the session is no longer valid
+    account: int | None = None  # whose roles are compared; None for somebody who has no account
+    held: str = ""  # the fingerprint of the roles that the account had
+    renew: Callable[[], None] = lambda: None  # called when it has other roles
+
+
 class Hub:
     """This class hands messages as bytes to consumers, which subscribe to "uploads" or "incidents", or follow a source.
     It listens to PostgreSQL while it has consumers."""
 
     def __init__(self) -> None:
         self._queues: dict[str, set[Queue]] = {}
-        self._feeds: dict[int, feeds.Feed] = {}
-        self._listeners: dict[Callable[[], None], str] = {}
+        self._feeds: dict[str, feeds.Feed] = {}  # by topic
+        self._listeners: set[Listener] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._alerts: asyncio.Task[None] | None = None
 
@@ -50,7 +64,7 @@ class Hub:
         try:
             yield queue
         finally:
-            self._queues[topic].discard(queue)
+            self._queues.get(topic, set()).discard(queue)
             if not any(self._queues.values()):
                 self._measure_waiting()
                 for task in self._tasks:
@@ -58,17 +72,20 @@ class Hub:
                 self._tasks = []  # they have not ended yet, and the next subscriber must not use them
 
     @asynccontextmanager
-    async def follow(self, source_id: int, cursor: int | None) -> AsyncIterator[Queue]:
-        """Queue the health of a source, and its commits after the cursor, or from now on if there is none."""
-        topic = _topic(source_id)
+    async def follow(self, source_id: int, cursor: int | None, seen: Seen = EVERYTHING) -> AsyncIterator[Queue]:
+        """Queue the health of a source, and its commits after the cursor, or from now on if there is none, as somebody
+        sees them. All who see the same of the source share one feed."""
+        seen = seen.within(source_id)
+        topic = _topic(source_id, seen)
         async with self.subscribe(topic) as queue:
-            if source_id not in self._feeds:
-                self._feeds[source_id] = feeds.Feed(source_id, lambda message: self._send(topic, message))
-            feed = self._feeds[source_id]
+            if topic not in self._feeds:
+                self._feeds[topic] = feeds.Feed(source_id, seen, lambda message: self._send(topic, message))
+            feed = self._feeds[topic]
             try:
                 await feed.started()
-                if not feed.health:
-                    feed.health = (await feeds.health_messages([source_id])).get(source_id, b"")
+                if not feed.health and not feed.over:
+                    health = (await feeds.healths([source_id])).get(source_id)
+                    feed.health = feeds.health_message(health, seen) if health else b""
                 greeting = [feed.health, *await feed.greeting(cursor)]
                 reached = max(map(feeds.sequence_of, filter(None, greeting)), default=0)
                 # What the feed has sent meanwhile and the greeting contains, too, would lead the browser back.
@@ -79,16 +96,16 @@ class Hub:
             finally:
                 if self._queues[topic] == {queue}:
                     feed.stop()
-                    del self._feeds[source_id]
+                    del self._feeds[topic], self._queues[topic]
 
     @asynccontextmanager
-    async def watch_rights(self, session: str | None, dismiss: Callable[[], None]) -> AsyncIterator[None]:
-        """Call `dismiss` once if the session's rights are withdrawn during the context."""
-        self._listeners[dismiss] = session or ""
+    async def watch_rights(self, listener: Listener) -> AsyncIterator[None]:
+        """Check the rights of a listener regularly during the context."""
+        self._listeners.add(listener)
         try:
             yield
         finally:
-            self._listeners.pop(dismiss, None)
+            self._listeners.discard(listener)
 
     async def _listen(self) -> None:
         while True:
@@ -107,20 +124,24 @@ class Hub:
                 logger.warning("listening to PostgreSQL failed, again in %s s: %r", RETRY, error)
                 await asyncio.sleep(RETRY)
 
-    async def _announce(self, ids: dict[str, int]) -> None:
+    def _feeds_of(self, source_id: int | None) -> list[feeds.Feed]:
+        return [feed for feed in self._feeds.values() if feed.source == source_id]
+
+    async def _announce(self, ids: dict[str, Any]) -> None:
         if "upload" in ids and self._queues.get("uploads") and (message := await _upload_message(ids["upload"])):
             self._send("uploads", message)
-        if "source" in ids and (feed := self._feeds.get(ids["source"])):
+        for feed in self._feeds_of(ids.get("source")):
             feed.wake()
         if "alerts" in ids:
             self._tell_of_alerts()
         if "incidents" in ids:
-            self._send("incidents", orjson.dumps({"type": "incidents", "source": ids.get("source")}))
+            about = {"namespaces": ids["namespaces"]} if "namespaces" in ids else {}
+            self._send("incidents", orjson.dumps({"type": "incidents", "source": ids.get("source"), **about}))
         elif ids.keys() & {"source", "cluster"} and "sequence" not in ids:
             self._send("uploads", SOURCES)
             self._send("incidents", SOURCES)
         if "cluster" in ids and self._feeds:
-            await self._send_health({*await feeds.sources_of(ids["cluster"])} & self._feeds.keys())
+            await self._send_health(await feeds.sources_of(ids["cluster"]))
 
     def _tell_of_alerts(self) -> None:
         """Tell all timelines soon that there are new alerts, once for all that arrive together."""
@@ -129,27 +150,37 @@ class Hub:
 
     async def _send_alerts(self) -> None:
         await asyncio.sleep(TOGETHER)
-        for source_id in self._feeds:
-            self._send(_topic(source_id), ALERTS)
+        for topic in self._feeds:
+            self._send(topic, ALERTS)
 
     async def _check_regularly(self) -> None:
         while True:
             await asyncio.sleep(CHECK)
             try:
-                gone = await links.withdrawn(self._listeners.values())
-                for dismiss in [each for each, session in self._listeners.items() if session in gone]:
-                    dismiss()
-                await self._send_health(self._feeds.keys())
+                await self._check_rights()
+                await self._send_health(feed.source for feed in self._feeds.values())
                 self._measure_waiting()
             except Exception as error:
                 logger.warning("checking who listens failed, again in %s s: %r", CHECK, error)
 
+    async def _check_rights(self) -> None:
+        gone = await links.withdrawn(each.session for each in self._listeners)
+        held = await _fingerprints({each.account for each in self._listeners if each.account is not None})
+        for listener in [*self._listeners]:
+            if listener.session in gone:
+                listener.dismiss()
+            elif listener.account in held and held[listener.account] != listener.held:
+                listener.held = held[listener.account]
+                listener.renew()
+
     async def _send_health(self, sources: Iterable[int]) -> None:
-        if wanted := list(sources):
-            for source, message in (await feeds.health_messages(wanted)).items():
-                if feed := self._feeds.get(source):
-                    feed.health = message
-                self._send(_topic(source), message)
+        followed = {feed.source for feed in self._feeds.values()}
+        if wanted := followed.intersection(sources):
+            found = await feeds.healths(wanted)
+            for topic, feed in self._feeds.items():
+                if (health := found.get(feed.source)) and not feed.over:
+                    feed.health = feeds.health_message(health, feed.seen)
+                    self._send(topic, feed.health)
 
     def _send(self, topic: str, message: bytes) -> None:
         for queue in self._queues.get(topic, ()):
@@ -169,8 +200,7 @@ class Hub:
             WAITING_MESSAGES.labels(kind).set(messages)
 
     def _refetch(self, topic: str) -> bytes:
-        source = topic.removeprefix("sources/")
-        feed = self._feeds.get(int(source)) if source.isdecimal() else None
+        feed = self._feeds.get(topic)
         return feeds.refetch(feed.sequence) if feed else REFETCH
 
 
@@ -178,8 +208,15 @@ def _drained(queue: Queue) -> list[bytes]:
     return [queue.get_nowait() for _ in range(queue.qsize())]
 
 
-def _topic(source_id: int) -> str:
-    return f"sources/{source_id}"
+def _topic(source_id: int, seen: Seen) -> str:
+    """Return the topic of a source for all who see the same of it."""
+    return f"sources/{source_id}" if seen.everything else f"sources/{source_id}/{seen.fingerprint}"
+
+
+@sync_to_async
+def _fingerprints(accounts: Collection[int]) -> dict[int, str]:
+    close_old_connections()
+    return grants.fingerprints(accounts) if accounts else {}
 
 
 @sync_to_async

@@ -6,7 +6,8 @@ times. A bar without an end goes on. If the first bar has no start, it began bef
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple, TypedDict
 
 from django.db import connection
 
@@ -14,12 +15,14 @@ from timeline.core.entries import microseconds
 from timeline.kinds import kind_of
 from timeline.layout.lanes import lane_key
 from timeline.layout.phases import spans_and_events
-from timeline.models import Delta, Occurrence, Source, unpacked
+from timeline.models import Delta, Occurrence, Source, Track, unpacked
+from timeline.payloads.findings import FindingGroupPayload, IncidentRowPayload
 from timeline.payloads.live import DeltaPayload, TailPayload
 from timeline.payloads.windows import Within
 from timeline.queries.incidents import incidents_with
 from timeline.queries.occurrences import payloads
 from timeline.queries.sources import extent
+from timeline.storage.seen import present
 
 ROWS = 24  # the number of last rows of a lifeline that make its tail
 REMEMBERED = 10_000  # the most tracks whose sent tails are kept in memory
@@ -42,6 +45,16 @@ class _Tail(NamedTuple):
     marks: list[Mark]
 
 
+class _Changed(TypedDict):
+    """This is the part of `DeltaPayload` that says what has changed."""
+
+    tracks: list[TailPayload]
+    findings: list[FindingGroupPayload]
+    gone: list[str]
+    incidents: list[IncidentRowPayload]
+    incidents_gone: list[str]
+
+
 class Deltas:
     """This class reads what the batches of one source after a cursor changed. It leaves out what it returned before."""
 
@@ -51,7 +64,8 @@ class Deltas:
         self._sent: OrderedDict[int, _Tail] = OrderedDict()
 
     def read(self) -> DeltaPayload | None:
-        """Return what was committed since the last call, or None if nothing was, and move the cursor.
+        """Return what was committed since the last call, or None if nothing was that the present reader may see, and
+        move the cursor.
 
         Raises Missed and Source.DoesNotExist.
         """
@@ -64,20 +78,20 @@ class Deltas:
             .values_list("sequence", "at", "changed")
         )
         whole = bool(rows) and rows[0][2].get("after", rows[0][0] - 1) == self.cursor
-        self.cursor = rows[-1][0] if rows else source.sequence
+        reached = rows[-1][0] if rows else source.sequence
         changes = [changed for _, _, changed in rows]
-        tracks = {track for changed in changes for track in changed.get("tracks", ())}
-        touched = {identity for changed in changes for identity in changed.get("incidents", ())}
-        if not whole or len(tracks) > _TRACKS or len(touched) > _INCIDENTS:
-            self._sent.clear()
-            raise Missed
-        found: dict[str, bool] = {}  # by key of a row: whether it holds after the last batch
-        for changed in changes:
-            found |= dict.fromkeys(changed.get("findings", ()), True)
-            found |= dict.fromkeys(changed.get("gone", ()), False)
-        incidents = incidents_with(source.pk, touched)
-        holding = [key for key, holds in found.items() if holds]
-        occurrences = list(Occurrence.objects.filter(source=source, key__in=holding).order_by("rank", "first", "key"))
+        try:
+            if not whole:
+                raise Missed
+            found = self._changed(changes, extent(source)[1])
+        except Exception as error:
+            self._sent.clear()  # what was remembered now is not sent
+            if isinstance(error, Missed):
+                self.cursor = reached
+            raise
+        self.cursor = reached  # only now: after an error, the same batches are read again
+        if not self._everything and not any(found.values()):
+            return None
         first, last = extent(source)
         return {
             "type": "delta",
@@ -86,11 +100,42 @@ class Deltas:
             "behind": _ago(rows[0][1]) + max((int(changed.get("lag", 0)) for changed in changes), default=0),
             "first": first,
             "last": last,
+            **found,
+        }
+
+    @property
+    def _everything(self) -> bool:
+        return present().sees_whole(self._source)
+
+    def _changed(self, changes: list[dict[str, Any]], last: int) -> _Changed:
+        """Return what the present reader may see of what these batches changed. Raises Missed if that is too much, or
+        if it is not known."""
+        tracks = {track for changed in changes for track in changed.get("tracks", ())}
+        touched = {identity for changed in changes for identity in changed.get("incidents", ())}
+        if not self._everything:
+            tracks = {*Track.objects.filter(source=self._source, id__in=tracks).values_list("id", flat=True)}
+        if len(tracks) > _TRACKS or len(touched) > _INCIDENTS:
+            raise Missed
+        holds: dict[str, bool] = {}  # by key of a row: whether it holds after the last batch
+        for changed in changes:
+            holds |= dict.fromkeys(changed.get("findings", ()), True)
+            holds |= dict.fromkeys(changed.get("gone", ()), False)
+        listed = [key for key, still in holds.items() if still]
+        occurrences = list(
+            Occurrence.objects.filter(source=self._source, key__in=listed).order_by("rank", "first", "key")
+        )
+        incidents = incidents_with(self._source, touched)
+        gone = [key for key, still in holds.items() if not still]
+        lost = sorted(touched - {each["id"] for each in incidents})
+        if not self._everything:
+            gone += set(listed) - {each.key for each in occurrences}
+            gone, lost = _shown_before(changes, self._source, gone), _shown_before(changes, self._source, lost)
+        return {
             "tracks": list(self._tails(tracks, last)),
-            "findings": payloads(source.pk, occurrences[:_FINDINGS]),
-            "gone": [key for key, holds in found.items() if not holds],
+            "findings": payloads(self._source, occurrences[:_FINDINGS]),
+            "gone": gone,
             "incidents": incidents,
-            "incidents_gone": sorted(touched - {each["id"] for each in incidents}),
+            "incidents_gone": lost,
         }
 
     def _tails(self, tracks: Iterable[int], last: int) -> Iterator[TailPayload]:
@@ -121,6 +166,25 @@ class Deltas:
             }
         while len(self._sent) > REMEMBERED:
             self._sent.popitem(last=False)
+
+
+def _shown_before(changes: list[dict[str, Any]], source: int, keys: Iterable[str]) -> list[str]:
+    """Return which of these rows of the list of findings, or of these incidents, involved a namespace that the present
+    reader may see, before these batches changed them. The others were never shown.
+
+    Raises Missed if that is not known, because an older version has written a batch.
+    """
+    wanted = set(keys)
+    names = present().namespaces.get(source, frozenset())
+    before: dict[str, set[str]] = {}
+    for changed in changes:
+        if "involved" not in changed and not wanted.isdisjoint(
+            chain.from_iterable(changed.get(part, ()) for part in ("findings", "gone", "incidents"))
+        ):
+            raise Missed
+        for key, involved in changed.get("involved", {}).items():
+            before.setdefault(key, set()).update(involved)
+    return sorted(key for key in wanted if not names.isdisjoint(before.get(key, ())))
 
 
 def missed(source_id: int, cursor: int) -> DeltaPayload | None:

@@ -115,6 +115,12 @@ def where_shown(source: models.Source, identities: Collection[str]) -> dict[str,
         return {identity: Stored(incident, set(rows)) for identity, incident, rows in cursor}
 
 
+def involved(source: models.Source, keys: Collection[str]) -> dict[str, list[str]]:
+    """Return the namespaces that these rows of the list of findings involve, by key, as far as they are known."""
+    rows = models.Occurrence.objects.filter(source=source, key__in=keys, namespaces__isnull=False)
+    return {key: namespaces or [] for key, namespaces in rows.values_list("key", "namespaces")}
+
+
 def write_occurrences(
     source: models.Source, keys: Collection[str] | None = None, changed: Collection[str] = ()
 ) -> tuple[list[str], list[str]]:

@@ -3,7 +3,7 @@ no longer hold."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from psycopg import sql
 
@@ -63,15 +63,17 @@ class LiveFindings:
         else:
             self._suspected.discard(subject)
 
-    def write(self, judged: dict[Key, list[Finding]]) -> dict[str, list[str]]:
+    def write(self, judged: dict[Key, list[Finding]]) -> dict[str, Any]:
         """Write what has changed; `judged` has the findings of each subject that was judged again.
 
-        Return the keys of the rows of the list that changed as "findings", of those that are "gone", and the identities
-        of the incidents that changed, or are gone, as "incidents".
+        Return the keys of the rows of the list that changed as "findings", of those that are "gone", the identities of
+        the incidents that changed, or are gone, as "incidents", and as "involved" the namespaces that each of these
+        involved before, by key or identity. A browser that shows one whose namespaces have changed may not see it any
+        more. Without "involved", that is not known.
         """
         changed, lost = self._compare(judged)
         if not changed and not lost and self._taken_over:
-            return {"findings": [], "gone": [], "incidents": []}
+            return {"findings": [], "gone": [], "incidents": [], "involved": {}}
         before = findings.where_shown(self._source, [*changed, *lost])
         rows = [findings.row_of(self._source, self._world, each) for each in changed.values()]
         written = upsert(sql.Identifier("timeline_finding"), findings.FINDING, ("source_id", "identity"), rows)
@@ -83,12 +85,14 @@ class LiveFindings:
         if self._taken_over:
             now = findings.where_shown(self._source, [*changed, *lost])
             touched = {key for stored in (*before.values(), *now.values()) for key in stored.rows}
+            involved = findings.involved(self._source, touched)
             keys, gone = findings.write_occurrences(self._source, touched, set(written))
-            about, over = self._write_incidents(changed, lost, before, {row[1]: row[6] for row in rows})
-        else:
-            self._taken_over = True
-            keys, gone = findings.write_occurrences(self._source, changed=set(written))
-            about, over = incidents.write(self._source)
+            about, over, before_it = self._write_incidents(changed, lost, before, {row[1]: row[6] for row in rows})
+            moved = {"findings": keys, "gone": gone, "incidents": [*about, *over]}
+            return {**moved, "involved": {**involved, **before_it}}
+        self._taken_over = True
+        keys, gone = findings.write_occurrences(self._source, changed=set(written))
+        about, over = incidents.write(self._source)
         return {"findings": keys, "gone": gone, "incidents": [*about, *over]}
 
     def _write_incidents(
@@ -97,7 +101,7 @@ class LiveFindings:
         lost: dict[str, Finding],
         before: dict[str, findings.Stored],
         roots: dict[str, int],
-    ) -> tuple[list[str], list[str]]:
+    ) -> tuple[list[str], list[str], dict[str, list[str]]]:
         """Write the incidents of findings that changed or that no longer hold, and those that they belonged to."""
         put: dict[str, list[Part]] = {}
         for part in parts_of(changed.values()):

@@ -19,11 +19,12 @@ class LiveIncidents:
 
     def write(
         self, changed: Mapping[str, Iterable[Part]], lost: Mapping[str, Collection[str]]
-    ) -> tuple[list[str], list[str]]:
+    ) -> tuple[list[str], list[str], dict[str, list[str]]]:
         """Write the incidents of findings that were stored, and of those that belong to another or to none now.
 
         Both have the identity of an incident as the key; `lost` has the identities of findings. Return the identities
-        of the incidents that changed, and of those that are gone.
+        of the incidents that changed, and of those that are gone, and by identity the namespaces that they involved
+        before.
         """
         touched = {*changed, *lost}
         rows = models.Incident.objects.filter(source=self._source, identity__in=touched)
@@ -36,9 +37,9 @@ class LiveIncidents:
             members.put(changed.get(identity, ()))
         self._members |= {each.id: each for each in incidents.read(self._source, unknown)}
         found = [self._members[identity] for identity in touched if self._members.get(identity)]
-        written = incidents.store(self._source, found, before)
+        changed_rows, gone = incidents.store(self._source, found, before)
         self._forget(touched)
-        return written
+        return changed_rows, gone, {row.identity: row.namespaces for row in before.values() if row.namespaces}
 
     def _knows(self, identity: str, stored: models.Incident | None) -> bool:
         """Return whether the findings of an incident are kept, and nobody else has changed them: retention deletes

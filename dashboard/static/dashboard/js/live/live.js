@@ -240,6 +240,7 @@ begun.finally(() => {
     },
     state(state) {
       if (connection === "gone" || state === connection) return;
+      if (state === "other rights") return location.reload();
       connection = state;
       clock.run(state === "connected" && health?.state === "live");
       drawStatus();

@@ -5,11 +5,11 @@ import { viewToken } from "../state/address.js";
 const FIRST_PAUSE = 250, LONGEST_PAUSE = 5_000; // ms
 const SILENCE = 10_000; // ms without a message after which the connection counts as dead (the server sends its health every three seconds)
 const SLEPT = 20_000; // ms without a timer after which the computer must have slept
-const UNAUTHORISED = 4401;
+const UNAUTHORISED = 4401, OTHER_RIGHTS = 4403;
 
 /**
  * Connects to the messages of a source. `cursor()` → the sequence number of the last changes that the page has. Calls
- * `on.message(object)`, `on.state("connected" | "reconnecting" | "signed out")`, and `on.woken()` after the computer slept.
+ * `on.message(object)`, `on.state("connected" | "reconnecting" | "signed out" | "other rights")`, and `on.woken()` after the computer slept.
  */
 export function connect(source, cursor, on) {
   let socket = null, pause = FIRST_PAUSE, lastMessage = 0, lastTick = performance.now(), timer = 0, refused = 0, over = false;
@@ -33,6 +33,10 @@ export function connect(source, cursor, on) {
       if (code === UNAUTHORISED && ++refused > 1) { // after the first refusal, the browser may have signed in again
         end();
         return on.state("signed out");
+      }
+      if (code === OTHER_RIGHTS) { // the page shows what its reader could see before
+        end();
+        return on.state("other rights");
       }
       again();
     });

@@ -14,9 +14,10 @@ from tests.recordings import findings_of, world_of
 from tests.test_retention import watched
 from timeline import queries
 from timeline.core.entries import Entry, Mark, MarkType, Observation, microseconds
-from timeline.history.freed import Freed
+from timeline.history.freed import Freed, Span
 from timeline.models import Cluster, FreedSpan
 from timeline.storage import chunks, freed, retention, tables
+from timeline.storage.seen import Seen, seeing
 
 ENGINE = Path(__file__).parent / "data" / "engine"
 
@@ -69,3 +70,20 @@ def test_an_export_after_retention_says_that_its_beginning_was_deleted(tmp_path:
     page = client.get(f"/sources/{source.pk}/coverage/").content.decode()
     assert "What was deleted" in page
     assert FreedSpan.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_readers_of_some_namespaces_see_one_span_that_covers_all() -> None:
+    """The times between freed spans are those of incidents, which may be in namespaces that they do not see."""
+    source = watched(keep_days=10_000)
+    freed.add(source, [Span(10, 20), Span(30, 40), Span(60, 70)])
+    seen = Seen(namespaces={source.pk: frozenset({"default"})})
+    with seeing(Seen(whole=frozenset({source.pk}))):
+        assert freed.spans(source.pk) == [(10, 20), (30, 40), (60, 70)]
+    with seeing(seen):
+        assert freed.spans(source.pk) == [(10, 70)]
+        marks = [line for line in chunks.lines(source.pk) if b'"freed"' in line]
+        assert len(marks) == 1 and b'"since":10' in marks[0]
+        assert queries.overview(source.pk)["freed"] == [(10, 70)]
+    with seeing(Seen(namespaces={source.pk + 1: frozenset({"default"})})):
+        assert freed.spans(source.pk) == []

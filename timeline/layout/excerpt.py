@@ -220,6 +220,7 @@ class _Excerpt:
             "actors": outline.actors(self._world),
             "severity_counts": [(severity, severities[severity]) for severity in _SEVERITIES if severities[severity]],
             "noise": 0,
+            "freed": [*self._world.freed.spans],
         }
 
     def _subject(self, found: Finding) -> Track:

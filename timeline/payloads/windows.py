@@ -210,6 +210,7 @@ class OverviewPayload(TypedDict):
     severity_counts: list[tuple[Severity, int]]
     actors: list[tuple[str, int]]  # who made most changes, with the number of changes; "" where nothing says who
     noise: int  # the number of lanes, such as those of Events, that are hidden at first
+    freed: list[tuple[int, int]]  # from when until when retention has deleted the changes
 
 
 class FoundObjectPayload(TypedDict):

@@ -6,6 +6,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from timeline.core.entries import microseconds, moment
+from timeline.history.freed import Freed
 from timeline.kinds import NOISE
 from timeline.models import Occurrence, Source
 from timeline.payloads.windows import OverviewPayload
@@ -13,6 +14,7 @@ from timeline.queries.histograms import histograms
 from timeline.queries.sources import SEVERITIES, by_rank, extent
 from timeline.queries.view import View
 from timeline.storage.findings import counted
+from timeline.storage.freed import spans
 
 _TICKS = 480  # the number of different positions of ticks on the minimap
 
@@ -47,7 +49,16 @@ def overview(source_id: int, scope: int | None = None) -> OverviewPayload:
             (severity, count) for severity, count in zip(SEVERITIES, by_rank(row_counts), strict=True) if count
         ],
         "noise": sum(families[family] for family in NOISE),
+        "freed": _freed(source_id, first, last),
     }
+
+
+def _freed(source_id: int, first: int, last: int) -> list[tuple[int, int]]:
+    """Return the freed spans. Those that are too close together for the minimap are merged."""
+    together = Freed()
+    for span in spans(source_id):
+        together.add(span.since, span.until + (last - first) // _TICKS)
+    return [(since, until - (last - first) // _TICKS) for since, until in together.spans]
 
 
 def _ticks(occurrences: QuerySet[Occurrence], first: int, last: int) -> list[tuple[int, int]]:

@@ -233,6 +233,7 @@ def _part(
         "severity_counts": [(severity, severities[severity]) for severity in SEVERITIES if severities[severity]],
         "actors": overview["actors"],
         "noise": overview["noise"],
+        "freed": overview["freed"],
     }
 
 

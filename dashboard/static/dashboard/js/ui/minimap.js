@@ -1,5 +1,5 @@
-// This module draws the minimap of the whole source: the number of changes over time, ticks for findings, and the visible
-// range, which can be moved and resized.
+// This module draws the minimap of the whole source: the number of changes over time, ticks for findings, the times that
+// retention has deleted, and the visible range, which can be moved and resized.
 
 import { byId, svg } from "../draw/dom.js";
 import { clock, digitsFor } from "../state/time.js";
@@ -64,10 +64,14 @@ export class Minimap {
       const height = count ? Math.max(1.5, Math.sqrt(count / most) * (BASE - TOP + 4)) : 0; // with the square root, quiet times stay visible
       return svg("rect", { x: this.#edge + i * slice, y: BASE - height, width: Math.max(1, slice - 1.2), height });
     });
+    const freed = (overview.freed ?? []).map(([since, until]) => {
+      const left = Math.max(0, this.#x(since)), right = Math.min(width, this.#x(until));
+      return svg("rect", { fill: "url(#unknown)", x: left, y: TOP - 6, width: Math.max(1, right - left), height: BASE - TOP + 6 }, svg("title", {}, "Changes of this time were deleted by retention."));
+    });
     const ranked = overview.ticks.map((time, i) => ({ time, severity: overview.severities[i] }))
       .sort((a, b) => "iwe".indexOf(a.severity[0]) - "iwe".indexOf(b.severity[0]));
     const ticks = ranked.map(({ time, severity }) => svg("path", { d: TICKS[severity], transform: `translate(${this.#x(time)} ${ROWS[severity]})`, class: `tick ${severity}` }));
-    this.picture.replaceChildren(svg("svg", { width, height: HEIGHT, "aria-hidden": "true" }, svg("g", { class: "counts" }, bars), ticks));
+    this.picture.replaceChildren(svg("svg", { width, height: HEIGHT, "aria-hidden": "true" }, svg("g", { class: "counts" }, bars), freed, ticks));
     this.move(this.store.view());
   }
 

@@ -11,6 +11,7 @@ by Causeline and by the typed `Watch` of the package kubernetes, and the total p
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -18,9 +19,9 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import LiteralString, NamedTuple
 
 import psycopg
 
@@ -91,6 +92,10 @@ for number, event in enumerate(watch.Watch().stream(pods, resource_version=since
         break
 """
 _WATCHING = "SELECT concat_ws('.', resource, nullif(\"group\", '')) FROM timeline_stream WHERE state = 'watching'"
+_SESSIONS = (
+    "SELECT count(*) FROM pg_stat_activity"
+    " WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid()"
+)
 _TAKEN = "SELECT coalesce(sum(entries), 0) FROM timeline_stream"
 Process = subprocess.Popen[str]
 
@@ -102,6 +107,9 @@ class Cost(NamedTuple):
     seconds: float  # from the first event to the last commit
     cpu: float  # seconds of a processor, of the worker
     peak: float  # MiB
+    idle: float  # MiB, of a worker that watches and has received nothing
+    sessions: int  # of PostgreSQL, that the worker has open at the end
+    database: float  # seconds of a processor, of PostgreSQL
 
 
 def main() -> None:
@@ -187,15 +195,28 @@ def followed(path: Path, lines: Path, variables: dict[str, str], only: str = "")
         ) as worker:
             watched = _settled(connection)
             count = int(_ask(replay, json.dumps(watched)))
-            before = float(_ask(worker, "").split()[0])
+            before, idle = map(float, _ask(worker, "").split())
+            database = _database_cpu(connection)
             began = time.perf_counter()
             _play(url)
             while _number(connection) < count:
                 time.sleep(0.02)
             seconds = time.perf_counter() - began
             cpu, peak = map(float, _ask(worker, "").split())
+            sessions = _number(connection, _SESSIONS)
+            database = _database_cpu(connection) - database
             worker.kill()
-    return Cost(count, seconds, cpu - before, peak / 1024)
+    return Cost(count, seconds, cpu - before, peak / 1024, idle / 1024, sessions, database)
+
+
+def _database_cpu(connection: "psycopg.Connection[tuple[str]]") -> float:
+    """Return the seconds of a processor that the processes of PostgreSQL have taken, as far as they have not ended."""
+    ticks = 0
+    for (pid,) in connection.execute("SELECT pid FROM pg_stat_activity").fetchall():
+        with suppress(FileNotFoundError):  # it has just ended
+            fields = Path("/proc", str(pid), "stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def typed(path: Path, entries: int, variables: dict[str, str]) -> float:
@@ -223,8 +244,8 @@ def _settled(connection: "psycopg.Connection[tuple[str]]") -> list[str]:
     return watched
 
 
-def _number(connection: "psycopg.Connection[tuple[str]]") -> int:
-    row = connection.execute(_TAKEN).fetchone()
+def _number(connection: "psycopg.Connection[tuple[str]]", query: LiteralString = _TAKEN) -> int:
+    row = connection.execute(query).fetchone()
     assert row
     return int(row[0])
 

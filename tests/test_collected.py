@@ -22,7 +22,8 @@ from collectors.watch.feeds import BATCH_BYTES, Collected
 from collectors.watch.ingester import Ended, Ingester
 from collectors.watch.resources import Resource, Target
 from collectors.watch.streams import StreamStatus
-from dashboard.access import tokens
+from dashboard.access import tokens, trail
+from dashboard.models import AuditRecord
 from dashboard.web.collecting import Collecting
 from tests.answering import receiving
 from tests.collecting import awaited, token_of
@@ -274,6 +275,28 @@ def test_the_page_says_how_the_collector_is(sent: Sent, admin_client: Client) ->
     sent.lease("pod-1", version="1.2.3", buffered=3_000_000)
     page = admin_client.get(f"/clusters/{sent.cluster.pk}/").content.decode()
     assert "pod-1 is active, with Causeline 1.2.3." in page and "3.0 MB wait on its disk" in page
+    assert 'name="write_events"' not in page
+
+
+def test_no_events_are_written_where_nothing_connects_to(sent: Sent) -> None:
+    wanted = connections.WatchOptions(write_events=True)
+    with pytest.raises(connections.Refused, match="no Events"):
+        connections.change(sent.cluster, wanted)
+    with pytest.raises(connections.Refused, match="no Events"):
+        connections.connect("other", connections.by_collector(), wanted)
+    assert not Cluster.objects.filter(write_events=True).exists()
+
+
+def test_the_audit_trail_says_once_an_hour_who_sends(sent: Sent) -> None:
+    trail.recent = trail._Recent()
+    for _ in range(2):
+        sent.lease("pod-1")
+    assert Sent(sent.cluster, "causeline_wrong").lease().status_code == 401
+    rows = AuditRecord.objects.filter(action="send").order_by("id")
+    assert [(row.way, row.cluster, row.thing, row.outcome) for row in rows] == [
+        ("token", sent.cluster.pk, "what a collector observes", "done"),
+        ("nobody", None, "what a collector observes", "refused"),
+    ]
 
 
 def test_what_a_collector_watches_is_not_changed_from_here(sent: Sent) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.apps import apps
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
@@ -18,6 +18,7 @@ from tests.live import batches, observations
 from tests.planned import Planned, hot_tables
 from tests.recordings import SAMPLE, observations_of
 from tests.test_leaks import addresses
+from tests.variables import ROOT
 from timeline import queries
 from timeline.history.world import World
 from timeline.models import Cluster, Finding, Incident, Source, Track, Upload, Way
@@ -44,6 +45,7 @@ COPIED = {
     "dashboard_auditrecord": "A record may be about one source.",
     "dashboard_grant": "A role may be granted on one source.",
     "dashboard_route": "A route may be for one source.",
+    "dashboard_sharelink": "A link is read by its text, before it is known which source it shows.",
     "dashboard_told": "What a route has told is read by route, for all sources at once.",
 }
 # The pages, operations and tasks that read rows of all sources on purpose, and why.
@@ -123,11 +125,11 @@ def asked(path: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def walked(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[dict[str, Planned]]:
+def walked(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> dict[str, Planned]:
     """Return what was planned for all that is done with sources, by what was done."""
     found: dict[str, Planned] = defaultdict(Planned)
     client = Client()
-    with django_db_blocker.unblock():
+    with django_db_blocker.unblock(), transaction.atomic():
         with found["an import"].planning():
             recording = store.open_source("recording")
             ingest(recording, World(), [*observations_of(SAMPLE), *observations_of(LOG)])
@@ -146,12 +148,8 @@ def walked(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterato
         for name, act in work(Source.objects.get(cluster=cluster)).items():
             with found[name].planning():
                 act()
-    yield found
-    with django_db_blocker.unblock():
-        store.discard_source(recording)
-        store.discard_source(Source.objects.get(cluster=cluster))
-        cluster.delete()
-        Upload.objects.filter(name="audit").delete()
+        transaction.set_rollback(True)
+    return found
 
 
 def test_each_query_about_a_source_names_it(walked: dict[str, Planned]) -> None:
@@ -197,3 +195,12 @@ def test_each_table_with_a_source_belongs_to_it_or_is_copied() -> None:
         if any(field.name == "source" and not field.primary_key for field in model._meta.concrete_fields)
     }
     assert with_source == {*hot_tables(), *COPIED}
+
+
+def test_the_script_for_citus_distributes_each_table_of_a_source() -> None:
+    copied, distributed = re.split("-- All rows of one source", (ROOT / "deploy" / "citus.sql").read_text())
+    names = re.compile(r"'(timeline_\w+)'")
+    small = {"timeline_noticed_incident", "timeline_usage"}  # read for all sources at once
+    assert set(names.findall(distributed)) == hot_tables().keys() - small
+    shown_with = {"timeline_cluster", "timeline_hold", "timeline_silence", "timeline_source", "timeline_upload"}
+    assert set(names.findall(copied)) == small | shown_with

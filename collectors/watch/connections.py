@@ -134,13 +134,15 @@ def namespaces(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def connect(name: str, way: Connection, wanted: WatchOptions) -> Cluster:
-    """Store a cluster, which a worker then starts to watch. Raise Refused if the name is taken.
+    """Store a cluster, which a worker then starts to watch. Raise Refused if the name is taken, or if Events are to be
+    written into a cluster that nothing connects to.
 
     If a cluster of this name is connected by the same path, only its permission to run exec plugins is renewed.
     """
     name = name.strip()
     if not name or len(name) > NAME_LENGTH or not name.isprintable():
         raise Refused(f"Give the cluster a name of at most {NAME_LENGTH} characters.")
+    _refuse_events(way.reference, wanted)
     with transaction.atomic():
         cluster, new = Cluster.objects.get_or_create(
             name=name, defaults={"reference": way.reference, "secret": way.secret, **_option_columns(wanted)}
@@ -172,11 +174,19 @@ def keep(cluster: Cluster, given: Mapping[str, int | None]) -> None:
 
 def change(cluster: Cluster, wanted: WatchOptions) -> None:
     """Change what is watched of a cluster and how much is kept; its worker is notified. What a collector watches is for
-    the collector to say."""
+    the collector to say. Raise Refused if Events are to be written into a cluster that nothing connects to."""
+    _refuse_events(cluster.reference, wanted)
     columns = _option_columns(wanted)
     if cluster.reference.get("how") == credentials.BY_COLLECTOR:
         columns = {name: value for name, value in columns.items() if name not in ("include", "exclude", "namespaces")}
     _write(cluster, **columns)
+
+
+def _refuse_events(reference: dict[str, Any], wanted: WatchOptions) -> None:
+    if wanted.write_events and reference.get("how") == credentials.BY_COLLECTOR:
+        raise Refused(
+            "Causeline does not connect to a cluster that a collector watches, so it can write no Events there."
+        )
 
 
 def set_connection(cluster: Cluster, way: Connection) -> None:

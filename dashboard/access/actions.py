@@ -67,6 +67,7 @@ ACTIONS = {
     "unlock": "ended a wait after failures to sign in",
     "restore": "filled the database from a backup",
     "send alerts": "sent alerts that were refused",
+    "send": "sent what happens in a cluster, as an API server or a collector, or tried to without a good token",
     "change": "did something else that may change something",
 }
 

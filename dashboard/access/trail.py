@@ -29,6 +29,7 @@ from dashboard.models import AuditRecord
 
 logger = logging.getLogger("causeline.trail")
 OFTEN_SECONDS = 600  # a reading is recorded once in this time
+SENT_SECONDS = 3600  # and what API servers and collectors send all day
 WAYS = ("account", "start-up token", "anybody", "token", "link", "view", "command", "nobody")
 _REMEMBERED = 50_000  # readings that a process remembers to have recorded
 _BATCH = 5_000  # records that are deleted or read at once
@@ -57,14 +58,15 @@ NOBODY = Actor("", "nobody")
 
 
 class _Recent:
-    """This class remembers which readings this process has recorded in the present ten minutes."""
+    """This class remembers what this process has recorded in the present hour of what is recorded once in a while."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._period = 0
         self._keys: set[bytes] = set()
 
-    def is_new(self, key: bytes, period: int) -> bool:
+    def is_new(self, key: bytes) -> bool:
+        period = int(time()) // SENT_SECONDS
         with self._lock:
             if period != self._period or len(self._keys) >= _REMEMBERED:
                 self._period, self._keys = period, set()
@@ -94,10 +96,11 @@ def record(
     status: int | None = None,
     details: Mapping[str, object] | None = None,
     often: bool = False,
+    seconds: int = OFTEN_SECONDS,
 ) -> None:
     """Write a record. Inside a transaction, it is part of it.
 
-    `often` is for what may be repeated at any rate: it is written once in ten minutes, and without waiting for the
+    `often` is for what may be repeated at any rate: it is written once in so many seconds, and without waiting for the
     disk.
     """
     fields: dict[str, Any] = {
@@ -120,10 +123,10 @@ def record(
         "once": None,
     }
     if often:
-        period = int(time()) // OFTEN_SECONDS
+        period = int(time()) // seconds
         same = [fields[key] for key in fields if key not in {"request", "status", "once", "role"}]
         fields["once"] = sha256(json.dumps([period, *same]).encode()).digest()
-        if not recent.is_new(fields["once"], period):
+        if not recent.is_new(fields["once"]):
             return
     own = not connection.in_atomic_block  # else the setting would hold for what the caller commits, too
     try:

@@ -22,9 +22,9 @@ from django.db import Error, close_old_connections
 from collectors.watch import batches, connections
 from collectors.watch.credentials import BY_COLLECTOR
 from collectors.watch.feeds import BATCH_BYTES
-from dashboard.access import tokens
+from dashboard.access import recording, tokens
 from dashboard.metrics.requests import note_route
-from dashboard.web.webhooks import RETRY_SECONDS, Answered, Receive, Send, body_of, drain, respond
+from dashboard.web.webhooks import RETRY_SECONDS, Answered, Receive, Send, address_of, body_of, drain, respond
 from timeline.models import Cluster
 from timeline.storage import collected
 
@@ -134,6 +134,7 @@ def _cluster(scope: dict[str, Any], named: str) -> int:
     close_old_connections()
     try:
         token = tokens.holder(ASGIRequest(scope, BytesIO()), "collect")
+        recording.of_sender(token, "what a collector observes", address_of(scope))
         row = Cluster.objects.filter(pk=token.cluster_id).first() if token and token.cluster_id else None
         if row is None or named not in (str(row.pk), row.name):
             raise Answered(401, _NO_TOKEN)

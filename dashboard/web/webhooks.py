@@ -19,7 +19,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.db import Error, close_old_connections
 
 from collectors.uploads import audit_batches
-from dashboard.access import tokens
+from dashboard.access import recording, tokens
 from dashboard.metrics.requests import note_route
 from dashboard.models import AccessToken
 from dashboard.web import admission
@@ -194,10 +194,17 @@ def cluster_of(token: AccessToken | None) -> int:
     return token.cluster_id
 
 
+def address_of(scope: dict[str, Any]) -> str:
+    """Return the address that a request comes from, as `dashboard.asgi` has set it; "" if there is none."""
+    return str((scope.get("client") or ("",))[0])
+
+
 def _token_of(scope: dict[str, Any]) -> AccessToken | None:
     close_old_connections()
     try:
-        return tokens.holder(ASGIRequest(scope, BytesIO()), "audit")
+        token = tokens.holder(ASGIRequest(scope, BytesIO()), "audit")
+        recording.of_sender(token, "audit events", address_of(scope))
+        return token
     finally:
         close_old_connections()
 

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
-from tests.browser.conftest import SAMPLE, Complaints, fits
+from tests.browser.conftest import SAMPLE, Complaints, fits, happens
 from tests.running import running
 from tests.visitor import Visitor
 
@@ -169,6 +169,23 @@ def test_deleting_asks_first(page: Page) -> None:
     undo.press("Enter")
     expect(page.locator(f"[data-source='{number}']")).to_have_count(1)
     expect(undo).to_have_count(0)
+
+
+def test_undo_has_the_focus_although_the_list_was_being_renewed_when_it_was_deleted(page: Page, site: str) -> None:
+    page.goto("/")
+    drop(page, "deleted-meanwhile.zst", SAMPLE.read_bytes())
+    expect(page.locator(".upload").first).to_contain_text("Open timeline")
+    expect(page.get_by_role("button", name="Delete deleted-meanwhile")).to_be_visible()
+    held: list[tuple[Route, APIResponse]] = []
+    page.route(f"{site}/", lambda route: held.append((route, route.fetch())), times=1)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    happens(page, lambda: bool(held))
+    page.get_by_role("button", name="Delete deleted-meanwhile").click()
+    with page.expect_response("**/api/sources/*"):
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    for route, before in held:
+        route.fulfill(response=before)
+    expect(page.get_by_role("button", name="Undo: restore deleted-meanwhile")).to_be_focused()
 
 
 def test_a_recording_is_renamed_where_it_stands_and_every_page_hears_of_it(page: Page) -> None:

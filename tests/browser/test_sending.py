@@ -127,7 +127,9 @@ def test_after_a_reload_the_same_file_goes_on_where_it_broke_off(page: Page, net
     expect(page.locator(".upload")).to_have_count(1)
 
 
-def test_a_message_about_an_interrupted_upload_keeps_its_buttons(page: Page, network: Network, long: Path) -> None:
+def test_a_message_about_an_interrupted_upload_keeps_its_buttons_and_why_a_file_was_refused(
+    page: Page, network: Network, long: Path
+) -> None:
     sends(page, network, long)
     page.route_web_socket("**/ws/uploads/", lambda socket: socket.close())  # so the page asks every two seconds
     page.reload()
@@ -137,10 +139,18 @@ def test_a_message_about_an_interrupted_upload_keeps_its_buttons(page: Page, net
     network()
     button = again.element_handle()
     assert button
+    other = long.with_name("other.jsonl")
+    other.write_bytes(b"{}\n")
+    with page.expect_file_chooser() as chooser:
+        again.click()
+    chooser.value.set_files(other)
+    expect(row).to_contain_text("does not match the interrupted upload")
     for _ in range(2):
         with page.expect_response("**/api/uploads"):
             pass
     expect(row).to_contain_text("interrupted at")
+    assert "does not match the interrupted upload" in row.inner_text()
+    expect(row.get_by_role("alert")).to_have_count(1)
     assert button.evaluate("each => each.isConnected"), "whoever presses it at that moment would press nothing"
     row.get_by_role("button", name="Cancel").click()
     expect(row).to_contain_text("cancelled")

@@ -21,8 +21,8 @@ function placeOf(element) {
 }
 
 export class Recordings {
-  #renewing = null;
-  #again = false; // something changed after the current request was sent
+  #renewing = null; // the promise of the current request
+  #next = null; // the promise of the one after it
   #soon = 0;
   #away = false; // the server could not be reached the last time
   #renewed = -OFTEN; // when the last update began
@@ -36,24 +36,23 @@ export class Recordings {
     });
   }
 
-  /** Replaces the lists with the server's current version, one request at a time, and not while a name is being edited. */
-  async renew() {
-    if (this.#renewing) this.#again = true;
-    this.#renewing ??= this.#fetch().finally(() => {
-      this.#renewing = null;
-      if (this.#again) this.renewSoon();
-      this.#again = false;
+  /** Replaces the lists with the server's current version, one request at a time, and not while a name is being edited. Resolves after a request that was sent after this call: the current one may not contain yet what has just changed. */
+  renew() {
+    if (!this.#renewing) return this.#renewing = this.#fetch().finally(() => this.#renewing = null);
+    return this.#next ??= this.#renewing.then(() => {
+      this.#next = null;
+      return this.renew();
     });
-    return this.#renewing;
   }
 
   /** Updates soon after a change, but not continuously while a cluster changes all the time. */
-  renewSoon() {
+  renewSoon(wait = Math.max(0, this.#renewed + OFTEN - performance.now())) {
     this.#soon ||= setTimeout(() => {
       this.#soon = 0;
-      if (!getSelection().isCollapsed) this.renewSoon(); // the user is copying text
+      const busy = !getSelection().isCollapsed || document.querySelector("#overview :active"); // the user copies text, or presses a button
+      if (busy || this.#renewing) this.renewSoon(OFTEN);
       else if (!document.hidden) this.renew();
-    }, Math.max(0, this.#renewed + OFTEN - performance.now()));
+    }, wait);
   }
 
   async #fetch() {

@@ -63,8 +63,18 @@ export class Row {
     this.element.dataset.state = "paused";
     this.#progress(upload.bytes_read, upload.bytes_total);
     const what = upload.files === 1 ? "the same file" : "the same files";
-    this.#say(`interrupted at ${percent(upload.bytes_read, upload.bytes_total)}`,
+    this.#say(`interrupted at ${percent(upload.bytes_read, upload.bytes_total)}`, ...this.#refusals,
       el("p", { class: "soft" }, `${share(upload.bytes_read, upload.bytes_total)} have arrived. ${mine ? `Choose ${what} again, and the upload continues from there` : "The person who sent it can continue from there"}.`));
+  }
+
+  /** Shows why the chosen files cannot continue the upload. It stays while messages come that the upload is interrupted. */
+  refuse(reason) {
+    this.#refusals.forEach((each) => each.remove());
+    this.detail.prepend(el("p", { class: "alert", role: "alert" }, reason));
+  }
+
+  get #refusals() {
+    return this.element.dataset.state === "paused" ? [...this.detail.querySelectorAll(".alert")] : [];
   }
 
   /** Shows that no message about the upload has come for long. */

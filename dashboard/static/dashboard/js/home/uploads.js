@@ -41,8 +41,7 @@ export class Uploads {
     if (upload && !interrupted) {
       const row = this.#rows.get(upload.id);
       row.brokenOff(upload);
-      row.detail.prepend(Object.assign(document.createElement("p"), { className: "alert", role: "alert", textContent: `${name} does not match the interrupted upload: the files must have the same names and sizes, and must be unchanged.` }));
-      return;
+      return row.refuse(`${name} does not match the interrupted upload: the files must have the same names and sizes, and must be unchanged.`);
     }
     const row = interrupted ? this.#rows.get(interrupted.id) : this.#add(name);
     const sending = new Sending({

@@ -21,7 +21,7 @@ from django.utils.deprecation import MiddlewareMixin
 
 from dashboard.access import grants, links, rights
 from timeline.storage import seen_conditions, seen_views
-from timeline.storage.seen import EVERYTHING, Seen, seeing
+from timeline.storage.seen import EVERYTHING, Seen, present, seeing
 from timeline.storage.seen_conditions import ALL, NOTHING, View
 
 _LIMITS = "causeline_limits"  # the attribute of a request that holds its limits
@@ -72,6 +72,14 @@ def limit(request: HttpRequest, seen: Seen | None = None) -> None:
     """Limit what is read for this request to what its user, or whoever may see this, may see, until its view ends."""
     stack: ExitStack = request.__dict__[_LIMITS]
     stack.enter_context(seeing(seen_by(request.user) if seen is None else seen, getattr(request.user, "pk", None)))
+
+
+def in_part(source: int) -> str:
+    """Return a sentence for a reader who sees only some namespaces of a source; "" for others."""
+    if present().sees_whole(source):
+        return ""
+    seen = len(present().namespaces.get(source, ()))
+    return f"You see {seen} namespace{'' if seen == 1 else 's'} of this; the rest is left out."
 
 
 @dataclass(frozen=True)

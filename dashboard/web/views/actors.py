@@ -7,6 +7,7 @@ from django.http import Http404
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from dashboard.access import limits
 from dashboard.presentation import actors, wording
 from dashboard.web.views.objects import number
 from timeline import queries
@@ -45,5 +46,6 @@ def show_actors(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "first": link() if offset else "",
         "all": link(q=""),
         "outdated": wording.outdated(source),
+        "part": limits.in_part(source_id),
     }
     return render(request, "actors.html", context)

@@ -6,6 +6,7 @@ from django.http import Http404
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from dashboard.access import limits
 from dashboard.presentation import clusters, feeds, wording
 from timeline import queries
 from timeline.core.entries import microseconds
@@ -35,6 +36,7 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "who": feeds.who(feeds_of(source_id)) if health else None,
         "source": {"id": source_id, "name": coverage["name"]},
         "outdated": wording.outdated(source),
+        "part": limits.in_part(source_id),
         "span": wording.span(*extent) if extent else "nothing",
         "entries": wording.count(coverage["entries"]),
         "lack": wording.judgeable([(each["verdict"], each["remedy"]) for each in coverage["rules"]]),

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard.access import links, rights
+from dashboard.access import limits, links, rights
 from dashboard.drawing import figures
 from dashboard.presentation import wording
 from dashboard.report import inlining
@@ -40,6 +40,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "source": source,
         "landed": _alert_banner(request, source.id),
         "outdated": wording.outdated(source),
+        "part": limits.in_part(source.id),
         "live": live,
         "ended": ended,
         "before": before,

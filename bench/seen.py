@@ -1,0 +1,122 @@
+"""Measure what it costs that a reader may see only some namespaces.
+
+    python -m bench.seen [FILE] [--namespaces 200 400] [--turns 60] [--data-dir D]
+
+One namespace of FILE (an audit log; else the sample) is repeated under other names, and imported into a PostgreSQL of
+its own. A reader of everything and a reader of 200 namespaces then ask the same in turn. The ratio of their medians is
+printed for each question. With --data-dir the recordings stay there for the next run.
+"""
+
+import argparse
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import zstandard
+
+from bench.larger import lines_of, repeated
+from bench.windows import SAMPLE, import_recording
+from dashboard.cli.terminal import say
+from dashboard.services import Supervisor
+from dashboard.services.launcher import served
+
+NAMESPACE = "vol-restart"  # of the sample, which is repeated
+SEEN = 200  # the namespaces that the limited reader sees
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="?", type=Path, default=SAMPLE)
+    parser.add_argument("--namespaces", nargs="+", type=int, default=[200, 400])
+    parser.add_argument("--turns", type=int, default=60)
+    parser.add_argument("--data-dir", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, Supervisor(say) as supervisor:
+        data_dir = options.data_dir or Path(folder, "data")
+        with served(data_dir.absolute(), supervisor, join=True) as variables:
+            os.environ.update(variables)
+            measure(options.file, options.namespaces, options.turns, Path(folder))
+
+
+def measure(path: Path, sizes: list[int], turns: int, folder: Path) -> None:
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+
+    call_command("migrate", verbosity=0)
+    for size in sizes:
+        source = recording(path, size, folder)
+        print(f"{min(SEEN, size)} of {size} namespaces seen, in turn with a reader of everything ({turns} turns):")
+        for name, everything, limited in _asked(source, size, turns):
+            ratio = f"{limited:7.1f} ms, ratio {limited / everything:.2f}"
+            print(f"  {name:<12} everything {everything:7.1f} ms, limited {ratio}", flush=True)
+
+
+def recording(path: Path, size: int, folder: Path) -> int:
+    """Return the id of the source with so many namespaces, which is imported unless it exists."""
+    from timeline.models import Source
+
+    name = f"bench of {size} namespaces"
+    if known := Source.objects.filter(name=name, ready=True).first():
+        return known.pk
+    large, turn = folder / "large.jsonl.zst", sum(1 for _ in lines_of(path))
+    with large.open("wb") as file, zstandard.ZstdCompressor(level=1, threads=-1).stream_writer(file) as packed:
+        for number, line in enumerate(repeated(path, size)):
+            if NAMESPACE.encode() in line:
+                packed.write(line.replace(NAMESPACE.encode(), f"team-{number // turn:04}".encode()) + b"\n")
+    import_recording(large, name)
+    return Source.objects.get(name=name, ready=True).pk
+
+
+def _asked(source: int, size: int, turns: int) -> Iterator[tuple[str, float, float]]:
+    """Yield each question with the medians of both readers, in milliseconds."""
+    from timeline import queries
+    from timeline.storage.seen import EVERYTHING, Seen
+
+    names = random.Random(1).sample([f"team-{number:04}" for number in range(size)], min(SEEN, size))
+    limited = Seen(namespaces={source: frozenset(names)})
+    first, last = queries.covered(source)
+    places = random.Random(2)
+
+    def window() -> Callable[[], object]:
+        width = round((last - first) * 10 ** places.uniform(-2.5, 0))
+        start = first + round(places.random() * (last - first - width))
+        return lambda: queries.window(source, start, start + width)
+
+    def search() -> Callable[[], object]:
+        words = f"ring-steady-{places.randrange(3)}"
+        return lambda: queries.search(source, words)
+
+    questions: dict[str, Callable[[], Callable[[], object]]] = {
+        "window": window,
+        "first paint": lambda: lambda: (queries.overview(source), queries.window(source), queries.findings(source)),
+        "search": search,
+        "incidents": lambda: lambda: queries.incidents(source),
+        "findings": lambda: lambda: queries.findings(source),
+    }
+    for name, question in questions.items():
+        took: dict[bool, list[float]] = {True: [], False: []}
+        for turn in range(turns):
+            ask = question()
+            for everything in (turn % 2 == 0, turn % 2 == 1):
+                took[everything].append(_timed(ask, EVERYTHING if everything else limited))
+        yield name, statistics.median(took[True]), statistics.median(took[False])
+
+
+def _timed(ask: Callable[[], object], seen: object) -> float:
+    from timeline.storage.seen import Seen, seeing
+
+    assert isinstance(seen, Seen)
+    began = time.perf_counter()
+    with seeing(seen):
+        ask()
+    return (time.perf_counter() - began) * 1000
+
+
+if __name__ == "__main__":
+    main()

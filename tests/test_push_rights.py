@@ -118,8 +118,8 @@ def test_a_reader_of_one_namespace_is_told_nothing_of_another() -> None:
     assert RESTART in text[""] and QUIET in text[""]
     deltas = {name: [each for each in messages if each["type"] == "delta"] for name, messages in told.items()}
     for name in (QUIET, RESTART):
-        lanes = {tail["lane"].split("/")[1] for delta in deltas[name] for tail in delta["tracks"]}
-        assert lanes == {name}
+        lanes = {tail["lane"] for delta in deltas[name] for tail in delta["tracks"]} - {f"Namespace//{name}"}
+        assert {lane.split("/")[1] for lane in lanes} == {name}
         assert next(each["entries"] for each in told[name] if each["type"] == "health") == 0
     assert all(each["tracks"] or each["findings"] or each["incidents"] for each in deltas[QUIET])
     of_source = Incident.objects.filter(source=live.source)
@@ -138,7 +138,9 @@ def test_what_involves_another_namespace_since_then_goes_from_the_page() -> None
 
     def batch(**changed: Any) -> None:
         """Write a batch by which the incident of the finding involves another namespace."""
-        Incident.objects.filter(source=live.source, identity=found.incident).update(namespaces=[RESTART, QUIET])
+        Incident.objects.filter(source=live.source, identity=found.incident).update(
+            namespaces=[RESTART, QUIET], namespace=QUIET
+        )
         about = {"tracks": [], "findings": [], "gone": [], "incidents": [found.incident], **changed}
         sequence = live.tell()
         Delta.objects.filter(source=live.source, sequence=sequence).update(changed=about)

@@ -13,9 +13,9 @@ from timeline.payloads.windows import OverviewPayload
 from timeline.queries.histograms import histograms
 from timeline.queries.sources import SEVERITIES, by_rank, extent
 from timeline.queries.view import View
-from timeline.storage.seen import present
 from timeline.storage.findings import counted
 from timeline.storage.freed import spans
+from timeline.storage.seen import present
 
 _TICKS = 480  # the number of different positions of ticks on the minimap
 

@@ -62,13 +62,12 @@ def seeing(seen: Seen, reader: int | None = None) -> Iterator[None]:
         finally:
             _present.reset(token)
         return
+    outermost = not connection.in_atomic_block
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT current_setting('search_path')")
-            before = cursor.fetchone()[0]
-        unlimited_path = _unlimited_path.get() if before == SCHEMA else before
         values = dict(zip(_SETTINGS, _settings(seen, reader), strict=True))
-        with _found_in(SCHEMA, before, {f"causeline.{name}": value for name, value in values.items()}):
+        before = _set({"search_path": SCHEMA, **{f"causeline.{name}": value for name, value in values.items()}})
+        unlimited_path = _unlimited_path.get() if before == SCHEMA else before
+        with _found_in(SCHEMA, None if outermost else before):  # the settings end with the transaction
             tokens = _present.set(seen), _unlimited_path.set(unlimited_path)
             try:
                 yield
@@ -83,7 +82,9 @@ def unlimited() -> Iterator[None]:
     if present().everything:
         yield
         return
-    with _found_in(_unlimited_path.get(), SCHEMA, {}):
+    path = _unlimited_path.get()
+    _set({"search_path": path})
+    with _found_in(path, SCHEMA):
         token = _present.set(EVERYTHING)
         try:
             yield
@@ -92,9 +93,9 @@ def unlimited() -> Iterator[None]:
 
 
 @contextmanager
-def _found_in(path: str, before: str, values: Mapping[str, str]) -> Iterator[None]:
-    """Let queries find tables in the schemas of this path, until the context or the transaction ends."""
-    _set({"search_path": path, **values})
+def _found_in(path: str, before: str | None) -> Iterator[None]:
+    """Note that queries find tables in the schemas of this path, and set the one before when the context ends. None
+    leaves that to the end of the transaction."""
     grouped = connection.features.allows_group_by_selected_pks
     # PostgreSQL does not know that the columns of a view depend on one that has the primary key of a table.
     connection.features.allows_group_by_selected_pks = path != SCHEMA
@@ -103,17 +104,21 @@ def _found_in(path: str, before: str, values: Mapping[str, str]) -> Iterator[Non
     finally:
         connection.features.allows_group_by_selected_pks = grouped
     # after an error, the transaction or its savepoint is rolled back, and the settings with it
-    if not connection.needs_rollback:
+    if before is not None and not connection.needs_rollback:
         try:
             _set({"search_path": before})
         except DatabaseError:  # the transaction has failed, and somebody has caught the error
             connection.set_rollback(True)
 
 
-def _set(values: Mapping[str, str]) -> None:
+def _set(values: Mapping[str, str]) -> str:
+    """Set these for the transaction; return the search path before."""
     parts = ", ".join(["set_config(%s, %s, true)"] * len(values))
+    before = "WITH before AS MATERIALIZED (SELECT current_setting('search_path') AS path)"
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {parts}", [text for pair in values.items() for text in pair])
+        cursor.execute(f"{before} SELECT path, {parts} FROM before", [text for pair in values.items() for text in pair])
+        path: str = cursor.fetchone()[0]
+        return path
 
 
 def _settings(seen: Seen, reader: int | None) -> tuple[str, ...]:

@@ -227,3 +227,25 @@ def test_the_page_of_the_password_says_what_is_wrong(
     expect(visitor.get_by_role("alert")).to_contain_text("too short")
     fits(visitor)
     assert complaints_of_axe(visitor, themes) == []
+
+
+@EVERYWHERE
+def test_a_person_makes_a_token_for_a_script(visitor: Page, size: ViewportSize, themes: Themes) -> None:
+    visitor.set_viewport_size(size)
+    visitor.goto("/login/?next=/rules/")
+    visitor.get_by_label("User name").fill("ada")
+    visitor.get_by_label("Password").fill(GOOD)
+    visitor.keyboard.press("Enter")
+    visitor.wait_for_url("**/rules/")
+    visitor.locator(".menu:visible summary").first.click()
+    visitor.get_by_role("link", name="Your tokens").click()
+    visitor.get_by_label("respond").check()
+    visitor.get_by_label("Name", exact=True).fill(f"script-{size['width']}")
+    visitor.get_by_role("button", name="Create the token").click()
+    text = visitor.locator("#text").inner_text()
+    expect(visitor.get_by_text("reads and responds to what ada may").first).to_be_visible()
+    fits(visitor)
+    assert complaints_of_axe(visitor, themes) == []
+    sent = {"headers": {"Authorization": f"Bearer {text}"}}
+    assert visitor.request.get("/api/rules", **sent).ok
+    assert visitor.request.delete("/api/destinations/1", **sent).status == 403

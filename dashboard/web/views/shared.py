@@ -37,6 +37,7 @@ def show_shared(request: "HttpRequest") -> "HttpResponse":
         "everybody": everybody,
         "is_admin": is_admin,
         "off": settings.SHARE_LINKS == "off",
+        "embeds": bool(settings.EMBED_ANCESTORS),
     }
     return render(request, "shared.html", context)
 

@@ -1,19 +1,23 @@
 """These tests check tokens that people make for themselves, and tokens that change something."""
 
+import asyncio
 import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from dashboard.access import tokens
+from dashboard.access import origins, tokens
 from dashboard.models import AccessToken, AuditRecord, Grant
+from dashboard.push.consumers import UNAUTHORISED
 from tests.people import grant, member
 from tests.test_access_tokens import asked
+from tests.test_push import Page, nobody_listens, run
 from timeline.models import Acknowledgement, Cluster, Incident, Silence, Source, Upload
 
 pytestmark = pytest.mark.django_db
@@ -155,3 +159,54 @@ def test_a_person_has_only_so_many_tokens(monkeypatch: pytest.MonkeyPatch) -> No
 def test_an_older_version_refuses_personal_tokens() -> None:
     personal(member("viewer"), "respond")
     assert not {"read", "alerts", "audit", "collect"} & set(AccessToken.objects.get().scopes)
+
+
+@pytest.mark.parametrize(
+    ("headers", "let_in"),
+    [
+        ({"authorization": "Bearer causeline_x"}, True),  # whether it is valid is asked later
+        ({"authorization": "Bearer other"}, False),
+        ({}, False),
+        ({"authorization": "Bearer causeline_x", "origin": "https://evil.example"}, False),
+        ({"authorization": "Bearer causeline_x", "host": "evil.example"}, False),
+    ],
+)
+def test_programs_open_sockets_without_an_origin_if_they_send_a_token(headers: dict[str, str], let_in: bool) -> None:
+    sent = [(name.encode(), value.encode()) for name, value in {"host": "localhost", **headers}.items()]
+    scope = {"type": "websocket", "path": "/ws/uploads/", "query_string": b"", "headers": sent}
+    assert origins._is_own_page(scope) == let_in
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sockets_take_tokens_and_close_when_their_rights_change() -> None:
+    async def scenario() -> None:
+        source = await sync_to_async(Source.objects.create)(name="prod", ready=True)
+        alice = await sync_to_async(member)("viewer")
+        text, revoked = [await sync_to_async(personal)(alice) for _ in range(2)]
+        limited = await sync_to_async(program)("read", source=source)
+        alerts = await sync_to_async(program)("alerts")
+        for wrong in (alerts, f"{text}x"):
+            socket = Page(f"/ws/sources/{source.pk}/", authorization=f"Bearer {wrong}")
+            assert await socket.connect()
+            assert (await socket.output())["code"] == UNAUTHORISED
+        path = f"/ws/sources/{source.pk}/"
+        sockets = [Page(path, authorization=f"Bearer {each}") for each in (text, revoked, limited)]
+        for socket in sockets:
+            assert await socket.connect()
+        await sync_to_async(AccessToken.objects.filter(prefix=revoked[:16]).delete)()
+        await sync_to_async(grant)(alice, "viewer", on=source)
+        await sync_to_async(AccessToken.objects.filter(prefix=limited[:16]).update)(expires=timezone.now())
+        for socket in sockets:
+            await _closes(socket)
+        await nobody_listens()
+
+    run(scenario)
+    assert AuditRecord.objects.filter(action="open socket", way="token").count() == 2
+
+
+async def _closes(socket: Page) -> None:
+    async with asyncio.timeout(30):
+        while (said := await socket.output())["type"] != "websocket.close":
+            pass
+    assert said["code"] == UNAUTHORISED
+    await socket.leave()

@@ -19,7 +19,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
-from dashboard.access import grants, links, rights
+from dashboard.access import grants, links, rights, tokens
+from dashboard.models import AccessToken
 from timeline.storage import seen_conditions, seen_views
 from timeline.storage.seen import EVERYTHING, Seen, present, seeing
 from timeline.storage.seen_conditions import ALL, NOTHING, View
@@ -111,6 +112,14 @@ def of_listener(scope: Mapping[str, Any]) -> Sight:
     close_old_connections()
     user = User.objects.get(pk=rights.listening(scope).pk)  # whoever listens for long has kept older roles
     return Sight(seen_by(user), user.pk, grants.held_by(user))
+
+
+@sync_to_async
+def of_token(token: AccessToken) -> Sight:
+    """Return what a listener with an access token may see."""
+    close_old_connections()
+    reader = tokens.reader_of(token)
+    return Sight(seen_by(reader), reader.pk, reader.held)
 
 
 def piecewise(request: HttpRequest, pieces: Iterator[bytes]) -> Iterator[bytes]:

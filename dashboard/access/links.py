@@ -8,7 +8,7 @@ The address of a page has the text as a parameter, which `rights.take_token` tak
 page then sends it with its own requests: as a header, and in the addresses of its WebSockets.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
 from secrets import token_urlsafe
@@ -58,7 +58,7 @@ _READS = frozenset(
 )
 _SHOWN = len(BEGIN) + 6  # characters of a text that are stored
 _KEPT = timedelta(days=30)  # how long links that have expired stay in the list
-_KEY = "link "  # begins the key of a listener
+KEY = "link "  # begins the key of a listener
 _OPENED = "causeline_link"  # the attribute of a request that holds what its link allows
 
 
@@ -225,24 +225,17 @@ def needs_session(link: Opened) -> bool:
 
 
 def key_of(link: Opened) -> str:
-    """Return what `withdrawn` knows the listener of a link by."""
-    return f"{_KEY}{link.number}"
+    """Return what `listeners.withdrawn` knows the listener of a link by."""
+    return f"{KEY}{link.number}"
 
 
 @sync_to_async
-def _ended(keys: set[str]) -> set[str]:
+def ended(keys: set[str]) -> set[str]:
+    """Return the keys of those listeners whose links are over."""
     close_old_connections()
-    numbers = {int(key.removeprefix(_KEY)) for key in keys}
+    numbers = {int(key.removeprefix(KEY)) for key in keys}
     rows = ShareLink.objects.select_related("maker", "source").filter(pk__in=numbers)
-    return keys - {f"{_KEY}{row.pk}" for row in rows if lives(row)}
-
-
-async def withdrawn(keys: Iterable[str]) -> set[str]:
-    """Return the keys of the listeners whose links are over, or whose sessions are (see `rights.withdrawn`)."""
-    wanted = set(keys)
-    of_links = {key for key in wanted if key.startswith(_KEY)}
-    gone = await rights.withdrawn(wanted - of_links)
-    return gone | await _ended(of_links) if of_links else gone
+    return keys - {f"{KEY}{row.pk}" for row in rows if lives(row)}
 
 
 def described(row: ShareLink) -> dict[str, str | int]:

@@ -1,4 +1,4 @@
-"""This module accepts WebSockets only from our own pages.
+"""This module accepts WebSockets only from our own pages, and from programs that send an access token.
 
 A browser lets any page open a socket to any host, and sends the cookies with it. The header Origin says where the page
 is from. It is compared with the requested address, including scheme and port, as Django does it for forms.
@@ -13,12 +13,17 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
+from dashboard.access import tokens
+
 _SCHEMES = {"ws": "http", "wss": "https"}
 _forms: Any = CsrfViewMiddleware(lambda request: HttpResponse())
 
 
 class OwnPagesOnly:
-    """This class refuses sockets from other sites, from other ports of our host, and for hosts that we do not serve."""
+    """This class refuses sockets from other sites, from other ports of our host, and for hosts that we do not serve.
+
+    Only browsers send Origin, and only programs an access token.
+    """
 
     def __init__(self, application: Any) -> None:
         self._application = application
@@ -40,4 +45,6 @@ def _is_own_page(scope: dict[str, Any]) -> bool:
         request.get_host()
     except DisallowedHost:
         return False
-    return "HTTP_ORIGIN" in request.META and bool(_forms._origin_verified(request))
+    if "HTTP_ORIGIN" not in request.META:
+        return tokens.sent(request) is not None
+    return bool(_forms._origin_verified(request))

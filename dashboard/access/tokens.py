@@ -11,11 +11,14 @@ is used.
 import binascii
 import secrets
 from base64 import b64decode
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
+from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.db import close_old_connections
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
@@ -37,6 +40,7 @@ MEANINGS = {
     "audit": "send audit and admission events",
     "collect": "send what a collector observes of its cluster",
 }
+KEY = "token "  # begins the key of a listener
 _READ = {"read", "respond", OWN}  # scopes that let somebody read
 _ANSWERS = {"acknowledge", "withdraw", "silence", "upload"}  # what the scope respond allows, of ACTIONS
 BEGIN = "causeline_"
@@ -110,7 +114,18 @@ def sent(request: HttpRequest) -> str | None:
 
     The header is `Authorization: Bearer …`, or `Authorization: Basic …` with the text as the password.
     """
-    kind, _, given = request.headers.get("Authorization", "").partition(" ")
+    return _text_in(request.headers.get("Authorization", ""))
+
+
+def in_headers(scope: Mapping[str, Any]) -> str | None:
+    """Return the text of the access token in the headers of a WebSocket; None if they have none. No page of another
+    site can make a browser send this header."""
+    headers: Iterable[tuple[bytes, bytes]] = scope.get("headers", ())
+    return next((_text_in(value.decode("latin-1")) for name, value in headers if name == b"authorization"), None)
+
+
+def _text_in(header: str) -> str | None:
+    kind, _, given = header.partition(" ")
     text = given.strip()
     if kind.lower() == "basic":
         try:
@@ -130,6 +145,30 @@ def holder(request: HttpRequest, scope: str, given: str | None = None) -> Access
     """
     text = sent(request) if given is None else given
     return None if text is None else _valid(text, scope)
+
+
+@sync_to_async
+def listening(text: str) -> AccessToken | None:
+    """Return the token with which somebody opens a socket, if it is valid and lets its holder read."""
+    close_old_connections()
+    return _valid(text, "read")
+
+
+def key_of(token: AccessToken) -> str:
+    """Return what `listeners.withdrawn` knows a listener with a token by, and the rights that the token has now."""
+    return f"{KEY}{token.pk} {held(token).fingerprint}"
+
+
+@sync_to_async
+def ended(keys: set[str]) -> set[str]:
+    """Return the keys of those listeners whose tokens are over, or have other rights than when they came."""
+    close_old_connections()
+    numbers = {int(key.split()[1]) for key in keys}
+    rows = AccessToken.objects.select_related("cluster", "source", "owner").filter(pk__in=numbers)
+    refused = set(made_by_deactivated().filter(pk__in=numbers).values_list("pk", flat=True))
+    now = timezone.now()
+    valid = [row for row in rows if row.expires > now and row.pk not in refused and allows(row, "read")]
+    return keys - {key_of(row) for row in valid}
 
 
 def readable(token: AccessToken) -> QuerySet[Source]:

@@ -14,7 +14,8 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser
 from django.db import close_old_connections
 
-from dashboard.access import limits, links, recording, rights
+from dashboard.access import grants, limits, links, recording, rights, tokens
+from dashboard.models import AccessToken
 from dashboard.push.hub import Listener, Queue, hub
 from timeline.models import Upload
 
@@ -33,9 +34,13 @@ class _Forwarding(AsyncWebsocketConsumer):
     _renewing: asyncio.Task[None] | None = None
     _link: links.Opened | None = None  # the share link that the listener has
     _reader: Any = None  # who is signed in and has that link
+    _token: AccessToken | None = None  # the access token that a program has sent
     _sight = limits.Sight()
 
     async def admitted(self) -> bool:
+        if (text := tokens.in_headers(self.scope)) is not None:
+            self._token = await tokens.listening(text)
+            return self._token is not None
         return await rights.listener_admitted(self.scope)
 
     async def opened(self, text: str) -> links.Opened | None:
@@ -50,7 +55,9 @@ class _Forwarding(AsyncWebsocketConsumer):
         """Dismiss the listener when the rights of its session are withdrawn, when its roles change, or when its link is
         over."""
         async with AsyncExitStack() as watched:
-            if self._link is None or links.needs_session(self._link):
+            if self._token is not None:
+                await watched.enter_async_context(hub.watch_rights(Listener(self._session, self._dismiss)))
+            elif self._link is None or links.needs_session(self._link):
                 sight = self._sight
                 listener = Listener(self._session, self._dismiss, sight.reader, sight.held.fingerprint, self._renew)
                 await watched.enter_async_context(hub.watch_rights(listener))
@@ -68,15 +75,23 @@ class _Forwarding(AsyncWebsocketConsumer):
             await self.accept()  # a browser learns the code only of an open connection
             await self.close(code=UNAUTHORISED)
             return
-        self._session = await rights.listener_of(self.scope)
-        self._sight = await limits.of_listener(self.scope)
+        if self._token is not None:
+            self._session = await sync_to_async(tokens.key_of)(self._token)
+            self._sight = await limits.of_token(self._token)
+        else:
+            self._session = await rights.listener_of(self.scope)
+            self._sight = await limits.of_listener(self.scope)
         await self.note()
         self._forwarding = asyncio.create_task(self._forward())
 
     async def note(self) -> None:
         """Record in the audit trail who listens."""
-        reader = rights.listening(self.scope) if self._link is None else links.reader_of(self._link, self._reader)
-        await sync_to_async(_note)(dict(self.scope), reader)
+        await sync_to_async(_note)(dict(self.scope), self._who())
+
+    def _who(self) -> Any:
+        if self._token is not None:
+            return rights.Reader(grants.NOTHING, tokens.actor_of(self._token))
+        return rights.listening(self.scope) if self._link is None else links.reader_of(self._link, self._reader)
 
     async def disconnect(self, code: int) -> None:
         if self._forwarding:

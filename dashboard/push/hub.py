@@ -13,7 +13,7 @@ import psycopg
 from asgiref.sync import sync_to_async
 from django.db import close_old_connections
 
-from dashboard.access import grants, links
+from dashboard.access import grants, listeners
 from dashboard.metrics.requests import WAITING_MESSAGES
 from dashboard.push import feeds
 from timeline import queries
@@ -37,7 +37,7 @@ Queue = asyncio.Queue[bytes]
 class Listener:
     """This is somebody who listens, and whose rights are checked regularly."""
 
-    session: str  # as `links.withdrawn` knows the listener
+    session: str  # as `listeners.withdrawn` knows the listener
     dismiss: Callable[[], None]  # called when the session is no longer valid
     account: int | None = None  # whose roles are compared; None for somebody who has no account
     held: str = ""  # the fingerprint of the roles that the account had
@@ -164,7 +164,7 @@ class Hub:
                 logger.warning("checking who listens failed, again in %s s: %r", CHECK, error)
 
     async def _check_rights(self) -> None:
-        gone = await links.withdrawn(each.session for each in self._listeners)
+        gone = await listeners.withdrawn(each.session for each in self._listeners)
         held = await _fingerprints({each.account for each in self._listeners if each.account is not None})
         for listener in [*self._listeners]:
             if listener.session in gone:

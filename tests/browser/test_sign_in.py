@@ -246,6 +246,6 @@ def test_a_person_makes_a_token_for_a_script(visitor: Page, size: ViewportSize, 
     expect(visitor.get_by_text("reads and responds to what ada may").first).to_be_visible()
     fits(visitor)
     assert complaints_of_axe(visitor, themes) == []
-    sent = {"headers": {"Authorization": f"Bearer {text}"}}
-    assert visitor.request.get("/api/rules", **sent).ok
-    assert visitor.request.delete("/api/destinations/1", **sent).status == 403
+    sent = {"Authorization": f"Bearer {text}"}
+    assert visitor.request.get("/api/rules", headers=sent).ok
+    assert visitor.request.delete("/api/destinations/1", headers=sent).status == 403

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from datetime import datetime
 
+from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
@@ -11,7 +12,8 @@ from timeline.core.entries import microseconds
 from timeline.models import Acknowledgement, Finding, Incident, Occurrence
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import AcknowledgementPayload
-from timeline.storage import notify
+from timeline.queries.wholly_seen import REFUSED, wholly_seen
+from timeline.storage import incidents
 
 
 def acknowledged(source_id: int, identities: Collection[str]) -> dict[str, AcknowledgementPayload]:
@@ -38,8 +40,13 @@ def listed_with(source_id: int, identity: str, keys: Collection[str]) -> dict[st
 
 
 def acknowledge(source_id: int, identity: str, by: str, note: str) -> AcknowledgementPayload:
-    """Acknowledge a finding, or replace the note of its acknowledgement. Raises Finding.DoesNotExist."""
+    """Acknowledge a finding, or replace the note of its acknowledgement.
+
+    Raises Finding.DoesNotExist, and PermissionDenied if the present reader sees only a part of it.
+    """
     Finding.objects.only("pk").get(source=source_id, source__delete_after=None, identity=identity)
+    if not wholly_seen(Finding, source_id, [identity]):
+        raise PermissionDenied(REFUSED)
     row, _ = Acknowledgement.objects.update_or_create(
         source_id=source_id, identity=identity, defaults={"by": by, "note": note}
     )
@@ -47,17 +54,24 @@ def acknowledge(source_id: int, identity: str, by: str, note: str) -> Acknowledg
 
 
 def acknowledge_incidents(source_id: int, identities: Collection[str], by: str, note: str) -> int:
-    """Acknowledge these incidents, as grave as they are now; return how many of them there are."""
-    found = _shown(source_id, identities).values_list("identity", "rank")
-    return _acknowledge(source_id, dict(found), by, note, timezone.now())
+    """Acknowledge these incidents, as grave as they are now; return how many of them there are.
+
+    Raises PermissionDenied if the present reader sees only a part of one.
+    """
+    found = dict(_shown(source_id, identities).values_list("identity", "rank"))
+    if found.keys() - wholly_seen(Incident, source_id, found):
+        raise PermissionDenied(REFUSED)
+    return _acknowledge(source_id, found, by, note, timezone.now())
 
 
 def acknowledge_new(wanted: Mapping[int, Collection[str]], by: str, note: str) -> datetime:
-    """Acknowledge those of these incidents that nobody has acknowledged; return the time that all of these share."""
+    """Acknowledge those of these incidents that nobody has acknowledged, and that the present reader sees whole; return
+    the time that all of these share."""
     at = timezone.now()
     with transaction.atomic():
         for source_id, identities in wanted.items():
-            found = _shown(source_id, identities).exclude(
+            whole = wholly_seen(Incident, source_id, identities)
+            found = _shown(source_id, whole).exclude(
                 Exists(Acknowledgement.objects.filter(source=source_id, identity=OuterRef("identity"), ended=""))
             )
             _acknowledge(source_id, dict(found.values_list("identity", "rank")), by, note, at)
@@ -82,8 +96,7 @@ def _acknowledge(source_id: int, ranks: Mapping[str, int], by: str, note: str, a
         )
         # `auto_now` has given each row a time of its own.
         Acknowledgement.objects.filter(source=source_id, identity__in=ranks).update(at=at)
-        if rows:
-            notify.notify(source=source_id, incidents=len(rows))
+        incidents.announce(source_id, ranks)
     return len(rows)
 
 
@@ -94,10 +107,12 @@ def acknowledged_at(at: datetime, by: str) -> int:
 
 def undo(at: datetime, by: str) -> int:
     """Remove the acknowledgements that this user made at once at this time; return how many there were."""
-    sources = list(_at_once(at, by).values_list("source", flat=True).distinct())
+    undone: dict[int, list[str]] = {}
+    for source_id, identity in _at_once(at, by).values_list("source", "identity"):
+        undone.setdefault(source_id, []).append(identity)
     count, _ = _at_once(at, by).delete()
-    for source_id in sources:
-        notify.notify(source=source_id, incidents=1)
+    for source_id, identities in undone.items():
+        incidents.announce(source_id, identities)
     return count
 
 
@@ -120,7 +135,8 @@ def withdraw(source_id: int, identity: str) -> bool:
     """Remove the acknowledgement of a finding or an incident; return whether there was one."""
     of_it = Acknowledgement.objects.filter(source=source_id, source__delete_after=None, identity=identity)
     count, _ = of_it.delete()
-    notify.notify(source=source_id, incidents=count)
+    if count:
+        incidents.announce(source_id, [identity])
     return bool(count)
 
 

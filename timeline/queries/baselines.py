@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from timeline.core.entries import microseconds
 from timeline.models import BaselineIncident, Incident, Source
-from timeline.storage import notify
+from timeline.queries.wholly_seen import wholly_seen
+from timeline.storage import incidents
 
 _DAY = timedelta(hours=24)
 _WORSE = 200  # incidents that have got worse, which are listed
@@ -50,29 +51,35 @@ def baselines(sources: Collection[int], identities: Collection[str]) -> dict[tup
 
 
 def set_baseline(source_id: int, by: str) -> int:
-    """Take every incident of a source that is known now out of its lists; return how many these are.
+    """Take every incident of a source that is known now, and that the present reader sees whole, out of its lists;
+    return how many these are.
 
     Raises Source.DoesNotExist.
     """
     source = Source.objects.get(pk=source_id, ready=True)
     now, end = timezone.now(), source.last or timezone.now()
+    known = Incident.objects.filter(source=source)
+    whole = wholly_seen(Incident, source_id, known.values_list("identity", flat=True))
     rows = [
         BaselineIncident(
             source=source, identity=identity, rank=rank, hourly=_hourly(times, end), by=by, at=now, ended=""
         )
-        for identity, rank, times in Incident.objects.filter(source=source).values_list("identity", "rank", "times")
+        for identity, rank, times in known.values_list("identity", "rank", "times")
+        if identity in whole
     ]
     with transaction.atomic():
         BaselineIncident.objects.filter(source=source).delete()
         BaselineIncident.objects.bulk_create(rows, batch_size=1000)
-        notify.notify(source=source_id, incidents=len(rows))
+        incidents.announce(source_id, [row.identity for row in rows])
     return len(rows)
 
 
 def clear_baseline(source_id: int) -> int:
     """Remove the baseline of a source; return how many incidents were in it."""
-    count, _ = BaselineIncident.objects.filter(source=source_id, source__delete_after=None).delete()
-    notify.notify(source=source_id, incidents=count)
+    rows = BaselineIncident.objects.filter(source=source_id, source__delete_after=None)
+    identities = list(rows.values_list("identity", flat=True))
+    count, _ = rows.delete()
+    incidents.announce(source_id, identities)
     return count
 
 

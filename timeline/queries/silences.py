@@ -13,6 +13,7 @@ from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import SilencedPayload, SilencePayload
 from timeline.queries.incident_filter import of
 from timeline.storage import notify
+from timeline.storage.seen import present
 
 LONGEST = timedelta(days=366)
 _NAMED = 5  # incidents that a silence would match, which are named
@@ -71,7 +72,7 @@ def why(
     of_it = [each for each in silences if _matches(each, row, source)]
     if of_it:
         longest = max(of_it, key=lambda each: each.expires)
-        return {"by": longest.by, "reason": longest.reason, "until": _time(longest.expires), "silence": longest.pk}
+        return {"by": longest.by, "reason": _reason(longest), "until": _time(longest.expires), "silence": longest.pk}
     if known:
         reason = f"It was known when the baseline was set at {known.at:%Y-%m-%d %H:%M} UTC, and has not got worse."
         return {"by": known.by, "reason": reason, "until": None, "silence": None}
@@ -109,7 +110,8 @@ def create(
 ) -> SilencePayload:
     """Store a silence. That of a connected cluster holds for all its sources.
 
-    Raises ValueError if it matches everything, has expired, or expires in more than a year, or if very many hold.
+    Raises ValueError if it matches everything or what the present reader may not see, has expired, or expires in more
+    than a year, or if very many hold.
     """
     if Silence.objects.filter(expires__gt=timezone.now()).count() >= MOST:
         raise ValueError(f"{MOST} silences hold already. Expire one of them first.")
@@ -118,10 +120,32 @@ def create(
     if not timedelta() < expires - timezone.now() <= LONGEST:
         raise ValueError("A silence ends in the future, and within a year.")
     row = _draft(source, rule, namespace, owner, actor)
+    if not sees_all_of(row):
+        if source is None:
+            raise ValueError("You do not see all clusters and recordings. Choose the one that the silence is for.")
+        names = ", ".join(sorted(present().namespaces.get(source.pk, ())))
+        raise ValueError(f"You see only some namespaces of {source.name}. Name one of them: {names}.")
     row.reason, row.by, row.expires = reason, by, expires
     row.save()
-    notify.notify(incidents=1)
+    notify.notify(incidents=1, namespaces=_namespaces(row))
     return payload(row)
+
+
+def sees_all_of(silence: Silence) -> bool:
+    """Return whether the present reader sees all that a silence can match. Only such a reader may make or end it."""
+    seen = present()
+    if seen.everything or (silence.cluster_id is None and silence.source_id is None):
+        return seen.everything
+    if silence.cluster_id in seen.clusters or (silence.source_id and seen.sees_whole(silence.source_id)):
+        return True
+    of_it = Q(pk=silence.source_id) if silence.source_id else Q(cluster=silence.cluster_id)
+    sources = Source.everything.filter(of_it).values_list("pk", flat=True)
+    return any(seen.sees_whole(each) or silence.namespace in seen.namespaces.get(each, ()) for each in sources)
+
+
+def _namespaces(silence: Silence) -> list[str] | None:
+    """Return the namespaces that a silence is about; None for any."""
+    return [silence.namespace] if silence.namespace else None
 
 
 def would_silence(*, source: Source | None, rule: str, namespace: str, owner: str, actor: str) -> tuple[int, list[str]]:
@@ -143,9 +167,12 @@ def _draft(source: Source | None, rule: str, namespace: str, owner: str, actor: 
 
 
 def expire(number: int) -> bool:
-    """End a silence now. Return whether it was in force until then."""
+    """End a silence now. Return whether it was in force until then, and the present reader sees all that it matches."""
+    row = Silence.objects.select_related("cluster").filter(pk=number, expires__gt=timezone.now()).first()
+    if row is None or not sees_all_of(row):
+        return False
     held = bool(Silence.objects.filter(pk=number, expires__gt=timezone.now()).update(expires=timezone.now()))
-    notify.notify(incidents=1)
+    notify.notify(incidents=1, namespaces=_namespaces(row))
     return held
 
 
@@ -158,11 +185,16 @@ def payload(row: Silence) -> SilencePayload:
         "namespace": row.namespace,
         "owner": row.owner,
         "actor": row.actor,
-        "reason": row.reason,
+        "reason": _reason(row),
         "by": row.by,
         "created": _time(row.created),
         "expires": _time(row.expires),
     }
+
+
+def _reason(silence: Silence) -> str:
+    """Return the reason of a silence. It may name anything that the silence matches."""
+    return silence.reason if sees_all_of(silence) else "You see only a part of what this silence is for."
 
 
 def _time(at: datetime) -> str:

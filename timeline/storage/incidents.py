@@ -63,8 +63,26 @@ def store(
     _acknowledge_new(source, [each for each in found if each.id not in before])
     _notice(source, changed)
     if changed or gone:
-        notify.notify(source=source.pk, incidents=len(changed) + len(gone))
+        about = [each.namespaces for each in found if each.id in changed]
+        about += [row.namespaces for row in before.values() if row.identity in changed or row.identity in gone]
+        notify.notify(source=source.pk, incidents=len(changed) + len(gone), namespaces=_union(about))
     return sorted(changed), gone
+
+
+def announce(source_id: int, identities: Collection[str]) -> None:
+    """Notify every process that something has changed which lists say of these incidents or findings."""
+    if not identities:
+        return
+    about: list[list[str] | None] = []
+    for model in (models.Incident, models.Finding):
+        rows = model.objects.filter(source=source_id, identity__in=list(identities))
+        about += rows.values_list("namespaces", flat=True)
+    notify.notify(source=source_id, incidents=len(identities), namespaces=_union(about))
+
+
+def _union(involved: Iterable[Collection[str] | None]) -> set[str]:
+    """Return all namespaces that are involved, as far as they are known: only these have readers."""
+    return {namespace for each in involved for namespace in each or ()}
 
 
 def _notice(source: models.Source, identities: Collection[str]) -> None:

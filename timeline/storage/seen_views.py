@@ -32,6 +32,13 @@ from timeline.storage.seen_conditions import (
 logger = logging.getLogger(__name__)
 
 
+_NAMES_ONLY_A_RULE = (
+    "(namespace = '' AND owner = '' AND actor = '' AND"
+    f" ((cluster_id IS NULL AND source_id IS NULL) OR {some()} OR EXISTS (SELECT FROM timeline_source AS fed"
+    f" WHERE fed.cluster_id = t.cluster_id AND {some('fed.id')})))"
+)
+
+
 def _meant(table: str) -> str:
     same = "of.source_id = t.source_id AND of.identity = t.identity"
     return f"EXISTS (SELECT FROM {table} AS of WHERE {same} AND {involved('of')})"
@@ -103,8 +110,10 @@ VIEWS = {
     "timeline_noticed_incident": View(_MEANT),
     "timeline_baselineincident": View(_MEANT),
     "timeline_acknowledgement": View(_MEANT),
+    # `queries.silences` says who may end one, and leaves out words about what is hidden.
     "timeline_silence": View(
-        f"({whole()} OR {of_cluster()} OR (namespace <> '' AND ((source_id, namespace) IN ({PAIRS})) IS TRUE)"
+        f"({_NAMES_ONLY_A_RULE} OR {whole()} OR {of_cluster()}"
+        f" OR (namespace <> '' AND ((source_id, namespace) IN ({PAIRS})) IS TRUE)"
         " OR (namespace <> '' AND EXISTS (SELECT FROM timeline_source AS fed WHERE fed.cluster_id = t.cluster_id"
         f" AND ((fed.id, namespace) IN ({PAIRS})) IS TRUE)))"
     ),

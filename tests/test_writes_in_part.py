@@ -1,0 +1,111 @@
+"""These tests check what people can do who see only some namespaces: what they do holds for nothing that is hidden."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from dashboard.models import Grant
+from tests.people import member
+from timeline import queries
+from timeline.core.entries import microseconds
+from timeline.models import Acknowledgement, BaselineIncident, Finding, Incident, Silence, Source
+from timeline.storage.seen import Seen, seeing
+
+pytestmark = pytest.mark.django_db
+MINE, OTHER = "vol-restart", "vol-quiet"  # namespaces of the sample
+
+
+@pytest.fixture(autouse=True)
+def accounts(settings: Settings) -> None:
+    settings.LOGIN_REQUIRED, settings.TOKEN_REQUIRED = True, False
+
+
+@pytest.fixture
+def mine(client: Client, sample: Source) -> Client:
+    """Return the browser of a responder of one namespace."""
+    client.force_login(member(Grant.Role.RESPONDER, on=sample, namespaces=[MINE]))
+    return client
+
+
+def of_mine(sample: Source) -> tuple[list[str], list[str]]:
+    """Return the incidents that are seen whole, and those of which a part is seen, of which one is made."""
+    divided = Incident.objects.filter(source=sample, namespaces=[MINE]).order_by("identity")[:1].get()
+    for row in Finding.objects.filter(source=sample, incident=divided.identity):
+        times = {"first": microseconds(row.first), "last": microseconds(row.last)}
+        about = {"document": row.document, "occurrences": row.occurrences, "subject": row.subject, "tracks": row.tracks}
+        row.part, row.namespaces = {**about, **times}, [OTHER, MINE]
+        row.save()
+    Incident.objects.filter(pk=divided.pk).update(namespaces=[OTHER, MINE])
+    with seeing(Seen(namespaces={sample.pk: frozenset([MINE])})):
+        listed = [each["id"] for each in queries.incidents(sample.pk, limit=1000)["incidents"]]
+    rows = Incident.objects.filter(source=sample, identity__in=listed)
+    whole = {row.identity for row in rows if row.namespaces == [MINE]}
+    return [each for each in listed if each in whole], [each for each in listed if each not in whole]
+
+
+def post(client: Client, path: str, body: dict[str, Any]) -> Any:
+    return client.post(path, body, content_type="application/json")
+
+
+def test_only_what_is_seen_whole_is_acknowledged(mine: Client, sample: Source) -> None:
+    whole, partly = of_mine(sample)
+    hidden = Incident.objects.filter(source=sample).exclude(identity__in=[*whole, *partly]).first()
+    assert whole and partly and hidden
+    path = f"/api/sources/{sample.pk}/acknowledgements"
+    assert post(mine, path, {"incidents": [whole[0], hidden.identity]}).json() == {"acknowledged": 1}
+    refused = post(mine, path, {"incidents": [partly[0]]})
+    assert refused.status_code == 403 and "objects that you may not see" in refused.json()["detail"]
+    assert [each.identity for each in Acknowledgement.objects.all()] == [whole[0]]
+    assert mine.delete(f"/api/sources/{sample.pk}/incidents/{whole[0]}/acknowledgement").status_code == 204
+    Acknowledgement.objects.create(source=sample, identity=partly[0], by="somebody", note="")
+    assert mine.delete(f"/api/sources/{sample.pk}/incidents/{partly[0]}/acknowledgement").status_code == 404
+    with seeing(Seen(namespaces={sample.pk: frozenset([MINE])})):
+        queries.acknowledge_new({sample.pk: [*whole, *partly, hidden.identity]}, "me", "")
+    assert {each.identity for each in Acknowledgement.objects.filter(by="me")} == {*whole}
+
+
+def test_a_silence_matches_nothing_that_is_hidden(mine: Client, sample: Source) -> None:
+    about = {"rule": "orphan-pod", "reason": "known"}
+    for more, why in (
+        ({}, "Choose the one that the silence is for."),
+        ({"source": sample.pk}, f"Name one of them: {MINE}."),
+        ({"source": sample.pk, "namespace": OTHER}, f"Name one of them: {MINE}."),
+    ):
+        answer = post(mine, "/api/silences", {**about, **more})
+        assert answer.status_code == 422 and why in answer.json()["detail"]
+    made = post(mine, "/api/silences", {**about, "source": sample.pk, "namespace": MINE})
+    assert made.status_code == 201
+    assert [each["reason"] for each in mine.get("/api/silences").json()] == ["known"]
+    assert mine.delete(f"/api/silences/{made.json()['id']}").status_code == 204
+
+
+def test_the_silences_of_others_are_shown_as_far_as_they_name_nothing_hidden(mine: Client, sample: Source) -> None:
+    def silence(**about: Any) -> int:
+        until = timezone.now() + timedelta(hours=1)
+        return Silence.objects.create(reason="about a secret", by="admin", expires=until, **about).pk
+
+    of_all, of_rule = silence(rule="orphan-pod"), silence(source=sample, rule="orphan-pod")
+    silence(source=sample, namespace=OTHER)
+    silence(source=sample, owner="secret-*")
+    silence(actor="secret")
+    assert {each["id"] for each in mine.get("/api/silences").json()} == {of_all, of_rule}
+    assert b"secret" not in mine.get("/silences/").content
+    for number in (of_all, of_rule):
+        assert mine.delete(f"/api/silences/{number}").status_code == 404
+    assert Silence.objects.filter(expires__gt=timezone.now()).count() == 5
+
+
+def test_a_baseline_has_only_what_is_seen_whole(sample: Source) -> None:
+    whole, partly = of_mine(sample)
+    every = queries.set_baseline(sample.pk, "admin")
+    with seeing(Seen(namespaces={sample.pk: frozenset([MINE])})):
+        assert queries.clear_baseline(sample.pk) == len(whole)
+        assert queries.set_baseline(sample.pk, "me") == len(whole)
+    rows = BaselineIncident.objects.filter(source=sample)
+    assert {row.identity for row in rows if row.by == "me"} == {*whole}
+    assert rows.filter(by="admin").count() == every - len(whole) and partly
+    assert rows.filter(by="admin", identity__in=partly)

@@ -90,6 +90,15 @@ def test_tokens_of_a_deactivated_person_are_refused_until_the_person_is_activate
     assert "script" in out.getvalue() and "grafana" not in out.getvalue()
 
 
+def test_answers_say_that_a_token_expires_soon() -> None:
+    def header(text: str) -> str | None:
+        return Client().get("/api/rules", headers={"Authorization": f"Bearer {text}"}).get("Causeline-Token-Expires")
+
+    soon = issued("read", days=6)
+    assert header(soon) == f"{AccessToken.objects.get(prefix=soon[:16]).expires:%Y-%m-%dT%H:%M:%SZ}"
+    assert header(issued("read", days=8)) is None
+
+
 def test_an_expired_or_revoked_token_opens_nothing_even_where_nobody_signs_in(settings: Settings) -> None:
     settings.LOGIN_REQUIRED = False
     expired, revoked, other = issued("read", days=-0.001), issued("read"), issued("alerts", "audit")

@@ -11,7 +11,7 @@ from django.shortcuts import render, resolve_url
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import escape_leading_slashes
 
-from dashboard.access import change_log, links, rights
+from dashboard.access import change_log, links, rights, tokens
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -38,6 +38,10 @@ class SignInMiddleware(LoginRequiredMiddleware):
         if not rights.sign_in_required():
             return None
         return super().process_view(request, view_func, view_args, view_kwargs)
+
+    def process_response(self, request: "HttpRequest", response: HttpResponse) -> HttpResponse:
+        tokens.warn_in(request, response)
+        return response
 
     def _with_link(self, request: "HttpRequest") -> HttpResponse | None:
         """Let the view show a page to whoever has a link to it; answer with a sentence if the link is over."""

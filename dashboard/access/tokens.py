@@ -21,6 +21,7 @@ from django.contrib.auth.models import User
 from django.db import close_old_connections
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
@@ -48,6 +49,8 @@ USUAL_DAYS, MOST_DAYS = 90, 1826
 NAME_LENGTH = 100
 MOST, MOST_OWN = 500, 50  # tokens of programs, and of each person, that exist at a time
 _SHOWN = len(BEGIN) + 6  # characters of a text that are stored
+SOON = timedelta(days=7)  # before it expires, whoever uses or sees a token is warned
+_EXPIRES = "causeline_token_expires"  # the attribute of a request
 _ONCE = timedelta(minutes=1)  # how often the time of the last use is written
 
 
@@ -204,6 +207,17 @@ def limit_of(token: AccessToken) -> str:
     if is_limited(token):  # the owner may not see any more what it is limited to
         return "something that cannot be seen now"
     return "all clusters and recordings"
+
+
+def warn(token: AccessToken, request: HttpRequest) -> None:
+    """Let the answer to a request say when its token expires, if that is soon (see `warn_in`)."""
+    if token.expires - timezone.now() < SOON:
+        request.__dict__[_EXPIRES] = f"{token.expires:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def warn_in(request: HttpRequest, response: HttpResponseBase) -> None:
+    if expires := request.__dict__.get(_EXPIRES):
+        response["Causeline-Token-Expires"] = expires
 
 
 def answers(token: AccessToken, request: HttpRequest) -> bool:

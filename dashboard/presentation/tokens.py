@@ -6,7 +6,6 @@ from typing import NamedTuple
 from dashboard.access import tokens
 from dashboard.models import AccessToken
 
-_WEEK = timedelta(days=7)
 _TIME = "%Y-%m-%d %H:%M UTC"
 
 
@@ -59,6 +58,6 @@ def _scopes(token: AccessToken) -> str:
 
 
 def _soon(left: timedelta) -> str:
-    if not timedelta() < left <= _WEEK:
+    if not timedelta() < left <= tokens.SOON:
         return ""
     return f"expires in {left.days} day{'' if left.days == 1 else 's'}" if left.days else "expires within a day"

@@ -77,6 +77,7 @@ def _with_token(request: HttpRequest) -> bool:
                 )
         elif not tokens.may_read(token, int(source)):
             raise HttpError(403, f"The access token reads only {tokens.limit_of(token)}.")
+    tokens.warn(token, request)
     request.user = tokens.reader_of(token)
     if request.method not in _SAFE:
         _no_form(request)

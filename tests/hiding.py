@@ -64,6 +64,17 @@ def _marked(value: Any) -> Any:
     return f"{CANARY}-{value}" if isinstance(value, str) else value
 
 
+def shown_alone(name: str, shown: str) -> Source:
+    """Import what the sample has of one namespace, without the Namespace object and the rest."""
+    items = read([(SAMPLE, SAMPLE.name)], bodies=True)
+    source = store.open_source(name)
+    ingest(
+        source, World(), (each for each in items if isinstance(each, Entry | Request) and each.ref.namespace == shown)
+    )
+    store.show_source(source)
+    return source
+
+
 def partly_hidden(name: str, shown: str, crossing: bool = False) -> Source:
     """Import the sample, or a recording of which a finding crosses namespaces, with what is outside of `shown`
     hidden."""

@@ -15,13 +15,14 @@ from collectors.formats import Skipped, read
 from dashboard.models import Grant
 from dashboard.web import downloads
 from dashboard.web.api import api
-from tests.hiding import CANARY, partly_hidden
+from tests.hiding import CANARY, partly_hidden, shown_alone
 from tests.recordings import findings_of, world_of
+from timeline import queries
 from timeline.core.entries import Request, microseconds
 from timeline.models import Finding, Incident, Source, Track
 from timeline.payloads.in_part import OTHER
 from timeline.storage import store
-from timeline.storage.seen import Seen, seeing
+from timeline.storage.seen import EVERYTHING, Seen, seeing
 
 _GROUPS = ("owner", "kind", "namespace", "actor")
 
@@ -178,6 +179,31 @@ def test_whoever_sees_everything_finds_these_words(parts: list[Part]) -> None:
         assert CANARY in text_of(client, f"/sources/{number}/{path}")[1], path
     for path in ("document", "overview", "window?group=namespace", "findings", "incidents", "events"):
         assert CANARY in text_of(client, f"/api/sources/{number}/{path}")[1], path
+
+
+@pytest.mark.django_db
+def test_numbers_are_those_of_a_recording_that_has_nothing_else(parts: list[Part]) -> None:
+    def numbers(source: Source, seen: Seen) -> dict[str, object]:
+        with seeing(seen):
+            row = queries.source(source.pk)
+            overview, window = queries.overview(source.pk), queries.window(source.pk, limit=500)
+            found, incidents = queries.findings(source.pk), queries.incidents(source.pk)
+            objects = queries.search(source.pk, "ring")["objects"]
+        assert row
+        return {
+            "changes": (row.entries, sum(overview["counts"])),
+            "listed": (row.errors, row.warnings, row.infos, found["total"], len(overview["ticks"])),
+            "lanes": (window["lanes_total"], overview["families"], overview["namespaces"], overview["noise"]),
+            "rules": (overview["rules"], overview["severity_counts"]),
+            "findings": sorted(each["summary"] for each in found["findings"]),
+            "incidents": (incidents["total"], sorted(each["title"] for each in incidents["incidents"])),
+            "objects": sorted(each["name"] for each in objects),
+        }
+
+    part = parts[0]
+    alone = shown_alone("alone", part.shown)
+    assert numbers(part.source, part.seen) == numbers(alone, EVERYTHING)
+    assert numbers(part.source, EVERYTHING) != numbers(alone, EVERYTHING)
 
 
 @pytest.mark.django_db

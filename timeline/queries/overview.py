@@ -23,7 +23,8 @@ _TICKS = 480  # the number of different positions of ticks on the minimap
 def overview(source_id: int, scope: int | None = None) -> OverviewPayload:
     """Return the overview of a source. With a scope (`Track.root`), ticks and numbers of findings are only those of
     findings that name this root owner or what it owns. Raises Source.DoesNotExist."""
-    shown = Source.objects.defer("row_counts", "told", "entries").get(pk=source_id)
+    whole = present().sees_whole(source_id)
+    shown = Source.objects.defer("told", "entries", *([] if whole else ["row_counts"])).get(pk=source_id)
     first, last = extent(shown)
     families: Counter[str] = Counter()
     namespaces: Counter[str] = Counter()
@@ -31,7 +32,7 @@ def overview(source_id: int, scope: int | None = None) -> OverviewPayload:
         families[family] += lanes
         if namespace and family not in NOISE:
             namespaces[namespace] += lanes
-    if scope is None and present().sees_whole(source_id):
+    if scope is None and whole:
         row_counts, ticks = shown.row_counts, _first_ticks(source_id, first, last)
     else:
         occurrences = View(scope=scope).occurrences(source_id)

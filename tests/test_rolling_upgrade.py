@@ -11,6 +11,10 @@ import pytest
 from django.db import connection
 
 from tests import released
+from tests.following import Followed
+from tests.recordings import SAMPLE, entries_of
+from timeline.models import Finding, Incident, Occurrence, Source
+from timeline.storage.seen import Seen, seeing
 
 pytestmark = pytest.mark.django_db
 BEFORE: dict[str, released.Table] = json.loads(released.FILE.read_text(encoding="utf-8"))
@@ -62,3 +66,24 @@ def test_the_keys_by_which_the_last_release_finds_rows_are_there(now: dict[str, 
         lost = [rule["columns"] for rule in before["rules"] if rule["sort"] in "pu" and rule["columns"] not in keys]
         needed = [columns for columns in lost if columns not in UNUSED.get(table, [])]
         assert not needed, f"{table} has lost keys: {needed}"
+
+
+def test_what_the_last_release_writes_is_hidden_from_readers_of_namespaces_until_this_version_goes_on() -> None:
+    """The last release writes neither `namespaces` nor `part`, so these may be those of an earlier state of a row."""
+    live = Followed()
+    live.commit(entries_of(SAMPLE))
+    namespace = "vol-restart"
+    models = (Finding, Occurrence, Incident)
+
+    def seen() -> list[int]:
+        with seeing(Seen(namespaces={live.source.pk: frozenset([namespace])})):
+            return [model._default_manager.filter(source=live.source).count() for model in models]
+
+    before = seen()
+    assert all(before)
+    live.tell()  # a batch of the last release
+    Finding.objects.filter(source=live.source, namespaces=[namespace]).update(document={"summary": "another one"})
+    assert not any(seen())
+    live.go_on(Source.objects.get(pk=live.source.pk))
+    assert seen() == before
+    assert not Finding.objects.filter(source=live.source, document__summary="another one").exists()

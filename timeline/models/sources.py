@@ -102,6 +102,9 @@ class Source(models.Model):
     namespaces = models.JSONField(default=list, db_default=[])
     ended = models.TextField(default="")  # a sentence that says why a live source has ended; "" while it has not
     sequence = models.BigIntegerField(default=0)  # the number of its last batch; 0 for a recording
+    # The number of the last batch that a version has written which knows the namespaces of findings. Null, until such a
+    # version has written one of a live source: then these namespaces may be out of date.
+    divided = models.BigIntegerField(null=True)
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )  # the account that sent it

@@ -16,6 +16,10 @@ PAIRS = (
     "SELECT source, namespace FROM unnest(current_setting('causeline.sources')::bigint[],"
     " current_setting('causeline.namespaces')::text[]) AS seen(source, namespace)"
 )
+# Live sources of which an older version has written the last batch: it writes no namespaces of findings.
+_OUTDATED = (
+    f"SELECT id FROM timeline_source WHERE id IN ({PARTLY}) AND sequence > 0 AND sequence IS DISTINCT FROM divided"
+)
 READER = "nullif(current_setting('causeline.reader'), '')::bigint"
 
 
@@ -59,13 +63,14 @@ def visible(table: str, condition: str) -> str:
 
 
 def involved(row: str = "t") -> str:
-    """Return the condition that all namespaces that a row involves are seen. Most rows involve one, which is found
-    without a query of its own."""
+    """Return the condition that all namespaces that a row involves are known and seen. Most rows involve one, which is
+    found without a query of its own."""
     source, names = f"{row}.source_id", f"{row}.namespaces"
     every = f"NOT EXISTS (SELECT FROM unnest({names}) AS one WHERE (({source}, one) IN ({PAIRS})) IS NOT TRUE)"
-    return f"""({whole(source)} OR CASE cardinality({names})
-        WHEN 1 THEN (({source}, {names}[1]) IN ({PAIRS})) IS TRUE
-        WHEN 0 THEN FALSE ELSE {names} IS NOT NULL AND {every} END)"""
+    return f"""({whole(source)} OR CASE
+        WHEN ({source} IN ({_OUTDATED})) IS TRUE THEN FALSE
+        WHEN cardinality({names}) = 1 THEN (({source}, {names}[1]) IN ({PAIRS})) IS TRUE
+        WHEN cardinality({names}) = 0 THEN FALSE ELSE {names} IS NOT NULL AND {every} END)"""
 
 
 NOTHING, ALL = "FALSE", "TRUE"

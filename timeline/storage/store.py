@@ -238,7 +238,8 @@ def write_reach(source: Source, world: World) -> None:
     source.entries = sum(seen.changes for seen in world.seen.values())
     if source.entries:
         source.first, source.last = moment(world.first), moment(world.last)
-    source.save(update_fields=["entries", "stored", "sequence", "first", "last", "redacted"])
+    source.divided = source.sequence
+    source.save(update_fields=["entries", "stored", "sequence", "divided", "first", "last", "redacted"])
 
 
 def write_source(source: Source, world: World, document: SourceDocumentPayload) -> None:

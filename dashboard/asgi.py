@@ -27,10 +27,8 @@ sessions.use_pooler()
 
 websocket = URLRouter(
     [
-        path("ws/uploads/", UploadsConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
-        path("ws/incidents/", IncidentsConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
-        path("ws/links/", LinkConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
-        path("ws/sources/<int:source_id>/", SourceConsumer.as_asgi()),  # type: ignore[list-item, arg-type]
+        path(each.route, each.as_asgi())  # type: ignore[misc, arg-type]
+        for each in (UploadsConsumer, IncidentsConsumer, LinkConsumer, SourceConsumer)
     ]
 )
 _pages = Handler()

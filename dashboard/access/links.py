@@ -144,7 +144,7 @@ def lives(row: ShareLink) -> bool:
     if maker is None or not maker.is_active:
         return False
     if row.kind == EMBEDDED:
-        return rights.may_embed(maker, row.source.owner_id)
+        return rights.may_embed(maker, row.source_id)
     return rights.may_share(maker, row.source_id)
 
 

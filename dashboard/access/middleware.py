@@ -11,7 +11,7 @@ from django.shortcuts import render, resolve_url
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import escape_leading_slashes
 
-from dashboard.access import change_log, links, rights, tokens
+from dashboard.access import change_log, links, policy, rights, tokens
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -37,7 +37,15 @@ class SignInMiddleware(LoginRequiredMiddleware):
             return self._with_link(request)
         if not rights.sign_in_required():
             return None
-        return super().process_view(request, view_func, view_args, view_kwargs)
+        answer = super().process_view(request, view_func, view_args, view_kwargs)
+        if answer is None and not self._answers_itself(request):
+            policy.check(request)
+        return answer
+
+    def _answers_itself(self, request: "HttpRequest") -> bool:
+        """Return whether the view decides who asks: the API, which also lets in the holders of tokens."""
+        match = request.resolver_match
+        return bool(match and match.route.startswith("api/"))
 
     def process_response(self, request: "HttpRequest", response: HttpResponse) -> HttpResponse:
         tokens.warn_in(request, response)

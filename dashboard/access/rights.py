@@ -22,8 +22,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from dashboard import environment
-from dashboard.access import grants, proxied, sessions
-from dashboard.models import Grant
+from dashboard.access import grants, policy, proxied, sessions
 from timeline.models import Source
 
 _GIVEN = "causeline.token"  # the key of the ASGI scope
@@ -77,27 +76,28 @@ def admitted(user: Any) -> bool:
 
 
 def may_change(user: Any, owner: int | None) -> bool:
-    """Return whether the user may rename, extend, cancel or delete what this owner has sent. Only administrators may
-    change what has no owner, because it was sent before owners were stored, or because its owner was deleted."""
+    """Return whether the user may continue or cancel an upload, or the pull of a window, that this owner has begun.
+    Only administrators may if nobody owns it, because that was before owners were stored, or because the account of the
+    owner was deleted."""
     return is_admin(user) or (owner is not None and user.pk == owner)
 
 
-def may_embed(user: Any, owner: int | None) -> bool:
-    """Return whether the user may let pages of other sites show what this owner has sent, to people who do not sign in.
-    Only administrators may for what has no owner, such as clusters."""
-    return bool(settings.EMBED_ANCESTORS) and may_change(user, owner)
+def may_edit(user: Any, source: int) -> bool:
+    """Return whether the user may rename, delete and restore a recording, as the editors of it may. Whoever has
+    uploaded it is one of them."""
+    return policy.has(user, policy.EDITOR, source=source)
+
+
+def may_embed(user: Any, source: int) -> bool:
+    """Return whether the user may let pages of other sites show a source, to people who do not sign in."""
+    return bool(settings.EMBED_ANCESTORS) and may_edit(user, source)
 
 
 def may_share(user: Any, source: int) -> bool:
     """Return whether the user may make links with which people without an account read a source. Where nobody signs in,
     there is no need for links."""
-    held = grants.held_by(user).on_source(source)
-    return settings.SHARE_LINKS != "off" and sign_in_required() and grants.reaches(held, Grant.Role.RESPONDER)
-
-
-def may_add_to_clusters(user: Any) -> bool:
-    """Return whether the user may add audit logs to what is watched of a cluster, which everybody sees."""
-    return is_admin(user)
+    may = policy.has(user, policy.RESPONDER, source=source)
+    return settings.SHARE_LINKS != "off" and sign_in_required() and may
 
 
 def readable(request: HttpRequest) -> QuerySet[Source] | None:
@@ -105,15 +105,14 @@ def readable(request: HttpRequest) -> QuerySet[Source] | None:
     return request.user.sources if isinstance(request.user, Reader) else None
 
 
-def may_pull(user: Any) -> bool:
-    """Return whether the user may pull windows of the audit log from the log store that an administrator has configured
-    for a cluster: everybody who is let in may."""
-    return admitted(user)
+def is_editor(user: Any) -> bool:
+    """Return whether the user may connect clusters, and edit routes and destinations."""
+    return policy.has(user, policy.EDITOR)
 
 
 def is_admin(user: Any) -> bool:
     """Return whether the user is an administrator. Without accounts, everybody who is let in is one."""
-    return grants.held_by(user).everywhere == Grant.Role.ADMIN
+    return policy.has(user, policy.ADMIN)
 
 
 def user_of(request: HttpRequest) -> Any:

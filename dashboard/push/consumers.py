@@ -14,7 +14,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser
 from django.db import close_old_connections
 
-from dashboard.access import grants, limits, links, recording, rights, tokens
+from dashboard.access import grants, limits, links, policy, recording, rights, tokens
 from dashboard.models import AccessToken
 from dashboard.push.hub import Listener, Queue, hub
 from timeline.models import Upload
@@ -36,12 +36,20 @@ class _Forwarding(AsyncWebsocketConsumer):
     _reader: Any = None  # who is signed in and has that link
     _token: AccessToken | None = None  # the access token that a program has sent
     _sight = limits.Sight()
+    route: str  # of the socket, in the table of `dashboard.access.needs`
 
     async def admitted(self) -> bool:
         if (text := tokens.in_headers(self.scope)) is not None:
             self._token = await tokens.listening(text)
-            return self._token is not None
-        return await rights.listener_admitted(self.scope)
+            return self._token is not None and await self._may_listen()
+        return await rights.listener_admitted(self.scope) and await self._may_listen()
+
+    @sync_to_async
+    def _may_listen(self) -> bool:
+        """Return whether the role of the listener reaches to this socket."""
+        close_old_connections()
+        user = rights.listening(self.scope) if self._token is None else tokens.reader_of(self._token)
+        return policy.may_listen(user, self.route, self.scope["url_route"]["kwargs"].get("source_id"))
 
     async def opened(self, text: str) -> links.Opened | None:
         """Return what a share link allows to the listener, who need not be signed in."""
@@ -154,6 +162,8 @@ def _opened(text: str, reader: Any) -> links.Opened | None:
 class UploadsConsumer(_Forwarding):
     """This socket sends every change of every upload that its listener sees."""
 
+    route = "ws/uploads/"
+
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         return hub.subscribe("uploads")
 
@@ -185,6 +195,8 @@ _once = _Once()
 class IncidentsConsumer(_Forwarding):
     """This socket says of which source incidents, or what takes them out of the lists, have changed."""
 
+    route = "ws/incidents/"
+
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         return hub.subscribe("incidents")
 
@@ -203,6 +215,8 @@ class SourceConsumer(_Forwarding):
 
     The page of a shared timeline opens it with its link.
     """
+
+    route = "ws/sources/<int:source_id>/"
 
     @property
     def _source(self) -> int:
@@ -230,6 +244,8 @@ class SourceConsumer(_Forwarding):
 
 class LinkConsumer(_Forwarding):
     """This socket sends nothing. It closes when the share link is over with which its page was opened."""
+
+    route = "ws/links/"
 
     async def admitted(self) -> bool:
         return await self.opened(links.in_address(self.scope) or "") is not None

@@ -8,7 +8,7 @@ from ninja.openapi.docs import ABS_TPL_PATH, Swagger
 from ninja.utils import check_csrf
 
 from dashboard import __version__
-from dashboard.access import change_log, limits, rights, tokens
+from dashboard.access import change_log, limits, policy, rights, tokens
 from dashboard.access import links as share_links
 from dashboard.web.api import (
     actors,
@@ -43,6 +43,7 @@ def _allowed(request: HttpRequest) -> bool:
     """Let in who may come in, and limit what is read for the request to what its user may see."""
     if not _admitted(request):
         return False
+    policy.check(request)
     limits.limit(request)
     return True
 
@@ -155,6 +156,11 @@ def _unknown(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
     if share_links.sent(request) is not None:
         return problem(401, "This link is over", "Ask whoever shared it for a new one.")
     return problem(401, "You are signed out", rights.how_to_sign_in())
+
+
+@api.exception_handler(policy.NotSeen)
+def _not_seen(request: HttpRequest, error: policy.NotSeen) -> HttpResponse:
+    return problem(404, "No such recording", "It was deleted, or the link is wrong.")
 
 
 @api.exception_handler(ValidationError)

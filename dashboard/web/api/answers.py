@@ -34,9 +34,9 @@ def in_order(start: int | None, end: int | None) -> None:
 
 
 def only_its_owner(request: HttpRequest, owner: int | None) -> None:
-    """Raise HttpError if the signed-in user may not change what the owner has sent."""
+    """Raise HttpError if the signed-in user may not change what the owner has begun to send."""
     if not rights.may_change(request.user, owner):
-        raise HttpError(403, "Only the person who sent it, or an administrator, can change or delete it.")
+        raise HttpError(403, "Only the person who has begun it, or an administrator, can continue or cancel it.")
 
 
 def problem(status: int, title: str, detail: str, **more: int) -> HttpResponse:

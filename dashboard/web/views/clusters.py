@@ -1,9 +1,8 @@
-"""These pages show connected clusters, which administrators connect, test, change, pause, resume and disconnect."""
+"""These pages show connected clusters, which editors connect, test, change, pause, resume and disconnect."""
 
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.core.exceptions import PermissionDenied
 from django.db import OperationalError
 from django.http import Http404
 from django.shortcuts import redirect, render
@@ -14,8 +13,8 @@ from django.views.decorators.http import require_http_methods
 from collectors.watch import connections, credentials, rbac
 from collectors.watch.access import AccessReport, check
 from collectors.watch.connections import Connection, Refused, WatchOptions
-from dashboard.access import change_log
-from dashboard.access.rights import is_admin
+from dashboard.access import change_log, policy
+from dashboard.access.rights import is_admin, is_editor
 from dashboard.presentation import access_checks, clusters, deletions, fleet, home
 from dashboard.presentation import feeds as wording
 from dashboard.web import forms
@@ -35,9 +34,8 @@ if TYPE_CHECKING:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_clusters(request: "HttpRequest") -> "HttpResponse":
-    """Show the list of clusters, and to administrators the form that connects one after a check of its access."""
-    _only_staff_changes(request)
-    admin = is_admin(request.user)
+    """Show the list of clusters, and to editors the form that connects one after a check of its access."""
+    editor = is_editor(request.user)
     asked = forms.ClusterForm.of(request)
     problem, answer = "", {}
     if request.method == "POST":
@@ -59,8 +57,8 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
         request,
         "clusters.html",
         {
-            "cards": _with_incidents(queries.clusters(places=admin)),
-            "may_connect": admin,
+            "cards": _with_incidents(queries.clusters(places=editor)),
+            "may_connect": editor,
             "undoable": undoable_by(request.user),
             "asked": asked,
             **_retention_defaults(),
@@ -81,9 +79,8 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
-    """Show how a cluster is watched, and to administrators what they can change."""
-    _only_staff_changes(request)
-    admin = is_admin(request.user)
+    """Show how a cluster is watched, and to editors what they can change."""
+    editor = policy.has(request.user, policy.EDITOR, cluster=cluster_id)
     row = Cluster.objects.filter(pk=cluster_id).first()
     if row is None:
         raise Http404("No such cluster is connected.")
@@ -107,13 +104,13 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
             problem = str(error)
         except OperationalError:
             problem = "The data is still in use. Try again in a moment."
-    cluster = queries.cluster(cluster_id, places=admin)
+    cluster = queries.cluster(cluster_id, places=editor)
     ((card, counted),) = _with_incidents([cluster])
     context = {
         "cluster": cluster,
         "card": card,
         "counted": counted,
-        "may_connect": admin,
+        "may_connect": editor,
         "asked": forms.ClusterForm.of_cluster(cluster) if not problem else forms.ClusterForm.of(request),
         **_retention_defaults(),
         "problem": problem,
@@ -127,7 +124,8 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
         "steps": rbac.steps(),
         "collector": clusters.collector(cluster) if cluster["how"] == credentials.BY_COLLECTOR else None,
         "collector_commands": clusters.collector_commands(cluster),
-        "hold": row.holds.first() if admin else None,
+        "hold": row.holds.first() if editor else None,
+        "may_hold": is_admin(request.user),
         "reason_length": holds.REASON_LENGTH,
         "who": wording.who(feeds_of_cluster(cluster_id)),
         "own_address": f"https://{request.get_host()}",
@@ -148,11 +146,6 @@ def _retention_defaults() -> dict[str, Any]:
         "usual_incident_days": settings.KEEP_INCIDENT_DAYS,
         "usual_incident_minutes": settings.KEEP_INCIDENT_MINUTES,
     }
-
-
-def _only_staff_changes(request: "HttpRequest") -> None:
-    if request.method == "POST" and not is_admin(request.user):
-        raise PermissionDenied("Only administrators can connect clusters.")
 
 
 def _with_incidents(shown: "list[ClusterPayload]") -> list[tuple[clusters.Card, fleet.Counted]]:
@@ -215,12 +208,14 @@ def _apply_action(request: "HttpRequest", row: Cluster) -> "HttpResponse":
                 connections.set_connection(row, asked.connection())
             connections.change(row, wanted)
         case "hold":
+            policy.demand(request.user, policy.ADMIN)
             try:
                 hold = holds.place(request.POST.get("reason", ""), change_log.who(request), cluster=row.pk)
             except ValueError as error:
                 raise Refused(str(error)) from None
             change_log.about(request, cluster=row.pk, name=row.name, reason=hold.reason)
         case "unhold":
+            policy.demand(request.user, policy.ADMIN)
             if holds.lift(cluster=row.pk) is None:
                 raise Refused("It is under no legal hold.")
             change_log.about(request, cluster=row.pk, name=row.name)

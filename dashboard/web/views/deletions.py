@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any
 
-from django.core.exceptions import PermissionDenied
 from django.db import OperationalError
 from django.http import Http404
 from django.shortcuts import redirect, render
@@ -11,8 +10,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from collectors.watch import connections
 from collectors.watch.connections import Refused
-from dashboard.access import change_log
-from dashboard.access.rights import is_admin, may_change
+from dashboard.access import change_log, policy
+from dashboard.access.rights import is_editor, may_edit
 from dashboard.presentation import deletions
 from timeline import queries
 from timeline.models import Source
@@ -33,8 +32,6 @@ def confirm_deletion(request: "HttpRequest", source_id: int) -> "HttpResponse":
     source = queries.source(source_id)
     if source is None:
         raise Http404("There is no such recording. It was deleted, or the link is wrong.")
-    if not may_change(request.user, source.owner):
-        raise PermissionDenied("Only the person who sent it, or an administrator, can delete it.")
     fed = "A cluster feeds it. Disconnect the cluster first; its source then becomes a recording."
     problem = fed if source.is_live else ""
     if request.method == "POST" and not problem:
@@ -59,9 +56,7 @@ def confirm_deletion(request: "HttpRequest", source_id: int) -> "HttpResponse":
 def undoable_by(user: Any) -> "list[Deletion]":
     """Return the deletions that the user may undo."""
     return [
-        each
-        for each in queries.undoable()
-        if (is_admin(user) if each.sort == "cluster" else may_change(user, each.owner))
+        each for each in queries.undoable() if (is_editor(user) if each.sort == "cluster" else may_edit(user, each.id))
     ]
 
 
@@ -73,8 +68,8 @@ def undo(request: "HttpRequest") -> "HttpResponse":
     if request.POST.get("sort") == "cluster":
         return _undo_cluster(request, number)
     source = Source.everything.filter(pk=number).exclude(delete_after=None).first()
-    if source and not may_change(request.user, source.owner_id):
-        raise PermissionDenied("Only the person who sent it, or an administrator, can restore it.")
+    if source:
+        policy.demand(request.user, policy.EDITOR, source=source.pk)
     if source is None or not deletion.restore_source(source.pk):
         return _not_undone(request, _LATE)
     change_log.about(request, source=source.pk, name=source.name)
@@ -82,8 +77,7 @@ def undo(request: "HttpRequest") -> "HttpResponse":
 
 
 def _undo_cluster(request: "HttpRequest", number: int) -> "HttpResponse":
-    if not is_admin(request.user):
-        raise PermissionDenied("Only administrators can connect clusters.")
+    policy.demand(request.user, policy.EDITOR)
     try:
         if not connections.undo(number):
             return _not_undone(request, _LATE)

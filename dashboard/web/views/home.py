@@ -13,7 +13,8 @@ from django.utils import timezone
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
-from dashboard.access.rights import is_admin, may_add_to_clusters, may_change
+from dashboard.access import policy
+from dashboard.access.rights import is_editor, may_edit
 from dashboard.presentation import clusters, fleet
 from dashboard.presentation import home as overview
 from dashboard.web.views.deletions import undoable_by
@@ -35,27 +36,33 @@ _NAME_LENGTH = 253
 @ensure_csrf_cookie
 def home(request: "HttpRequest") -> "HttpResponse":
     size = queries.fleet_size()
-    admin = is_admin(request.user)
+    editor = is_editor(request.user)
     context = {
         "section": "recordings",
         "any": sum(size) > 0,
-        "may_connect": admin,
+        "may_connect": editor,
         "incidents": _newest(sum(size)),
         "undoable": undoable_by(request.user),
         "ending": _ending(request),
         "uploads": [{"payload": each, "json": orjson.dumps(each).decode()} for each in queries.open_uploads()],
         "target": _number(request.GET.get("to", "")),
-        "targets": queries.cluster_names() if may_add_to_clusters(request.user) else [],
+        "targets": _targets(request),
         "limit": overview.size(settings.UPLOAD_LIMIT_BYTES),
-        **(_table(request) if sum(size) >= FLEET else _cards(request, places=admin)),
+        **(_table(request) if sum(size) >= FLEET else _cards(request, places=editor)),
     }
     return render(request, "home.html", context)
+
+
+def _targets(request: "HttpRequest") -> list[tuple[int, str]]:
+    """Return the clusters that the reader may add audit logs to."""
+    named = queries.cluster_names()
+    return [each for each in named if policy.has(request.user, policy.EDITOR, cluster=each[0])]
 
 
 def _ending(request: "HttpRequest") -> "list[tuple[Source, str]]":
     """Return the recordings that retention deletes soon, with the times, as far as the reader may change them."""
     soon = keeping.announced(timezone.now())
-    return [(each, f"{at:%Y-%m-%d %H:%M} UTC") for each, at in soon if may_change(request.user, each.owner_id)]
+    return [(each, f"{at:%Y-%m-%d %H:%M} UTC") for each, at in soon if may_edit(request.user, each.pk)]
 
 
 def _cards(request: "HttpRequest", *, places: bool) -> dict[str, Any]:
@@ -67,7 +74,7 @@ def _cards(request: "HttpRequest", *, places: bool) -> dict[str, Any]:
 
     def card(row: queries.RecordingCard) -> overview.Recording:
         numbers = fleet.counted(counts.get(row.source.id, queries.IncidentCounts()))
-        return overview.recording(row, numbers, may_change=may_change(request.user, row.source.owner))
+        return overview.recording(row, numbers, may_change=may_edit(request.user, row.source.id))
 
     return {
         "live": [(each, card(fed[each.source]) if each.source in fed else None) for each in live],
@@ -83,7 +90,6 @@ def _table(request: "HttpRequest") -> dict[str, Any]:
     page = _number(request.GET.get("page", "")) or 1
     found = queries.fleet(sort, name, page)
     now = microseconds(timezone.now())
-    admin = is_admin(request.user)
 
     def address(**changed: object) -> str:
         given = {"sort": sort, "name": name, **changed}
@@ -92,7 +98,7 @@ def _table(request: "HttpRequest") -> dict[str, Any]:
 
     return {
         "fleet": [
-            fleet.row(each, now, may_change=each.cluster is None and may_change(request.user, each.owner))
+            fleet.row(each, now, may_change=each.cluster is None and may_edit(request.user, each.source or 0))
             for each in found.rows
         ],
         "heading": fleet.heading(found.clusters, found.recordings, found.ongoing),
@@ -105,7 +111,7 @@ def _table(request: "HttpRequest") -> dict[str, Any]:
         "pages": found.pages,
         "before": address(page=found.page - 1) if found.page > 1 else "",
         "after": address(page=found.page + 1) if found.page < found.pages else "",
-        "manages": admin,
+        "manages": is_editor(request.user),
     }
 
 

@@ -13,7 +13,7 @@ from collectors.stores import all_kinds
 from collectors.stores.kinds import Refused, Transient
 from collectors.uploads import pulls
 from collectors.watch import credentials
-from dashboard.access import change_log, log_stores, rights
+from dashboard.access import change_log, log_stores, policy, rights
 from dashboard.presentation import pulls as words
 from dashboard.web.timestamps import parsed
 from timeline.core.entries import moment
@@ -28,8 +28,8 @@ _FIELD = "field-"  # before the name of a field of a store
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_log_store(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
-    """Show the log store of a cluster and the windows that were pulled. Administrators configure the store; everybody
-    who is let in asks for windows of it."""
+    """Show the log store of a cluster and the windows that were pulled. Editors configure the store; responders
+    ask for windows of it."""
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
         raise Http404("No such cluster is connected.")
@@ -41,9 +41,9 @@ def show_log_store(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
             return redirect("log_store", cluster.pk)
         except (Refused, Transient, credentials.Unusable) as error:
             problem = str(error)
-    admin = rights.is_admin(request.user)
+    editor = policy.has(request.user, policy.EDITOR, cluster=cluster.pk)
     asked = request.POST.get("kind") or request.GET.get("kind") or (store.kind if store else "")
-    kind = all_kinds().get(asked) if admin else None
+    kind = all_kinds().get(asked) if editor else None
     given = _given(request)
     until = timezone.now().replace(second=0, microsecond=0)
     shown = store.pulls.select_related("upload").order_by("-pk")[:_SHOWN] if store else []
@@ -51,7 +51,7 @@ def show_log_store(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
         "cluster": cluster,
         "store": store,
         "described": words.described(store) if store else "",
-        "may_configure": admin,
+        "may_configure": editor,
         "kinds": all_kinds().values(),
         "kind": kind,
         "fields": words.fields(kind, store, given, cluster.name) if kind else [],
@@ -68,8 +68,7 @@ def show_log_store(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
 def _apply(request: "HttpRequest", cluster: Cluster, store: LogStore | None) -> None:
     act = request.POST.get("act")
     if act in ("configure", "remove"):
-        if not rights.is_admin(request.user):
-            raise PermissionDenied("Only administrators can configure log stores.")
+        policy.demand(request.user, policy.EDITOR, cluster=cluster.pk)
         if act == "configure":
             _configure(request, cluster)
         elif store:
@@ -77,10 +76,8 @@ def _apply(request: "HttpRequest", cluster: Cluster, store: LogStore | None) -> 
                 pulls.cancel(each)
             store.delete()
         return
-    if not rights.may_pull(request.user):
-        raise PermissionDenied("You may not pull audit logs.")
     if store is None:
-        raise Refused("An administrator has to say first where the audit log of this cluster is.")
+        raise Refused("An editor has to say first where the audit log of this cluster is.")
     if act == "ask":
         since, until = _time(request.POST.get("since", "")), _time(request.POST.get("until", ""))
         owner = request.user.pk if request.user.is_authenticated else None

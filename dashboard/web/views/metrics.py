@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_safe
 
-from dashboard.access import rights
+from dashboard.access import policy
 from dashboard.metrics import exposition
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 @login_not_required
 def metrics(request: "HttpRequest") -> HttpResponse:
     """Answer with all metrics, with 401 to strangers, or with 503 while the database does not answer."""
-    if not (_has_token(request) or rights.admitted(request.user)):
+    if not (_has_token(request) or policy.has(request.user, policy.VIEWER)):
         answer = HttpResponse(
             "Send the header Authorization: Bearer with the token of CAUSELINE_METRICS_TOKEN.\n",
             status=401,

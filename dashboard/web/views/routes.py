@@ -1,9 +1,8 @@
-"""On these pages administrators say which incidents are sent on, and everybody sees it, without secrets."""
+"""On these pages editors say which incidents are sent on, and everybody sees it, without secrets."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -11,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access import change_log
-from dashboard.access.rights import is_admin
+from dashboard.access.rights import is_editor
 from dashboard.alerting import editing, listing, sending
 from dashboard.alerting.destinations import kinds
 from dashboard.models import Delivery, Destination, Route
@@ -38,7 +37,6 @@ def show_routes(request: "HttpRequest") -> "HttpResponse":
     """List routes and destinations; move, enable and disable a route, and send a test message."""
     tested = None
     if request.method == "POST":
-        only_administrators(request)
         act = request.POST.get("act", "")
         number = _number(request.POST.get("number", "")) or 0
         if act == "test":
@@ -53,7 +51,7 @@ def show_routes(request: "HttpRequest") -> "HttpResponse":
         "destinations": listing.destinations(),
         "tested": listing.delivery(tested) if tested else None,
         "kinds": [(name, kind.label) for name, kind in kinds().items()],
-        "may_change": is_admin(request.user),
+        "may_change": is_editor(request.user),
     }
     return render(request, "routes.html", context)
 
@@ -61,7 +59,6 @@ def show_routes(request: "HttpRequest") -> "HttpResponse":
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_route(request: "HttpRequest", number: int | None = None) -> "HttpResponse":
     """Show the form of a route, and store or delete it."""
-    only_administrators(request)
     row = get_object_or_404(Route, pk=number) if number is not None else None
     form, problem = _form_of(row), ""
     if request.method == "POST":
@@ -98,7 +95,6 @@ def edit_route(request: "HttpRequest", number: int | None = None) -> "HttpRespon
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_destination(request: "HttpRequest", number: int | None = None) -> "HttpResponse":
     """Show the form of a destination, and store or delete it. Secrets that are stored are not shown."""
-    only_administrators(request)
     row = get_object_or_404(Destination, pk=number) if number is not None else None
     kind = kinds().get(row.kind if row else request.GET.get("kind", ""))
     if kind is None:
@@ -126,7 +122,6 @@ def edit_destination(request: "HttpRequest", number: int | None = None) -> "Http
 def show_deliveries(request: "HttpRequest") -> "HttpResponse":
     """List deliveries, and send one again."""
     if request.method == "POST":
-        only_administrators(request)
         row = get_object_or_404(Delivery, pk=_number(request.POST.get("delivery", "")) or 0)
         if sending.resend(row):
             sending.nudge()
@@ -150,7 +145,7 @@ def show_deliveries(request: "HttpRequest") -> "HttpResponse":
         "next": f"?{kept.urlencode()}" if following else "",
         "first": f"?{first}" if before else "",
         "filtered": bool(state or destination),
-        "may_change": is_admin(request.user),
+        "may_change": is_editor(request.user),
     }
     return render(request, "deliveries.html", context)
 
@@ -235,9 +230,3 @@ def _choices(known: Mapping[int, str], now: object, unit: str) -> list[tuple[int
 
 def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
-
-
-def only_administrators(request: "HttpRequest") -> None:
-    """Raise PermissionDenied unless the user may change routes and destinations."""
-    if not is_admin(request.user):
-        raise PermissionDenied("Only administrators can change routes and destinations.")

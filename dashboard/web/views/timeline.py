@@ -52,7 +52,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "skeletons": figures.skeletons(),
         "note_length": NOTE,
         "modules": [f"dashboard/{name}" for name in inlining.modules("js/live/live.js" if live else entry)],
-        "may_embed": not embedded and rights.may_embed(request.user, source.owner),
+        "may_embed": not embedded and rights.may_embed(request.user, source.id),
         **(share_dialog(request, source.id) if not embedded else {}),
         "link": link,
     }

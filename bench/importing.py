@@ -65,14 +65,22 @@ def main() -> None:
     parser.add_argument("file", nargs="?", type=Path)
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
+    with prepared(options.file, _ROUNDS) as (path, variables):
+        measure(path, options.runs, variables)
+
+
+@contextmanager
+def prepared(file: Path | None, rounds: int) -> Iterator[tuple[Path, dict[str, str]]]:
+    """Run servers during the context, and yield the file, or else one that has the sample so many times, with the
+    environment variables for them."""
     with (
         tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder,
         servers(Path(folder, "data")) as variables,
     ):
-        path = options.file or Path(folder, "sample.jsonl")
-        if not options.file:
-            path.write_bytes(b"\n".join(repeated(SAMPLE, _ROUNDS)))
-        measure(path, options.runs, variables)
+        path = file or Path(folder, "sample.jsonl")
+        if not file:
+            path.write_bytes(b"\n".join(repeated(SAMPLE, rounds)))
+        yield path, variables
 
 
 @contextmanager

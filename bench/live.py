@@ -15,7 +15,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -25,9 +24,8 @@ from typing import LiteralString, NamedTuple
 
 import psycopg
 
-from bench.analysing import BARE, SAMPLE, run
-from bench.importing import servers
-from bench.larger import repeated
+from bench.analysing import BARE, run
+from bench.importing import prepared
 
 _ROOT = Path(__file__).resolve().parent.parent
 _SERVE = """
@@ -118,13 +116,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20, help="of the sample")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder,
-        servers(Path(folder, "data")) as variables,
-    ):
-        path = options.file or Path(folder, "sample.jsonl")
-        if not options.file:
-            path.write_bytes(b"\n".join(repeated(SAMPLE, options.rounds)))
+    with prepared(options.file, options.rounds) as (path, variables):
         ingest(path, options.runs, variables)
         compare(path, options.runs, variables)
 

@@ -13,15 +13,12 @@ import argparse
 import json
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import psycopg
 
-from bench.analysing import SAMPLE
-from bench.importing import servers
-from bench.larger import repeated
+from bench.importing import prepared
 from bench.live import Cost, followed
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -95,13 +92,7 @@ def main() -> None:
     parser.add_argument("--days", type=float, default=14)
     parser.add_argument("--busy", type=float, default=10)
     options = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder,
-        servers(Path(folder, "data")) as variables,
-    ):
-        path = options.file or Path(folder, "sample.jsonl")
-        if not options.file:
-            path.write_bytes(b"\n".join(repeated(SAMPLE, options.rounds)))
+    with prepared(options.file, options.rounds) as (path, variables):
         measured = measure(path, variables)
     print(*told(measured, Wanted(options.clusters, options.entries, options.days, options.busy)), sep="\n")
 

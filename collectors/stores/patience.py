@@ -52,6 +52,6 @@ def retry_after(value: str | None) -> float:
         pass
     try:
         at = parsedate_to_datetime(value)
-    except ValueError:
+        return max(0.0, (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - datetime.now(UTC).timestamp())
+    except (ValueError, OverflowError):
         return 0.0
-    return max(0.0, (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - datetime.now(UTC).timestamp())

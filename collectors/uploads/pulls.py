@@ -86,17 +86,6 @@ def configure(
     return store
 
 
-def reencrypt_secrets() -> int:
-    """Encrypt the secrets of log stores again, with the first key; return of how many. Raise credentials.Unusable."""
-    with transaction.atomic():
-        stores = list(LogStore.objects.select_for_update().exclude(secret=None))
-        for store in stores:
-            assert store.secret is not None
-            store.secret = credentials.renewed(bytes(store.secret))
-            store.save(update_fields=["secret"])
-    return len(stores)
-
-
 def _refuse_secrets_elsewhere(kind: Kind, before: LogStore, values: Mapping[str, str], kept: list[str]) -> None:
     """Raise Refused if secrets that are kept would be sent to another address than the one they were entered for."""
     try:

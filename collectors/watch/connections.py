@@ -231,12 +231,7 @@ def reencrypt_secrets() -> int:
             if exec_permissions.allowed(cluster.name, cluster.reference):
                 cluster.reference["programs"] = exec_permissions.permission(cluster.name, cluster.reference)
                 cluster.save(update_fields=["reference"])
-        kept = list(Cluster.objects.select_for_update().exclude(secret=None))
-        for cluster in kept:
-            assert cluster.secret is not None
-            cluster.secret = credentials.renewed(bytes(cluster.secret))
-            cluster.save(update_fields=["secret"])
-    return len(kept)
+        return credentials.renew(Cluster.objects.all())
 
 
 def _option_columns(wanted: WatchOptions) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
+from django.db import transaction
 
 from collectors.watch import exec_permissions
 from collectors.watch.failures import Unusable
@@ -21,9 +22,11 @@ from collectors.watch.kubeconfig import Kubeconfig, own
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from django.db.models import QuerySet
+
     from collectors.watch.api import Api
     from collectors.watch.kubeconfig import Read
-    from timeline.models import Cluster
+    from timeline.models import Cluster, LogStore
 
 __all__ = ["Unusable", "api_of", "api_to", "kubeconfig_at", "own_kubeconfig", "seal", "unseal"]
 
@@ -121,9 +124,15 @@ def unseal(sealed: bytes, seconds: int | None = None) -> bytes:
         ) from None
 
 
-def renewed(sealed: bytes) -> bytes:
-    """Return sealed bytes encrypted again with the first key. Raise Unusable."""
-    return seal(unseal(sealed))
+def renew(rows: QuerySet[Cluster] | QuerySet[LogStore]) -> int:
+    """Encrypt the secrets of these rows again, with the first key; return how many there were. Raise Unusable."""
+    with transaction.atomic():
+        kept = rows.select_for_update().exclude(secret=None)
+        for row in kept:
+            assert row.secret is not None
+            row.secret = seal(unseal(bytes(row.secret)))
+            row.save(update_fields=["secret"])
+    return len(kept)
 
 
 def _vault() -> MultiFernet:

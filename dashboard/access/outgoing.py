@@ -15,12 +15,14 @@ from typing import NamedTuple
 import httpx
 from django.conf import settings
 
+from collectors.stores.patience import retry_after
 from dashboard import __version__
 from dashboard.environment.hosts import AllowedHost
 
 SECONDS = 15.0  # for a whole exchange, from the connection to the end of the answer
 _CONNECT_SECONDS = 5.0
 _ANSWER = 16_384  # bytes of an answer that are read
+_LONGEST_WAIT = 86_400.0  # seconds that a server can ask to wait
 # Cloud providers serve credentials at these addresses, too, besides the link-local 169.254.169.254.
 _METADATA = frozenset(
     map(ipaddress.ip_address, ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192"))
@@ -148,7 +150,7 @@ def accepted(answer: Answer) -> str:
         raise Unreachable(f"It answered {line}. Redirects are not followed: write the address that it leads to.")
     if answer.status in {400, 405, 406, 410, 411, 413, 414, 415, 422}:
         raise Refused(f"It answered {line}.")
-    raise Unreachable(f"It answered {line}.", _retry_after(answer.headers))
+    raise Unreachable(f"It answered {line}.", min(retry_after(answer.headers.get("retry-after")), _LONGEST_WAIT))
 
 
 async def _exchange(target: Target, method: str, content: bytes, headers: Mapping[str, str], seconds: float) -> Answer:
@@ -218,11 +220,6 @@ def _meanings(address: _Address) -> list[_Address]:
         if any(address in network for network in _TRANSLATED) and int(address) > 1:
             found.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
     return found
-
-
-def _retry_after(headers: Mapping[str, str]) -> float:
-    text = headers.get("retry-after", "")
-    return float(text) if text.isascii() and text.isdecimal() and len(text) < 6 else 0.0
 
 
 def _sentence(error: httpx.HTTPError) -> str:

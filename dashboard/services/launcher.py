@@ -128,10 +128,11 @@ def programs(
     Only web gets the start-up token, because workers pass their environment to the programs that kubeconfigs name.
     """
     celery = ("-m", "celery", "-A", "dashboard.celery", "--quiet")  # its banner is not a line of JSON
+    worker = (*celery, "worker", "--without-gossip", "--without-mingle")  # workers need not hear of each other
     commands = {
         "web": ("-m", "dashboard.web", "--host", host, "--port", str(port)),
-        "worker": (*celery, "worker", "--queues", "imports", "--concurrency", str(workers), "--loglevel", "INFO"),
-        "periodic": (*celery, "worker", *PERIODIC, "--hostname", "periodic@%h", "--loglevel", "INFO"),
+        "worker": (*worker, "--queues", "imports", "--concurrency", str(workers), "--loglevel", "INFO"),
+        "periodic": (*worker, *PERIODIC, "--hostname", "periodic@%h", "--loglevel", "INFO"),
         "beat": (*celery, "beat", "--pidfile", "", "--loglevel", "INFO"),
     }
     others = {

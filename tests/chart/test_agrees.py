@@ -105,8 +105,8 @@ def test_the_commands_are_those_of_compose() -> None:
         assert arguments == command_of(component), component
     assert dockerfile("ENTRYPOINT") == []
     assert isinstance(app, Celery)
-    queues = {pods("all")[name]["spec"]["containers"][0]["args"][6] for name in ("worker", "periodic")}
-    assert queues == set(app.conf.task_queues)
+    given = [pods("all")[name]["spec"]["containers"][0]["args"] for name in ("worker", "periodic")]
+    assert {each[each.index("--queues") + 1] for each in given} == set(app.conf.task_queues)
 
 
 def test_the_collector_is_a_command_that_finds_its_settings() -> None:

@@ -5,13 +5,13 @@ It needs servers that already run.
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from django.core.management.base import CommandParser
 from django.db import OperationalError
 
-from collectors.uploads import pulls
 from collectors.watch import connections, credentials
 from collectors.watch.access import AccessReport, check
 from collectors.watch.connections import Connection, Refused, WatchOptions
@@ -23,7 +23,7 @@ from dashboard.cli.terminal import Terminal, confirmed, plain, say
 from dashboard.management.base import BaseCommand
 from dashboard.presentation import access_checks, clusters, deletions
 from timeline import queries
-from timeline.models import Cluster
+from timeline.models import Cluster, LogStore
 from timeline.storage.holds import Held
 
 
@@ -56,7 +56,7 @@ class Command(BaseCommand):
                     for renew in (
                         connections.reencrypt_secrets,
                         editing.reencrypt,
-                        pulls.reencrypt_secrets,
+                        partial(credentials.renew, LogStore.objects.all()),
                         second_factor.reencrypt,
                     )
                 )

@@ -68,7 +68,7 @@ def test_an_export_after_retention_says_that_its_beginning_was_deleted(tmp_path:
     assert {each.id for each in findings_of(world)} <= found
     assert "" in queries.window(source.pk, span.since, span.until)["gaps"]["kind"]
     page = client.get(f"/sources/{source.pk}/coverage/").content.decode()
-    assert "What was deleted" in page
+    assert "What was deleted" in page and queries.gap_count(source.pk) == 0
     assert FreedSpan.objects.count() == 1
 
 

@@ -1,17 +1,27 @@
 """These tests check that what is near incidents of live sources is kept for longer, and the rest freed."""
 
+import os
 import random
+import signal
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 
+import psycopg
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
+from django.utils import timezone
+from psycopg import sql
 from pytest_django import Settings
 
 from tests.live import batches, observations
+from tests.patience import eventually
 from tests.recordings import findings_of, world_of
 from tests.stored import entries_in
-from timeline import pipeline
+from tests.variables import ROOT
+from timeline import pipeline, queries
 from timeline.core.entries import Entry, Mark, MarkType, microseconds, moment
 from timeline.models import Chunk, Cluster, Finding, Incident, IntentChange, Source, Track
 from timeline.storage import chunks, freed, holds, live, repacking, retention, tables, thinning
@@ -66,6 +76,7 @@ def test_what_is_near_incidents_stays_and_what_was_foreseen_is_freed(source: Sou
     assert spans and not any(
         span.since < window.until and window.since < span.until for span in spans for window in near.windows
     )
+    assert queries.gap_count(source.pk) == queries.live_health([source.pk])[source.pk]["gaps"] == len(spans)
     (nothing,) = retention.foresee(cluster, at)
     assert (nothing.entries, nothing.tracks, nothing.findings) == (0, 0, 0)
     assert retention.keep(cluster, at)[0] == (0, 0, 0, 0) and counts(source) == after
@@ -149,6 +160,50 @@ def test_holds_and_locks_keep_tables_from_being_thinned(source: Source, monkeypa
     assert not thinning.waiting(source, at - timedelta(days=3))
     assert repacking.repack(source) == 0
     assert Chunk.objects.filter(source=source).exists()
+
+
+def test_a_killed_run_of_retention_beside_a_live_worker_loses_nothing(source: Source) -> None:
+    Finding.objects.all().delete()  # so that everything is away from incidents, whatever the minutes
+    Cluster.objects.update(keep_days=1, keep_incident_days=36_500)
+    worker = live.open_again(source)
+    before, waiting = counts(source), thinning.waiting(source, timezone.now())
+    third = sql.Identifier(waiting[2].name)
+    address = urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}"))
+    with psycopg.connect(address) as other:
+        other.execute(sql.SQL("LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE").format(third))
+        run = subprocess.Popen(
+            [sys.executable, ROOT / "manage.py", "retention", "run"],
+            cwd=ROOT,
+            env={**os.environ, "DATABASE_URL": address},
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            eventually(lambda: run.poll() is not None or _waits_for(waiting[2].name), 30)
+            committed = pipeline.follow(worker, observations(ENGINE / "jobs-watch"))
+        finally:
+            run.kill()
+            assert run.wait() == -signal.SIGKILL
+    eventually(lambda: len(thinning.waiting(source, timezone.now())) == len(waiting) - 2, 10)
+    assert committed.entries and counts(source)[0] > before[0] / 2
+    source.refresh_from_db()
+    (foreseen,) = retention.foresee(Cluster.objects.get(), timezone.now())
+    stored = counts(source)[0]
+    (dropped,) = retention.keep(Cluster.objects.get(), timezone.now())
+    assert dropped.thinned == len(waiting) - 2 and counts(source)[0] == stored - foreseen.entries
+    assert pipeline.follow(worker, [Mark("", "v1", "Pod", MarkType.BOOKMARK, worker.world.last + 1, 10**6)])
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_class WHERE relname LIKE 'timeline_chunk_%%_packed'")
+        assert cursor.fetchone() == (0,)
+    last = {track.key: track.last.facts for track in worker.world.tracks()}
+    again = {track.key: track.last.facts for track in world_of(chunks.observations(source.pk)).tracks()}
+    assert last == again
+
+
+def _waits_for(table: str) -> bool:
+    query = "SELECT FROM pg_locks WHERE NOT granted AND relation = to_regclass(%s)"
+    with connection.cursor() as cursor:
+        cursor.execute(query, [table])
+        return cursor.fetchone() is not None
 
 
 def test_near_incidents_is_dropped_when_its_own_days_are_over(source: Source) -> None:

@@ -1,5 +1,6 @@
 """This module reads the health of live sources for the messages that pages receive."""
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Literal
@@ -9,7 +10,7 @@ from django.db import connection
 from django.db.models import Count, DateTimeField, DurationField, ExpressionWrapper, F, Func
 
 from timeline.core.entries import microseconds
-from timeline.models import Delta, Gap, Source, Stream
+from timeline.models import Delta, FreedSpan, Gap, Source, Stream
 from timeline.payloads.live import HealthPayload
 from timeline.queries.clusters import without_places
 
@@ -40,7 +41,10 @@ def live_health(sources: Iterable[int]) -> dict[int, HealthPayload]:
     listing: dict[int, list[str]] = {}
     for source, resource in streams.filter(state__in=["waiting", "listing"]).values_list("source", "resource"):
         listing.setdefault(source, []).append(resource)
-    gaps = dict(Gap.objects.filter(source__in=wanted).values_list("source").annotate(count=Count("*")))
+    gaps: Counter[int] = Counter()
+    freed = FreedSpan.objects.filter(source__in=wanted, since__gte=F("source__first"))  # not the deleted beginning
+    for rows_of_gaps in (Gap.objects.filter(source__in=wanted), freed):
+        gaps.update(dict(rows_of_gaps.values_list("source").annotate(count=Count("*")).order_by()))
     found = {}
     for source, sequence, entries, ended, current, paused, held, state, error, reference, last in rows:
         hidden = without_places(error or "", orjson.loads(reference or "{}"))
@@ -52,7 +56,7 @@ def live_health(sources: Iterable[int]) -> dict[int, HealthPayload]:
             error=why,
             listing=sorted(listing.get(source, ())),
             entries=entries,
-            gaps=gaps.get(source, 0),
+            gaps=gaps[source],
             silent=max(0, silent[source]) if source in silent else None,
             last=last and microseconds(last),
         )
@@ -81,5 +85,6 @@ def live_state(source_id: int) -> tuple[bool, str]:
 
 
 def gap_count(source_id: int) -> int:
-    """Count the gaps of a source."""
-    return Gap.objects.filter(source=source_id).count()
+    """Count the gaps of a source, and the freed spans after its beginning."""
+    freed = FreedSpan.objects.filter(source=source_id, since__gte=F("source__first"))
+    return Gap.objects.filter(source=source_id).count() + freed.count()

@@ -45,7 +45,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "ended": ended,
         "before": before,
         "after": after,
-        "gaps": queries.gaps(source.id) + queries.gap_count(source.id) + queries.freed(source.id)[1],
+        "gaps": queries.gaps(source.id) + queries.gap_count(source.id),
         "coverage_page": f"/sources/{source.id}/coverage/",
         "incidents_page": "" if link and link.kind == links.TIMELINE else f"/sources/{source.id}/incidents/",
         "pull_from": LogStore.objects.filter(cluster__source=source.id).values_list("cluster_id", flat=True).first(),

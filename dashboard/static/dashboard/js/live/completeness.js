@@ -18,7 +18,7 @@ export class Completeness {
     if (!pill) return;
     const words = missing || (arrives ? "complete · no gaps" : "not complete now");
     pill.className = missing || !arrives ? "pill partial" : "pill complete";
-    pill.title = missing ? "In some intervals a kind was not observed" : arrives ? "No write is known to be missing" : why;
+    pill.title = missing ? "In some intervals a kind was not observed, or retention has deleted what was" : arrives ? "No write is known to be missing" : why;
     if (pill.textContent !== words) pill.textContent = words;
   }
 }

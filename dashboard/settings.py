@@ -123,7 +123,7 @@ TEMPLATES = [
                 "csp.context_processors.nonce",
                 "dashboard.web.menu.menu",
             ],
-            "builtins": ["dashboard.presentation.pills", "dashboard.presentation.times"],
+            "builtins": [f"dashboard.presentation.{name}" for name in ("offers", "pills", "times")],
         },
     }
 ]

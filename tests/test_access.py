@@ -78,6 +78,8 @@ def test_a_group_is_given_a_role_by_name(ada: Client) -> None:
     answer = ada.post("/access/", {"name": " oidc:sre ", "kind": "group", "role": "editor", "on": ""}, follow=True)
     assert "Nobody who has signed in is in it." in answer.content.decode()
     assert "oidc:sre" in page(ada, "?show=groups") and "oidc:sre" not in page(ada)
+    assert ada.post("/access/", {"name": "oidc:others", "kind": "group", "role": "owner"}).status_code == 400
+    assert not Group.objects.filter(name="oidc:others").exists()
 
 
 @pytest.mark.parametrize(

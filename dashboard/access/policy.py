@@ -10,6 +10,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
+from django.urls import ResolverMatch
 
 from dashboard.access import grants
 from dashboard.access.grants import Held
@@ -28,14 +29,17 @@ class NotSeen(Http404):
 def check(request: HttpRequest) -> None:
     """Raise PermissionDenied, with a sentence for the person, if the user's role does not reach to the route. Raise
     NotSeen if it is about a source or a cluster of which the user sees nothing."""
-    match = request.resolver_match
-    rule = NEEDS.get(match.route) if match else None
-    if match is None or rule is None:
-        raise PermissionDenied("No role is said to reach to this address, so nobody may use it.")
-    need = rule.read if request.method in SAFE else rule.change
-    if need.role:
-        numbers = {name: _number(match.kwargs[name]) for name in _THINGS if name in match.kwargs}
-        _demand(grants.held_by(request.user), need, numbers.get("source_id"), numbers.get("cluster_id"))
+    _check(request.user, request.resolver_match, str(request.method))
+
+
+def refusal(user: Any, match: ResolverMatch, method: str) -> str:
+    """Return why `check` would refuse a request of this user with this method to where an address leads; "" if it would
+    not."""
+    try:
+        _check(user, match, method)
+    except (PermissionDenied, NotSeen) as error:
+        return str(error)
+    return ""
 
 
 def may_listen(user: Any, route: str, source: int | None = None) -> bool:
@@ -74,6 +78,16 @@ def demand(
     if not grants.reaches(held, role):
         thing = "everything" if source is None and cluster is None else "what this is about"
         raise _refusal(role, thing, held)
+
+
+def _check(user: Any, match: ResolverMatch | None, method: str) -> None:
+    rule = NEEDS.get(match.route) if match else None
+    if match is None or rule is None:
+        raise PermissionDenied("No role is said to reach to this address, so nobody may use it.")
+    need = rule.read if method in SAFE else rule.change
+    if need.role:
+        numbers = {name: _number(match.kwargs[name]) for name in _THINGS if name in match.kwargs}
+        _demand(grants.held_by(user), need, numbers.get("source_id"), numbers.get("cluster_id"))
 
 
 def _held_on(held: Held, source: int | None, cluster: int | None, namespaces: Iterable[str] | None) -> str:

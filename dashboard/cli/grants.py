@@ -63,7 +63,11 @@ def _on(command: argparse.ArgumentParser) -> None:
         "name (everything)",
     )
     command.add_argument(
-        "--namespace", action="append", default=[], metavar="NS", help="only in this namespace; may be repeated (all)"
+        "--namespace",
+        action="append",
+        default=[],
+        metavar="NS",
+        help="only in this namespace, which is not possible yet (all)",
     )
 
 

@@ -10,11 +10,13 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
-from dashboard.access import change_log, people, proxied, rights
+from dashboard.access import change_log, people, proxied
+from dashboard.presentation.offers import why_not
 
 
 class Entry(NamedTuple):
-    """This is a page that the menu leads to, for the people whom `offered` returns true for."""
+    """This is a page that the menu leads to, for the people whom `offered` returns true for, as far as their roles
+    reach to it."""
 
     page: str  # the name of its route
     label: str
@@ -29,18 +31,14 @@ def _has_password(request: HttpRequest) -> bool:
     return bool(settings.LOGIN_REQUIRED and settings.PASSWORDS) and people.is_local(cast("Any", request.user))
 
 
-def _is_admin(request: HttpRequest) -> bool:
-    return bool(settings.LOGIN_REQUIRED) and rights.is_admin(request.user)
-
-
 ENTRIES = (
     Entry("sessions", "Your sessions", _has_account),
     Entry("own_tokens", "Your tokens", _has_account),
     Entry("shared", "Shared links", _has_account),
     Entry("password", "Password", _has_password),
     Entry("second_factor", "Second factor", _has_password),
-    Entry("access", "Access", _is_admin),
-    Entry("audit_trail", "Audit trail", _is_admin),
+    Entry("access", "Access", _has_account),
+    Entry("audit_trail", "Audit trail", _has_account),
 )
 
 
@@ -52,6 +50,10 @@ def menu(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return {}
-    offered = [(reverse(each.page), each.label) for each in ENTRIES if each.offered(request)]
+    offered = [
+        (reverse(each.page), each.label)
+        for each in ENTRIES
+        if each.offered(request) and not why_not(user, "GET", each.page)
+    ]
     signs_out = not proxied.says(getattr(request, "scope", {}))  # the proxy would sign the person in again
     return {"account": {"name": change_log.who(request), "pages": offered, "signs_out": signs_out}}

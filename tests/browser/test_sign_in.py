@@ -46,7 +46,7 @@ def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def company(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A Causeline with accounts, that provider, and local accounts, of which ada is an administrator."""
+    """A Causeline with accounts, that provider, and local accounts: ada administers, and vera sees."""
     settings = {
         "CAUSELINE_LOGIN": "on",
         "CAUSELINE_OIDC_ISSUER": provider,
@@ -60,6 +60,7 @@ def company(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         for name in ("bob-1440", "bob-360", "carol"):
             started.manage("createuser", name, CAUSELINE_PASSWORD=GOOD)
         started.manage("createuser", "ada", "--admin", CAUSELINE_PASSWORD=GOOD)
+        started.manage("createuser", "vera", "--role", "viewer", CAUSELINE_PASSWORD=GOOD)
         yield started
 
 
@@ -249,3 +250,19 @@ def test_a_person_makes_a_token_for_a_script(visitor: Page, size: ViewportSize, 
     sent = {"Authorization": f"Bearer {text}"}
     assert visitor.request.get("/api/rules", headers=sent).ok
     assert visitor.request.delete("/api/destinations/1", headers=sent).status == 403
+
+
+@EVERYWHERE
+def test_a_viewer_is_told_why_nothing_can_be_uploaded(visitor: Page, size: ViewportSize, themes: Themes) -> None:
+    visitor.set_viewport_size(size)
+    visitor.goto("/login/")
+    visitor.get_by_label("User name").fill("vera")
+    visitor.get_by_label("Password").fill(GOOD)
+    visitor.keyboard.press("Enter")
+    expect(visitor.get_by_text("This needs the role responder")).to_be_visible()
+    expect(visitor.get_by_role("button", name="Choose files…")).to_have_count(0)
+    transfer = "{ types: ['Files'], items: [], files: [] }"
+    visitor.evaluate(f"dispatchEvent(Object.assign(new Event('drop'), {{ dataTransfer: {transfer} }}))")
+    expect(visitor.locator("#trouble")).to_be_hidden()
+    fits(visitor)
+    assert complaints_of_axe(visitor, themes) == []

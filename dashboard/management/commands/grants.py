@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from django.contrib.auth.models import Group, User
 from django.core.management.base import CommandParser
+from django.db import transaction
 
 from dashboard.access import change_log, giving
 from dashboard.cli.grants import add_arguments
@@ -26,7 +27,7 @@ class Command(BaseCommand):
         try:
             match act:
                 case "grant":
-                    _grant(giving.group_to_be(name) if group else giving.holder(name), options)
+                    _grant(name, options, group=group)
                 case "revoke":
                     _revoke(giving.holder(name, group=group), options)
                 case _:
@@ -35,7 +36,9 @@ class Command(BaseCommand):
             _give_up(str(error))
 
 
-def _grant(to: User | Group, options: dict[str, Any]) -> None:
+@transaction.atomic  # so that no group is made for a role that is refused
+def _grant(name: str, options: dict[str, Any], *, group: bool) -> None:
+    to = giving.group_to_be(name) if group else giving.holder(name)
     by = change_log.user_of_machine()
     grant = giving.give(
         to,

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth.models import Group, User
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.shortcuts import redirect, render
@@ -87,6 +88,7 @@ def take_role(request: "HttpRequest", number: int) -> "HttpResponse":
     return render(request, "delete.html", context, status=409 if problem else 200)
 
 
+@transaction.atomic  # so that no group is made for a role that is refused
 def _give(request: "HttpRequest") -> Grant:
     """Give the role that a form asks for. Raises Refused."""
     form = request.POST

@@ -15,9 +15,9 @@ const trouble = (text) => {
   if (byId("trouble").textContent !== text) byId("trouble").textContent = text;
   byId("trouble").hidden = !text;
 };
-const target = document.getElementById("target"); // the cluster to add to; only for those who may
+const target = byId("target"); // the cluster to add to; only for those who may
 const cluster = () => Number(target?.value) || null;
-const file = byId("file"), folder = byId("folder"), veil = byId("veil");
+const file = byId("file"), folder = byId("folder"), veil = byId("veil"); // the inputs are there only for those who may upload
 let wanted = null; // the interrupted upload whose files are being chosen again
 
 const recordings = new Recordings({ csrf, announce, trouble });
@@ -27,7 +27,7 @@ const uploads = new Uploads({
     trouble,
     choose: (upload) => {
       wanted = upload;
-      (upload.folder ? folder : file).click();
+      (upload.folder ? folder : file)?.click();
     },
     done: (upload) => {
       announce(upload.cluster ? `${upload.name} was added to ${upload.cluster_name}.` : `${upload.name} was imported: ${plural(upload.incidents, "incident")}.`);
@@ -42,7 +42,7 @@ listen("incidents", { incidents: () => recordings.renewSoon(), sources() {}, ref
 setInterval(() => document.querySelector("[data-live], [data-deleted]") && recordings.renewSoon(), CLOCK);
 document.addEventListener("visibilitychange", () => document.hidden || recordings.renew());
 
-for (const [button, input] of [[byId("choose"), file], [byId("choose-folder"), folder]]) {
+for (const [button, input] of file ? [[byId("choose"), file], [byId("choose-folder"), folder]] : []) {
   button.addEventListener("click", () => {
     wanted = null;
     input.click();
@@ -53,7 +53,7 @@ for (const [button, input] of [[byId("choose"), file], [byId("choose-folder"), f
   });
 }
 
-const carriesFiles = (event) => event.dataTransfer?.types.includes("Files");
+const carriesFiles = (event) => file && event.dataTransfer?.types.includes("Files");
 addEventListener("dragenter", (event) => carriesFiles(event) && (veil.hidden = false));
 addEventListener("dragover", (event) => carriesFiles(event) && event.preventDefault());
 addEventListener("dragleave", (event) => event.relatedTarget === null && (veil.hidden = true));

@@ -691,7 +691,10 @@ def test_the_back_button_leads_to_what_was_seen_last(timeline: Page) -> None:
 def test_a_view_is_shared_and_reported_with_its_address(timeline: Page, context: BrowserContext) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     timeline.keyboard.press("w")
-    press_and_read(timeline.get_by_role("button", name="Share view"), "Copied")
+    timeline.get_by_role("button", name="Share view…").click()
+    dialog = timeline.get_by_role("dialog", name="Share this view")
+    press_and_read(dialog.get_by_role("button", name="Copy the address"), "Copied")
+    dialog.get_by_role("button", name="Close").click()
     shared = copied(timeline, f"finding={AWAY}")
     assert shared.startswith("http") and str(START) not in shared
     timeline.get_by_role("button", name="Report").click()

@@ -108,6 +108,8 @@ def _sequence(source_id: int, seen: Seen) -> int:
 def _read(deltas: queries.Deltas, seen: Seen) -> bytes | None:
     close_old_connections()
     try:
+        if deltas.skip(seen):
+            return None
         with seeing(seen):
             payload = deltas.read()
     except queries.Missed:

@@ -9,20 +9,21 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple, TypedDict
 
+import orjson
 from django.db import connection
 
 from timeline.core.entries import microseconds
 from timeline.kinds import kind_of
 from timeline.layout.lanes import lane_key
 from timeline.layout.phases import spans_and_events
-from timeline.models import Delta, Occurrence, Source, Track, unpacked
+from timeline.models import Delta, Occurrence, Source, unpacked
 from timeline.payloads.findings import FindingGroupPayload, IncidentRowPayload
 from timeline.payloads.live import DeltaPayload, TailPayload
 from timeline.payloads.windows import Within
 from timeline.queries.incidents import incidents_with
 from timeline.queries.occurrences import payloads
 from timeline.queries.sources import extent
-from timeline.storage.seen import present
+from timeline.storage.seen import Seen, present
 
 ROWS = 24  # the number of last rows of a lifeline that make its tail
 REMEMBERED = 10_000  # the most tracks whose sent tails are kept in memory
@@ -62,6 +63,26 @@ class Deltas:
         self._source = source_id
         self.cursor = cursor
         self._sent: OrderedDict[int, _Tail] = OrderedDict()
+
+    def skip(self, seen: Seen) -> bool:
+        """Move the cursor past what was committed since the last call, if whoever sees this sees nothing of it; return
+        whether that is so. It reads without limits: one query, where `read` needs a transaction with several.
+        """
+        if seen.sees_whole(self._source):
+            return False
+        names = seen.namespaces.get(self._source, frozenset())
+        query = """
+            SELECT sequence, changed->>'after', changed->'namespaces' FROM timeline_delta
+            WHERE source_id = %s AND sequence > %s ORDER BY sequence"""
+        with connection.cursor() as cursor:
+            cursor.execute(query, [self._source, self.cursor])
+            rows = cursor.fetchall()
+        if not rows or rows[0][1] != str(self.cursor):
+            return False
+        if any(about is None or not names.isdisjoint(orjson.loads(about)) for _, _, about in rows):
+            return False
+        self.cursor = rows[-1][0]
+        return True
 
     def read(self) -> DeltaPayload | None:
         """Return what was committed since the last call, or None if nothing was that the present reader may see, and
@@ -112,9 +133,10 @@ class Deltas:
         if it is not known."""
         tracks = {track for changed in changes for track in changed.get("tracks", ())}
         touched = {identity for changed in changes for identity in changed.get("incidents", ())}
-        if not self._everything:
-            tracks = {*Track.objects.filter(source=self._source, id__in=tracks).values_list("id", flat=True)}
-        if len(tracks) > _TRACKS or len(touched) > _INCIDENTS:
+        if len(touched) > _INCIDENTS or (self._everything and len(tracks) > _TRACKS):
+            raise Missed
+        tails = self._rows(tracks)
+        if len(tails) > _TRACKS:
             raise Missed
         holds: dict[str, bool] = {}  # by key of a row: whether it holds after the last batch
         for changed in changes:
@@ -131,20 +153,23 @@ class Deltas:
             gone += set(listed) - {each.key for each in occurrences}
             gone, lost = _shown_before(changes, self._source, gone), _shown_before(changes, self._source, lost)
         return {
-            "tracks": list(self._tails(tracks, last)),
-            "findings": payloads(self._source, occurrences[:_FINDINGS]),
+            "tracks": list(self._tails(tails, last)),
+            "findings": payloads(self._source, occurrences[:_FINDINGS]) if occurrences else [],
             "gone": gone,
             "incidents": incidents,
             "incidents_gone": lost,
         }
 
-    def _tails(self, tracks: Iterable[int], last: int) -> Iterator[TailPayload]:
+    def _rows(self, tracks: Iterable[int]) -> list[tuple[Any, ...]]:
         query = """
             SELECT id, number, upper(life), "group", kind, namespace, name, family, lifeline FROM timeline_track
-            WHERE source_id = %s AND id = ANY(%s) ORDER BY place, number"""
+            WHERE source_id = %s AND id = ANY(%s) ORDER BY place, number LIMIT %s"""
         with connection.cursor() as cursor:
-            cursor.execute(query, [self._source, list(tracks)])
-            rows = cursor.fetchall()
+            cursor.execute(query, [self._source, list(tracks), _TRACKS + 1])
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
+
+    def _tails(self, rows: Iterable[tuple[Any, ...]], last: int) -> Iterator[TailPayload]:
         for track, number, until, group, kind, namespace, name, family, packed in rows:
             lifeline = unpacked(packed)
             tail = _tail(group, kind, lifeline, until and microseconds(until), last)

@@ -38,6 +38,7 @@ from timeline.history.packing import ENTRIES, LIFELINES, Packer, unpack
 from timeline.history.recording import RecordingWorld
 from timeline.history.snapshot import lines_of, snapshot_of
 from timeline.judge import horizons, judged, rulebook
+from timeline.judging.findings import namespace_of
 from timeline.judging.rulebook import VERSION
 from timeline.layout import outline
 from timeline.layout.arrangement import Arrangement, StoredGroups
@@ -65,6 +66,7 @@ _TIME_EVERY = 1.0  # the least seconds between two judgements of what only the p
 _TIME_SHARE = 40  # such judgements take at most 1/40 of a worker's time
 _QUIET_SHARE = 4  # while no batch waits, they take at most 1/4 of it
 _TOTALS_EVERY = 2.0  # the least seconds between two computations of the totals of a source
+_NAMED = 200  # the most namespaces of a batch that its delta names
 _TOTALS_SHARE = 20  # computing the totals takes at most 1/20 of a worker's time
 
 
@@ -142,7 +144,7 @@ class Live:
         """
         source = self.source
         before, source.sequence = source.sequence, max(source.sequence + 1, self._least_sequence)
-        tracks = self._write_tracks(changed)
+        tracks, namespaces = self._write_tracks(changed)
         self._changes.write(changed)
         if any(isinstance(each, LogLine) for each in batch):
             logs.write(source, self.world)
@@ -150,6 +152,10 @@ class Live:
         moved = self._findings.write(judged)
         entries = self._write_streams(batch)
         self._write_source()
+        if "namespaces" in moved:
+            moved["namespaces"] = sorted(namespaces.union(moved["namespaces"]))
+            if len(moved["namespaces"]) > _NAMED:
+                del moved["namespaces"]
         changes = {"after": before, "tracks": tracks, **moved, "entries": entries, "lag": self._lag(batch)}
         Delta.objects.create(source=source, sequence=source.sequence, at=Now(), changed=changes)
         if source.sequence % KEPT == 0:
@@ -169,8 +175,9 @@ class Live:
         self._least = min(self._least, now - max(arrived))
         return now - min(arrived) - self._least
 
-    def _write_tracks(self, changed: Sequence[lifelines.Track]) -> list[int]:
-        """Write the rows of all lanes that moved or changed; return the numbers of their tracks."""
+    def _write_tracks(self, changed: Sequence[lifelines.Track]) -> tuple[list[int], set[str]]:
+        """Write the rows of all lanes that moved or changed; return the numbers of their tracks, and the namespaces of
+        these lanes."""
         keys = {track.key for track in changed}
 
         def is_written(track: lifelines.Track, values: tuple[object, ...]) -> bool:
@@ -181,7 +188,7 @@ class Live:
         source, world, order = self.source, self.world, self._arrangement
         arranged = order.arrange(changed)
         if not arranged.lanes:
-            return []
+            return [], set()
         if {lane.tracks[0].family for lane in arranged.lanes} - {family for _, family, _ in source.census}:
             self._totals_due_at = 0.0  # windows show only families that are in the totals
         packer = Packer(LIFELINES)
@@ -194,7 +201,7 @@ class Live:
         if arranged.strips:
             strips = [store.strip_row(source, world, strip, order) for strip in arranged.strips]
             upsert(sql.Identifier("timeline_strip"), store.STRIP, ("source_id", "place"), strips)
-        return written
+        return written, {namespace_of(lane.tracks[0].ref) for lane in arranged.lanes}
 
     def withdraw_older(self, judged: dict[Key, list[Finding]]) -> None:
         """Withdraw the stored findings of an older version of the rules that this version, which has judged all

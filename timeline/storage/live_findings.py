@@ -3,6 +3,7 @@ no longer hold."""
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from psycopg import sql
@@ -69,11 +70,11 @@ class LiveFindings:
         Return the keys of the rows of the list that changed as "findings", of those that are "gone", the identities of
         the incidents that changed, or are gone, as "incidents", and as "involved" the namespaces that each of these
         involved before, by key or identity. A browser that shows one whose namespaces have changed may not see it any
-        more. Without "involved", that is not known.
+        more. "namespaces" has all namespaces that changed findings involve. Without these two, they are not known.
         """
         changed, lost = self._compare(judged)
         if not changed and not lost and self._taken_over:
-            return {"findings": [], "gone": [], "incidents": [], "involved": {}}
+            return {"findings": [], "gone": [], "incidents": [], "involved": {}, "namespaces": []}
         before = findings.where_shown(self._source, [*changed, *lost])
         rows = [findings.row_of(self._source, self._world, each) for each in changed.values()]
         written = upsert(sql.Identifier("timeline_finding"), findings.FINDING, ("source_id", "identity"), rows)
@@ -89,7 +90,9 @@ class LiveFindings:
             keys, gone = findings.write_occurrences(self._source, touched, set(written))
             about, over, before_it = self._write_incidents(changed, lost, before, {row[1]: row[6] for row in rows})
             moved = {"findings": keys, "gone": gone, "incidents": [*about, *over]}
-            return {**moved, "involved": {**involved, **before_it}}
+            about_all = [*involved.values(), *before_it.values()]
+            about_all += [each.namespaces for each in (*changed.values(), *lost.values())]
+            return {**moved, "involved": {**involved, **before_it}, "namespaces": sorted({*chain(*about_all)})}
         self._taken_over = True
         keys, gone = findings.write_occurrences(self._source, changed=set(written))
         about, over = incidents.write(self._source)

@@ -133,6 +133,8 @@ MEANT = {
     "silence incidents": ("POST", "silences/new"),
     "set baselines": ("POST", "sources/<int:source_id>/baseline/"),
     "upload recordings": ("POST", "api/uploads"),
+    "share links": ("POST", "api/sources/<source_id>/links"),
+    "embed timelines": ("POST", "api/sources/<source_id>/views"),
     "pull from a log store": ("POST", "clusters/<int:cluster_id>/log-store/"),
     "connect": ("POST", "clusters/"),
     "change and disconnect clusters": ("POST", "clusters/<int:cluster_id>/"),

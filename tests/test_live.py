@@ -15,7 +15,7 @@ from collectors.uploads.recordings import Count, import_into
 from tests.live import batches, observations, verdicts
 from tests.stored import findings_of, told_tracks
 from timeline import queries
-from timeline.core.entries import Entry, Mark, MarkType, ObjectRef, moment
+from timeline.core.entries import Change, Entry, Mark, MarkType, ObjectRef, microseconds, moment
 from timeline.judge import judged
 from timeline.models import Acknowledgement, BaselineIncident, Cluster, Delta, Incident, Source, Track
 from timeline.payloads.findings import DocumentPayload, FindingPayload
@@ -284,3 +284,26 @@ def test_a_commit_reads_no_more_findings_if_the_incident_has_many() -> None:
     first, second = read
     # The first one after another process has changed the incident reads all of it.
     assert second < 30 < others < first, read
+
+
+def test_a_deletion_that_another_worker_dates_earlier_is_stored_again_and_counts_once() -> None:
+    """Only its arrival says when an object of a watch was deleted, by an estimate of the server's clock that each
+    worker makes anew. The earlier time is the closer one, and what is stored has to lead to it by itself."""
+    observed = observations(ENGINE / "families-watch")
+    deletion = next(each for each in observed if isinstance(each, Entry) and each.change is Change.DELETED)
+    source = live.begin(Cluster.objects.create(name="prod"))
+    follow(live.open_again(source), observed)
+
+    def again(seconds: float) -> tuple[int, int, int]:
+        """Let another worker receive the deletion; return the stored observations, the changes, and the end."""
+        held = live.open_again(Source.objects.get(pk=source.pk))
+        follow(held, [replace(deletion, arrived=(deletion.arrived or 0) + round(seconds * 1e6))])
+        now = Source.objects.get(pk=source.pk)
+        end = Track.objects.get(source=source, uid=deletion.ref.uid).life.upper
+        return now.stored, now.entries, microseconds(end) - (deletion.arrived or 0)
+
+    stored, changes, at = again(0.4)
+    assert (stored, changes, at) == again(0), "a later time says nothing new"
+    stored_again, changes_again, earlier = again(-0.4)
+    assert (stored_again, changes_again) == (stored + 1, changes) and earlier < at
+    assert again(-0.4) == again(-0.2) == (stored_again, changes_again, earlier)

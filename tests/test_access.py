@@ -104,13 +104,9 @@ def test_what_cannot_be_given_is_answered_with_the_reason_and_the_form(
     assert Grant.objects.count() == 1
 
 
-def test_namespaces_are_asked_for_only_when_they_hold(ada: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_role_is_given_in_namespaces(ada: Client) -> None:
     bob, prod = member(name="bob"), Cluster.objects.create(name="prod")
     form = {"person": "bob", "role": "viewer", "on": f"cluster-{prod.pk}", "namespaces": "b, a"}
-    monkeypatch.setattr(giving, "NAMESPACES_HOLD", False)
-    assert 'name="namespaces"' not in page(ada)
-    assert b"cannot be given yet" in ada.post("/access/", form).content
-    monkeypatch.setattr(giving, "NAMESPACES_HOLD", True)
     assert 'name="namespaces"' in page(ada)
     assert ada.post("/access/", form).status_code == 302
     assert grants.read(bob.pk).cluster_namespaces == {prod.pk: {"a": "viewer", "b": "viewer"}}
@@ -209,17 +205,14 @@ def test_commands_give_explain_and_take_away(capsys: pytest.CaptureFixture[str])
     [
         (["grant", "nobody", "--role=viewer"], "There is no account with the name nobody."),
         (["grant", "bob", "--role=admin", "--on=prod"], "An administrator is one of everything."),
-        (["grant", "bob", "--role=viewer", "--on=prod", "--namespace=a"], "cannot be given yet"),
+        (["grant", "bob", "--role=editor", "--on=prod", "--namespace=a"], "the role is viewer or responder"),
         (["grant", "bob", "--role=viewer", "--on=twice"], "Several things have the name twice."),
         (["grant", "bob", "--role=viewer", "--on=gone"], "There are: prod, twice, twice"),
         (["revoke", "bob", "--on=prod", "--yes"], "bob was given no such role."),
         (["rights", "--group", "sre"], "There is no group with the name sre."),
     ],
 )
-def test_commands_say_what_is_wrong(
-    command: list[str], why: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(giving, "NAMESPACES_HOLD", False)
+def test_commands_say_what_is_wrong(command: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
     member(name="bob")
     for name in ("prod", "twice"):
         Cluster.objects.create(name=name)

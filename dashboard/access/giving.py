@@ -23,8 +23,6 @@ from dashboard.access import grants
 from dashboard.models import Grant
 from timeline.models import Cluster, Source
 
-# Roles in namespaces are refused until everything that is read, pushed and changed keeps to them.
-NAMESPACES_HOLD = False
 MOST_NAMESPACES = 1_000  # of one grant
 PREFIXES = ("oidc:", "proxy:")  # begin the names of groups that an identity provider or a proxy tells of
 _LONGEST_NAME = 150  # characters of the name of a user or a group, in Django's tables
@@ -148,8 +146,6 @@ def _check(role: str, on: Cluster | Source | None, namespaces: list[str]) -> Non
         raise Refused(f"{on.name} is what was observed of a cluster. Give the role on the cluster.")
     if not namespaces:
         return
-    if not NAMESPACES_HOLD:
-        raise Refused("Roles in some namespaces only cannot be given yet. Give the role on the cluster or recording.")
     if on is None:
         raise Refused("Say of which cluster or recording the namespaces are.")
     if role not in {Grant.Role.VIEWER, Grant.Role.RESPONDER}:

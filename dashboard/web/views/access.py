@@ -47,7 +47,6 @@ def show_access(request: "HttpRequest") -> "HttpResponse":
         "meanings": [(str(role), meaning) for role, meaning in words.MEANINGS.items()],
         "clusters": [(f"cluster-{each.pk}", each.name) for each in Cluster.objects.order_by("name")],
         "recordings": [(f"source-{number}", name) for number, name in _recordings()],
-        "namespaces": giving.NAMESPACES_HOLD,
         "default": settings.DEFAULT_ROLE,
         **(_one(name, is_group=is_group) if name else _list(request)),
     }

@@ -188,7 +188,7 @@ def test_the_number_of_queries_does_not_depend_on_what_is_in_it(
 ) -> None:
     monkeypatch.setattr(report, "ROWS", rows)
     monkeypatch.setattr(report, "EXPLAINED", 1)  # what changed before an incident takes some queries for each of them
-    with django_assert_max_num_queries(32 + 12):
+    with django_assert_max_num_queries(34 + 12):
         report_of(client, sample)
 
 

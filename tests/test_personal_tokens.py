@@ -132,6 +132,16 @@ def test_the_scope_respond_changes_what_responders_change_and_nothing_else(sampl
     assert "bot (causeline_" in Acknowledgement.objects.get(source=sample).by
 
 
+def test_somebody_who_responds_to_a_part_silences_that_part_with_a_token(sample: Source) -> None:
+    other = Source.objects.create(name="elsewhere", ready=True)
+    text = personal(member("responder", on=sample), "respond")
+    answers = [
+        sends(text, "POST", "/api/silences", f'{{{about} "reason": "known", "hours": 1, "rule": "duplicate-name"}}')
+        for about in (f'"source": {sample.pk},', f'"source": {other.pk},', "")
+    ]
+    assert answers[0] == 201 and not {200, 201} & set(answers[1:]), answers
+
+
 def test_a_limited_token_responds_within_its_limit(sample: Source) -> None:
     other = Source.objects.create(name="elsewhere", ready=True)
     alice = member("responder", name="alice")

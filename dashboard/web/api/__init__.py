@@ -84,7 +84,7 @@ def _with_token(request: HttpRequest) -> bool:
         _no_form(request)
         request.__dict__["actor"] = request.user.get_username()  # who is logged
         if not tokens.answers(token, request):
-            raise HttpError(403, "The scopes of the access token, or the rights of its owner, do not allow this.")
+            raise HttpError(403, "The scopes of the access token do not allow this.")
     change_log.about(request, token=token.pk)
     return True
 

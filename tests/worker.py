@@ -109,6 +109,15 @@ class Worker:
 
         return int(live.begin(Cluster.objects.get(pk=self._live.cluster.pk), why).pk)
 
+    def grant(self, name: str, namespace: str) -> int:
+        """Let an account see a namespace of the source's cluster."""
+        from django.contrib.auth.models import User
+
+        from tests.people import grant
+
+        user = User.objects.get(username=name)
+        return int(grant(user, "viewer", on=self._live.cluster, namespaces=[namespace]).pk)
+
     def sign_out(self) -> int:
         """Delete all sessions."""
         from django.contrib.sessions.models import Session

@@ -410,24 +410,52 @@ def test_the_page_goes_on_when_the_server_comes_back(live: Page, worker: Worker,
     expect(live.locator('[data-lane="Pod/vol-restart/ring-weak-0"]')).to_be_attached()
 
 
-def test_who_is_signed_out_is_told(
-    page: Page, tmp_path_factory: pytest.TempPathFactory, complaints: Complaints
-) -> None:
-    complaints.expect("WebSocket connection to", "Failed to load resource")
+@pytest.fixture(scope="module")
+def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    """A worker beside a Causeline with accounts: sre administers, and vera has no role yet."""
     with running(tmp_path_factory.mktemp("login"), "web", CAUSELINE_LOGIN="on") as site:
         site.manage("createuser", "--admin", "sre", CAUSELINE_PASSWORD=PASSWORD)
+        site.manage("createuser", "vera", CAUSELINE_PASSWORD=PASSWORD)
         worker = Worker(site)
-        address = worker.begin()
-        worker.do("until", CALM)
-        page.goto(address)
-        page.get_by_label("User name").fill("sre")
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
-        expect(page.locator("#live")).to_have_text(re.compile("^connected"))
-        worker.do("sign_out")
-        expect(page.locator("#live")).to_have_text("signed out")
-        expect(page.locator("#announce")).to_contain_text("Load the page again to sign in")
+        yield worker
         worker.end()
+
+
+def sign_in(page: Page, address: str, name: str) -> None:
+    page.goto(address)
+    page.get_by_label("User name").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator("#live")).to_have_text(re.compile("^connected"))
+
+
+def test_who_sees_one_namespace_is_shown_nothing_else_until_the_roles_change(
+    page: Page, company: Worker, complaints: Complaints
+) -> None:
+    complaints.expect("WebSocket connection to", "Failed to load resource")
+    address = company.begin()
+    company.do("grant", "vera", "vol-quiet")
+    company.do("until", CALM)
+    told: list[str | bytes] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: told.append(frame)))
+    sign_in(page, address, "vera")
+    expect(page.locator('[data-lane^="Pod/vol-quiet/"]').first).to_be_attached()
+    sequence = company.do("until", OVER)
+    happens(page, lambda: any(json.loads(each).get("sequence", 0) >= sequence for each in told))
+    assert "vol-restart" not in page.content() + "".join(map(str, told))
+    company.do("grant", "vera", "vol-restart")
+    expect(page.locator('[data-lane="Pod/vol-restart/ring-weak-0"]')).to_be_attached()
+    page.context.clear_cookies()
+
+
+def test_who_is_signed_out_is_told(page: Page, company: Worker, complaints: Complaints) -> None:
+    complaints.expect("WebSocket connection to", "Failed to load resource")
+    address = company.begin()
+    company.do("until", CALM)
+    sign_in(page, address, "sre")
+    company.do("sign_out")
+    expect(page.locator("#live")).to_have_text("signed out")
+    expect(page.locator("#announce")).to_contain_text("Load the page again to sign in")
 
 
 def test_the_source_that_ends_says_why(live: Page, worker: Worker) -> None:

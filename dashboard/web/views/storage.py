@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
 SOON = timedelta(days=1)  # what retention frees until then is shown
-_COUNTED = 100_000  # the most entries of a source that are read to count which of them are away from incidents
+_COUNTED = 10_000  # the most entries of a source that are read to count which of them are away from incidents
 
 
 @never_cache

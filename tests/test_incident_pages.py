@@ -221,7 +221,7 @@ def test_viewers_do_not_change_a_baseline(client: Client, sample: Source, settin
     client.force_login(member("viewer", name="ada"))
     address = f"/sources/{sample.pk}/baseline/"
     assert client.post(address, {"act": "set"}).status_code == 403
-    assert "Setting or removing a baseline needs the role responder." in page(client, address)
+    assert "This needs the role responder" in page(client, address)
     assert not BaselineIncident.objects.exists()
 
 

@@ -58,6 +58,7 @@ OFFERED = {
     ("home", 'id="choose"'): "responder",
     ("home", "Connect a cluster…"): "editor",
     ("home", ">Access<"): "admin",
+    ("home", "data-admin"): "admin",
     ("incidents", 'value="acknowledge"'): "responder",
     ("incidents", "data-pick-all"): "responder",
     ("incidents of the recording", 'value="acknowledge"'): "responder",
@@ -102,7 +103,7 @@ def test_a_page_says_why_something_is_not_offered(things: dict[str, str], settin
     settings.LOGIN_REQUIRED = True
     client = Client()
     client.force_login(member("viewer"))
-    for name in ("home", "incident", "finding"):
+    for name in ("home", "incident", "finding", "baseline"):
         assert "This needs the role responder" in client.get(things[name]).content.decode(), name
 
 

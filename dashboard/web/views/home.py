@@ -14,7 +14,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
 from dashboard.access import policy
-from dashboard.access.rights import is_editor, may_edit
+from dashboard.access.rights import is_admin, is_editor, may_edit
 from dashboard.presentation import clusters, fleet
 from dashboard.presentation import home as overview
 from dashboard.web.views.deletions import undoable_by
@@ -40,7 +40,7 @@ def home(request: "HttpRequest") -> "HttpResponse":
     context = {
         "section": "recordings",
         "any": sum(size) > 0,
-        "may_connect": editor,
+        "administers": is_admin(request.user),  # and may cancel the uploads of others
         "incidents": _newest(sum(size)),
         "undoable": undoable_by(request.user),
         "ending": _ending(request),

@@ -10,7 +10,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access import change_log
-from dashboard.access.rights import is_editor
 from dashboard.alerting import editing, listing, sending
 from dashboard.alerting.destinations import kinds
 from dashboard.models import Delivery, Destination, Route
@@ -51,7 +50,6 @@ def show_routes(request: "HttpRequest") -> "HttpResponse":
         "destinations": listing.destinations(),
         "tested": listing.delivery(tested) if tested else None,
         "kinds": [(name, kind.label) for name, kind in kinds().items()],
-        "may_change": is_editor(request.user),
     }
     return render(request, "routes.html", context)
 
@@ -145,7 +143,6 @@ def show_deliveries(request: "HttpRequest") -> "HttpResponse":
         "next": f"?{kept.urlencode()}" if following else "",
         "first": f"?{first}" if before else "",
         "filtered": bool(state or destination),
-        "may_change": is_editor(request.user),
     }
     return render(request, "deliveries.html", context)
 

@@ -1,6 +1,7 @@
 """These tests walk all pages and operations of the API as somebody who may see one namespace, and look for words of the
 others. Somebody who sees everything does find these words, so the tests can fail."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -143,11 +144,11 @@ def text_of(client: Client, path: str) -> tuple[int, str]:
 
 
 def leaks(client: Client, part: Part, only: str = "") -> Iterator[str]:
-    """Yield what the answers to a reader of one namespace show of the others. `only` is in the wanted addresses."""
+    """Yield what the answers to a reader of one namespace show of the others. The wanted addresses match `only`."""
     seen, hidden = rows(part)
     for about in (*seen, *hidden[1:]):
         for path in addresses(part, about):
-            if only not in path:
+            if not re.search(only, path):
                 continue
             status, text = text_of(client, path)
             if CANARY in text:
@@ -165,7 +166,7 @@ def test_whoever_sees_one_namespace_finds_no_word_of_the_others(parts: list[Part
 def test_a_finding_across_namespaces_names_nothing_of_the_other(parts: list[Part]) -> None:
     client = reader(*parts[1:])
     for part in parts[1:]:
-        assert not [*leaks(client, part, only="/sources/")]
+        assert not [*leaks(client, part, only="document|finding|incident|overview|changes|report")]
     source = parts[1].source.pk
     for path in ("findings", "document"):
         assert OTHER in text_of(client, f"/api/sources/{source}/{path}")[1]

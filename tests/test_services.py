@@ -24,6 +24,7 @@ import redis
 from dashboard.services import Program, ServiceError, Supervisor, binaries, servers
 from dashboard.services.accounts import server_account
 from dashboard.services.program import GUARD, guarded
+from tests import services
 from tests.patience import eventually, patient
 
 if TYPE_CHECKING:
@@ -133,6 +134,13 @@ def home() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.fixture
+def used(home: Path) -> Path:
+    """Return a data directory that servers have used."""
+    services.prepare(home / "data")
+    return home / "data"
+
+
 def given_to(user: tuple[str, ...], folder: Path) -> Path:
     if user:
         os.chown(folder, NOBODY, NOBODY)
@@ -180,12 +188,12 @@ def test_the_database_role_has_a_password_and_no_rights_beyond_its_database(home
         assert not [text for text in commands + logs for secret in secrets if secret in text]
 
 
-def test_a_new_password_file_gives_the_role_a_new_password(home: Path) -> None:
-    with serve(home / "data") as served:
+def test_a_new_password_file_gives_the_role_a_new_password(used: Path) -> None:
+    with serve(used) as served:
         served.write("before")
         old = urlsplit(served.database_url).password
-    (home / "data" / "database_password").unlink()
-    with serve(home / "data") as served:
+    (used / "database_password").unlink()
+    with serve(used) as served:
         assert served.reads("before")
         assert urlsplit(served.database_url).password != old
 
@@ -241,8 +249,8 @@ def test_nothing_outlives_a_killed_supervisor_and_the_next_one_recovers(user: tu
     assert left == []
 
 
-def test_a_killed_server_is_started_again_with_its_data(home: Path) -> None:
-    with serve(home / "data") as served:
+def test_a_killed_server_is_started_again_with_its_data(used: Path) -> None:
+    with serve(used) as served:
         served.write("before")
         postgres, valkey = served.pid_of("postgres"), served.pid_of_valkey()
         listed = subprocess.run(["ps", "-axo", "uid=,pid="], capture_output=True, text=True, check=True).stdout
@@ -269,16 +277,15 @@ def test_it_clears_away_a_cluster_that_was_not_finished(home: Path) -> None:
     assert not list(data_dir.glob("postgres.new-*"))
 
 
-def test_a_pid_file_that_names_somebody_else_is_not_believed(home: Path) -> None:
-    data_dir = home / "data"
-    with serve(data_dir) as served:
+def test_a_pid_file_that_names_somebody_else_is_not_believed(used: Path) -> None:
+    with serve(used) as served:
         served.write("before")
         served.process.kill()
-    account = server_account(data_dir / "postgres")
+    account = server_account(used / "postgres")
     with subprocess.Popen(guarded(["/bin/sleep", "60"], Path("/"), account)) as somebody_else:
-        pid_file = data_dir / "postgres" / "postmaster.pid"
+        pid_file = used / "postgres" / "postmaster.pid"
         pid_file.write_text(f"{somebody_else.pid}\n/proc/self/cwd\n1\n5432\n/tmp\n\n")
-        with serve(data_dir) as served:
+        with serve(used) as served:
             assert served.reads("before")
         assert somebody_else.poll() is None
         somebody_else.kill()
@@ -293,15 +300,15 @@ def test_two_data_directories_and_a_deep_one_run_side_by_side(home: Path) -> Non
         assert two.reads("two")
 
 
-def test_a_second_start_is_told_who_serves_the_directory(home: Path) -> None:
-    with serve(home / "data") as served, launch(home / "data") as second:
+def test_a_second_start_is_told_who_serves_the_directory(used: Path) -> None:
+    with serve(used) as served, launch(used) as second:
         _, error = second.communicate(timeout=patient(20))
         assert second.returncode == 1
         assert f"already served by process {served.process.pid}" in error
         served.write("still there")
         assert served.reads("still there")
 
-        assert servers.addresses_of(home / "data") == servers.Addresses(served.database_url, served.redis_url)
+        assert servers.addresses_of(used) == servers.Addresses(served.database_url, served.redis_url)
         valkey = urlsplit(served.redis_url)
         with socket.create_connection(("127.0.0.1", valkey.port or 0)) as connection:
             connection.sendall(b"PING\r\n")

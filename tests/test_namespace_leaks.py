@@ -159,7 +159,10 @@ def leaks(client: Client, part: Part, only: str = "") -> Iterator[str]:
 
 @pytest.mark.django_db
 def test_whoever_sees_one_namespace_finds_no_word_of_the_others(parts: list[Part]) -> None:
-    assert not [*leaks(reader(parts[0]), parts[0])]
+    client = reader(parts[0])
+    assert not [*leaks(client, parts[0])]
+    for page in ("", "coverage/", "actors/"):
+        assert "You see 1 namespace of this" in text_of(client, f"/sources/{parts[0].source.pk}/{page}")[1]
 
 
 @pytest.mark.django_db

@@ -202,7 +202,7 @@ def _rows(account: int) -> list[tuple[Any, ...]]:
     """
     with connection.cursor() as cursor:
         cursor.execute(_ROWS, {"account": account, "owner": Grant.Role.EDITOR.value})
-        return cursor.fetchall()
+        return list(cursor)
 
 
 def added_up(rows: Iterable[tuple[str, int | None, int | None, list[str]]]) -> Held:

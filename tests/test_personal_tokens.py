@@ -3,16 +3,17 @@
 import asyncio
 import re
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 from pytest_django import Settings
 
 from dashboard.access import origins, tokens
+from dashboard.agents import http
 from dashboard.models import AccessToken, AuditRecord, Grant
 from dashboard.push.consumers import UNAUTHORISED
 from tests.people import grant, member
@@ -164,6 +165,13 @@ def test_a_person_has_only_so_many_tokens(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(tokens.Refused, match="There are 1 tokens"):
         personal(alice)
     personal(member("viewer", name="bob"))
+
+
+def test_agents_ask_with_a_personal_token() -> None:
+    text = personal(member("viewer", name="alice"))
+    assert http._admitted(cast("Any", RequestFactory().post("/mcp", headers={"Authorization": f"Bearer {text}"})))
+    assert not http._admitted(cast("Any", RequestFactory().post("/mcp", headers={"Authorization": f"Bearer {text}x"})))
+    assert AuditRecord.objects.get(action="ask as an agent").who == "alice"
 
 
 def test_an_older_version_refuses_personal_tokens() -> None:

@@ -161,7 +161,7 @@ def test_a_page_that_nobody_touches_says_so(visitor: Page) -> None:
 def test_ending_other_sessions_closes_their_open_pages(visitor: Page, browser: Browser, company: Running) -> None:
     def signed_in(page: Page) -> None:
         page.goto("/login/")
-        page.get_by_label("User name").fill("carol")
+        page.get_by_label("User name").fill("vera")
         page.get_by_label("Password").fill(GOOD)
         page.get_by_role("button", name="Sign in", exact=True).click()
 

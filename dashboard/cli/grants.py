@@ -67,7 +67,7 @@ def _on(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NS",
-        help="only in this namespace, which is not possible yet (all)",
+        help="only in this namespace; may be repeated (all)",
     )
 
 

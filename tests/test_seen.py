@@ -1,12 +1,20 @@
 """These tests check what limited readers see: that the views of the database leave out the rest, and that every table
 has such a view."""
 
+import json
+from itertools import product
+from typing import Any
+
 import pytest
 from django.apps import apps
 from django.db import ProgrammingError, connection
 
+from collectors.normalise.objects import observed_object
 from dashboard.access import limits
+from tests.following import Followed
 from timeline import queries
+from timeline.core.entries import Change
+from timeline.layout.places import CROWD
 from timeline.models import Finding, Occurrence, Source, Track
 from timeline.storage import seen_views
 from timeline.storage.seen import EVERYTHING, Seen, present, seeing, unlimited
@@ -101,3 +109,23 @@ def test_a_window_of_a_limited_reader_has_only_their_lanes(sample: Source) -> No
         window = queries.window(sample.pk)
     assert window["lanes"]
     assert {lane["namespace"] for lane in window["lanes"]} == {one}
+
+
+def test_a_strip_has_lanes_of_one_namespace(db: None) -> None:
+    """What a Node owns may be in namespaces of which a reader sees only one."""
+    live = Followed()
+    owner = {"apiVersion": "v1", "kind": "Node", "name": "node-1", "uid": "uid-node-1", "controller": True}
+    abouts: list[dict[str, Any]] = [{"name": "node-1", "uid": "uid-node-1"}]
+    for namespace, name in product(("mine", "other"), range(2 * CROWD)):
+        about = {"name": f"pod-{name}", "namespace": namespace, "uid": f"{namespace}-{name}"}
+        abouts.append({**about, "ownerReferences": [owner]})
+    entries = []
+    for revision, about in enumerate(abouts, 1):
+        metadata = {**about, "resourceVersion": str(revision), "creationTimestamp": "2026-11-23T10:00:00Z"}
+        body = {"apiVersion": "v1", "kind": "Node" if revision == 1 else "Pod", "metadata": metadata}
+        entries.append(observed_object(json.dumps(body).encode(), Change.OBSERVED, None, bodies=False).entry)
+    live.commit(entries)
+    with seeing(Seen(namespaces={live.source.pk: frozenset({"mine"})})):
+        (strip,) = live.source.strip_set.all()
+    assert (strip.namespace, strip.members) == ("mine", 2 * CROWD)
+    assert live.source.strip_set.count() == 2

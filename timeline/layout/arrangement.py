@@ -183,7 +183,7 @@ class Arrangement:
 
     def _owned(self, lane: LaneKey) -> OwnedKind | None:
         owner = self._world.owner_of(self._tracks(lane)[0])
-        return (owner.key, lane[1].group, lane[1].kind) if owner else None
+        return (owner.key, lane[1].group, lane[1].kind, lane[1].namespace) if owner else None
 
     def _strips_of(self, owned: Iterable[OwnedKind]) -> Iterator[Strip]:
         for each in owned:

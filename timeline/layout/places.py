@@ -29,7 +29,7 @@ class Lane(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """These are the lanes of one owner and kind, drawn as one row until it is opened."""
+    """These are the lanes of one owner, kind and namespace, drawn as one row until it is opened."""
 
     place: int  # the number right before the place of its first lane
     owner: Track

@@ -1,4 +1,5 @@
-"""This pure module decides which lanes of one owner and kind are combined into a strip, because there are many."""
+"""This pure module decides which lanes of one owner, kind and namespace are combined into a strip, because there are
+many."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -7,7 +8,9 @@ from timeline.history.lifelines import Key, Name
 from timeline.layout.places import CROWD
 
 LaneKey = tuple[Name, Name]  # the name of the root owner, and that of the lane itself
-OwnedKind = tuple[Key, str, str]  # the key of the owner, and API group and kind of the lanes
+# The key of the owner, and API group, kind and namespace of the lanes: what belongs to a Node, for example, may be in
+# several namespaces, and not everybody may see all of these.
+OwnedKind = tuple[Key, str, str, str]
 
 
 class Strips:

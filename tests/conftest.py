@@ -34,11 +34,11 @@ settings.load_profile(SUITE)
 
 # Seconds that files take whose tests wait long for processes.
 LONGEST = {
-    "test_collecting.py": 120, "test_sending_kills.py": 90, "test_kills.py": 75, "test_launcher.py": 60,
-    "test_workers.py": 50, "test_commands.py": 50, "test_demo.py": 45, "test_services.py": 45, "test_tasks.py": 40,
-    "test_portions.py": 35, "test_high_availability.py": 35, "test_faults.py": 30, "test_backups.py": 30,
-    "test_migrations.py": 30, "test_alertmanager.py": 25, "test_tutorial.py": 20, "test_audit_faults.py": 20,
-    "test_alert_kills.py": 15,
+    "test_collecting.py": 120, "test_sending_kills.py": 90, "test_kills.py": 75, "test_planted_scripts.py": 60,
+    "test_launcher.py": 60, "test_workers.py": 50, "test_commands.py": 50, "test_demo.py": 45, "test_services.py": 45,
+    "test_tasks.py": 40, "test_portions.py": 35, "test_high_availability.py": 35, "test_faults.py": 30,
+    "test_backups.py": 30, "test_migrations.py": 30, "test_alertmanager.py": 25, "test_tutorial.py": 20,
+    "test_audit_faults.py": 20, "test_alert_kills.py": 15,
 }  # fmt: skip
 
 

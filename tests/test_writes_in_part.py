@@ -1,5 +1,6 @@
 """These tests check what people can do who see only some namespaces: what they do holds for nothing that is hidden."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -9,10 +10,11 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from dashboard.models import Grant
+from tests.events import event
 from tests.people import member
 from timeline import queries
 from timeline.core.entries import microseconds
-from timeline.models import Acknowledgement, BaselineIncident, Finding, Incident, Silence, Source
+from timeline.models import Acknowledgement, Alert, BaselineIncident, Finding, Incident, Silence, Source, Upload
 from timeline.storage.seen import Seen, seeing
 
 pytestmark = pytest.mark.django_db
@@ -109,3 +111,26 @@ def test_a_baseline_has_only_what_is_seen_whole(sample: Source) -> None:
     assert {row.identity for row in rows if row.by == "me"} == {*whole}
     assert rows.filter(by="admin").count() == every - len(whole) and partly
     assert rows.filter(by="admin", identity__in=partly)
+
+
+def test_what_somebody_uploads_is_shown_to_that_person(mine: Client, sample: Source) -> None:
+    Upload.objects.create(name="of somebody else", source=sample)
+    sent = mine.post("/api/uploads?name=audit.jsonl", json.dumps(event()), "application/octet-stream")
+    assert sent.status_code == 201, sent.content
+    with seeing(Seen(namespaces={sample.pk: frozenset([MINE])}), Upload.objects.get(pk=sent.json()["id"]).owner_id):
+        assert [each.name for each in Upload.objects.all()] == ["audit.jsonl"]
+    assert b"of somebody else" not in mine.get("/").content
+
+
+def test_an_alert_without_a_namespace_needs_the_whole_source(mine: Client, sample: Source) -> None:
+    def alert(name: str, namespace: str) -> None:
+        more = {"namespace": namespace, "objects_named": [], "labels": {}, "annotations": {}, "url": ""}
+        times = {"started": timezone.now(), "seen": timezone.now()}
+        identity = name.encode().hex()[:32].ljust(32, "0")
+        Alert.objects.create(receiver="r", source=sample.pk, identity=identity, name=name, **more, **times)
+
+    alert("of-mine", MINE)
+    alert("of-another", OTHER)
+    alert("of-all", "")
+    content = mine.get("/alerts/").content.decode()
+    assert [name in content for name in ("of-mine", "of-another", "of-all")] == [True, False, False]

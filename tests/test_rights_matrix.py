@@ -2,17 +2,31 @@
 and about one that they do not, and compare the answers with what the table of needs says. The addresses are made from
 the table of URLs, so that a new route without a need fails here."""
 
+import argparse
+import contextlib
+import inspect
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any, NamedTuple
 
+import httpx
 import pytest
+from asgiref.sync import async_to_sync
+from django.contrib.auth.models import User
+from django.core.management import get_commands
 from django.db import transaction
 from django.test import Client
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, resolve
+from django.utils import timezone
 from pytest_django import DjangoDbBlocker, Settings
 
 from dashboard import urls
-from dashboard.access import grants, needs, policy
+from dashboard.access import grants, needs, policy, tokens
+from dashboard.agents.api import Api, Caller
+from dashboard.agents.reader import Refused
+from dashboard.asgi import websocket
+from dashboard.cli.__main__ import _parser
+from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsConsumer
 from dashboard.web.api import api
 from tests.people import grant, member
 from timeline.history.world import World
@@ -187,3 +201,68 @@ def test_a_refusal_names_the_role_that_is_needed_and_who_gives_it(things: Things
     assert "needs the role editor on this recording or cluster; your role is viewer." in says(Person("viewer"), path)
     part = says(Person(part="responder"), path)
     assert "needs the role editor on all of this recording or cluster; you have no role on all of" in part
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_a_token_reads_what_the_table_lets_a_viewer_read(limited: bool, things: Things) -> None:
+    expires = timezone.now() + timedelta(days=1)
+    source = things.seen if limited else None
+    text, _ = tokens.issue("script", ["read"], expires=expires, source=source, by="a test")
+    client = Client(headers={"Authorization": f"Bearer {text}"}, raise_request_exception=False)
+    wrong = []
+    for route, methods in OPERATIONS.items():
+        rule = needs.NEEDS[route]
+        for thing in things if "source_id" in route else things[:1]:
+            for method in methods:
+                reads = method.upper() in policy.SAFE
+                if not (rule.read if reads else rule.change).role:
+                    continue
+                answer = client.generic(method.upper(), asked(route, thing), **_JSON)
+                reaches = reads and grants.reaches("viewer", rule.read.role) and not (limited and thing != things.seen)
+                if answer.status_code >= 500 or (answer.status_code == 403) == reaches:
+                    listed = limited and "source_id" not in route and answer.status_code == 403
+                    if not listed:  # a limited token reads no lists over all sources
+                        wrong.append((method, route, thing.name, answer.status_code))
+    assert not wrong
+
+
+def test_sockets_open_for_whoever_has_a_role(things: Things) -> None:
+    """A socket about a source that is not seen opens, and tells that there is none (see `test_leaks`)."""
+    for person in PEOPLE:
+        user = User.objects.get(pk=person.client(things).session["_auth_user_id"])
+        for consumer in (UploadsConsumer, IncidentsConsumer, SourceConsumer):
+            for thing in things:
+                assert policy.may_listen(user, consumer.route, thing.pk) == any(person), (person, consumer)
+
+
+def test_each_socket_has_a_need() -> None:
+    routes_of_sockets = {str(getattr(each, "pattern", each)) for each in websocket.routes}
+    assert set(needs.SOCKETS) == routes_of_sockets
+
+
+def test_tools_for_models_ask_only_for_what_viewers_read() -> None:
+    asked_for = set()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked_for.add(resolve(request.url.path).route)
+        return httpx.Response(404, json={"detail": "none"})
+
+    reader = Api(lambda: Caller("http://testserver", "Bearer none"), httpx.MockTransport(answer))
+    given: dict[str, Any] = {"source": 1, "identity": "a" * 16, "track": 1, "words": "a", "asked": {}}
+
+    async def ask_all() -> None:
+        for name, method in inspect.getmembers(reader, inspect.iscoroutinefunction):
+            if not name.startswith("_"):
+                with contextlib.suppress(Refused):
+                    await method(**{each: given[each] for each in inspect.signature(method).parameters})
+
+    async_to_sync(ask_all)()
+    assert len(asked_for) > 10
+    assert {needs.NEEDS[route].read.role for route in asked_for} <= {"", "viewer"}
+
+
+def test_each_command_is_said_to_need_the_server_or_not() -> None:
+    (commands,) = [each for each in _parser()._actions if isinstance(each, argparse._SubParsersAction)]
+    assert set(commands.choices) == needs.ON_THE_SERVER | needs.ELSEWHERE
+    assert not needs.ON_THE_SERVER & needs.ELSEWHERE
+    assert {name for name, app in get_commands().items() if app == "dashboard"} == needs.MANAGEMENT

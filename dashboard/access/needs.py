@@ -179,3 +179,19 @@ SOCKETS = {
     "ws/links/": _NOBODY,  # asks for a link
     "ws/sources/<int:source_id>/": _VIEWER_OF_PART,
 }
+
+# Commands ask for no role. These need the settings of the server, with which one can read and change the database:
+ON_THE_SERVER = {
+    "up", "demo", "token", "import", "export", "pull", "usage", "retention", "keep", "hold", "unhold", "connect",
+    "clusters", "disconnect", "delete", "undo", "pause", "resume", "createuser", "grant", "revoke", "rights",
+    "tokens", "audit-trail", "unlock", "deactivate", "activate", "reset-totp", "backup", "restore", "manage",
+}  # fmt: skip
+# So do the management commands that do their work:
+MANAGEMENT = {
+    "activate", "audit_trail", "back_up", "clusters", "createuser", "deactivate", "deletions", "export_recording",
+    "grants", "import_recording", "reset_totp", "restore", "retention", "tokens", "unlock", "up_to_date",
+}  # fmt: skip
+# These read files or a cluster, or send an access token, whose rights hold:
+ELSEWHERE = {
+    "analyze", "report", "compare", "changes", "sql", "replay", "record", "collect", "mcp", "rules", "schema",
+}  # fmt: skip

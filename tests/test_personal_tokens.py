@@ -12,7 +12,7 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 from pytest_django import Settings
 
-from dashboard.access import origins, tokens
+from dashboard.access import limits, origins, tokens
 from dashboard.agents import http
 from dashboard.models import AccessToken, AuditRecord, Grant
 from dashboard.push.consumers import UNAUTHORISED
@@ -20,6 +20,7 @@ from tests.people import grant, member
 from tests.test_access_tokens import asked
 from tests.test_push import Page, nobody_listens, run
 from timeline.models import Acknowledgement, Cluster, Incident, Silence, Source, Upload
+from timeline.storage.seen import Seen
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"
@@ -87,6 +88,19 @@ def test_somebody_who_sees_a_part_makes_tokens_that_see_that_part(sample: Source
     assert [asked(f"/api/sources/{each.pk}/overview", text) for each in (sample, other)] == [200, 404]
     listed = Client().get("/api/sources", headers={"Authorization": f"Bearer {text}"}).content.decode()
     assert sample.name in listed and other.name not in listed
+
+
+def test_a_token_of_somebody_who_sees_namespaces_sees_these(sample: Source) -> None:
+    other = Source.objects.create(name="elsewhere", ready=True)
+    alice = member("responder", on=sample, namespaces=["default", "vol-restart"])
+    grant(alice, "viewer", on=other, namespaces=["a"])
+    found = [
+        limits.seen_by(tokens.reader_of(AccessToken.objects.get(prefix=text[:16])))
+        for text in (personal(alice), personal(alice, "respond", source=sample))
+    ]
+    assert found[0] == limits.seen_by(alice)
+    assert found[1] == Seen(namespaces={sample.pk: frozenset({"default", "vol-restart"})})
+    assert asked(f"/api/sources/{sample.pk}/overview", personal(alice)) == 200
 
 
 def test_a_token_has_the_rights_that_its_owner_has_now(sample: Source, settings: Settings) -> None:

@@ -188,7 +188,7 @@ def test_an_administrator_gives_and_takes_away_a_role(visitor: Page, size: Viewp
     visitor.wait_for_url("**/sessions/")
     visitor.locator(".menu:visible summary").first.click()
     visitor.get_by_role("link", name="Access").click()
-    expect(visitor.get_by_role("link", name="ada")).to_be_visible()
+    expect(visitor.get_by_role("link", name="ada", exact=True)).to_be_visible()
     fits(visitor)
     assert complaints_of_axe(visitor, themes) == []
     group = f"oidc:team-{size['width']}"

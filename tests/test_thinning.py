@@ -216,3 +216,15 @@ def test_near_incidents_is_dropped_when_its_own_days_are_over(source: Source) ->
     assert foreseen.entries == before[0] and foreseen.findings == before[2] and not foreseen.away
     assert counts(source)[0] == 0 and not Finding.objects.exists()
     assert len(freed.spans(source.pk)) == 1
+
+
+def test_what_may_yet_be_near_an_incident_is_not_thinned(source: Source) -> None:
+    """An incident that happens now is near what was up to so many minutes ago, also if that is longer than the days."""
+    assert source.last
+    Cluster.objects.update(keep_days=1, keep_incident_days=30, keep_incident_minutes=2 * 24 * 60)
+    Finding.objects.all().delete()
+    at = source.last + timedelta(days=1, hours=12)
+    (foreseen,) = retention.foresee(Cluster.objects.get(), at)
+    (dropped,) = retention.keep(Cluster.objects.get(), at)
+    assert not dropped.thinned and not foreseen.entries and not freed.spans(source.pk)
+    assert retention.keep(Cluster.objects.get(), source.last + timedelta(days=2, hours=1))[0].thinned

@@ -154,8 +154,9 @@ def _near(cluster: Cluster, source: Source, now: datetime, since: datetime) -> t
     """Return what is near incidents, of what is not deleted as a whole because it is from before `since`."""
     if not _thins(cluster):
         return thinning.Incidents([], since)
-    before = max(since, now - timedelta(days=days(cluster)))
-    return thinning.incidents_of(source, before, incident_margin(cluster), since)
+    margin = incident_margin(cluster)
+    whole = max(timedelta(days=days(cluster)), margin)  # an incident that happens now is as near what was so long ago
+    return thinning.incidents_of(source, max(since, now - whole), margin, since)
 
 
 def _away(source: Source, near: thinning.Incidents, old: Collection[str], most: int | None) -> tuple[int, bool]:

@@ -258,6 +258,22 @@ def test_a_socket_ends_when_its_reader_gets_other_roles(monkeypatch: pytest.Monk
     run(scenario)
 
 
+def test_a_share_link_in_the_address_of_another_socket_widens_nothing() -> None:
+    source = Source.objects.create(name="prod", ready=True)
+    cookie = cookie_of(member("viewer", on=source, namespaces=["a"]))
+
+    async def scenario() -> None:
+        page = await opened("/ws/incidents/", cookie, "view_token=anything")
+        assert (await page.news())["type"] == "refetch"  # the hub listens from now on
+        await notify(source=source.pk, incidents=1, namespaces=["b"])
+        await notify(source=source.pk, incidents=1, namespaces=["a"])
+        assert await page.news() == {"type": "incidents", "source": source.pk}
+        await page.leave()
+        await nobody_listens()
+
+    run(scenario)
+
+
 def test_the_roles_of_many_are_those_of_each() -> None:
     cluster = Cluster.objects.create(name="prod")
     Source.objects.create(name="prod", ready=True, cluster=cluster)

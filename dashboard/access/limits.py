@@ -106,8 +106,8 @@ class Sight:
 
 @sync_to_async
 def of_listener(scope: Mapping[str, Any]) -> Sight:
-    """Return what the listener of a socket may see, as it is stored now."""
-    if not settings.LOGIN_REQUIRED or links.in_address(scope) is not None:
+    """Return what the listener of a socket, who has signed in if people have to, may see, as it is stored now."""
+    if not settings.LOGIN_REQUIRED:
         return Sight()
     close_old_connections()
     user = User.objects.get(pk=rights.listening(scope).pk)  # whoever listens for long has kept older roles

@@ -88,7 +88,7 @@ class _Forwarding(AsyncWebsocketConsumer):
             self._sight = await limits.of_token(self._token)
         else:
             self._session = await rights.listener_of(self.scope)
-            self._sight = await limits.of_listener(self.scope)
+            self._sight = await self._seen_now()
         await self.note()
         self._forwarding = asyncio.create_task(self._forward())
 
@@ -127,8 +127,12 @@ class _Forwarding(AsyncWebsocketConsumer):
     def _renew(self) -> None:
         self._renewing = asyncio.create_task(self._limit_anew())
 
+    async def _seen_now(self) -> limits.Sight:
+        """Return what the listener sees: all that its share link opens, or what its roles allow now."""
+        return limits.Sight() if self._link is not None else await limits.of_listener(self.scope)
+
     async def _limit_anew(self) -> None:
-        before, self._sight = self._sight, await limits.of_listener(self.scope)
+        before, self._sight = self._sight, await self._seen_now()
         if self.concerned(before, self._sight):
             self._dismiss(OTHER_RIGHTS)
 

@@ -114,6 +114,13 @@ def test_a_role_is_given_in_namespaces(ada: Client) -> None:
         "viewer of the cluster prod in a, b"
         in ada.get(f"/access/grants/{Grant.objects.get(user=bob).pk}/").content.decode()
     )
+    record = AuditRecord.objects.get(action="grant")
+    assert record.cluster == prod.pk and record.details == {
+        "to": "person",
+        "role": "viewer",
+        "on": "prod",
+        "namespaces": "a, b",
+    }
 
 
 def test_the_last_administrator_is_kept_and_another_may_step_back(ada: Client) -> None:

@@ -99,10 +99,12 @@ def holder_of(grant: Grant) -> User | Group:
 
 def described(grant: Grant) -> Mapping[str, object]:
     """Return what the audit trail and the log say of a grant."""
+    thing = grant.cluster or grant.source
     return {
         "name": name_of(holder_of(grant)),
         "to": "group" if grant.group_id else "person",
         "role": grant.role,
+        "on": thing.name if thing else "everything",
         "cluster": grant.cluster_id,
         "source": grant.source_id,
         "namespaces": ", ".join(grant.namespaces),

@@ -80,7 +80,7 @@ def in_part(source: int) -> str:
     if present().sees_whole(source):
         return ""
     seen = len(present().namespaces.get(source, ()))
-    return f"You see {seen} namespace{'' if seen == 1 else 's'} of this; the rest is left out."
+    return f"You see {seen} namespace{'' if seen == 1 else 's'} of this recording or cluster; the rest is left out."
 
 
 @dataclass(frozen=True)

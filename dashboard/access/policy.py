@@ -110,7 +110,7 @@ def _demand(held: Held, need: Need, source: int | None, cluster: int | None) -> 
     else:
         part, whole, thing = held.anywhere, held.everywhere, ""
     if not part:
-        raise NotSeen("There is no such recording or cluster. It was deleted, or the link is wrong.")
+        raise NotSeen("There is no such recording or cluster.")
     had = part if need.on in (PART, ANYTHING) else held.everywhere if need.on == EVERYTHING else whole
     if not grants.reaches(had, need.role):
         raise _refusal(need.role, _where(need, thing, partly=had != part), had)

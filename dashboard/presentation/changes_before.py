@@ -103,9 +103,10 @@ def who(actor: str | None, user_agent: str | None, *, certain: bool = True) -> s
     return f"by {known}" if certain else f"by {known}, or by a write before it that the recording does not show"
 
 
-def nothing(found: ChangesPayload) -> str:
-    """Return that nothing was changed."""
-    return f"The recording shows no change that somebody meant in the {minutes(found['minutes'])} before."
+def nothing(found: ChangesPayload, *, part: bool = False) -> str:
+    """Return that nothing was changed. `part` says that the reader sees only a part of the recording."""
+    shown = "What you see of the recording" if part else "The recording"
+    return f"{shown} shows no change that somebody meant in the {minutes(found['minutes'])} before."
 
 
 def minutes(number: int) -> str:

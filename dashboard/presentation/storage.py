@@ -73,7 +73,9 @@ def freed(going: Foreseen) -> str:
     """Return what retention frees of a source: "1,204 entries (20 MB), 3 objects, 1 finding and 1 incident"."""
     if not (going.entries or going.tracks or going.findings):
         return "nothing"
-    entries = f"{_counted(going.entries, 'entry', 'entries')} ({size(going.bytes)} of whole tables)"
+    entries = _counted(going.entries, "entry", "entries")
+    if going.bytes:
+        entries += f" ({size(going.bytes)} of whole tables)"
     if going.at_most:
         entries = f"at most {entries}"
     if going.away:

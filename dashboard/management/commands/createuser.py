@@ -65,4 +65,4 @@ def _may_do(role: str) -> str:
         return "is an administrator."
     if role or settings.DEFAULT_ROLE:
         return f"is {role or settings.DEFAULT_ROLE} of all clusters and recordings."
-    return "can sign in, and sees nothing until it has a role."
+    return "can sign in, and sees nothing until the account has a role."

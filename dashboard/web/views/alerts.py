@@ -15,6 +15,7 @@ from dashboard.web.api.alerts import AlertCursor, AlertQuery
 from timeline import queries
 from timeline.models import Source
 from timeline.payloads.alerts import AlertState
+from timeline.storage.seen import present
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -45,6 +46,7 @@ def show_alerts(request: "HttpRequest") -> "HttpResponse":
         "rows": words.rows(listed["alerts"]),
         "asked": asked,
         "filtered": bool(narrowing),
+        "limited": not present().everything,
         "states": get_args(AlertState),
         "sources": queries.recent_sources(_SOURCES),
         "next": f"?{urlencode(following)}" if listed["next"] else "",

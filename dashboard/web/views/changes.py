@@ -6,6 +6,7 @@ from django.http import Http404
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from dashboard.access import limits
 from dashboard.presentation import changes_before, wording
 from dashboard.web.timestamps import parsed
 from dashboard.web.views.objects import number
@@ -55,7 +56,7 @@ def show_changes(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "rows": changes_before.rows(found),
         "total": found["total"],
         "complete": found["complete"],
-        "nothing": changes_before.nothing(found),
+        "nothing": changes_before.nothing(found, part=bool(limits.in_part(source_id))),
         "outdated": wording.outdated(source),
         "timeline": f"/sources/{source_id}/?start={max(0, at - minutes * 60_000_000)}&end={at + 1_000_000}",
     }

@@ -35,7 +35,7 @@ def show_comparison(request: "HttpRequest") -> "HttpResponse":
     except (NotChosen, queries.TooLarge) as problem:
         return _choose(request, bad, str(problem))
     except (Source.DoesNotExist, Track.DoesNotExist):
-        raise Http404("An object or a recording of this comparison does not exist. It may have been deleted.") from None
+        raise Http404("An object or a recording of this comparison does not exist.") from None
     alone, both = comparison.apart(document)
     context = {
         "document": document,

@@ -31,7 +31,7 @@ def confirm_deletion(request: "HttpRequest", source_id: int) -> "HttpResponse":
     """Show what the deletion of a recording removes, and delete it after a confirmation."""
     source = queries.source(source_id)
     if source is None:
-        raise Http404("There is no such recording. It was deleted, or the link is wrong.")
+        raise Http404("There is no such recording.")
     fed = "A cluster feeds it. Disconnect the cluster first; its source then becomes a recording."
     problem = fed if source.is_live else ""
     if request.method == "POST" and not problem:

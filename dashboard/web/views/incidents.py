@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import links
+from dashboard.access import limits, links
 from dashboard.drawing.pictures import picture
 from dashboard.presentation import alerts, changes_before, incidents, shared, views, wording
 from dashboard.presentation.catalogue import words
@@ -98,7 +98,7 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
         "changes": changes_before.rows(before),
         "changes_total": before["total"],
         "changes_minutes": changes_before.minutes(before["minutes"]),
-        "changes_nothing": changes_before.nothing(before),
+        "changes_nothing": changes_before.nothing(before, part=bool(limits.in_part(source.id))),
         **because(queries.cause_of(source.id, incident["caused"]), source.id, incident["cause"]),
         "view": views.shown(source.id, incident["caused"] or worst["id"], shown["start"], shown["end"]),
         "findings": queries.findings_of_incident(source.id, incident["id"]),

@@ -12,6 +12,7 @@ from dashboard.presentation import incidents as words
 from dashboard.web.views.findings import person
 from timeline import queries
 from timeline.models import Incident, Silence, Source
+from timeline.storage.seen import present
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse, QueryDict
@@ -41,7 +42,8 @@ def show_silences(request: "HttpRequest") -> "HttpResponse":
             change_log.about(request, silence=int(number))
         return redirect("silences")
     held = [_row(each) for each in queries.active_silences()]
-    return render(request, "silences.html", {"held": held, "ended": [_row(each) for each in queries.ended_silences()]})
+    ended = [_row(each) for each in queries.ended_silences()]
+    return render(request, "silences.html", {"held": held, "ended": ended, "limited": not present().everything})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

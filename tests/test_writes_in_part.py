@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from dashboard.models import Grant
 from tests.events import event
-from tests.people import member
+from tests.people import grant, member
 from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.models import Acknowledgement, Alert, BaselineIncident, Finding, Incident, Silence, Source, Upload
@@ -134,3 +134,33 @@ def test_an_alert_without_a_namespace_needs_the_whole_source(mine: Client, sampl
     alert("of-all", "")
     content = mine.get("/alerts/").content.decode()
     assert [name in content for name in ("of-mine", "of-another", "of-all")] == [True, False, False]
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_a_viewer_answers_only_for_what_a_responder_role_reaches_to(
+    client: Client, sample: Source, *, everywhere: bool
+) -> None:
+    person = member(Grant.Role.VIEWER, on=None if everywhere else sample)
+    grant(person, Grant.Role.RESPONDER, on=sample, namespaces=[MINE])
+    client.force_login(person)
+    rows = Incident.objects.filter(source=sample).order_by("identity")
+    ours, others = rows.filter(namespaces=[MINE]).first(), rows.exclude(namespaces__contains=[MINE]).first()
+    assert ours and others
+    path = f"/api/sources/{sample.pk}"
+    refused = post(client, f"{path}/acknowledgements", {"incidents": [others.identity]})
+    assert refused.status_code == 403 and "only a viewer" in refused.json()["detail"]
+    page = f"/sources/{sample.pk}/incidents/{others.identity}/"
+    assert client.post(page, {"act": "acknowledge", "note": ""}).status_code == 403
+    keys = [f"{sample.pk}.{each.identity}" for each in (ours, others)]
+    assert client.post("/incidents/", {"incident": keys, "note": "known"}).status_code == 302
+    assert [each.identity for each in Acknowledgement.objects.all()] == [ours.identity]
+    Acknowledgement.objects.create(source=sample, identity=others.identity, by="somebody", note="")
+    assert client.delete(f"{path}/incidents/{others.identity}/acknowledgement").status_code == 403
+    for more in ({}, {"source": sample.pk}, {"source": sample.pk, "namespace": OTHER}):
+        answer = post(client, "/api/silences", {"rule": "orphan-pod", "reason": "known", **more})
+        assert answer.status_code == 422 and "You are" in answer.json()["detail"]
+    mine = {"rule": "orphan-pod", "reason": "known", "source": sample.pk, "namespace": MINE}
+    assert post(client, "/api/silences", mine).status_code == 201
+    until = timezone.now() + timedelta(hours=1)
+    held = Silence.objects.create(reason="known", by="admin", expires=until, source=sample, rule="orphan-pod")
+    assert client.delete(f"/api/silences/{held.pk}").status_code == 404

@@ -114,6 +114,20 @@ class Held:
             parts(self.cluster_namespaces),
         )
 
+    def reaching(self, needed: str) -> "Held":
+        """Return those of these roles that contain the one that is needed."""
+
+        def high(roles: Mapping[Any, str]) -> dict[Any, str]:
+            return {key: role for key, role in roles.items() if reaches(role, needed)}
+
+        return Held(
+            self.everywhere if reaches(self.everywhere, needed) else "",
+            high(self.clusters),
+            high(self.sources),
+            {key: high(of) for key, of in self.namespaces.items()},
+            {key: high(of) for key, of in self.cluster_namespaces.items()},
+        )
+
     def only(self, sources: Collection[int], clusters: Collection[int] = ()) -> "Held":
         """Return these roles on no other sources and clusters than these."""
         return Held(

@@ -20,9 +20,9 @@ from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
 from dashboard.access import grants, links, rights, tokens
-from dashboard.models import AccessToken
+from dashboard.models import AccessToken, Grant
 from timeline.storage import seen_conditions, seen_views
-from timeline.storage.seen import EVERYTHING, Seen, present, seeing
+from timeline.storage.seen import EVERYTHING, Seen, answering, present, seeing
 from timeline.storage.seen_conditions import ALL, NOTHING, View
 
 _LIMITS = "causeline_limits"  # the attribute of a request that holds its limits
@@ -63,16 +63,28 @@ def before_migration(plan: list[Any], **_: object) -> None:
 
 def seen_by(user: Any) -> Seen:
     """Return what the user of a request may see."""
-    held = grants.held_by(user)
+    return _seen_with(grants.held_by(user))
+
+
+def answered_by(user: Any) -> Seen:
+    """Return what the user of a request may acknowledge and silence: that for which the role is at least responder."""
+    return _seen_with(grants.held_by(user).reaching(Grant.Role.RESPONDER))
+
+
+def _seen_with(held: grants.Held) -> Seen:
     if held.everywhere:
         return EVERYTHING
     return replace(held.seen, clusters=frozenset(held.clusters))
 
 
 def limit(request: HttpRequest, seen: Seen | None = None) -> None:
-    """Limit what is read for this request to what its user, or whoever may see this, may see, until its view ends."""
+    """Limit what is read for this request to what its user, or whoever may see this, may see, until its view ends.
+
+    What is acknowledged or silenced is limited to that of which the user is at least a responder.
+    """
     stack: ExitStack = request.__dict__[_LIMITS]
     stack.enter_context(seeing(seen_by(request.user) if seen is None else seen, getattr(request.user, "pk", None)))
+    stack.enter_context(answering(answered_by(request.user)))
 
 
 def in_part(source: int) -> str:

@@ -12,7 +12,7 @@ from timeline.core.entries import microseconds
 from timeline.models import Acknowledgement, Finding, Incident, Occurrence
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import AcknowledgementPayload
-from timeline.queries.wholly_seen import REFUSED, wholly_seen
+from timeline.queries.answering import REFUSED, wholly_answered
 from timeline.storage import incidents
 
 
@@ -42,10 +42,10 @@ def listed_with(source_id: int, identity: str, keys: Collection[str]) -> dict[st
 def acknowledge(source_id: int, identity: str, by: str, note: str) -> AcknowledgementPayload:
     """Acknowledge a finding, or replace the note of its acknowledgement.
 
-    Raises Finding.DoesNotExist, and PermissionDenied if the present reader sees only a part of it.
+    Raises Finding.DoesNotExist, and PermissionDenied if the present reader may answer only a part of it.
     """
     Finding.objects.only("pk").get(source=source_id, source__delete_after=None, identity=identity)
-    if not wholly_seen(Finding, source_id, [identity]):
+    if not wholly_answered(Finding, source_id, [identity]):
         raise PermissionDenied(REFUSED)
     row, _ = Acknowledgement.objects.update_or_create(
         source_id=source_id, identity=identity, defaults={"by": by, "note": note}
@@ -56,21 +56,21 @@ def acknowledge(source_id: int, identity: str, by: str, note: str) -> Acknowledg
 def acknowledge_incidents(source_id: int, identities: Collection[str], by: str, note: str) -> int:
     """Acknowledge these incidents, as grave as they are now; return how many of them there are.
 
-    Raises PermissionDenied if the present reader sees only a part of one.
+    Raises PermissionDenied if the present reader may answer only a part of one.
     """
     found = dict(_shown(source_id, identities).values_list("identity", "rank"))
-    if found.keys() - wholly_seen(Incident, source_id, found):
+    if found.keys() - wholly_answered(Incident, source_id, found):
         raise PermissionDenied(REFUSED)
     return _acknowledge(source_id, found, by, note, timezone.now())
 
 
 def acknowledge_new(wanted: Mapping[int, Collection[str]], by: str, note: str) -> datetime:
-    """Acknowledge those of these incidents that nobody has acknowledged, and that the present reader sees whole; return
-    the time that all of these share."""
+    """Acknowledge those of these incidents that nobody has acknowledged, and that the present reader may answer whole;
+    return the time that all of these share."""
     at = timezone.now()
     with transaction.atomic():
         for source_id, identities in wanted.items():
-            whole = wholly_seen(Incident, source_id, identities)
+            whole = wholly_answered(Incident, source_id, identities)
             found = _shown(source_id, whole).exclude(
                 Exists(Acknowledgement.objects.filter(source=source_id, identity=OuterRef("identity"), ended=""))
             )
@@ -132,8 +132,13 @@ def has_acknowledged(by: str) -> bool:
 
 
 def withdraw(source_id: int, identity: str) -> bool:
-    """Remove the acknowledgement of a finding or an incident; return whether there was one."""
+    """Remove the acknowledgement of a finding or an incident; return whether there was one.
+
+    Raises PermissionDenied if the present reader may answer only a part of it.
+    """
     of_it = Acknowledgement.objects.filter(source=source_id, source__delete_after=None, identity=identity)
+    if of_it.exists() and not any(wholly_answered(model, source_id, [identity]) for model in (Incident, Finding)):
+        raise PermissionDenied(REFUSED)
     count, _ = of_it.delete()
     if count:
         incidents.announce(source_id, [identity])

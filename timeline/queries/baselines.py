@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from timeline.core.entries import microseconds
 from timeline.models import BaselineIncident, Incident, Source
-from timeline.queries.wholly_seen import wholly_seen
+from timeline.queries.answering import wholly_answered
 from timeline.storage import incidents
 
 _DAY = timedelta(hours=24)
@@ -59,7 +59,7 @@ def set_baseline(source_id: int, by: str) -> int:
     source = Source.objects.get(pk=source_id, ready=True)
     now, end = timezone.now(), source.last or timezone.now()
     known = Incident.objects.filter(source=source)
-    whole = wholly_seen(Incident, source_id, known.values_list("identity", flat=True))
+    whole = wholly_answered(Incident, source_id, known.values_list("identity", flat=True))
     rows = [
         BaselineIncident(
             source=source, identity=identity, rank=rank, hourly=_hourly(times, end), by=by, at=now, ended=""

@@ -13,7 +13,7 @@ from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import SilencedPayload, SilencePayload
 from timeline.queries.incident_filter import of
 from timeline.storage import notify
-from timeline.storage.seen import present
+from timeline.storage.seen import Seen, answered, present
 
 LONGEST = timedelta(days=366)
 _NAMED = 5  # incidents that a silence would match, which are named
@@ -110,8 +110,8 @@ def create(
 ) -> SilencePayload:
     """Store a silence. That of a connected cluster holds for all its sources.
 
-    Raises ValueError if it matches everything or what the present reader may not see, has expired, or expires in more
-    than a year, or if very many hold.
+    Raises ValueError if it matches everything or what the present reader may not answer, has expired, or expires in
+    more than a year, or if very many hold.
     """
     if Silence.objects.filter(expires__gt=timezone.now()).count() >= MOST:
         raise ValueError(f"{MOST} silences hold already. Expire one of them first.")
@@ -120,20 +120,26 @@ def create(
     if not timedelta() < expires - timezone.now() <= LONGEST:
         raise ValueError("A silence ends in the future, and within a year.")
     row = _draft(source, rule, namespace, owner, actor)
-    if not sees_all_of(row):
+    if not _contains(answered(), row):
         if source is None:
-            raise ValueError("You do not see all clusters and recordings. Choose the one that the silence is for.")
-        names = ", ".join(sorted(present().namespaces.get(source.pk, ())))
-        raise ValueError(f"You see only some namespaces of {source.name}. Name one of them: {names}.")
+            raise ValueError(
+                "You are not a responder of all clusters and recordings. Choose the one that the silence is for."
+            )
+        names = ", ".join(sorted(answered().namespaces.get(source.pk, ())))
+        raise ValueError(
+            f"You are a responder of only some namespaces of {source.name}. Name one of them: {names}."
+            if names
+            else f"You are not a responder of {source.name}, so you cannot silence its incidents."
+        )
     row.reason, row.by, row.expires = reason, by, expires
     row.save()
     notify.notify(incidents=1, namespaces=_namespaces(row))
     return payload(row)
 
 
-def sees_all_of(silence: Silence) -> bool:
-    """Return whether the present reader sees all that a silence can match. Only such a reader may make or end it."""
-    seen = present()
+def _contains(seen: Seen, silence: Silence) -> bool:
+    """Return whether this has all that a silence can match. Who may answer all of it may make and end the silence; who
+    sees all of it reads its reason."""
     if seen.everything or (silence.cluster_id is None and silence.source_id is None):
         return seen.everything
     if silence.cluster_id in seen.clusters or (silence.source_id and seen.sees_whole(silence.source_id)):
@@ -167,9 +173,10 @@ def _draft(source: Source | None, rule: str, namespace: str, owner: str, actor: 
 
 
 def expire(number: int) -> bool:
-    """End a silence now. Return whether it was in force until then, and the present reader sees all that it matches."""
+    """End a silence now. Return whether it was in force until then, and the present reader may answer all that it
+    matches."""
     row = Silence.objects.select_related("cluster").filter(pk=number, expires__gt=timezone.now()).first()
-    if row is None or not sees_all_of(row):
+    if row is None or not _contains(answered(), row):
         return False
     held = bool(Silence.objects.filter(pk=number, expires__gt=timezone.now()).update(expires=timezone.now()))
     notify.notify(incidents=1, namespaces=_namespaces(row))
@@ -194,7 +201,7 @@ def payload(row: Silence) -> SilencePayload:
 
 def _reason(silence: Silence) -> str:
     """Return the reason of a silence. It may name anything that the silence matches."""
-    return silence.reason if sees_all_of(silence) else "You see only a part of what this silence is for."
+    return silence.reason if _contains(present(), silence) else "You see only a part of what this silence is for."
 
 
 def _time(at: datetime) -> str:

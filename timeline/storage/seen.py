@@ -43,12 +43,29 @@ class Seen:
 
 EVERYTHING = Seen(everything=True)
 _present: ContextVar[Seen] = ContextVar("what the present reader may see", default=EVERYTHING)
+_answered: ContextVar[Seen | None] = ContextVar("what the present reader may answer, if not all seen", default=None)
 _unlimited_path: ContextVar[str] = ContextVar("where tables are found without a limit", default="public")
 
 
 def present() -> Seen:
     """Return what the present reader may see. Commands, tasks and collectors see everything."""
     return _present.get()
+
+
+def answered() -> Seen:
+    """Return what the present reader may answer, which is to acknowledge and to silence: all that is seen, unless
+    `answering` says otherwise."""
+    return _answered.get() or present()
+
+
+@contextmanager
+def answering(answers: Seen) -> Iterator[None]:
+    """Say what the present reader may answer, which can be less than what is seen."""
+    token = _answered.set(answers)
+    try:
+        yield
+    finally:
+        _answered.reset(token)
 
 
 @contextmanager

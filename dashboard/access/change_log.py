@@ -77,6 +77,12 @@ def user_of_machine() -> str:
         return ""
 
 
+def who_commands() -> str:
+    """Return the name under which what a command makes is stored."""
+    by = user_of_machine()
+    return f"{by} on the command line" if by else "command line"
+
+
 def about(request: "HttpRequest", **objects: object) -> None:
     """Add these fields to the line of a request whose path does not say what it changes."""
     request.__dict__.setdefault("changed", {}).update(objects)

@@ -13,11 +13,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import F
-from django.db.models.functions import Coalesce
 
 from dashboard.models import Grant
-from timeline.models import Source
 from timeline.storage.seen import EVERYTHING, Seen
 
 ROLES = tuple(Grant.Role.values)  # from the least to the highest
@@ -25,12 +22,17 @@ _RANKS = {"": 0} | {role: rank for rank, role in enumerate(ROLES, start=1)}
 _KEPT = "_causeline_held"  # the attribute of a user that keeps what was read
 # Written by hand: it takes Django longer to write it, for each request, than PostgreSQL to answer it.
 _ROWS = """
-    SELECT role, mine.cluster_id, coalesce(source.id, mine.source_id), mine.namespaces
-    FROM dashboard_grant mine LEFT JOIN timeline_source source ON source.cluster_id = mine.cluster_id
-    WHERE user_id = %(account)s OR group_id IN (SELECT group_id FROM auth_user_groups WHERE user_id = %(account)s)
+    SELECT mine.account, role, mine.cluster_id, coalesce(source.id, mine.source_id), mine.namespaces
+    FROM (
+        SELECT user_id AS account, role, cluster_id, source_id, namespaces
+        FROM dashboard_grant WHERE user_id = ANY(%(accounts)s)
+        UNION ALL
+        SELECT member.user_id, role, cluster_id, source_id, namespaces
+        FROM dashboard_grant JOIN auth_user_groups AS member USING (group_id) WHERE member.user_id = ANY(%(accounts)s)
+    ) AS mine LEFT JOIN timeline_source AS source ON source.cluster_id = mine.cluster_id
     UNION ALL
-    SELECT %(owner)s, NULL, id, '{}'::text[]
-    FROM timeline_source WHERE owner_id = %(account)s AND cluster_id IS NULL
+    SELECT owner_id, %(owner)s, NULL, id, '{}'::text[]
+    FROM timeline_source WHERE owner_id = ANY(%(accounts)s) AND cluster_id IS NULL
 """
 
 
@@ -185,43 +187,28 @@ def held_by(user: Any) -> Held:
 
 def read(account: int) -> Held:
     """Read the roles of an account as they are now, with one query."""
-    return _with_default(_rows(account))
-
-
-def _with_default(rows: Iterable[tuple[str, int | None, int | None, list[str]]]) -> Held:
-    default = [(settings.DEFAULT_ROLE, None, None, list[str]())] if settings.DEFAULT_ROLE else []
-    return added_up([*rows, *default])
+    return _read([account])[account]
 
 
 def fingerprints(accounts: Collection[int]) -> dict[int, str]:
-    """Return the fingerprint of the roles that each of these accounts has now, with three queries for all of them."""
-    rows: dict[int, list[tuple[str, int | None, int | None, list[str]]]] = {account: [] for account in accounts}
-    fed = F("cluster__sources")  # NULL for a grant on everything, and for a cluster that has no source yet
-    columns = "role", "cluster", Coalesce("source", fed), "namespaces"
-    mine = Grant.objects.order_by()
-    direct = mine.filter(user__in=rows).values_list("user", *columns)
-    by_group = mine.filter(group__user__in=rows).values_list("group__user", *columns)
-    for account, *row in (*direct, *by_group):
-        rows[account].append((row[0], row[1], row[2], row[3]))
-    owned = Source.everything.filter(owner__in=rows, cluster=None).order_by()
-    for account, source in owned.values_list("owner", "pk"):
-        rows[account].append((Grant.Role.EDITOR.value, None, source, []))
-    return {account: _with_default(of_account).fingerprint for account, of_account in rows.items()}
+    """Return the fingerprint of the roles that each of these accounts has now, with one query for all of them."""
+    return {account: held.fingerprint for account, held in _read(accounts).items()}
 
 
-def _rows(account: int) -> list[tuple[Any, ...]]:
-    """Return the role, the cluster, the source and the namespaces of each grant, once for each source of a cluster.
-
-    Whoever has uploaded a recording is an editor of it.
-    """
+def _read(accounts: Collection[int]) -> dict[int, Held]:
+    """Return the roles of each of these accounts. Whoever has uploaded a recording is an editor of it."""
+    default = [(settings.DEFAULT_ROLE, None, None, list[str]())] if settings.DEFAULT_ROLE else []
+    rows: dict[int, list[tuple[str, int | None, int | None, list[str]]]] = {each: [*default] for each in accounts}
     with connection.cursor() as cursor:
-        cursor.execute(_ROWS, {"account": account, "owner": Grant.Role.EDITOR.value})
-        return list(cursor)
+        cursor.execute(_ROWS, {"accounts": list(rows), "owner": Grant.Role.EDITOR.value})
+        for account, *row in cursor:
+            rows[account].append((row[0], row[1], row[2], row[3]))
+    return {account: added_up(of_account) for account, of_account in rows.items()}
 
 
 def added_up(rows: Iterable[tuple[str, int | None, int | None, list[str]]]) -> Held:
     """Add up roles from rows of role, cluster, source and namespaces. A row without cluster and source is a role on
-    everything; a cluster that has no source yet has a row without a source."""
+    everything. A role on a cluster has a row for each source of it, or one without a source if it has none yet."""
     everywhere = ""
     clusters: dict[int, str] = {}
     sources: dict[int, str] = {}

@@ -170,7 +170,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     role.add_argument(
         "--role",
-        choices=["viewer", "responder", "editor", "admin"],
+        choices=grants.ROLES,
         default="",
         help="the role on all clusters and recordings (none)",
     )

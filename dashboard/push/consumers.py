@@ -28,7 +28,7 @@ OTHER_RIGHTS = 4403  # the page connects again with the roles that it has now, a
 class _Forwarding(AsyncWebsocketConsumer):
     """This consumer forwards a queue of the hub as text frames of JSON while the listener has the right to."""
 
-    _session = ""  # as `links.withdrawn` knows it
+    _session = ""  # as `listeners.withdrawn` knows it
     _forwarding: asyncio.Task[None] | None = None
     _closing: asyncio.Task[None] | None = None
     _renewing: asyncio.Task[None] | None = None

@@ -160,7 +160,8 @@ def _near(cluster: Cluster, source: Source, now: datetime, since: datetime) -> t
 
 
 def _away(source: Source, near: thinning.Incidents, old: Collection[str], most: int | None) -> tuple[int, bool]:
-    """Return how many entries are away from incidents in tables that are not dropped, and whether they are fewer."""
+    """Return how many entries are away from incidents in tables that are not dropped, and whether that was not counted
+    exactly, but is not exceeded."""
     waiting = [table for table in thinning.waiting(source, near.before) if table.name not in old]
     stored = sum(table.end - table.first for table in waiting)
     if most is not None and stored > most:

@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from dashboard.access import change_log
+from dashboard.access import change_log, giving
 from dashboard.access.grants import ROLES
 from dashboard.management.base import BaseCommand
 from dashboard.models import Grant
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         with transaction.atomic():
             user.save()
             if role:
-                Grant.objects.create(user=user, role=role, created_by="command line")
+                giving.give(user, role, change_log.who_commands())
         change_log.note_command("createuser", user=user.username, role=role)
         self.stdout.write(f"{user.username} {_may_do(role)}")
 

@@ -39,11 +39,10 @@ class Command(BaseCommand):
 @transaction.atomic  # so that no group is made for a role that is refused
 def _grant(name: str, options: dict[str, Any], *, group: bool) -> None:
     to = giving.group_to_be(name) if group else giving.holder(name)
-    by = change_log.user_of_machine()
     grant = giving.give(
         to,
         options["role"],
-        f"{by} on the command line" if by else "command line",
+        change_log.who_commands(),
         on=_thing(options["on"]),
         namespaces=options["namespace"],
     )

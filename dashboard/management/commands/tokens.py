@@ -51,7 +51,7 @@ def _create(options: dict[str, Any]) -> None:
             expires=timezone.now() + timedelta(days=options["days"]),
             cluster=_cluster(options["cluster"]) if options["cluster"] else None,
             source=named(options["source"]) if options["source"] else None,
-            by="command line",
+            by=change_log.who_commands(),
         )
     except tokens.Refused as error:
         _give_up(str(error))

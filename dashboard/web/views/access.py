@@ -5,8 +5,9 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth.models import Group, User
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -16,13 +17,12 @@ from django.views.decorators.http import require_http_methods
 from dashboard.access import change_log, giving, grants
 from dashboard.models import Grant
 from dashboard.presentation import grants as words
-from timeline.models import Cluster, Source
+from dashboard.web import choices
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
 PAGE = 50  # people or groups on one page
-_RECORDINGS = 100  # of the newest, to choose from
 _LONGEST = 150  # characters of the name of a person or a group
 
 
@@ -45,8 +45,7 @@ def show_access(request: "HttpRequest") -> "HttpResponse":
         "problem": problem,
         "form": {each: form.get(each, "") for each in ("name", "kind", "role", "on", "namespaces")},
         "meanings": [(str(role), meaning) for role, meaning in words.MEANINGS.items()],
-        "clusters": [(f"cluster-{each.pk}", each.name) for each in Cluster.objects.order_by("name")],
-        "recordings": [(f"source-{number}", name) for number, name in _recordings()],
+        **choices.offered(),
         "default": settings.DEFAULT_ROLE,
         **(_one(name, is_group=is_group) if name else _list(request)),
     }
@@ -95,36 +94,19 @@ def _give(request: "HttpRequest") -> Grant:
     is_group = bool(form.get("group")) or (not form.get("person") and form.get("kind") == "group")
     if not name:
         raise giving.Refused("Say to whom the role is given.")
+    try:
+        on = choices.chosen(form.get("on", ""))
+    except ObjectDoesNotExist:
+        raise giving.Refused("What the role is on does not exist any more. Choose again.") from None
     grant = giving.give(
         giving.group_to_be(name) if is_group else giving.holder(name),
         form.get("role", ""),
         change_log.who(request),
-        on=_thing(form.get("on", "")),
+        on=on,
         namespaces=form.get("namespaces", "").replace(",", " ").split(),
     )
     change_log.about(request, **giving.described(grant))
     return grant
-
-
-def _thing(text: str) -> Cluster | Source | None:
-    """Return what a choice of the form means; None for everything. Raises Refused if it does not exist any more."""
-    if not text:
-        return None
-    sort, _, number = text.partition("-")
-    at = int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else 0
-    found: Cluster | Source | None = None
-    if sort == "cluster":
-        found = Cluster.objects.filter(pk=at).first()
-    elif sort == "source":
-        found = Source.objects.filter(pk=at, ready=True, cluster=None).first()
-    if found is None:
-        raise giving.Refused("What the role is on does not exist any more. Choose again.")
-    return found
-
-
-def _recordings() -> QuerySet[Source, tuple[int, str]]:
-    found = Source.objects.filter(ready=True, cluster=None).order_by("-created", "-pk")
-    return found.values_list("pk", "name")[:_RECORDINGS]
 
 
 def _one(name: str, *, is_group: bool) -> dict[str, Any]:

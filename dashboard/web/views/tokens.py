@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.exceptions import ObjectDoesNotExist
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -18,13 +19,11 @@ from django.views.decorators.http import require_http_methods
 from dashboard.access import change_log, tokens
 from dashboard.models import AccessToken
 from dashboard.presentation.tokens import row, rows
+from dashboard.web import choices
 from timeline.models import Cluster, Source
 
 if TYPE_CHECKING:
-    from django.db.models import QuerySet
     from django.http import HttpRequest, HttpResponse
-
-_RECORDINGS = 100  # of the newest, to choose from
 
 
 @never_cache
@@ -67,16 +66,10 @@ def _show(request: "HttpRequest", owner: User | None) -> "HttpResponse":
             "days": request.POST.get("days", "") if problem else tokens.USUAL_DAYS,
         },
         "meanings": [(scope, tokens.MEANINGS[scope]) for scope in tokens.SCOPES],
-        "clusters": [(f"cluster-{each.pk}", each.name) for each in Cluster.objects.order_by("name")],
-        "recordings": [(f"source-{number}", name) for number, name in _recordings()],
+        **choices.offered(),
         "most": {"days": tokens.MOST_DAYS, "name": tokens.NAME_LENGTH},
     }
     return render(request, "tokens.html", context, status=400 if problem else 200)
-
-
-def _recordings() -> "QuerySet[Source, tuple[int, str]]":
-    found = Source.objects.filter(ready=True, cluster=None).order_by("-created", "-pk")
-    return found.values_list("pk", "name")[:_RECORDINGS]
 
 
 def _make(request: "HttpRequest", owner: User | None) -> tuple[str, AccessToken]:
@@ -84,21 +77,16 @@ def _make(request: "HttpRequest", owner: User | None) -> tuple[str, AccessToken]
     days = form.get("days", "")
     if not (days.isascii() and days.isdecimal() and len(days) < 6):
         raise tokens.Refused("Say in whole days when the token expires.")
-    sort, _, number = form.get("limit", "").partition("-")
-    cluster: Cluster | None = None
-    source: Source | None = None
-    if sort:
-        at = int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else 0
-        cluster = Cluster.objects.filter(pk=at).first() if sort == "cluster" else None
-        source = Source.objects.filter(pk=at, ready=True).first() if sort == "source" else None
-        if not cluster and not source:
-            raise tokens.Refused("What the token is limited to does not exist any more. Choose again.")
+    try:
+        limit = choices.chosen(form.get("limit", ""))
+    except ObjectDoesNotExist:
+        raise tokens.Refused("What the token is limited to does not exist any more. Choose again.") from None
     text, made = tokens.issue(
         form.get("name", ""),
         [tokens.OWN, *form.getlist("scope")] if owner else form.getlist("scope"),
         expires=timezone.now() + timedelta(days=int(days)),
-        cluster=cluster,
-        source=source,
+        cluster=limit if isinstance(limit, Cluster) else None,
+        source=limit if isinstance(limit, Source) else None,
         owner=owner,
         by=change_log.who(request),
     )

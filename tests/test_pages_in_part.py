@@ -52,3 +52,21 @@ def test_what_is_absent_is_said_of_what_is_seen_only(mine: Client, sample: Sourc
     assert "No silence of what you may see holds now." in text(mine, "/silences/")
     missing = text(mine, "/sources/999999/", status=404)
     assert missing.count("deleted") == 1 and "not among what you may see" in missing
+
+
+def test_a_responder_of_a_namespace_is_led_to_an_incident_to_silence_it(client: Client, mine: Client) -> None:
+    user = member(Grant.Role.RESPONDER, name="rena", on=Source.objects.get(), namespaces=["vol-restart"])
+    client.force_login(user)
+    assert "New silence…" not in text(client, "/silences/")
+    form = text(client, "/silences/new")
+    assert "begin at one of its incidents" in form and "Reason" not in form
+    source = Source.objects.get().pk
+    form = text(client, f"/silences/new?source={source}")
+    assert "Reason" in form and "All clusters and recordings" not in form
+
+
+def test_somebody_without_a_role_is_told_so_at_the_first_page(mine: Client) -> None:
+    mine.force_login(member(name="zoe"))
+    first = text(mine, "/", status=403)
+    assert "You have no role yet" in first and "All recordings" not in first
+    assert "Nothing was changed" not in text(mine, "/clusters/", status=403)

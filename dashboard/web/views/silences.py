@@ -71,6 +71,7 @@ def new_silence(request: "HttpRequest") -> "HttpResponse":
         "titles": titles,
         "more": number - len(titles),
         "problem": problem,
+        "limited": not present().everything,
         "limits": {"matcher": _LONGEST, "reason": _REASON},
     }
     return render(request, "silence.html", context, status=400 if problem else 200)

@@ -118,6 +118,7 @@ PEOPLE = [
     Person(part="viewer"),
     Person(part="responder"),
     Person(everywhere="viewer", whole="responder"),
+    Person(everywhere="viewer", part="responder"),
 ]
 
 

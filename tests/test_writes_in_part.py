@@ -70,6 +70,18 @@ def test_only_what_is_seen_whole_is_acknowledged(mine: Client, sample: Source) -
     assert {each.identity for each in Acknowledgement.objects.filter(by="me")} == {*whole}
 
 
+def test_pages_offer_to_acknowledge_what_the_role_reaches_whole(client: Client, sample: Source) -> None:
+    person = member(Grant.Role.VIEWER)
+    grant(person, Grant.Role.RESPONDER, on=sample, namespaces=[MINE])
+    client.force_login(person)
+    whole, partly = of_mine(sample)
+    pages = [client.get(f"/sources/{sample.pk}/incidents/{each}/").content for each in (whole[0], partly[0])]
+    assert [b'name="note"' in page for page in pages] == [True, False]
+    assert [b"of which you are only a viewer" in page for page in pages] == [False, True]
+    finding = Finding.objects.filter(source=sample, incident=whole[0]).values_list("identity", flat=True)[0]
+    assert b'name="note"' in client.get(f"/sources/{sample.pk}/findings/{finding}/").content
+
+
 def test_a_silence_matches_nothing_that_is_hidden(mine: Client, sample: Source) -> None:
     about = {"rule": "orphan-pod", "reason": "known"}
     for more, why in (

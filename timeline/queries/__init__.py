@@ -21,6 +21,7 @@ from timeline.queries.alerts import AlertFilter, alerts, alerts_about, alerts_du
 from timeline.queries.alike import alike
 from timeline.queries.anchors import Anchor, anchor
 from timeline.queries.annotations import AnnotationFilter, annotations
+from timeline.queries.answering import refusal_to_answer
 from timeline.queries.baselines import Baseline, baseline, clear_baseline, set_baseline
 from timeline.queries.baselines import worse as came_out_of_baseline
 from timeline.queries.candidates import Candidate, Target
@@ -241,6 +242,7 @@ __all__ = [
     "recording",
     "recording_cards",
     "recordings",
+    "refusal_to_answer",
     "retention_payload",
     "revision",
     "revision_payload",

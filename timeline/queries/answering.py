@@ -25,3 +25,8 @@ def wholly_answered(model: type[Finding] | type[Incident], source_id: int, ident
         rows = model._default_manager.filter(source=source_id, identity__in=list(identities))
         involved = dict(rows.values_list("identity", "namespaces"))
     return {identity for identity, namespaces in involved.items() if namespaces and names.issuperset(namespaces)}
+
+
+def refusal_to_answer(model: type[Finding] | type[Incident], source_id: int, identity: str) -> str:
+    """Return why the present reader may not answer a finding or an incident, whatever the role is; "" otherwise."""
+    return "" if wholly_answered(model, source_id, [identity]) else REFUSED

@@ -89,6 +89,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
         "behind": queries.caused_by(source.id, finding),
         "view": views.shown(source.id, finding["id"], shown["start"], shown["end"]),
         "finding": finding,
+        "in_part": queries.refusal_to_answer(Finding, source.id, finding["id"]),
         "number": number,
         "shown": shown,
         "when": _when(shown["start"], shown["proof"]),

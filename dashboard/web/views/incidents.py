@@ -77,6 +77,7 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
     return {
         "source": source,
         "incident": incident,
+        "in_part": queries.refusal_to_answer(Incident, source.id, incident["id"]),
         "alerts": alerts.rows(received["alerts"]),
         "alerts_more": received["more"],
         "card": incidents.card(incident, source.last, now, live=source.is_live),

@@ -133,6 +133,8 @@ def test_a_limited_token_reads_only_its_source(sample: Source) -> None:
     assert asked(f"/api/sources/{other.pk}/overview", of_source) == 403
     assert asked(f"/api/sources/{sample.pk}/overview", of_cluster) == 403
     assert asked(f"/api/sources/{other.pk}", of_cluster) == 200
+    for wrong in ("abc", "1.0", "9" * 400):
+        assert asked(f"/api/sources/{wrong}/overview", of_source) == 403
     everywhere = ["/api/incidents", "/api/clusters", "/api/uploads", "/api/silences"]
     compared = f"/api/compare?bad={sample.pk}-1&good={other.pk}-1"
     for path in (*everywhere, compared):

@@ -191,6 +191,10 @@ def test_people_ask_and_administrators_configure(
     assert "Get this window" in shown and "Forget this log store" not in shown and store.url in shown
     assert person.post(page, {"act": "configure", "kind": "loki"}).status_code == 403
     assert person.post(page, {"act": "remove"}).status_code == 403
+    of_cluster = Client()  # who could point the credentials of the workers at the audit log of another cluster
+    of_cluster.force_login(member("editor", on=followed.cluster))
+    assert of_cluster.post(page, {"act": "configure", "kind": "loki", "field-url": store.url}).status_code == 403
+    assert "Forget this log store" not in of_cluster.get(page).content.decode()
     pull = asked(person, page, NOW - 3_000, NOW)
     other = Client()
     other.force_login(member("responder", name="bob"))

@@ -14,7 +14,17 @@ from tests.events import event
 from tests.people import grant, member
 from timeline import queries
 from timeline.core.entries import microseconds
-from timeline.models import Acknowledgement, Alert, BaselineIncident, Finding, Incident, Silence, Source, Upload
+from timeline.models import (
+    Acknowledgement,
+    Alert,
+    BaselineIncident,
+    Cluster,
+    Finding,
+    Incident,
+    Silence,
+    Source,
+    Upload,
+)
 from timeline.storage.seen import Seen, seeing
 
 pytestmark = pytest.mark.django_db
@@ -176,3 +186,14 @@ def test_a_viewer_answers_only_for_what_a_responder_role_reaches_to(
     until = timezone.now() + timedelta(hours=1)
     held = Silence.objects.create(reason="known", by="admin", expires=until, source=sample, rule="orphan-pod")
     assert client.delete(f"/api/silences/{held.pk}").status_code == 404
+
+
+def test_an_editor_of_one_cluster_cannot_watch_with_the_rights_of_the_workers(client: Client) -> None:
+    cluster = Cluster.objects.create(name="dev", reference={"how": "stored"})
+    page, form = f"/clusters/{cluster.pk}/", {"act": "change", "how": "in-cluster", "kubeconfig": "any"}
+    client.force_login(member(Grant.Role.EDITOR, on=cluster))
+    assert client.post(page, form).status_code == 403
+    assert Cluster.objects.get().reference == {"how": "stored"}
+    client.force_login(member(Grant.Role.EDITOR))
+    assert client.post(page, form).status_code == 302
+    assert Cluster.objects.get().reference["how"] == "in-cluster"

@@ -116,8 +116,9 @@ class LogChanges(MiddlewareMixin):
         if route := request.resolver_match:
             note_route(getattr(request, "scope", {}), route.route)
         for name in ("source", "cluster"):
-            if str(given := options.get(f"{name}_id")).isdecimal():
-                bind_contextvars(**{name: int(str(given))})
+            given = str(options.get(f"{name}_id"))
+            if given.isdecimal() and len(given) < 19:
+                bind_contextvars(**{name: int(given)})
         if request.method not in _SAFE:  # read before the view, which may end the session
             request.__dict__["actor"], request.__dict__["actor_user"] = who(request), _same(request.user)
 

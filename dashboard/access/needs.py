@@ -79,7 +79,7 @@ NEEDS = {
     "deletions/undo": _SENT,  # of what one may delete
     "clusters/": _CONFIGURED,
     "clusters/<int:cluster_id>/": _OWNED,
-    "clusters/<int:cluster_id>/log-store/": Rule(_VIEWER_OF_WHOLE, _RESPONDER_OF_WHOLE),  # editors configure it
+    "clusters/<int:cluster_id>/log-store/": Rule(_VIEWER_OF_WHOLE, _RESPONDER_OF_WHOLE),  # see its view
     "access/": _ADMINISTERED,
     "access/grants/<int:number>/": _ADMINISTERED,
     "alerts/": _LIST,

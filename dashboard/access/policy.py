@@ -89,7 +89,7 @@ def _check(user: Any, match: ResolverMatch | None, method: str) -> None:
         raise PermissionDenied("No role is said to reach to this address, so nobody may use it.")
     need = rule.read if method in SAFE else rule.change
     if need.role:
-        numbers = {name: _number(match.kwargs[name]) for name in _THINGS if name in match.kwargs}
+        numbers = {name: number(match.kwargs[name]) for name in _THINGS if name in match.kwargs}
         _demand(grants.held_by(user), need, numbers.get("source_id"), numbers.get("cluster_id"))
 
 
@@ -130,7 +130,7 @@ def _refusal(role: str, on: str, had: str) -> PermissionDenied:
     return PermissionDenied(f"This needs the role {role}{where}; {yours}. Administrators of this Causeline give roles.")
 
 
-def _number(given: object) -> int:
+def number(given: object) -> int:
     """Return the number of a source or a cluster in a path; -1, which none has, for what is no number."""
     text = str(given)
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1

@@ -76,7 +76,7 @@ def _with_token(request: HttpRequest) -> bool:
                 raise HttpError(
                     403, f"The access token reads only {tokens.limit_of(token)}, not lists over all sources."
                 )
-        elif not tokens.may_read(token, int(source)):
+        elif not tokens.may_read(token, policy.number(source)):
             raise HttpError(403, f"The access token reads only {tokens.limit_of(token)}.")
     tokens.warn(token, request)
     request.user = tokens.reader_of(token)

@@ -205,6 +205,8 @@ def _apply_action(request: "HttpRequest", row: Cluster) -> "HttpResponse":
             asked = forms.ClusterForm.of(request)
             wanted = asked.watch_options()
             if asked.gives_credentials:
+                if asked.how == credentials.IN_CLUSTER:  # with the rights of the workers themselves
+                    policy.demand(request.user, policy.EDITOR)
                 connections.set_connection(row, asked.connection())
             connections.change(row, wanted)
         case "hold":

@@ -28,8 +28,8 @@ _FIELD = "field-"  # before the name of a field of a store
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_log_store(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
-    """Show the log store of a cluster and the windows that were pulled. Editors configure the store; responders
-    ask for windows of it."""
+    """Show the log store of a cluster and the windows that were pulled. Editors of everything configure the
+    store; responders ask for windows of it."""
     cluster = Cluster.objects.filter(pk=cluster_id).first()
     if cluster is None:
         raise Http404("No such cluster is connected.")
@@ -41,7 +41,7 @@ def show_log_store(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
             return redirect("log_store", cluster.pk)
         except (Refused, Transient, credentials.Unusable) as error:
             problem = str(error)
-    editor = policy.has(request.user, policy.EDITOR, cluster=cluster.pk)
+    editor = policy.has(request.user, policy.EDITOR)
     asked = request.POST.get("kind") or request.GET.get("kind") or (store.kind if store else "")
     kind = all_kinds().get(asked) if editor else None
     given = _given(request)
@@ -68,7 +68,7 @@ def show_log_store(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
 def _apply(request: "HttpRequest", cluster: Cluster, store: LogStore | None) -> None:
     act = request.POST.get("act")
     if act in ("configure", "remove"):
-        policy.demand(request.user, policy.EDITOR, cluster=cluster.pk)
+        policy.demand(request.user, policy.EDITOR)  # workers may read a store with credentials of their own
         if act == "configure":
             _configure(request, cluster)
         elif store:

@@ -7,18 +7,14 @@ and imported into a PostgreSQL of its own. With --data-dir the recording stays t
 """
 
 import argparse
-import os
 import random
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.database import prepared_database
 from bench.windows import SAMPLE, recording
-from dashboard.cli.terminal import say
-from dashboard.services import Supervisor
-from dashboard.services.launcher import served
 
 
 def main() -> None:
@@ -29,23 +25,15 @@ def main() -> None:
     parser.add_argument("--minutes", type=int, default=30)
     parser.add_argument("--data-dir", type=Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Supervisor(say) as supervisor:
-        data_dir = options.data_dir or Path(folder, "data")
-        with served(data_dir.absolute(), supervisor, join=True) as variables:
-            os.environ.update(variables)
-            measure(options.file, options.size, options.rounds, options.minutes, Path(folder))
+    with prepared_database(options.data_dir) as folder:
+        measure(options.file, options.size, options.rounds, options.minutes, folder)
 
 
 def measure(path: Path, size: int, rounds: int, minutes: int, folder: Path) -> None:
-    import django
-
-    django.setup()
-    from django.core.management import call_command
     from django.db import connection
 
     from timeline.models import IntentChange
 
-    call_command("migrate", verbosity=0)
     source = recording(path, size, folder)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")

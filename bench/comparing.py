@@ -7,9 +7,7 @@ is the worst case: their entries lie far apart. With --data-dir the recording st
 """
 
 import argparse
-import os
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +15,9 @@ from pathlib import Path
 import msgspec
 import zstandard
 
+from bench.database import prepared_database
 from bench.larger import lines_of, repeated
 from bench.windows import SAMPLE, import_recording
-from dashboard.cli.terminal import say
-from dashboard.services import Supervisor
-from dashboard.services.launcher import served
 
 _FIRST = 100_000_000  # the first revision of the two Jobs, which is higher than all others
 _STEPS = ("Pending", "Pending", "Running", "Running", "Succeeded")
@@ -35,23 +31,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--data-dir", type=Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Supervisor(say) as supervisor:
-        data_dir = options.data_dir or Path(folder, "data")
-        with served(data_dir.absolute(), supervisor, join=True) as variables:
-            os.environ.update(variables)
-            measure(options.size, options.children, options.rounds, Path(folder))
+    with prepared_database(options.data_dir) as folder:
+        measure(options.size, options.children, options.rounds, folder)
 
 
 def measure(size: int, children: int, rounds: int, folder: Path) -> None:
-    import django
-
-    django.setup()
-    from django.core.management import call_command
 
     from timeline import queries
     from timeline.models import Source, Track
 
-    call_command("migrate", verbosity=0)
     name = f"comparing {size} {children}"
     if not Source.objects.filter(name=name, ready=True).exists():
         path = folder / "large.jsonl.zst"

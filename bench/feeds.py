@@ -10,18 +10,14 @@ together.
 
 import argparse
 import itertools
-import os
 import statistics
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bench.database import prepared_database
 from bench.pushing import pod
-from dashboard.cli.terminal import say
-from dashboard.services import Supervisor
-from dashboard.services.launcher import served
 
 
 def main() -> None:
@@ -31,18 +27,11 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=10, help="in each namespace")
     parser.add_argument("--data-dir", type=Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Supervisor(say) as supervisor:
-        data_dir = options.data_dir or Path(folder, "data")
-        with served(data_dir.absolute(), supervisor, join=True) as variables:
-            os.environ.update(variables)
-            measure(options.sets, options.commits, options.pods)
+    with prepared_database(options.data_dir):
+        measure(options.sets, options.commits, options.pods)
 
 
 def measure(sets: int, commits: int, pods: int) -> None:
-    import django
-
-    django.setup()
-    from django.core.management import call_command
 
     from timeline import pipeline, queries
     from timeline.core.entries import moment
@@ -50,7 +39,6 @@ def measure(sets: int, commits: int, pods: int) -> None:
     from timeline.storage import live
     from timeline.storage.seen import EVERYTHING, Seen, seeing
 
-    call_command("migrate", verbosity=0)
     cluster = Cluster.objects.create(name=f"bench {time.time()}", state="live", expires_at=moment(4 * 10**15))
     held = live.open_again(live.begin(cluster))
     source = held.source.pk

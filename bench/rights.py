@@ -8,18 +8,14 @@ address, and of a request for a window of the sample, for comparison.
 """
 
 import argparse
-import os
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bench.database import prepared_database
 from bench.windows import SAMPLE, import_recording
-from dashboard.cli.terminal import say
-from dashboard.services import Supervisor
-from dashboard.services.launcher import served
 
 CLUSTERS = 20
 GROUPS = 5
@@ -31,19 +27,12 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=300)
     parser.add_argument("--data-dir", type=Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Supervisor(say) as supervisor:
-        data_dir = options.data_dir or Path(folder, "data")
-        with served(data_dir.absolute(), supervisor, join=True) as variables:
-            os.environ.update(variables, CAUSELINE_LOGIN="on")
-            measure(options.grants, options.turns)
+    with prepared_database(options.data_dir, CAUSELINE_LOGIN="on"):
+        measure(options.grants, options.turns)
 
 
 def measure(count: int, turns: int) -> None:
-    import django
-
-    django.setup()
     from django.contrib.auth.models import User
-    from django.core.management import call_command
     from django.db import connection
     from django.test import Client, RequestFactory
     from django.test.utils import CaptureQueriesContext
@@ -51,7 +40,6 @@ def measure(count: int, turns: int) -> None:
 
     from dashboard.access import grants, policy
 
-    call_command("migrate", verbosity=0)
     user = User.objects.create_user(f"bench-{time.time_ns()}")
     source = prepared(user, count)
     with CaptureQueriesContext(connection) as asked:

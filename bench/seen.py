@@ -8,21 +8,17 @@ printed for each question. With --data-dir the recordings stay there for the nex
 """
 
 import argparse
-import os
 import random
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import zstandard
 
+from bench.database import prepared_database
 from bench.larger import lines_of, repeated
 from bench.windows import SAMPLE, import_recording
-from dashboard.cli.terminal import say
-from dashboard.services import Supervisor
-from dashboard.services.launcher import served
 
 NAMESPACE = "vol-restart"  # of the sample, which is repeated
 SEEN = 200  # the namespaces that the limited reader sees
@@ -35,20 +31,12 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--data-dir", type=Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Supervisor(say) as supervisor:
-        data_dir = options.data_dir or Path(folder, "data")
-        with served(data_dir.absolute(), supervisor, join=True) as variables:
-            os.environ.update(variables)
-            measure(options.file, options.namespaces, options.turns, Path(folder))
+    with prepared_database(options.data_dir) as folder:
+        measure(options.file, options.namespaces, options.turns, folder)
 
 
 def measure(path: Path, sizes: list[int], turns: int, folder: Path) -> None:
-    import django
 
-    django.setup()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0)
     for size in sizes:
         source = recording(path, size, folder)
         print(f"{min(SEEN, size)} of {size} namespaces seen, in turn with a reader of everything ({turns} turns):")

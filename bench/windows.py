@@ -17,7 +17,6 @@ import socket
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -25,10 +24,8 @@ from pathlib import Path
 
 import zstandard
 
+from bench.database import prepared_database
 from bench.larger import lines_of, repeated
-from dashboard.cli.terminal import say
-from dashboard.services import Supervisor
-from dashboard.services.launcher import served
 
 SAMPLE = Path(__file__).resolve().parent.parent / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
 
@@ -40,20 +37,12 @@ def main() -> None:
     parser.add_argument("--windows", type=int, default=400)
     parser.add_argument("--data-dir", type=Path)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, Supervisor(say) as supervisor:
-        data_dir = options.data_dir or Path(folder, "data")
-        with served(data_dir.absolute(), supervisor, join=True) as variables:
-            os.environ.update(variables)
-            measure(options.file, options.sizes, options.windows, Path(folder))
+    with prepared_database(options.data_dir) as folder:
+        measure(options.file, options.sizes, options.windows, folder)
 
 
 def measure(path: Path, sizes: list[int], windows: int, folder: Path) -> None:
-    import django
 
-    django.setup()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0)
     worst = []
     for size in sizes:
         source = recording(path, size, folder)

@@ -30,7 +30,6 @@ class Deletion(NamedTuple):
     sort: str  # "source" or "cluster"
     id: int
     name: str
-    owner: int | None  # of a source
     until: datetime
     seconds: int  # that are left
 
@@ -76,18 +75,16 @@ def undoable() -> list[Deletion]:
         (now,) = cursor.fetchone()
     clusters = list(Cluster.everything.filter(delete_after__gt=Now()).order_by("-delete_after")[:_LISTED])
     with_cluster = {(each.pk, each.delete_after) for each in clusters}
-    rows = Source.everything.filter(delete_after__gt=Now()).only("name", "owner", "cluster", "delete_after")
+    rows = Source.everything.filter(delete_after__gt=Now()).only("name", "cluster", "delete_after")
     sources = list(rows.order_by("-delete_after")[: _LISTED * 5])
-    found = [_deletion("cluster", each, None, now) for each in clusters]
+    found = [_deletion("cluster", each, now) for each in clusters]
     found += [
-        _deletion("source", each, each.owner_id, now)
-        for each in sources
-        if (each.cluster_id, each.delete_after) not in with_cluster
+        _deletion("source", each, now) for each in sources if (each.cluster_id, each.delete_after) not in with_cluster
     ]
     return sorted(found, key=lambda each: each.until, reverse=True)[:_LISTED]
 
 
-def _deletion(sort: str, row: Cluster | Source, owner: int | None, now: datetime) -> Deletion:
+def _deletion(sort: str, row: Cluster | Source, now: datetime) -> Deletion:
     assert row.delete_after
     seconds = max(0, int((row.delete_after - now).total_seconds()))
-    return Deletion(sort, row.pk, row.name, owner, row.delete_after, seconds)
+    return Deletion(sort, row.pk, row.name, row.delete_after, seconds)

@@ -35,7 +35,6 @@ class FleetRow:
     forbidden: int = 0  # resources that the cluster does not let Causeline watch
     lag: float | None = None  # seconds
     silent: float | None = None  # seconds since the last batch of a cluster
-    owner: int | None = None
     created: datetime | None = None
     first: datetime | None = None
     last: datetime | None = None  # the last change
@@ -100,7 +99,7 @@ def fleet(sort: FleetSort = "worst", name: str = "", page: int = 1) -> Fleet:
     return Fleet(shown, len(clusters), total, sum(sum(row.counts.ongoing) for row in clusters), page, pages)
 
 
-_LIGHT = ("name", "owner", "created", "first", "last", "entries", "skipped", "mostly_skipped", "ended")
+_LIGHT = ("name", "created", "first", "last", "entries", "skipped", "mostly_skipped", "ended")
 
 
 def _recordings() -> QuerySet[Source]:
@@ -113,7 +112,6 @@ def _recording_row(source: Source) -> FleetRow:
         None,
         source.pk,
         None,
-        owner=source.owner_id,
         created=source.created,
         first=source.first,
         last=source.last,

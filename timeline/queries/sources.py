@@ -18,7 +18,6 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")  # in the order 
 @dataclass(frozen=True)
 class SourceRow:
     id: int
-    owner: int | None  # the id of the user who sent it; if None, only administrators may change it
     name: str
     created: datetime
     entries: int
@@ -67,7 +66,7 @@ def source(source_id: int) -> SourceRow | None:
 
 def _sources(which: str, values: Sequence[int | list[int]]) -> list[SourceRow]:
     query = f"""
-        SELECT id, owner_id, name, created, entries, skipped, first, last, judged,
+        SELECT id, name, created, entries, skipped, first, last, judged,
                judging = {VERSION} AND attempts >= {ATTEMPTS},
                EXISTS (SELECT FROM timeline_cluster WHERE source_id = source.id), mostly_skipped, row_counts
         FROM timeline_source source

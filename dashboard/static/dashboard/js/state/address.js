@@ -1,9 +1,9 @@
 // This module reads and writes the query string of the browser's address, in which the store keeps its state.
 
-/** The parameters of an embedded timeline that are not the store's: they say who may see it. */
+/** The parameters of a shared timeline that are not the store's: they say who may see it. */
 export const OWN = ["embed", "view_token"];
 
-/** Returns the signed view with which an embedded timeline sends its requests; null on other pages. */
+/** Returns the text of the share link with which a shared timeline sends its requests; null on other pages. */
 export const viewToken = () => new URLSearchParams(location.search).get("view_token");
 
 /** Returns an object with `read()` → the query string "?…", and `write(search, push)`, which replaces it, or adds a step to the browser's history if `push` is true. */

@@ -3,6 +3,7 @@ and that a socket ends when its reader gets other roles."""
 
 import json
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from dashboard.access import grants
+from dashboard.access import grants, tokens
 from dashboard.models import Grant
 from dashboard.push import hub as hubs
 from dashboard.push.consumers import OTHER_RIGHTS
@@ -22,7 +24,7 @@ from tests.people import grant, member
 from tests.recordings import SAMPLE, entries_of
 from tests.test_push import Page, next_in, nobody_listens, notify, run
 from timeline.core.entries import Entry
-from timeline.models import Cluster, Delta, Finding, Incident, Source, Track
+from timeline.models import Cluster, Delta, Finding, Incident, Source, Track, Upload
 from timeline.queries.deltas import Deltas
 from timeline.storage.seen import EVERYTHING, Seen
 
@@ -268,6 +270,25 @@ def test_a_share_link_in_the_address_of_another_socket_widens_nothing() -> None:
         await notify(source=source.pk, incidents=1, namespaces=["b"])
         await notify(source=source.pk, incidents=1, namespaces=["a"])
         assert await page.news() == {"type": "incidents", "source": source.pk}
+        await page.leave()
+        await nobody_listens()
+
+    run(scenario)
+
+
+def test_a_program_with_a_limited_token_is_told_nothing_of_uploads_without_an_owner() -> None:
+    source = Source.objects.create(name="prod", ready=True)
+    until = timezone.now() + timedelta(days=1)
+    text, _ = tokens.issue("ci", ["read"], expires=until, source=source, by="admin")
+    hidden, shown = Upload.objects.create(name="secret"), Upload.objects.create(name="prod", source=source)
+
+    async def scenario() -> None:
+        page = Page("/ws/uploads/", authorization=f"Bearer {text}")
+        assert await page.connect()
+        assert (await page.news())["type"] == "refetch"  # the hub listens from now on
+        for each in (hidden, shown):
+            await notify(upload=each.pk)
+        assert (await page.news())["upload"]["name"] == "prod"
         await page.leave()
         await nobody_listens()
 

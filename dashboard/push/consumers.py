@@ -173,7 +173,10 @@ class UploadsConsumer(_Forwarding):
 
     async def shown(self, message: bytes, sight: limits.Sight) -> bytes | None:
         told = orjson.loads(message)
-        if told["type"] != "upload" or told["upload"]["owner"] == sight.reader:
+        if told["type"] != "upload":
+            return message
+        owner = told["upload"]["owner"]
+        if owner is not None and owner == sight.reader:  # uploads of programs have no owner, and neither have programs
             return message
         return message if await _once.shows(message, sight, told["upload"]["id"]) else None
 

@@ -10,6 +10,7 @@ from timeline.queries.occurrences import payloads
 from timeline.queries.pages import after, cursor_of, ordering
 from timeline.queries.sources import SEVERITIES
 from timeline.queries.view import View
+from timeline.storage.seen import present
 
 PAGE = 100
 
@@ -32,7 +33,8 @@ def findings(
     time. `cursor` is the `next` of the page before. Raises Source.DoesNotExist, and WrongOrder for a cursor of
     a list in another order.
     """
-    source = Source.objects.only("cluster", "row_counts").get(pk=source_id)
+    counted = present().sees_whole(source_id)  # for other readers, the rows would be counted with each request
+    source = Source.objects.only("cluster", *(["row_counts"] if counted else [])).get(pk=source_id)
     view = view or View()
     order = order or ("newest" if source.cluster_id else "time")
     wanted = view.occurrences(source_id)
@@ -46,7 +48,7 @@ def findings(
     rows = list(page.order_by(*ordering(order, "key"))[: limit + 1])
     more = len(rows) > limit
     whole = start is None and end is None and not key
-    total = len(rows) if not cursor and not more else (view.counted(source) if whole else None)
+    total = len(rows) if not cursor and not more else (view.counted(source) if whole and counted else None)
     return {
         "findings": payloads(source_id, rows[:limit]),
         "order": order,

@@ -1,6 +1,7 @@
 """This module reads the overview of a source: what its minimap and its filters show."""
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -13,9 +14,11 @@ from timeline.payloads.windows import OverviewPayload
 from timeline.queries.histograms import histograms
 from timeline.queries.sources import SEVERITIES, by_rank, extent
 from timeline.queries.view import View
-from timeline.storage.findings import counted
 from timeline.storage.freed import spans
 from timeline.storage.seen import present
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 _TICKS = 480  # the number of different positions of ticks on the minimap
 
@@ -36,7 +39,7 @@ def overview(source_id: int, scope: int | None = None) -> OverviewPayload:
         row_counts, ticks = shown.row_counts, _first_ticks(source_id, first, last)
     else:
         occurrences = View(scope=scope).occurrences(source_id)
-        row_counts, ticks = counted(occurrences), _ticks(occurrences, first, last)
+        row_counts, ticks = _counted(occurrences, first, last)
     return {
         "first": first,
         "last": last,
@@ -63,20 +66,27 @@ def _freed(source_id: int, first: int, last: int) -> list[tuple[int, int]]:
     return [(since, until - (last - first) // _TICKS) for since, until in together.spans]
 
 
-def _ticks(occurrences: QuerySet[Occurrence], first: int, last: int) -> list[tuple[int, int]]:
-    """Return (time, rank) of the findings. Those that are too close together for the minimap are merged."""
-    matching, values = occurrences.values("rank", "first").query.sql_with_params()
+def _counted(
+    occurrences: QuerySet[Occurrence], first: int, last: int
+) -> tuple[dict[str, list[int]], list[tuple[int, int]]]:
+    """Return the numbers of the findings, as `Source.row_counts` has them, and their ticks: (time, rank). Ticks that
+    are too close together for the minimap are merged."""
+    matching, values = occurrences.values("rule", "rank", "first").query.sql_with_params()
     query = f"""
-        SELECT rank, min(first) FROM ({matching}) AS matching
-        GROUP BY rank, date_bin(%s::interval, first, %s)
-        ORDER BY 1, 2"""
+        SELECT rule, rank, date_bin(%s::interval, first, %s) AS place, min(first), count(*)
+        FROM ({matching}) AS matching GROUP BY rule, rank, place"""
+    counts: dict[str, list[int]] = {}
+    ticks: dict[tuple[int, datetime], datetime] = {}
     with connection.cursor() as cursor:
-        cursor.execute(query, [*values, _width(first, last), moment(first)])
-        return [(microseconds(time), rank) for rank, time in cursor]
+        cursor.execute(query, [_width(first, last), moment(first), *values])
+        for rule, rank, place, time, number in cursor:
+            counts.setdefault(rule, [0] * len(SEVERITIES))[rank] += number
+            ticks[rank, place] = min(time, ticks.get((rank, place), time))
+    return counts, [(microseconds(time), rank) for rank, time in sorted((key[0], time) for key, time in ticks.items())]
 
 
 def _first_ticks(source_id: int, first: int, last: int) -> list[tuple[int, int]]:
-    """Return what `_ticks` returns for all findings of a source.
+    """Return the ticks that `_counted` returns for all findings of a source.
 
     The query looks only for the first one of each place on the minimap, so its cost does not grow with their number.
     """

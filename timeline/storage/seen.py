@@ -10,10 +10,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+import orjson
 from django.db import DatabaseError, connection, transaction
 
 SCHEMA = "causeline_seen"  # of the views
-_SETTINGS = ("whole", "clusters", "sources", "namespaces", "reader")  # as the views read them, after "causeline."
+# As the views read them, after "causeline.".
+_SETTINGS = ("sources", "namespaces", "whole", "partly", "clusters", "reader")
 
 
 @dataclass(frozen=True)
@@ -139,17 +141,24 @@ def _set(values: Mapping[str, str]) -> str:
 
 
 def _settings(seen: Seen, reader: int | None) -> tuple[str, ...]:
-    """Return the values of `_SETTINGS`: arrays of PostgreSQL, of which those of sources and namespaces go together."""
-    pairs = sorted((source, name) for source, names in seen.namespaces.items() for name in names)
+    """Return the values of `_SETTINGS`: two objects of JSON, of which only the keys count, and arrays of numbers."""
+    whole = [f"whole {source}" for source in sorted(seen.whole)]
+    partly = sorted(source for source, names in seen.namespaces.items() if names)
+    some = [f"some {source}" for source in sorted(seen.whole.union(partly))]
+    namespaces = [f"{source}/{name}" for source in partly for name in sorted(seen.namespaces[source])]
     return (
-        _array(map(str, sorted(seen.whole))),
-        _array(map(str, sorted(seen.clusters))),
-        _array(str(source) for source, _ in pairs),
-        _array(name for _, name in pairs),
+        _keys(whole + some),
+        _keys(namespaces),
+        _array(sorted(seen.whole)),
+        _array(partly),
+        _array(sorted(seen.clusters)),
         "" if reader is None else str(reader),
     )
 
 
-def _array(texts: Iterable[str]) -> str:
-    quoted = (each.replace("\\", "\\\\").replace('"', '\\"') for each in texts)
-    return "{" + ",".join(f'"{each}"' for each in quoted) + "}"
+def _keys(keys: Iterable[str]) -> str:
+    return orjson.dumps(dict.fromkeys(keys, 0)).decode()
+
+
+def _array(numbers: Iterable[int]) -> str:
+    return "{" + ",".join(map(str, numbers)) + "}"

@@ -5,13 +5,15 @@ parts and from the findings that are seen whole, so they count nothing else.
 """
 
 from timeline.storage.seen import SCHEMA
-from timeline.storage.seen_conditions import PAIRS, View, involved
+from timeline.storage.seen_conditions import View, involved, listed, outdated
 
-_HERE = f"((t.source_id, t.namespace) IN ({PAIRS})) IS TRUE"
+_HERE = listed("t.namespace", "t.source_id")
+# Most rows involve one namespace, and are seen whole or not at all; this is found out before anything else.
+_IN_PART = f"(cardinality(t.namespaces) IS DISTINCT FROM 1 OR {outdated('t.source_id')}) AND NOT {involved()}"
 # The anchor is seen: it is in the namespace, or it is an actor, who is shown with the changes of objects that are seen.
 _ANCHORED = "(t.anchor[3] = t.namespace OR t.anchor[2] = 'Actor')"
 FINDING = View(
-    f"t.part IS NOT NULL AND {_HERE} AND NOT {involved()}",
+    f"t.part IS NOT NULL AND {_HERE} AND {_IN_PART}",
     {
         "subject": "(t.part->>'subject')::bigint",
         "root": "(t.part->>'subject')::bigint",
@@ -27,7 +29,7 @@ FINDING = View(
     },
 )
 OCCURRENCE = View(
-    f"{_HERE} AND NOT {involved()} AND seen.findings IS NOT NULL",
+    f"{_HERE} AND {_IN_PART} AND seen.findings IS NOT NULL",
     {
         "words": "seen.words",
         "tracks": "seen.tracks",
@@ -36,26 +38,29 @@ OCCURRENCE = View(
         "findings": "seen.findings",
         "namespaces": "ARRAY[t.namespace]",
     },
-    joined=f"""CROSS JOIN LATERAL (
-        SELECT array_agg(of.identity::varchar ORDER BY of.identity) AS findings,
-               min((each->>'first')::bigint) AS first, max((each->>'last')::bigint) AS last,
-               string_agg(lower(of.document->>'summary'), ' ') AS words,
+    joined=f"CROSS JOIN LATERAL {SCHEMA}.part_of_row(t.source_id, t.findings, t.key) AS seen",
+    function=f"""CREATE FUNCTION {SCHEMA}.part_of_row(
+        number bigint, members varchar[], named varchar,
+        OUT findings varchar[], OUT first bigint, OUT last bigint, OUT words text, OUT tracks bigint[]
+    ) LANGUAGE sql STABLE PARALLEL SAFE BEGIN ATOMIC
+        SELECT array_agg(of.identity::varchar ORDER BY of.identity),
+               min((each->>'first')::bigint), max((each->>'last')::bigint),
+               string_agg(lower(of.document->>'summary'), ' '),
                (SELECT array_agg(DISTINCT track) FROM (
                    SELECT unnest(array_agg(of.subject)) UNION ALL
                    SELECT (proof->>'track')::bigint
                    FROM jsonb_array_elements(jsonb_agg(each->'proof')) AS proofs
                    CROSS JOIN LATERAL jsonb_array_elements(proofs) AS proof
-               ) AS named(track) WHERE track IS NOT NULL) AS tracks
+               ) AS named(track) WHERE track IS NOT NULL)
         FROM {SCHEMA}.timeline_finding AS of CROSS JOIN LATERAL jsonb_array_elements(of.occurrences) AS each
-        WHERE of.source_id = t.source_id AND of.identity = ANY(t.findings) AND NOT of.withdrawn
-              AND each->>'group' = t.key
-    ) AS seen""",
+        WHERE of.source_id = number AND of.identity = ANY(members) AND NOT of.withdrawn AND each->>'group' = named;
+    END""",
 )
-_SOME = f"EXISTS (SELECT FROM unnest(t.namespaces) AS one WHERE ((t.source_id, one) IN ({PAIRS})) IS TRUE)"
+_SOME = f"EXISTS (SELECT FROM unnest(t.namespaces) AS one WHERE {listed('one', 't.source_id')})"
 _RANK = "CASE of.severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END"
 _GRAVEST = f"ORDER BY {_RANK}, of.first, of.identity"
 INCIDENT = View(
-    f"({_HERE} OR (t.kind = 'Actor' AND {_SOME})) AND NOT {involved()} AND seen.findings > 0",
+    f"({_HERE} OR (t.kind = 'Actor' AND {_SOME})) AND {_IN_PART} AND seen.findings > 0",
     {
         "rank": "seen.rank::smallint",
         "status": "seen.status",
@@ -80,16 +85,22 @@ INCIDENT = View(
         "words": "lower(concat_ws(' ', seen.gravest->>'summary', t.name, array_to_string(seen.names, ' ')))",
         "namespaces": "seen.namespaces",
     },
-    joined=f"""CROSS JOIN LATERAL (
-        SELECT count(*) AS findings, min({_RANK}) AS rank, min(of.document->>'status') AS status,
-               (array_agg(of.document {_GRAVEST}))[1] AS gravest, (array_agg(of.identity {_GRAVEST}))[1] AS worst,
-               array_agg(DISTINCT of.document->'subject'->>'name') AS names, array_agg(DISTINCT of.root) AS roots,
-               min(of.first) AS first, max(of.last) AS last, array_agg(DISTINCT of.namespace) AS namespaces,
-               coalesce(bool_or(of.occurrences @? '$[*].open ? (@ == true)'), FALSE) AS open,
+    joined=f"CROSS JOIN LATERAL {SCHEMA}.part_of_incident(t.source_id, t.identity) AS seen",
+    function=f"""CREATE FUNCTION {SCHEMA}.part_of_incident(
+        number bigint, named varchar,
+        OUT findings bigint, OUT rank integer, OUT status text, OUT gravest jsonb, OUT worst varchar,
+        OUT names text[], OUT roots bigint[], OUT first timestamptz, OUT last timestamptz, OUT namespaces text[],
+        OUT open boolean, OUT times bigint[]
+    ) LANGUAGE sql STABLE PARALLEL SAFE BEGIN ATOMIC
+        SELECT count(*), min({_RANK}), min(of.document->>'status'),
+               (array_agg(of.document {_GRAVEST}))[1], (array_agg(of.identity {_GRAVEST}))[1]::varchar,
+               array_agg(DISTINCT of.document->'subject'->>'name'), array_agg(DISTINCT of.root),
+               min(of.first), max(of.last), array_agg(DISTINCT of.namespace),
+               coalesce(bool_or(of.occurrences @? '$[*].open ? (@ == true)'), FALSE),
                (SELECT array_agg(DISTINCT (each->>'first')::bigint)
                 FROM jsonb_array_elements(jsonb_agg(of.occurrences)) AS lists
-                CROSS JOIN LATERAL jsonb_array_elements(lists) AS each) AS times
+                CROSS JOIN LATERAL jsonb_array_elements(lists) AS each)
         FROM {SCHEMA}.timeline_finding AS of
-        WHERE of.source_id = t.source_id AND of.incident = t.identity AND NOT of.withdrawn
-    ) AS seen""",
+        WHERE of.source_id = number AND of.incident = named AND NOT of.withdrawn;
+    END""",
 )

@@ -6,7 +6,8 @@ after each migration, so no migration needs to know of them.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from django.apps import apps
 from django.db import ProgrammingError, connection, transaction
@@ -15,13 +16,14 @@ from timeline.storage import seen_parts
 from timeline.storage.seen import SCHEMA
 from timeline.storage.seen_conditions import (
     ALL,
+    FUNCTIONS,
     NOTHING,
-    PAIRS,
     READER,
     View,
     involved,
+    listed,
     of_cluster,
-    of_itself,
+    of_part_of_cluster,
     some,
     unless_whole,
     visible,
@@ -34,8 +36,7 @@ logger = logging.getLogger(__name__)
 
 _NAMES_ONLY_A_RULE = (
     "(namespace = '' AND owner = '' AND actor = '' AND"
-    f" ((cluster_id IS NULL AND source_id IS NULL) OR {some()} OR EXISTS (SELECT FROM timeline_source AS fed"
-    f" WHERE fed.cluster_id = t.cluster_id AND {some('fed.id')})))"
+    f" ((cluster_id IS NULL AND source_id IS NULL) OR {some()} OR {of_part_of_cluster()}))"
 )
 
 
@@ -64,7 +65,7 @@ _SOURCE = unless_whole(
                                        count(*) FILTER (WHERE rank = 2)) AS counts
         FROM {SCHEMA}.timeline_occurrence AS of WHERE of.source_id = t.id GROUP BY rule) AS counted), '{{}}')""",
     census=f"""coalesce((SELECT jsonb_agg(of) FROM jsonb_array_elements(t.census) AS of
-        WHERE ((t.id, of->>0) IN ({PAIRS})) IS TRUE), '[]')""",
+        WHERE {listed("(of->>0)", "t.id")}), '[]')""",
     actors="'[]'::jsonb",
     actors_total="0",
     views="0",
@@ -73,7 +74,7 @@ _SOURCE = unless_whole(
 VIEWS = {
     "timeline_source": View(some("t.id"), _SOURCE),
     "timeline_cluster": View(
-        f"({of_cluster('t.id')} OR t.id IN (SELECT cluster_id FROM timeline_source AS fed WHERE {some('fed.id')}))",
+        f"({of_cluster('t.id')} OR {of_part_of_cluster('t.id')})",
         {
             name: f'CASE WHEN {of_cluster("t.id")} THEN t."{name}" ELSE {value} END'
             for name, value in {
@@ -85,7 +86,10 @@ VIEWS = {
             }.items()
         },
     ),
-    "timeline_track": View(f"({within()} OR {of_itself()})"),
+    "timeline_track": View(
+        # the Namespace object of a namespace is seen with what is in it
+        within("CASE WHEN kind = 'Namespace' AND \"group\" = '' AND namespace = '' THEN name ELSE namespace END")
+    ),
     "timeline_strip": View(within()),
     "timeline_share": View(within()),
     "timeline_chunk": View(some()),  # `storage.chunks` leaves out entries of other namespaces
@@ -113,9 +117,9 @@ VIEWS = {
     # `queries.silences` says who may end one, and leaves out words about what is hidden.
     "timeline_silence": View(
         f"({_NAMES_ONLY_A_RULE} OR {whole()} OR {of_cluster()}"
-        f" OR (namespace <> '' AND ((source_id, namespace) IN ({PAIRS})) IS TRUE)"
+        f" OR (namespace <> '' AND {listed()})"
         " OR (namespace <> '' AND EXISTS (SELECT FROM timeline_source AS fed WHERE fed.cluster_id = t.cluster_id"
-        f" AND ((fed.id, namespace) IN ({PAIRS})) IS TRUE)))"
+        f" AND {listed(source='fed.id')})))"
     ),
     "timeline_alert": View(
         f"({within(source='source')} OR (source IS NULL AND EXISTS (SELECT FROM timeline_source AS fed"
@@ -160,12 +164,22 @@ def create(more: Mapping[str, View]) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
         cursor.execute(f"CREATE SCHEMA {SCHEMA}")
+        for function in FUNCTIONS:
+            with _possible("functions"):
+                cursor.execute(function)
         for table, view in _in_order({**_of_libraries(), **VIEWS, **more}):
-            try:
-                with transaction.atomic():
-                    _create(table, view)
-            except ProgrammingError as error:
-                logger.info("Limited readers cannot read %s: %s", table, error)
+            with _possible(table):
+                _create(table, view)
+
+
+@contextmanager
+def _possible(what: str) -> Iterator[None]:
+    """Leave out what cannot be made yet."""
+    try:
+        with transaction.atomic():
+            yield
+    except ProgrammingError as error:
+        logger.info("Limited readers cannot read %s: %s", what, error)
 
 
 def drop() -> None:
@@ -188,7 +202,8 @@ def _in_order(views: Mapping[str, View]) -> list[tuple[str, View]]:
     while left:
         for table, view in [*left.items()]:
             parts = [view, *([view.part] if view.part else [])]
-            text = " ".join(text for each in parts for text in (each.rows, each.joined, *each.columns.values()))
+            texts = [(each.rows, each.joined, each.function, *each.columns.values()) for each in parts]
+            text = " ".join(each for of_part in texts for each in of_part)
             if not any(f"{SCHEMA}.{other} " in text for other in left if other != table):
                 done.append((table, left.pop(table)))
     return done
@@ -202,6 +217,8 @@ def _create(table: str, view: View) -> None:
             [table],
         )
         names = [name for (name,) in cursor.fetchall()]
+        if view.part and view.part.function:
+            cursor.execute(view.part.function)
         queries = [_query(table, names, each) for each in (view, view.part) if each]
         check = "" if view.rows == ALL or view.part else " WITH LOCAL CHECK OPTION"
         cursor.execute(f'CREATE VIEW {SCHEMA}."{table}" AS {" UNION ALL ".join(queries)}{check}')

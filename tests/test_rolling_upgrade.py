@@ -68,6 +68,19 @@ def test_the_keys_by_which_the_last_release_finds_rows_are_there(now: dict[str, 
         assert not needed, f"{table} has lost keys: {needed}"
 
 
+def test_the_last_release_deletes_rows_that_tables_which_it_does_not_know_refer_to() -> None:
+    signing_in = {"account_emailaddress", "dashboard_signin", "mfa_authenticator", "socialaccount_socialaccount"}
+    kept = {"timeline_hold", *signing_in}  # what is held is not deleted, and the last release deletes no accounts
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint"
+            " WHERE contype = 'f' AND confdeltype = 'a'"
+        )
+        found = cursor.fetchall()
+    refuse = {table for table, referred in found if table not in BEFORE and referred in BEFORE}
+    assert refuse - kept == set()
+
+
 def test_what_the_last_release_writes_is_hidden_from_readers_of_namespaces_until_this_version_goes_on() -> None:
     """The last release writes neither `namespaces` nor `part`, so these may be those of an earlier state of a row."""
     live = Followed()

@@ -214,6 +214,9 @@ def test_who_may_make_links_and_for_how_long(sample: Source, settings: Settings)
     assert [asks(responder, hours=hours) for hours in (0, 30 * 24, 30 * 24 + 1)] == [422, 200, 422]
     assert [asks(responder, query="a" * length) for length in (2000, 2001)] == [200, 422]
     assert [asks(responder, incident=given) for given in ("no such", "g" * 16)] == [422, 422]
+    offered = signed_in(responder).get(f"/sources/{sample.pk}/").content.decode()
+    offered = offered.partition('id="share-hours"')[2].partition("</select>")[0]
+    assert offered.count(" selected") == 1 and '"168" selected' in offered
     settings.SHARE_LINKS = "off"
     assert asks(responder) == 403
     assert 'id="share-dialog"' not in signed_in(responder).get(f"/sources/{sample.pk}/").content.decode()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
 _PAGE = 50  # links on a page
+_USUAL_HOURS = 168  # that a link lives if nobody chooses
 _TIMES = {1: "1 hour", 24: "1 day", 168: "7 days", 720: "30 days", 2160: "90 days", 8760: "365 days"}  # by hours
 
 
@@ -48,7 +49,8 @@ def share_dialog(request: "HttpRequest", source: int) -> dict[str, Any]:
         return {}
     most = settings.SHARE_DAYS * 24
     times = [(hours, words) for hours, words in _TIMES.items() if hours <= most]
-    return {"may_share": True, "share_times": times, "shared_with": settings.SHARE_LINKS}
+    usual = max(hours for hours, _ in times if hours <= _USUAL_HOURS)
+    return {"may_share": True, "share_times": times, "share_usual": usual, "shared_with": settings.SHARE_LINKS}
 
 
 def _revoke(request: "HttpRequest", *, everybody: bool) -> "HttpResponse":

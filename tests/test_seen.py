@@ -13,9 +13,9 @@ from collectors.normalise.objects import observed_object
 from dashboard.access import limits
 from tests.following import Followed
 from timeline import queries
-from timeline.core.entries import Change
+from timeline.core.entries import Change, moment
 from timeline.layout.places import CROWD
-from timeline.models import Finding, Occurrence, Source, Track
+from timeline.models import Finding, Gap, Occurrence, Source, Track
 from timeline.storage import seen_views
 from timeline.storage.seen import EVERYTHING, Seen, present, seeing, unlimited
 
@@ -109,6 +109,18 @@ def test_a_window_of_a_limited_reader_has_only_their_lanes(sample: Source) -> No
         window = queries.window(sample.pk)
     assert window["lanes"]
     assert {lane["namespace"] for lane in window["lanes"]} == {one}
+
+
+def test_why_there_was_a_gap_is_shown_to_readers_of_the_whole() -> None:
+    source = Source.objects.create(name="prod", ready=True)
+    Gap.objects.create(
+        source=source, kind="Pod", since=moment(0), until=moment(1), reason="403 in the namespace secret"
+    )
+    why = {}
+    for name, seen in (("part", Seen(namespaces={source.pk: frozenset({"a"})})), ("all", EVERYTHING)):
+        with seeing(seen):
+            why[name] = Gap.objects.get().reason
+    assert why == {"part": "Those who see all of this source see why.", "all": "403 in secret"}
 
 
 def test_a_strip_has_lanes_of_one_namespace(db: None) -> None:

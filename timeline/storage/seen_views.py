@@ -129,7 +129,8 @@ VIEWS = {
     "timeline_stream": View(
         f"({within()} OR (t.namespace = '' AND {some()}))", unless_whole("source_id", error="''", entries="0::bigint")
     ),
-    "timeline_gap": View(some()),
+    # The reason may be an error that names anything in the cluster.
+    "timeline_gap": View(some(), unless_whole("source_id", reason="'Those who see all of this source see why.'")),
     # The times between freed spans are those of incidents. Whoever may not see all of them sees one span of all.
     "timeline_freed": View(
         f"({whole()} OR ({some()} AND NOT EXISTS (SELECT FROM timeline_freed AS of WHERE of.source_id = t.source_id"

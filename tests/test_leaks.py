@@ -13,7 +13,6 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from dashboard.access import tokens
 from dashboard.models import Grant
-from dashboard.push.consumers import UNAUTHORISED
 from dashboard.web.api import api
 from tests.recordings import SAMPLE, observations_of
 from tests.test_push import Page, nobody_listens, notify, run
@@ -149,7 +148,8 @@ def test_a_socket_tells_nothing_of_what_is_hidden() -> None:
         assert told["source"] == seen.pk
         for number in (other.pk, 2**40):  # one that does not exist is answered alike
             page = Page(f"/ws/sources/{number}/", cookie=cookie)
-            assert await page.connect() and (await page.output())["code"] == UNAUTHORISED
+            assert await page.connect() and (await page.news())["type"] == "gone"
+            await page.leave()
         for each in (uploads, incidents):
             await each.leave()
         await nobody_listens()

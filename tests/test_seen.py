@@ -113,9 +113,7 @@ def test_a_window_of_a_limited_reader_has_only_their_lanes(sample: Source) -> No
 
 def test_why_there_was_a_gap_is_shown_to_readers_of_the_whole() -> None:
     source = Source.objects.create(name="prod", ready=True)
-    Gap.objects.create(
-        source=source, kind="Pod", since=moment(0), until=moment(1), reason="403 in the namespace secret"
-    )
+    Gap.objects.create(source=source, kind="Pod", since=moment(0), until=moment(1), reason="403 in secret")
     why = {}
     for name, seen in (("part", Seen(namespaces={source.pk: frozenset({"a"})})), ("all", EVERYTHING)):
         with seeing(seen):

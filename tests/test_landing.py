@@ -330,8 +330,8 @@ def test_a_name_of_any_length_is_stored(client: Client) -> None:
 
 def test_no_distance_is_finer_than_the_alert_is_written(client: Client) -> None:
     recorded("now", (0, 100))
-    life = Track.objects.get()
-    Track.objects.update(life=(life.life.lower, datetime.fromisoformat(at(99.7))))
+    pod = Track.objects.get(source__name="now")
+    Track.objects.filter(pk=pod.pk).update(life=(pod.life.lower, datetime.fromisoformat(at(99.7))))
     for moment, words in ((100, "less than 1 s"), (119, "19 s"), (119.25, "19.6 s"), (160, "1 min")):
         assert opened(client, moment)[2].startswith(f"Pod train-0 ended {words} before the alert (")
 

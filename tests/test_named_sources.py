@@ -56,6 +56,8 @@ OVER_ALL = {
     "/storage/": "The page lists what each source takes.",
     "/api/usage": "The answer lists what each source takes.",
     "/compare/": "The page offers runs of the same work in other sources.",
+    "/routes/new": "The form offers incidents that name nobody if any source has one.",
+    "/silences/new": "The form offers incidents that name nobody if any source has one.",
     "what routes tell": "One task asks the routes about all sources.",
 }
 # Whoever has ever acknowledged an incident, of any source, sees how many are hidden from the list.

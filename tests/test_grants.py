@@ -42,30 +42,32 @@ def sources(cluster: Cluster) -> list[Source]:
 
 def test_who_has_no_grant_sees_nothing(sources: list[Source]) -> None:
     user = member()
-    assert grants.seen_by(user) == Seen()
+    assert grants.held_by(user).seen == Seen()
     assert grants.held_by(user).anywhere == ""
 
 
 def test_role_on_everything(sources: list[Source]) -> None:
     user = member("responder")
     held = grants.held_by(user)
-    assert grants.seen_by(user) == EVERYTHING
+    assert grants.held_by(user).seen == EVERYTHING
     assert held.on_source(sources[0].pk) == held.on_cluster(1) == held.anywhere == "responder"
 
 
 def test_role_on_a_cluster_is_on_all_its_sources(cluster: Cluster, sources: list[Source]) -> None:
     user = member("viewer", on=cluster)
     held = grants.held_by(user)
-    assert grants.seen_by(user) == Seen(whole=frozenset(each.pk for each in sources[:2]))
+    assert grants.held_by(user).seen == Seen(
+        whole=frozenset(each.pk for each in sources[:2]), clusters=frozenset([cluster.pk])
+    )
     assert held.on_cluster(cluster.pk) == "viewer"
-    assert not held.sees_source(sources[2].pk)
-    assert held.sees_cluster(cluster.pk)
+    assert not held.on_part(sources[2].pk)
+    assert held.on_part_of_cluster(cluster.pk)
 
 
 def test_cluster_without_a_source(cluster: Cluster) -> None:
     held = grants.held_by(member("editor", on=cluster))
     assert held.on_cluster(cluster.pk) == "editor"
-    assert held.seen == Seen()
+    assert held.seen == Seen(clusters=frozenset([cluster.pk]))
 
 
 def test_role_on_a_recording_is_on_nothing_else(sources: list[Source]) -> None:
@@ -81,8 +83,8 @@ def test_namespaces_of_a_cluster(cluster: Cluster, sources: list[Source]) -> Non
     names = frozenset("abc")
     assert held.seen == Seen(namespaces={sources[0].pk: names, sources[1].pk: names})
     assert held.on_cluster(cluster.pk) == held.on_source(sources[0].pk) == ""
-    assert held.sees_cluster(cluster.pk)
-    assert held.sees_source(sources[0].pk)
+    assert held.on_part_of_cluster(cluster.pk)
+    assert held.on_part(sources[0].pk)
     assert held.in_namespaces(sources[0].pk, ["b", "c"]) == "responder"
     assert held.in_namespaces(sources[0].pk, ["a", "c"]) == "viewer"
     assert held.in_namespaces(sources[0].pk, ["a", ""]) == ""
@@ -123,7 +125,7 @@ def test_one_query_for_many_grants_and_only_once_for_a_user(
     for number in range(50):
         grant(user, "viewer", on=cluster, namespaces=[f"n{number}"])
     with django_assert_num_queries(1):
-        assert len(grants.seen_by(user).namespaces[sources[0].pk]) == 50
+        assert len(grants.held_by(user).seen.namespaces[sources[0].pk]) == 50
         grants.held_by(user)
 
 
@@ -136,7 +138,7 @@ def test_inactive_accounts_and_strangers_have_nothing() -> None:
 
 @override_settings(LOGIN_REQUIRED=False)
 def test_without_accounts_everybody_is_an_administrator() -> None:
-    assert grants.seen_by(AnonymousUser()) == EVERYTHING
+    assert grants.held_by(AnonymousUser()).seen == EVERYTHING
     assert grants.held_by(member()) == grants.ALL
 
 

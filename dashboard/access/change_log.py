@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("causeline.changes")
 FILE = "changes.log"  # in the log folder; commands write here, because nobody keeps what a terminal shows
-_SAFE = {"GET", "HEAD", "OPTIONS", "TRACE"}
 _OWN = {"login", "logout"}  # these write their own lines, since they know the outcome
 _READING = {"report"}  # a form with a note asks for a report; this changes nothing
 _ARRIVING = {"receive"}  # programs send these all the time; only what is refused is logged
@@ -119,7 +118,7 @@ class LogChanges(MiddlewareMixin):
             given = str(options.get(f"{name}_id"))
             if given.isdecimal() and len(given) < 19:
                 bind_contextvars(**{name: int(given)})
-        if request.method not in _SAFE:  # read before the view, which may end the session
+        if request.method not in recording.SAFE:  # read before the view, which may end the session
             request.__dict__["actor"], request.__dict__["actor_user"] = who(request), _same(request.user)
 
     def process_response(self, request: "HttpRequest", response: "HttpResponse") -> "HttpResponse":
@@ -129,7 +128,7 @@ class LogChanges(MiddlewareMixin):
             return response
         status, fields = response.status_code, {"act": _act(request), **request.__dict__.get("changed", {})}
         by = request.__dict__.get("actor", "")
-        if request.method not in _SAFE and not (route and route.url_name in _READING):
+        if request.method not in recording.SAFE and not (route and route.url_name in _READING):
             about = {"by": by, "from": address(request), "act": fields.pop("act"), "status": status, **fields}
             _log(f"{request.method} {request.path}", about)
             fields = about

@@ -79,14 +79,6 @@ class Held:
         """Return the highest role on any part of a cluster."""
         return highest(self.on_cluster(cluster), *self.cluster_namespaces.get(cluster, {}).values())
 
-    def sees_source(self, source: int) -> bool:
-        """Return whether something of the source may be seen."""
-        return bool(self.on_part(source))
-
-    def sees_cluster(self, cluster: int) -> bool:
-        """Return whether something of the cluster may be seen."""
-        return bool(self.on_part_of_cluster(cluster))
-
     @cached_property
     def seen(self) -> Seen:
         """What may be seen with these roles."""
@@ -97,6 +89,7 @@ class Held:
             namespaces={
                 source: frozenset(roles) for source, roles in self.namespaces.items() if source not in self.sources
             },
+            clusters=frozenset(self.clusters),
         )
 
     def capped(self, most: str) -> "Held":
@@ -160,11 +153,6 @@ def reaches(held: str, needed: str) -> bool:
 def highest(*roles: str) -> str:
     """Return the highest of these roles; "" if there is none."""
     return max(roles, key=_rank, default="")
-
-
-def seen_by(user: Any) -> Seen:
-    """Return what a user may see."""
-    return held_by(user).seen
 
 
 def held_by(user: Any) -> Held:

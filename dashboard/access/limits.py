@@ -6,7 +6,7 @@ until the answer is made, or, for an answer that is sent piece by piece, while a
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -63,18 +63,12 @@ def before_migration(plan: list[Any], **_: object) -> None:
 
 def seen_by(user: Any) -> Seen:
     """Return what the user of a request may see."""
-    return _seen_with(grants.held_by(user))
+    return grants.held_by(user).seen
 
 
 def answered_by(user: Any) -> Seen:
     """Return what the user of a request may acknowledge and silence: that for which the role is at least responder."""
-    return _seen_with(grants.held_by(user).reaching(Grant.Role.RESPONDER))
-
-
-def _seen_with(held: grants.Held) -> Seen:
-    if held.everywhere:
-        return EVERYTHING
-    return replace(held.seen, clusters=frozenset(held.clusters))
+    return grants.held_by(user).reaching(Grant.Role.RESPONDER).seen
 
 
 def limit(request: HttpRequest, seen: Seen | None = None) -> None:

@@ -16,6 +16,7 @@ from dashboard.access import grants
 from dashboard.access.grants import Held
 from dashboard.access.needs import ANYTHING, EVERYTHING, NEEDS, PART, SOCKETS, Need
 from dashboard.models import Grant
+from timeline.core.numbers import whole_number
 
 VIEWER, RESPONDER, EDITOR, ADMIN = Grant.Role.VIEWER, Grant.Role.RESPONDER, Grant.Role.EDITOR, Grant.Role.ADMIN
 SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -132,5 +133,5 @@ def _refusal(role: str, on: str, had: str) -> PermissionDenied:
 
 def number(given: object) -> int:
     """Return the number of a source or a cluster in a path; -1, which none has, for what is no number."""
-    text = str(given)
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
+    found = whole_number(str(given))
+    return -1 if found is None else found

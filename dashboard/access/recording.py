@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
 
-from dashboard.access import actions, tokens, trail
+from dashboard.access import actions, policy, tokens, trail
 from dashboard.access.trail import NOBODY, Actor
+from timeline.core.numbers import whole_number
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from dashboard.models import AccessToken
 
-_SAFE = {"GET", "HEAD", "OPTIONS", "TRACE"}
+SAFE = {*policy.SAFE, "TRACE"}  # methods of requests that change nothing
 _OWN = {"by", "from", "at", "name", "source", "cluster", "status"}  # fields of a line that have columns of their own
 _NOUNS = {"track_id": "object", "upload_id": "upload"}
 _RUN = re.compile(r"\d{1,18}-\d{1,18}")
@@ -40,8 +41,8 @@ def of_line(action: str, about: dict[str, object]) -> None:
     trail.record(
         action,
         actor,
-        source=_number(about.get("source")),
-        cluster=_number(about.get("cluster")),
+        source=whole_number(str(about.get("source"))),
+        cluster=whole_number(str(about.get("cluster"))),
         name=str(about.get("name") or ""),
         address=str(about.get("from") or ""),
         outcome="refused" if failed else "done",
@@ -58,21 +59,21 @@ def of_request(request: "HttpRequest", status: int, who: Any, fields: dict[str, 
     match = request.resolver_match
     if match is None:
         return
-    safe = request.method in _SAFE
+    safe = request.method in SAFE
     action = actions.READS.get(match.route) if safe else None
     if not safe:
         action = actions.CHANGES.get((str(request.method), match.route), "change")
     if action is None or (safe and status not in {200, 206, 304, 403}):
         return
     arguments = match.kwargs
-    source = _number(arguments.get("source_id")) or _number(fields.get("source"))
+    source = whole_number(str(arguments.get("source_id"))) or whole_number(str(fields.get("source")))
     user = getattr(request, "user", None)
     actor = trail.actor_of(user if getattr(user, "actor", None) else who, source)
     trail.record(
         action,
         actor,
         source=source,
-        cluster=_number(arguments.get("cluster_id")) or _number(fields.get("cluster")),
+        cluster=whole_number(str(arguments.get("cluster_id"))) or whole_number(str(fields.get("cluster"))),
         thing="" if action == "see" else _thing(request, action, match.route, arguments),
         name=str(fields.get("name") or ""),
         address=str(request.META.get("REMOTE_ADDR") or ""),
@@ -86,7 +87,7 @@ def of_request(request: "HttpRequest", status: int, who: Any, fields: dict[str, 
 def of_socket(scope: dict[str, Any], user: Any) -> None:
     """Record that a user, or somebody with an attribute `actor`, has opened a socket."""
     arguments = scope.get("url_route", {}).get("kwargs", {})
-    source = _number(arguments.get("source_id"))
+    source = whole_number(str(arguments.get("source_id")))
     client = scope.get("client") or ("",)
     trail.record(
         "open socket",
@@ -138,8 +139,3 @@ def _outcome(status: int, *, known: bool) -> str:
     if status in {401, 403, 429} or (status == 302 and not known):  # which leads to the page for signing in
         return "refused"
     return "done" if status < 400 else "failed"
-
-
-def _number(given: object) -> int | None:
-    text = str(given)
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

@@ -17,6 +17,7 @@ from django.db import close_old_connections
 from dashboard.access import grants, limits, links, policy, recording, rights, tokens
 from dashboard.models import AccessToken
 from dashboard.push.hub import Listener, Queue, hub
+from timeline.core.numbers import whole_number
 from timeline.models import Upload
 
 logger = logging.getLogger(__name__)
@@ -245,8 +246,7 @@ class SourceConsumer(_Forwarding):
 
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         asked = parse_qs(self.scope["query_string"].decode(errors="replace")).get("cursor", [""])[0]
-        cursor = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 19 else None
-        return hub.follow(self._source, cursor, self._sight.seen)
+        return hub.follow(self._source, whole_number(asked), self._sight.seen)
 
 
 class LinkConsumer(_Forwarding):

@@ -2,6 +2,7 @@
 
 from django.core.exceptions import ObjectDoesNotExist
 
+from timeline.core.numbers import whole_number
 from timeline.models import Cluster, Source
 
 _RECORDINGS = 100  # of the newest
@@ -22,7 +23,7 @@ def chosen(value: str) -> Cluster | Source | None:
     if not value:
         return None
     sort, _, number = value.partition("-")
-    at = int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else 0
+    at = whole_number(number) or 0
     if sort == "cluster":
         return Cluster.objects.get(pk=at)
     if sort == "source":

@@ -25,6 +25,7 @@ from collectors.watch.feeds import BATCH_BYTES
 from dashboard.access import recording, tokens
 from dashboard.metrics.requests import note_route
 from dashboard.web.webhooks import RETRY_SECONDS, Answered, Receive, Send, address_of, body_of, drain, respond
+from timeline.core.numbers import whole_number
 from timeline.models import Cluster
 from timeline.storage import collected
 
@@ -123,9 +124,9 @@ class _OutOfOrder(Answered):
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
+    if (number := whole_number(text)) is None:
         raise Answered(400, "Name the epoch and the number of the batch as whole numbers.")
-    return int(text)
+    return number
 
 
 def _cluster(scope: dict[str, Any], named: str) -> int:

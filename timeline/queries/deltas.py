@@ -101,10 +101,11 @@ class Deltas:
         whole = bool(rows) and rows[0][2].get("after", rows[0][0] - 1) == self.cursor
         reached = rows[-1][0] if rows else source.sequence
         changes = [changed for _, _, changed in rows]
+        first, last = extent(source)
         try:
             if not whole:
                 raise Missed
-            found = self._changed(changes, extent(source)[1])
+            found = self._changed(changes, last)
         except Exception as error:
             self._sent.clear()  # what was remembered now is not sent
             if isinstance(error, Missed):
@@ -113,7 +114,6 @@ class Deltas:
         self.cursor = reached  # only now: after an error, the same batches are read again
         if not self._everything and not any(found.values()):
             return None
-        first, last = extent(source)
         return {
             "type": "delta",
             "sequence": self.cursor,

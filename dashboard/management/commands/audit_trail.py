@@ -14,6 +14,7 @@ from dashboard.cli.trail import OPTIONS, add_arguments
 from dashboard.management.base import BaseCommand
 from dashboard.web.timestamps import parsed
 from timeline.core.entries import moment
+from timeline.core.numbers import whole_number
 
 
 class Command(BaseCommand):
@@ -25,13 +26,13 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         if (action := options["action"]) and action not in ACTIONS:
             _give_up(f"There is no action {action}. There are: {', '.join(sorted(ACTIONS))}.")
-        source = options["source"]
-        if source and not (source.isascii() and source.isdecimal() and len(source) < 19):
+        source = whole_number(options["source"])
+        if options["source"] and source is None:
             _give_up("--source has to be a number, as in the address of the timeline.")
         wanted = trail.Wanted(
             who=options["who"],
             action=action,
-            source=int(source) if source else None,
+            source=source,
             since=_time("since", options["since"]),
             until=_time("until", options["until"]),
         )

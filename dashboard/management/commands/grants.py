@@ -14,6 +14,7 @@ from dashboard.cli.grants import add_arguments
 from dashboard.cli.terminal import Terminal, confirmed, plain, say
 from dashboard.management.base import BaseCommand
 from dashboard.presentation import grants as words
+from timeline.core.numbers import whole_number
 from timeline.models import Cluster, Source
 
 
@@ -90,8 +91,8 @@ def _thing(text: str) -> Cluster | Source | None:
     found: list[Cluster | Source] = [] if sort == "recording" else list(clusters.filter(name=name))
     if sort != "cluster":
         found += recordings.filter(name=name)[:2]
-        if not found and name.isascii() and name.isdecimal() and len(name) < 19:
-            found += recordings.filter(pk=int(name))
+        if not found and (number := whole_number(name)) is not None:
+            found += recordings.filter(pk=number)
     if len(found) > 1:
         raise giving.Refused(
             f"Several things have the name {name}. Write cluster/{name}, or recording/ and the number of the recording."

@@ -15,6 +15,7 @@ from dashboard.management.base import BaseCommand
 from dashboard.management.sources import named
 from dashboard.models import AccessToken
 from dashboard.presentation.tokens import rows
+from timeline.core.numbers import whole_number
 from timeline.models import Cluster
 
 
@@ -62,8 +63,8 @@ def _create(options: dict[str, Any]) -> None:
 
 def _revoke(given: str, *, yes: bool) -> None:
     found = list(AccessToken.objects.filter(name=given)[:2])
-    if not found and given.isascii() and given.isdecimal() and len(given) < 19:
-        found = list(AccessToken.objects.filter(pk=int(given)))
+    if not found and (number := whole_number(given)) is not None:
+        found = list(AccessToken.objects.filter(pk=number))
     if not found:
         _give_up(f"There is no token {given}. `causeline tokens list` lists them.")
     if len(found) > 1:

@@ -33,7 +33,6 @@ from dashboard.web.api import (
 from dashboard.web.api.answers import problem
 from timeline.models import Finding, Incident, Source, Track, Upload
 
-_SAFE = {"GET", "HEAD", "OPTIONS"}
 # These keep to the limit of a token themselves, or show nothing of any source.
 _WITHIN_LIMITS = {"api/rules", "api/resolve", "api/annotations", "api/sources"}
 _FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
@@ -80,7 +79,7 @@ def _with_token(request: HttpRequest) -> bool:
             raise HttpError(403, f"The access token reads only {tokens.limit_of(token)}.")
     tokens.warn(token, request)
     request.user = tokens.reader_of(token)
-    if request.method not in _SAFE:
+    if request.method not in policy.SAFE:
         _no_form(request)
         request.__dict__["actor"] = request.user.get_username()  # who is logged
         if not tokens.answers(token, request):

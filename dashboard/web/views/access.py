@@ -18,6 +18,7 @@ from dashboard.access import change_log, giving, grants
 from dashboard.models import Grant
 from dashboard.presentation import grants as words
 from dashboard.web import choices
+from timeline.core.numbers import whole_number
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -124,7 +125,7 @@ def _one(name: str, *, is_group: bool) -> dict[str, Any]:
 def _list(request: "HttpRequest") -> dict[str, Any]:
     """Return what the list shows: a page of people, or of groups, whose name contains what is looked for."""
     asked = request.GET.get("find", "").strip()[:_LONGEST]
-    page = _number(request.GET.get("page", "")) or 1
+    page = whole_number(request.GET.get("page", ""), digits=6) or 1
     is_group = request.GET.get("show") == "groups"
     found = [] if "\0" in asked else (_groups if is_group else _people)(asked, page)
     kept = {"find": asked, "show": "groups" if is_group else ""}
@@ -159,11 +160,6 @@ def _local_administrators() -> bool:
 
 def _named(of: User | Group) -> dict[str, str]:
     return {"group" if isinstance(of, Group) else "person": giving.name_of(of)}
-
-
-def _number(text: str) -> int:
-    """Return the number that a text has; 0 if it is none."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else 0
 
 
 def _only_with_accounts() -> None:

@@ -17,6 +17,7 @@ from dashboard.presentation.audit_trail import rows
 from dashboard.web.downloads import Busy, Download
 from dashboard.web.timestamps import parsed
 from timeline.core.entries import moment
+from timeline.core.numbers import whole_number
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -95,9 +96,10 @@ def _wanted(given: Mapping[str, str]) -> trail.Wanted:
 
 
 def _number(name: str, text: str) -> int | None:
-    if text and not (text.isascii() and text.isdecimal() and len(text) < 19):
+    number = whole_number(text)
+    if text and number is None:
         raise Invalid(f"{name} has to be a number.")
-    return int(text) if text else None
+    return number
 
 
 def _time(name: str, text: str) -> datetime | None:

@@ -14,6 +14,7 @@ from dashboard.access import change_log, policy
 from dashboard.access.rights import is_editor, may_edit
 from dashboard.presentation import deletions
 from timeline import queries
+from timeline.core.numbers import whole_number
 from timeline.models import Source
 from timeline.storage import deletion
 from timeline.storage.holds import Held
@@ -63,8 +64,7 @@ def undoable_by(user: Any) -> "list[Deletion]":
 @require_POST
 def undo(request: "HttpRequest") -> "HttpResponse":
     """Restore what was deleted less than a minute ago, and show the page from which it was deleted."""
-    asked = request.POST.get("id", "")
-    number = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 19 else 0
+    number = whole_number(request.POST.get("id", "")) or 0
     if request.POST.get("sort") == "cluster":
         return _undo_cluster(request, number)
     source = Source.everything.filter(pk=number).exclude(delete_after=None).first()

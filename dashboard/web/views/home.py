@@ -20,6 +20,7 @@ from dashboard.presentation import home as overview
 from dashboard.web.views.deletions import undoable_by
 from timeline import queries
 from timeline.core.entries import microseconds
+from timeline.core.numbers import whole_number
 from timeline.storage import keeping
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def home(request: "HttpRequest") -> "HttpResponse":
         "undoable": undoable_by(request.user),
         "ending": _ending(request),
         "uploads": [{"payload": each, "json": orjson.dumps(each).decode()} for each in queries.open_uploads()],
-        "target": _number(request.GET.get("to", "")),
+        "target": whole_number(request.GET.get("to", ""), digits=6) or 0,
         "targets": _targets(request),
         "limit": overview.size(settings.UPLOAD_LIMIT_BYTES),
         **(_table(request) if sum(size) >= FLEET else _cards(request, places=editor)),
@@ -87,7 +88,7 @@ def _table(request: "HttpRequest") -> dict[str, Any]:
     asked = request.GET.get("sort", "")
     sort: queries.FleetSort = next((each for each in queries.SORTS if each == asked), "worst")
     name = request.GET.get("name", "").replace("\0", "").strip()[:_NAME_LENGTH]
-    page = _number(request.GET.get("page", "")) or 1
+    page = whole_number(request.GET.get("page", ""), digits=6) or 1
     found = queries.fleet(sort, name, page)
     now = microseconds(timezone.now())
 
@@ -113,11 +114,6 @@ def _table(request: "HttpRequest") -> dict[str, Any]:
         "after": address(page=found.page + 1) if found.page < found.pages else "",
         "manages": is_editor(request.user),
     }
-
-
-def _number(text: str) -> int:
-    """Return the number that a parameter of the address has; 0 if it is none."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 7 else 0
 
 
 def _newest(size: int) -> list[fleet.Incident]:

@@ -15,6 +15,7 @@ from dashboard.alerting.destinations import kinds
 from dashboard.models import Delivery, Destination, Route
 from dashboard.web.views.findings import person
 from timeline import queries
+from timeline.core.numbers import whole_number
 from timeline.models import Cluster, Source
 from timeline.queries.sources import SEVERITIES
 
@@ -37,7 +38,7 @@ def show_routes(request: "HttpRequest") -> "HttpResponse":
     tested = None
     if request.method == "POST":
         act = request.POST.get("act", "")
-        number = _number(request.POST.get("number", "")) or 0
+        number = whole_number(request.POST.get("number", "")) or 0
         if act == "test":
             tested = sending.send_test(get_object_or_404(Destination, pk=number))
             change_log.about(request, destination=number)
@@ -120,15 +121,15 @@ def edit_destination(request: "HttpRequest", number: int | None = None) -> "Http
 def show_deliveries(request: "HttpRequest") -> "HttpResponse":
     """List deliveries, and send one again."""
     if request.method == "POST":
-        row = get_object_or_404(Delivery, pk=_number(request.POST.get("delivery", "")) or 0)
+        row = get_object_or_404(Delivery, pk=whole_number(request.POST.get("delivery", "")) or 0)
         if sending.resend(row):
             sending.nudge()
         change_log.about(request, delivery=row.pk)
         return redirect(request.get_full_path())
-    destination = _number(request.GET.get("destination", ""))
+    destination = whole_number(request.GET.get("destination", ""))
     state = request.GET.get("state", "")
     state = state if state in Delivery.State.values else ""
-    before = _number(request.GET.get("before", ""))
+    before = whole_number(request.GET.get("before", ""))
     rows, following = listing.deliveries(destination, state, before)
     kept = request.GET.copy()
     kept.pop("before", None)
@@ -207,12 +208,12 @@ def _given(form: "QueryDict") -> dict[str, Any]:
     given: dict[str, Any] = {name: form.get(name, "").strip() for name in _TEXTS}
     for name in _LISTS:
         given[name] = form.getlist(name)[:50]
-    given["destinations"] = [number for text in given["destinations"] if (number := _number(text))]
-    given["quiet_days"] = [number for text in given["quiet_days"] if (number := _number(text)) is not None]
+    given["destinations"] = [number for text in given["destinations"] if (number := whole_number(text))]
+    given["quiet_days"] = [number for text in given["quiet_days"] if (number := whole_number(text)) is not None]
     for name in ("enabled", "recordings", "stop"):
         given[name] = name in form
     sort, _, at = form.get("scope", "").partition("-")
-    given |= {each: _number(at) if each == sort else None for each in ("cluster", "source")}
+    given |= {each: whole_number(at) if each == sort else None for each in ("cluster", "source")}
     for name in ("quiet_from", "quiet_until"):
         given[name] = form.get(name, "").strip() or None
     return given
@@ -223,7 +224,3 @@ def _choices(known: Mapping[int, str], now: object, unit: str) -> list[tuple[int
     value = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else -1
     choices = dict(known) if value in known or value < 0 else {**known, value: f"{value} {unit}"}
     return [(each, words, each == value) for each, words in sorted(choices.items())]
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods
 from dashboard.access import change_log, sessions
 from dashboard.access.rights import is_admin
 from dashboard.presentation.sessions import row, whole_minutes
+from timeline.core.numbers import whole_number
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -66,11 +67,8 @@ def _people(request: "HttpRequest") -> list[str]:
 
 
 def _end(request: "HttpRequest", person: User, key: str | None) -> "HttpResponse":
-    number = request.POST.get("session", "")
-    if number.isascii() and number.isdecimal() and len(number) < 19:
-        ended = sessions.end(person, only=int(number))
-    else:
-        ended = sessions.end(person, besides=key)
+    number = whole_number(request.POST.get("session", ""))
+    ended = sessions.end(person, besides=key) if number is None else sessions.end(person, only=number)
     change_log.about(request, person=person.get_username(), sessions_ended=ended)
     here = reverse("sessions")
     return redirect(here if person.pk == request.user.pk else f"{here}?{urlencode({'person': person.get_username()})}")

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.access import change_log, links, rights
 from dashboard.presentation.shared import row
+from timeline.core.numbers import whole_number
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -55,8 +56,7 @@ def share_dialog(request: "HttpRequest", source: int) -> dict[str, Any]:
 
 def _revoke(request: "HttpRequest", *, everybody: bool) -> "HttpResponse":
     """Ask whether a link is to be revoked, and revoke it when that was answered."""
-    given = request.POST.get("link", "")
-    number = int(given) if given.isascii() and given.isdecimal() and len(given) < 19 else 0
+    number = whole_number(request.POST.get("link", "")) or 0
     link = links.listed(request.user, everybody=everybody).filter(pk=number).first()
     if link is None:
         raise Http404("There is no such link: it was revoked already, or somebody else has made it.")

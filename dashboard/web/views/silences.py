@@ -11,6 +11,7 @@ from dashboard.access import change_log
 from dashboard.presentation import incidents as words
 from dashboard.web.views.findings import person
 from timeline import queries
+from timeline.core.numbers import whole_number
 from timeline.models import Incident, Silence, Source
 from timeline.storage.seen import present
 
@@ -37,9 +38,9 @@ class _Form(NamedTuple):
 def show_silences(request: "HttpRequest") -> "HttpResponse":
     """List the silences, and expire one."""
     if request.method == "POST":
-        number = request.POST.get("silence", "")
-        if number.isascii() and number.isdecimal() and len(number) < 19 and queries.expire_silence(int(number)):
-            change_log.about(request, silence=int(number))
+        number = whole_number(request.POST.get("silence", ""))
+        if number is not None and queries.expire_silence(number):
+            change_log.about(request, silence=number)
         return redirect("silences")
     held = [_row(each) for each in queries.active_silences()]
     ended = [_row(each) for each in queries.ended_silences()]
@@ -120,12 +121,8 @@ def _text(given: "QueryDict", name: str, longest: int) -> str:
     return given.get(name, "").replace("\0", "").replace("\r\n", "\n").strip()[:longest]
 
 
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
-
-
 def _source(given: "QueryDict") -> Source | None:
-    number = _number(given.get("source", ""))
+    number = whole_number(given.get("source", ""))
     return Source.objects.select_related("cluster").filter(pk=number, ready=True).first() if number else None
 
 

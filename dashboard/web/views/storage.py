@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from dashboard.access import change_log
 from dashboard.presentation import storage
 from timeline import queries
+from timeline.core.numbers import whole_number
 from timeline.models import KEEP_DAYS_AT_MOST, Cluster, Source
 from timeline.storage import holds, keeping, retention
 
@@ -35,7 +36,7 @@ def show_storage(request: "HttpRequest") -> "HttpResponse":
             problem = str(error)
         except (Source.DoesNotExist, Cluster.DoesNotExist):
             problem = "It was deleted meanwhile."
-    page = _number(request.GET.get("page", "")) or 1
+    page = whole_number(request.GET.get("page", "")) or 1
     found = queries.usage(page)
     shown = found[: queries.USAGES]
     at = timezone.now() + SOON
@@ -62,7 +63,7 @@ def show_storage(request: "HttpRequest") -> "HttpResponse":
 def _act(request: "HttpRequest") -> None:
     """Do what a form asks for. Raises ValueError if that is not possible."""
     form = request.POST
-    source = Source.objects.get(pk=_number(form.get("source", "")), ready=True)
+    source = Source.objects.get(pk=whole_number(form.get("source", "")) or 0, ready=True)
     act = form.get("act", "")
     if act == "hold":
         hold = holds.place(form.get("reason", ""), change_log.who(request), source=source.pk)
@@ -75,13 +76,9 @@ def _act(request: "HttpRequest") -> None:
         given = form.get("days", "").strip()
         days = None
         if given:
-            days = int(given) if given.isascii() and given.isdecimal() and len(given) < 19 else -1
+            days = whole_number(given)
+            days = -1 if days is None else days
         keeping.change_days(source, days)
         change_log.about(request, source=source.pk, name=source.name, days=days)
     else:
         raise ValueError("That cannot be done with it.")
-
-
-def _number(text: str) -> int:
-    """Return the number that a text has; 0 if it is none."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0

@@ -20,6 +20,7 @@ from dashboard.access import change_log, tokens
 from dashboard.models import AccessToken
 from dashboard.presentation.tokens import row, rows
 from dashboard.web import choices
+from timeline.core.numbers import whole_number
 from timeline.models import Cluster, Source
 
 if TYPE_CHECKING:
@@ -96,8 +97,7 @@ def _make(request: "HttpRequest", owner: User | None) -> tuple[str, AccessToken]
 
 def _revoke(request: "HttpRequest", owner: User | None) -> "HttpResponse":
     """Ask whether the token is to be revoked, and revoke it when that was answered."""
-    given = request.POST.get("token", "")
-    number = int(given) if given.isascii() and given.isdecimal() and len(given) < 19 else 0
+    number = whole_number(request.POST.get("token", "")) or 0
     found = AccessToken.objects.filter(pk=number)
     token = (found if owner is None else found.filter(owner=owner)).first()
     if token is None:

@@ -81,14 +81,20 @@ class Onlooker(threading.Thread):
         self._address, self._source = address, source
         self._stopped = threading.Event()
         self.shown = 0  # the last commit that the page has drawn
+        self.says = ""  # what the page says about its connection
         self.complaints: list[str] = []  # what the page reported last, to explain what it does not show
 
     def run(self) -> None:
         with launched() as browser:
             page = self._opened(browser)
             while page and not self._stopped.is_set():
-                self.shown = int(page.locator("#figure").get_attribute("data-edge") or 0)
-                page.wait_for_timeout(200)  # ms
+                try:
+                    self.shown = int(page.locator("#figure").get_attribute("data-edge") or 0)
+                    self.says = page.locator("#live").inner_text()
+                    page.wait_for_timeout(200)  # ms
+                except Error as error:
+                    self._note(f"{page.url}: {error}")
+                    page = self._opened(browser)
 
     def _opened(self, browser: Browser) -> Page | None:
         """Return the page of the timeline. As a person does, try again while no web process answers."""
@@ -109,6 +115,14 @@ class Onlooker(threading.Thread):
     def shown_after(self, sequence: int) -> bool:
         """Return whether the page has drawn this commit, or a later one."""
         return self.shown >= sequence
+
+    def shows(self, sequence: int, seconds: float = 30) -> None:
+        """Wait until the page has drawn this commit, or a later one; say what the page says if it does not."""
+        try:
+            eventually(lambda: self.shown_after(sequence), seconds)
+        except AssertionError as error:
+            state = f"the page shows commit {self.shown} and says {self.says!r}; it reported {self.complaints}"
+            raise AssertionError(f"commit {sequence} {error}: {state}") from None
 
     def stop(self) -> None:
         self._stopped.set()

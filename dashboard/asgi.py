@@ -20,6 +20,7 @@ from dashboard.metrics.requests import Measured  # noqa: E402
 from dashboard.push.consumers import IncidentsConsumer, LinkConsumer, SourceConsumer, UploadsConsumer  # noqa: E402
 from dashboard.web.collecting import Collecting  # noqa: E402
 from dashboard.web.request_bodies import Handler  # noqa: E402
+from dashboard.web.static_files import StaticFiles  # noqa: E402
 from dashboard.web.webhooks import Webhooks, hide_token  # noqa: E402
 from timeline.storage import sessions  # noqa: E402
 
@@ -41,7 +42,10 @@ async def _http(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 _routes: Any = Measured(
     ProtocolTypeRouter(
-        {"http": Webhooks(Collecting(_http)), "websocket": origins.OwnPagesOnly(AuthMiddlewareStack(websocket))}
+        {
+            "http": StaticFiles(Webhooks(Collecting(_http))),
+            "websocket": origins.OwnPagesOnly(AuthMiddlewareStack(websocket)),
+        }
     )
 )
 

@@ -93,7 +93,6 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -211,9 +210,8 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [NINJA_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    "staticfiles": {"BACKEND": "dashboard.web.static_files.Storage"},
 }
-WHITENOISE_USE_FINDERS = True  # files are served from the packages, so collectstatic is not needed
 
 # The policy allows what the pages and plotly.js need, and nothing else.
 CONTENT_SECURITY_POLICY = {

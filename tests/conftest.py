@@ -6,7 +6,6 @@ import os
 import signal
 from collections import deque
 from collections.abc import Generator, Iterator
-from typing import Any
 
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
@@ -15,7 +14,6 @@ from django.db import connection, transaction
 from django.test import TransactionTestCase
 from hypothesis import settings
 from pytest_django import DjangoDbBlocker
-from whitenoise.middleware import WhiteNoiseMiddleware
 
 from tests.people import member
 from tests.properties import SUITE
@@ -123,17 +121,3 @@ def _empty_the_tables(case: TransactionTestCase) -> None:
 TransactionTestCase._fixture_teardown = _empty_the_tables  # type: ignore[attr-defined]
 
 PBKDF2PasswordHasher.iterations = 1_000  # as many as in production would take half a second for each password
-
-_list_static_files = WhiteNoiseMiddleware.add_files_from_finders
-_static_files: dict[str, Any] = {}
-
-
-def _reuse_static_files(middleware: WhiteNoiseMiddleware) -> None:
-    """List the static files only once in a process. Each client of Django has its own middleware."""
-    if not _static_files:
-        _list_static_files(middleware)
-        _static_files.update(middleware.files)
-    middleware.files = _static_files
-
-
-WhiteNoiseMiddleware.add_files_from_finders = _reuse_static_files

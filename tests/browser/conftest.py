@@ -35,16 +35,18 @@ PATIENCE = (
 )
 expect.set_options(timeout=PATIENCE)
 RETRIES = 3  # of a request without a page: the server may close the connection, which was idle, as it is used again
+# The module that the page runs. From another address, it would be a second one with a state of its own.
+TIMELINE = """import(document.querySelector('script[type="module"]').src.replace(/js\\/.*/, "js/timeline.js"))"""
 # A timeline writes its address and loads its lanes a moment after the view has moved, and draws with the next frame.
 SETTLED = """async (drawing) => {
-  const { parts, store } = await import("/static/dashboard/js/timeline.js");
+  const { parts, store } = await TIMELINE;
   const loaded = () => !drawing || (!parts.loader.stale() && !document.querySelector("#figure[aria-busy]"));
   const told = (search) => JSON.stringify([...new URLSearchParams(search)].filter(([name]) => name in store).sort());
   const rests = () => told(location.search) === told(store.search()) && loaded();
   if (!rests()) return false;
   await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
   return rests() && { search: location.search };
-}"""
+}""".replace("TIMELINE", TIMELINE)
 TOO_WIDE = """() => {
   const width = document.documentElement.scrollWidth;
   if (width <= innerWidth) return null;

@@ -9,6 +9,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser.conftest import (
     RETRIES,
+    TIMELINE,
     Complaints,
     copied,
     fits,
@@ -25,7 +26,7 @@ from tests.running import WITH_TOKEN
 START, END = 1795247520740000, 1795247521200000  # 07:52:00.740 to .200, when Service ring was away
 AWAY = "131d605c1f1d7aac"
 SERVICE = "Service/vol-restart/ring"
-AT_ONCE = "import('/static/dashboard/js/timeline.js').then(({ keys, store }) => { %s; })"  # however slow the machine is
+AT_ONCE = TIMELINE + ".then(({ keys, store }) => { %s; })"  # however slow the machine is
 CROWD = 26  # Pods of one Job: so many stand as one strip
 
 
@@ -304,10 +305,10 @@ def test_measuring_tells_the_same_however_lanes_are_grouped(page: Page, recordin
 def middle_of(page: Page, time: int, lane: str) -> tuple[float, float]:
     """Where an event of a lane is on the page (px)."""
     found = page.evaluate(
-        """([time, key]) => import('/static/dashboard/js/timeline.js').then(({ parts }) => {
+        """([time, key]) => TIMELINE.then(({ parts }) => {
           const { at } = parts.picture.find(time, parts.loader.payload.lanes.findIndex((lane) => lane.key === key));
           return [at.clientX, at.clientY - 8];
-        })""",
+        })""".replace("TIMELINE", TIMELINE),
         [time, lane],
     )
     return found[0], found[1]
@@ -471,7 +472,7 @@ def test_the_help_names_every_key_of_the_page_and_no_other(timeline: Page) -> No
     named = timeline.get_by_role("dialog").locator("kbd").all_inner_texts()
     names = {"←": "ArrowLeft", "→": "ArrowRight", "↑": "ArrowUp", "↓": "ArrowDown", "Esc": "Escape"}
     names |= {"Page ↑": "PageUp", "Page ↓": "PageDown"}
-    keys = timeline.evaluate("import('/static/dashboard/js/timeline.js').then(({ keys }) => Object.keys(keys))")
+    keys = timeline.evaluate(TIMELINE + ".then(({ keys }) => Object.keys(keys))")
     assert {names.get(each, each) for each in named} == {*keys, "z", "?"}
 
 

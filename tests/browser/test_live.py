@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import APIResponse, Page, Route, ViewportSize, expect
 
-from tests.browser.conftest import Complaints, becomes, come_in, fits, happens, range_in_view, settled
+from tests.browser.conftest import TIMELINE, Complaints, becomes, come_in, fits, happens, range_in_view, settled
 from tests.browser.test_with_axe import EVERYWHERE, PHONE, Themes, complaints_of_axe
 from tests.patience import patient
 from tests.people import PASSWORD
@@ -129,7 +129,7 @@ NUMBERS = """(rows) =>
 LISTED = """(title) => {
   window.arrived = window.listed = null;
   const list = document.getElementById("finding-list");
-  import("/static/dashboard/js/timeline.js").then(({ parts }) => {
+  TIMELINE.then(({ parts }) => {
     const put = parts.list.putIncident.bind(parts.list);
     parts.list.putIncident = (incident) => {
       if (incident.title.includes(title)) window.arrived ??= performance.now();
@@ -139,7 +139,7 @@ LISTED = """(title) => {
   new MutationObserver(() => {
     if (list.textContent.includes(title)) window.listed ??= performance.now();
   }).observe(list, { childList: true, subtree: true });
-}"""
+}""".replace("TIMELINE", TIMELINE)
 
 
 def test_the_edge_moves_without_a_window_being_asked_for(live: Page, worker: Worker) -> None:

@@ -5,6 +5,7 @@ whole     ───────────────────────�
 """
 
 import random
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -19,12 +20,12 @@ from tests.recordings import SAMPLE, findings_of, observations_of, world_of
 from tests.test_live_order import side_by_side
 from timeline import queries
 from timeline.core.entries import Observation
-from timeline.history.lifelines import Key
+from timeline.history.lifelines import Key, Name
 from timeline.history.recording import RecordingWorld
 from timeline.layout import strips
 from timeline.layout.arrangement import Arrangement
 from timeline.layout.excerpt import excerpt
-from timeline.layout.places import Lane, Strip
+from timeline.layout.places import Group, Lane, Ranks, Strip
 from timeline.models import Source
 from timeline.payloads.windows import WindowPayload
 
@@ -99,6 +100,34 @@ def test_what_is_told_to_have_moved_is_all_that_moved() -> None:
                 for track in lane.tracks
             }
             assert written == {strip.place: len(strip.lanes) for strip in kept.strips()}
+
+
+def entered(times: Iterable[int]) -> int:
+    """Enter groups whose roots began at these times, and check their ranks; return how often one was moved."""
+    ranks, groups, stored, moved = Ranks(), list[Group](), dict[int, int](), 0
+    for time in times:
+        name = Name("", "Node", "", f"{len(groups):05}")
+        groups.append(Group(name, (time, 0, name, ""), 0))
+        others = ranks.enter(groups[-1])
+        moved += len(others)
+        stored[id(groups[-1])] = groups[-1].rank
+        stored.update((id(each), each.rank) for each in others)
+    in_order = [each.rank for each in sorted(groups, key=lambda each: each.head)]
+    assert in_order == sorted(set(in_order))
+    assert min(in_order, default=1) > 0
+    assert stored == {id(each): each.rank for each in groups}  # whatever was moved was returned
+    return moved
+
+
+@given(st.lists(st.integers(0, 50), max_size=300))
+def test_groups_that_are_found_late_get_ranks_in_between(times: list[int]) -> None:
+    entered(times)
+
+
+@pytest.mark.parametrize("times", [range(3000), range(3000, 0, -1), [time // 30 * 30 - time for time in range(3000)]])
+def test_a_group_that_is_found_late_moves_few_others(times: Sequence[int]) -> None:
+    """All groups in the order of their beginnings, in the opposite order, and in short runs in the opposite order."""
+    assert entered(times) < 16 * len(times)
 
 
 @pytest.mark.django_db

@@ -14,7 +14,9 @@ from timeline.kinds import NOISE
 
 CROWD = 20  # if one owner has more lanes of one kind, they are drawn as one strip until it is opened
 RANK_SHIFT = 24  # the bits of a place below the rank of the group: each group has room for eight million tracks
-ROOM = 1024  # the distance between the ranks of two neighbouring groups of a live source, for groups found later
+ROOM = 2**16  # the distance between the ranks of two neighbouring groups of a live source, for groups found later
+_LEAST_ROOM = 2**10  # the least distance between the ranks of groups that were moved to make room
+_NEIGHBOURS = 8  # groups on each side of a new one that are moved first to make room for it
 
 Beginning = tuple[int, int, Name, str]  # drawn time in microseconds, revision, name, UID
 MemberKey = tuple[bool, Beginning]  # the sort key of tracks in a group; it is True for noise such as Events, put last
@@ -113,7 +115,8 @@ class Ranks:
     def enter(self, group: Group, known: int | None = None) -> list[Group]:
         """Add a group with the rank that was stored for it (`known`), or with a new one according to its head.
 
-        Return the other groups whose rank this changes: none, or all groups if there was no room between two of them.
+        Return the groups whose rank this changes if there was no room between two of them: as few around the new one as
+        have room together. The new one may be among them.
         """
         at = bisect_left(self._heads, group.head)
         self._heads.insert(at, group.head)
@@ -124,11 +127,22 @@ class Ranks:
         before = self._groups[at - 1].rank if at else 0
         after = self._groups[at + 1].rank if at + 1 < len(self._groups) else before + 2 * ROOM
         group.rank = (before + after) // 2
-        if before < group.rank < after:
-            return []
-        for number, each in enumerate(self._groups, 1):
-            each.rank = number * ROOM
-        return self._groups
+        return [] if before < group.rank < after else self._spread(at)
+
+    def _spread(self, at: int) -> list[Group]:
+        """Give the groups around a position ranks that are evenly apart, and return these groups."""
+        width = _NEIGHBOURS
+        while True:
+            first, end = max(0, at - width), min(len(self._groups), at + width + 1)
+            before = self._groups[first - 1].rank if first else 0
+            most = (self._groups[end].rank - before) // (end - first + 1) if end < len(self._groups) else ROOM
+            if most >= _LEAST_ROOM:
+                break
+            width *= 2
+        moved = self._groups[first:end]
+        for number, each in enumerate(moved, 1):
+            each.rank = before + number * most
+        return moved
 
     def remove(self, group: Group) -> None:
         """Remove a group, because its head is about to change or its last member was removed."""

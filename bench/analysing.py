@@ -9,17 +9,17 @@ medians of the ratios of neighbouring runs; greater than 1 is faster than the ba
 
 import argparse
 import os
-import statistics
+import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.larger import repeated
+from bench.figures import SAMPLE, Figure, show
+from bench.larger import write_rounds
 
-SAMPLE = Path(__file__).resolve().parent.parent / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
 _ROUNDS = 60  # repetitions of the sample, which make about 100 000 lines
 BARE = "import orjson, sys\nfor line in open(sys.argv[1], 'rb'): orjson.loads(line)"
 _ANALYZE = "import sys; from dashboard.cli.__main__ import main; sys.exit(main())"
@@ -58,15 +58,18 @@ def main() -> None:
         run(_ANALYZE, ["rules"], 1)
         path = options.file or Path(folder, "sample.jsonl")
         if not options.file:
-            path.write_bytes(b"\n".join(repeated(SAMPLE, _ROUNDS)))
-        measure(path, Path(folder, "twice.jsonl"), options.runs)
+            write_rounds(SAMPLE, _ROUNDS, path)
+        show(measure(path, Path(folder, "twice.jsonl"), options.runs))
 
 
-def measure(path: Path, twice: Path, runs: int) -> None:
-    content = path.read_bytes()
-    lines = content.count(b"\n")
-    twice.write_bytes(content + content)
-    del content
+def measure(path: Path, twice: Path, runs: int) -> Iterator[Figure]:
+    """Yield the figures of `analyze` for a file of lines. `twice` is where a file with every line twice is written."""
+    with twice.open("wb") as target:
+        for _ in range(2):
+            with path.open("rb") as file:
+                shutil.copyfileobj(file, target)
+    with path.open("rb") as file:
+        lines = sum(1 for _ in file)
     analyze = ["analyze", str(path), "--output", "json"]
     rows = [
         (
@@ -77,15 +80,14 @@ def measure(path: Path, twice: Path, runs: int) -> None:
         )
         for _ in range(runs)
     ]
-    print(f"{path.name}: {lines} lines")
-    for name, column in (("one processor", 1), ("two processors", 2)):
-        ratio = statistics.median(row[0].seconds / row[column].seconds for row in rows)
-        rate = lines / statistics.median(row[column].seconds for row in rows)
-        peak = max(row[column].peak for row in rows)
-        print(f"analyze on {name}: {ratio:.2f} of the bare loop, {rate:,.0f} lines/s, {peak:.0f} MiB at most")
+    for name, column, asked in (("one core", 1, 0.5), ("two cores", 2, 0.85)):
+        ratios = tuple(row[0].seconds / row[column].seconds for row in rows)
+        yield Figure(f"analyze, {name} ÷ loop, {lines} lines", ratios, asked=asked)
+        yield Figure(f"analyze, {name}, memory", tuple(row[column].peak for row in rows), "MiB", at_most=True)
     doubled = run(_ANALYZE, ["analyze", str(twice), "--output", "json"], 2)
-    print(f"every line twice: {doubled.peak:.0f} MiB")
-    print(f"causeline rules: {statistics.median(row[3].seconds for row in rows):.2f} s")
+    yield Figure("analyze, every line twice, memory", (doubled.peak,), "MiB", at_most=True)
+    loops = tuple(row[0].seconds for row in rows)
+    yield Figure("causeline rules", tuple(row[3].seconds for row in rows), "s", at_most=True, loops=loops)
 
 
 if __name__ == "__main__":

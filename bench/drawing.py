@@ -1,6 +1,6 @@
 """Measure how quickly a real browser shows a timeline and follows gestures.
 
-    python -m bench.drawing [URL or FILE] [--gestures 60] [--browser PATH]
+    python -m bench.drawing [URL or FILE] [--lines 1000000] [--gestures 60] [--browser PATH]
 
 URL is the address of a timeline, with the start-up token (http://127.0.0.1:8000/sources/1/?token=…). Without it, the
 bench starts a Causeline of its own, which imports FILE or else the sample. The server is warm: the page is opened once
@@ -13,7 +13,6 @@ import json
 import shutil
 import signal
 import socket
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,7 +26,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page, Response, sync_playwright
 
-SAMPLE = Path(__file__).resolve().parents[1] / "dashboard/samples/volcano-restart.jsonl.zst"
+from bench.figures import SAMPLE, Figure, loop, percentile, show
+from bench.larger import large
+
 BROWSERS = ("chromium-headless-shell", "google-chrome", "chromium", "chromium-browser")
 WAIT_SECONDS = 900
 # This runs in the page. It records the first paint, the layout shift, and the time from each gesture to its frame.
@@ -88,7 +89,7 @@ def timeline_of(door: str, recording: Path) -> str:
     return f"{site}{upload['url']}?token={token}"
 
 
-class Figures:
+class Visit:
     """This class opens a timeline in a page, and measures it."""
 
     def __init__(self, page: Page, address: str) -> None:
@@ -136,38 +137,45 @@ class Figures:
         return [float(each) for each in page.evaluate("bench.drawn")]
 
 
-def measure(address: str, gestures: int, browser_path: str | None) -> None:
+def measure(address: str, gestures: int, browser_path: str | None = None, runs: int = 3) -> Iterator[Figure]:
+    """Yield the figures of a timeline in a real browser, after one visit that warms the server."""
     found = browser_path or next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        paints = []
-        for _ in range(4):
+        paints, loops, drawn, marks = [], [], [], 0
+        for number in range(runs + 1):
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.context.request.get(address)  # signs in with the token of the address
             page.add_init_script(WATCH)
-            visit = Figures(page, address.partition("?")[0])
-            paints.append(visit.first)
-        drawn = visit.gestures(gestures)
-        marks = visit.marks()
+            visit = Visit(page, address.partition("?")[0])
+            if number:
+                paints.append(visit.first)
+                drawn.append(visit.gestures(gestures))
+                loops.append(loop())
+            marks = max(marks, visit.marks())
+            page.close()
         browser.close()
-    cuts = statistics.quantiles(drawn, n=20)
-    print(f"first paint: {statistics.median(paints[1:]):.0f} ms (the first of all {paints[0]:.0f} ms)")
-    print(f"marks in a window: at most {marks:,}")
-    print(f"layout shift: {visit.shift:.3f}")
-    print(f"pan or zoom to drawn: p50 {cuts[9]:.0f} ms, p95 {cuts[18]:.0f} ms, of {len(drawn)} frames")
+    beside = tuple(loops)
+    yield Figure("first useful paint", tuple(paints), "ms", 1200, at_most=True, loops=beside)
+    for part, asked in ((0.5, None), (0.95, 60)):
+        took = tuple(percentile(each, part) for each in drawn)
+        yield Figure(f"pan or zoom to drawn, p{100 * part:.0f}", took, "ms", asked, at_most=True, loops=beside)
+    yield Figure("layout shift", (visit.shift,), at_most=True)
+    yield Figure("marks in a window, at most", (marks,))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", default=str(SAMPLE), metavar="URL or FILE")
+    parser.add_argument("--lines", type=int, default=0, help="of FILE, which is repeated; 0: as it is")
     parser.add_argument("--gestures", type=int, default=60)
     parser.add_argument("--browser", help="Chrome or Chromium; else one in PATH, else Playwright's own")
     options = parser.parse_args()
     if options.what.startswith("http"):
-        return measure(options.what, options.gestures, options.browser)
-    with causeline(Path(options.what)) as address:
-        measure(address, options.gestures, options.browser)
-    return None
+        show(measure(options.what, options.gestures, options.browser))
+        return
+    with large(Path(options.what), options.lines) as path, causeline(path) as address:
+        show(measure(address, options.gestures, options.browser))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ the bytes for each entry by which all tables with their indexes have grown.
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,8 +22,9 @@ from typing import NamedTuple
 
 import psycopg
 
-from bench.analysing import BARE, SAMPLE, run
-from bench.larger import repeated
+from bench.analysing import BARE, run
+from bench.figures import SAMPLE, Figure, show
+from bench.larger import write_rounds
 
 _ROUNDS = 60  # repetitions of the sample, which make about 100 000 lines
 _ROOT = Path(__file__).resolve().parent.parent
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     with prepared(options.file, _ROUNDS) as (path, variables):
-        measure(path, options.runs, variables)
+        show(measure(path, options.runs, variables))
 
 
 @contextmanager
@@ -79,7 +79,7 @@ def prepared(file: Path | None, rounds: int) -> Iterator[tuple[Path, dict[str, s
     ):
         path = file or Path(folder, "sample.jsonl")
         if not file:
-            path.write_bytes(b"\n".join(repeated(SAMPLE, rounds)))
+            write_rounds(SAMPLE, rounds, path)
         yield path, variables
 
 
@@ -100,17 +100,17 @@ def servers(data_dir: Path) -> Iterator[dict[str, str]]:
         services.stdin.close()
 
 
-def measure(path: Path, runs: int, variables: dict[str, str]) -> None:
+def measure(path: Path, runs: int, variables: dict[str, str]) -> Iterator[Figure]:
+    """Yield the figures of imports of a file of lines."""
     with path.open("rb") as file:
         lines = sum(1 for _ in file)
     rows = [(run(BARE, [str(path)], 1).seconds, imported(path, variables)) for _ in range(runs)]
-    ratio = statistics.median(bare / one.seconds for bare, one in rows)
-    rate = lines / statistics.median(one.seconds for _, one in rows)
+    ratios = tuple(bare / one.seconds for bare, one in rows)
+    yield Figure(f"import ÷ loop, {lines} lines", ratios, asked=0.25)
+    yield Figure("import, memory", tuple(one.peak for _, one in rows), "MiB", asked=1024, at_most=True)
     last = rows[-1][1]
-    print(f"{path.name}: {lines} lines, {last.entries} entries")
-    print(f"import: {ratio:.2f} of the bare loop, {rate:,.0f} lines/s, {max(one.peak for _, one in rows):.0f} MiB")
     tables = ", ".join(f"{name} {size / last.entries:.0f}" for name, size in last.largest)
-    print(f"{last.size / last.entries:.0f} bytes an entry in PostgreSQL ({tables})")
+    yield Figure(f"import, bytes an entry ({tables})", (last.size / last.entries,), at_most=True)
 
 
 def imported(path: Path, variables: dict[str, str]) -> Import:

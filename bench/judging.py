@@ -3,7 +3,7 @@
     python -m bench.judging [--pods 10000] [--few 100] [--writes 200]
 
 The world learns one write and settles it, and everything that the write affects is judged, as in live collection. The
-bench prints the median for both sizes and their ratio.
+bench prints the ratio of the medians for both sizes.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import statistics
 import time
 from collections.abc import Iterator
 
+from bench.figures import Figure, show
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Owner
 from timeline.core.job_pods import TRACKING
 from timeline.history.recording import RecordingWorld
@@ -74,11 +75,14 @@ def main() -> None:
     parser.add_argument("--few", type=int, default=100)
     parser.add_argument("--writes", type=int, default=200)
     options = parser.parse_args()
-    few, many = median_of(options.few, options.writes), median_of(options.pods, options.writes)
-    print(
-        f"one Pod's status write: {few * 1e6:,.0f} µs in a Job of {options.few},"
-        f" {many * 1e6:,.0f} µs in one of {options.pods:,}: {many / few:.1f} times"
-    )
+    show(measure(options.few, options.pods, options.writes))
+
+
+def measure(few: int, many: int, writes: int) -> Iterator[Figure]:
+    """Yield how much longer one write takes in a Job of many Pods."""
+    rows = [(median_of(few, writes), median_of(many, writes)) for _ in range(3)]
+    what = f"judging a Pod's status write, Job of {many} Pods ÷ Job of {few}"
+    yield Figure(what, tuple(large / small for small, large in rows), at_most=True)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,18 @@
 """Make a large recording from a small one by repeating it, each time with later times and other objects."""
 
 import re
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
 import orjson
+import zstandard
 
 from collectors.formats.stream import Limits, Line, Skipped, Usage, open_all
 
@@ -33,7 +37,12 @@ def lines_of(path: Path) -> Iterator[bytes]:
 
 
 def repeated(path: Path, times: int) -> Iterator[bytes]:
-    """Yield an audit log `times` times, with shifted times, UIDs and revisions.
+    """Yield the lines of an audit log `times` times, as `turns` does."""
+    return (line for _, line in turns(path, times))
+
+
+def turns(path: Path, times: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of an audit log `times` times, with shifted times, UIDs and revisions; each with its turn from 0.
 
     At the end of a turn all its objects are deleted, because the next one creates the same names again, and a name that
     is created twice without having been deleted tells that the log has holes. Namespaces stay, and are created only
@@ -49,7 +58,35 @@ def repeated(path: Path, times: int) -> Iterator[bytes]:
     for turn in range(times):
         for line in lines:
             if turn == 0 or _STAYING not in line:
-                yield _shifted(line, turn, turn * length, turn * highest)
+                yield turn, _shifted(line, turn, turn * length, turn * highest)
+
+
+def write_rounds(path: Path, times: int, target: Path) -> None:
+    """Write a file with an audit log `times` times. A child process would start with what is held in memory."""
+    with target.open("wb") as file:
+        file.writelines(line + b"\n" for line in repeated(path, times))
+
+
+@contextmanager
+def large(path: Path, lines: int) -> Iterator[Path]:
+    """Yield a packed file with so many lines, made by repeating an audit log; for 0 lines, the log itself."""
+    with tempfile.TemporaryDirectory(prefix="causeline-bench-") as folder:
+        if lines:
+            write(path, lines, Path(folder, "large.jsonl.zst"))
+        yield Path(folder, "large.jsonl.zst") if lines else path
+
+
+def write(path: Path, lines: int, target: Path) -> None:
+    """Write a packed file with so many lines, made by repeating an audit log."""
+    times = -(-lines // sum(1 for _ in lines_of(path)))
+    pack(islice(repeated(path, times), lines), target)
+
+
+def pack(lines: Iterable[bytes], target: Path) -> None:
+    """Write lines to a file that is packed with zstd."""
+    with target.open("wb") as file, zstandard.ZstdCompressor(level=1, threads=-1).stream_writer(file) as packed:
+        for line in lines:
+            packed.write(line + b"\n")
 
 
 def _deletions(lines: list[bytes], at: datetime, revision: int) -> list[bytes]:

@@ -12,7 +12,6 @@ by Causeline and by the typed `Watch` of the package kubernetes, and the total p
 import argparse
 import json
 import os
-import statistics
 import subprocess
 import sys
 import time
@@ -25,6 +24,7 @@ from typing import LiteralString, NamedTuple
 import psycopg
 
 from bench.analysing import BARE, run
+from bench.figures import Figure, show
 from bench.importing import prepared
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -117,31 +117,31 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     with prepared(options.file, options.rounds) as (path, variables):
-        ingest(path, options.runs, variables)
-        compare(path, options.runs, variables)
+        show(ingest(path, options.runs, variables))
+        show(compare(path, options.runs, variables))
 
 
-def ingest(path: Path, runs: int, variables: dict[str, str]) -> None:
+def ingest(path: Path, runs: int, variables: dict[str, str]) -> Iterator[Figure]:
+    """Yield the figures of a worker that follows a replay."""
     lines = path.with_suffix(".watch")
     rows = [(followed(path, lines, variables), run(BARE, [str(lines)], 1).seconds) for _ in range(runs)]
-    rate = statistics.median(taken.entries / taken.seconds for taken, _ in rows)
-    part = statistics.median(bare / taken.seconds for taken, bare in rows)
-    peak = max(taken.peak for taken, _ in rows)
     size = lines.stat().st_size / rows[0][0].entries
-    print(
-        f"{rows[0][0].entries} entries of {size:.0f} bytes: {rate:,.0f}/s, {part:.3f} of the bare loop, {peak:.0f} MiB"
-    )
+    ratios = tuple(bare / taken.seconds for taken, bare in rows)
+    yield Figure(f"live, one worker ÷ loop, {rows[0][0].entries} entries of {size:.0f} bytes", ratios, asked=0.10)
+    rates = tuple(taken.entries / taken.seconds for taken, _ in rows)
+    yield Figure("live, entries a second", rates, asked=5000, loops=tuple(1 / bare for _, bare in rows))
+    yield Figure("live, memory", tuple(taken.peak for taken, _ in rows), "MiB", asked=300, at_most=True)
 
 
-def compare(path: Path, runs: int, variables: dict[str, str]) -> None:
+def compare(path: Path, runs: int, variables: dict[str, str]) -> Iterator[Figure]:
+    """Yield the processor time of an event of a Pod, from HTTP to the commit, beside that of the typed `Watch`."""
     lines = path.with_suffix(".pods")
     rows = []
     for _ in range(runs):
         taken = followed(path, lines, variables, "pods")
         rows.append((taken.cpu / taken.entries, typed(path, taken.entries, variables)))
-    part = statistics.median(ours / theirs for ours, theirs in rows)
-    ours, theirs = (statistics.median(column) * 1e6 for column in zip(*rows, strict=True))
-    print(f"Pods: {ours:.0f} us of CPU an event, typed Watch {theirs:.0f} us: {part:.2f}")
+    ratios = tuple(ours / theirs for ours, theirs in rows)
+    yield Figure("collector, processor time an entry ÷ typed Watch", ratios, asked=0.3, at_most=True)
 
 
 @contextmanager

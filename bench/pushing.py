@@ -17,7 +17,6 @@ import json
 import os
 import secrets
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,6 +29,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
+from bench.figures import Figure, loop, percentile, show
 from dashboard.cli.terminal import say
 from dashboard.services import Supervisor
 from dashboard.services.launcher import served
@@ -37,6 +37,7 @@ from dashboard.services.launcher import served
 BROWSERS = ("chromium-headless-shell", "google-chrome", "chromium", "chromium-browser")
 PORT = 8765
 TICK = 0.1  # seconds between two commits
+_PARTS = 3  # of a run, whose percentiles are compared
 # This runs in the page. It records each sequence that a frame shows, and the time of the frame.
 WATCH = """
   window.shown = [];
@@ -161,7 +162,8 @@ def spent(process: "subprocess.Popen[str]") -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(options: argparse.Namespace) -> None:
+def measure(options: argparse.Namespace) -> Iterator[Figure]:
+    """Yield the figures of one run."""
     subprocess.run([sys.executable, "-m", "dashboard.cli", "manage", "migrate", "-v0"], check=True)
     web_command = ("dashboard.web", "--port", str(PORT))
     me = ("bench.pushing", "--rate", str(options.rate), "--pods", str(options.pods))
@@ -186,7 +188,7 @@ def measure(options: argparse.Namespace) -> None:
         messages, size = json.loads(sockets.stdout.read())
         writer.terminate()
         commits = [json.loads(line) for line in writer.stdout]
-    report(options, commits, frames, cost, messages, size)
+    yield from report(options, commits, frames, cost, messages / max(1, options.sockets), size)
 
 
 def watched(options: argparse.Namespace, source: int, begin: Callable[[], None]) -> list[tuple[int, float]]:
@@ -213,19 +215,24 @@ def report(
     commits: list[tuple[int, float, int]],
     frames: list[tuple[int, float]],
     cost: dict[str, float],
-    messages: int,
+    messages: float,
     size: int,
-) -> None:
+) -> Iterator[Figure]:
+    """Yield the figures of the run in thirds, so that they have a spread."""
     sequences = [sequence for sequence, _ in frames]
     shown = [each for each in commits if sequences[0] < each[0] <= sequences[-1]]
     took = [frames[bisect_left(sequences, sequence)][1] - at for sequence, at, _ in shown]
-    cuts = statistics.quantiles(took, n=100)
-    entries = sum(count for _, _, count in shown)
-    length = (shown[-1][1] - shown[0][1]) / 1000
-    print(f"{entries / length:.0f} entries/s in {len(shown) / length:.1f} commits/s, {options.sockets} further sockets")
-    print(f"commit to drawn: p50 {cuts[49]:.0f} ms, p99 {cuts[98]:.0f} ms, at most {max(took):.0f} ms, of {len(took)}")
-    print(f"the sockets got {messages:,} messages, {size / max(1, messages) / 1000:.1f} KB each")
-    print("of a core: " + ", ".join(f"{name} {seconds / options.seconds:.0%}" for name, seconds in cost.items()))
+    third = len(took) // _PARTS
+    parts = [took[number * third : (number + 1) * third] for number in range(_PARTS)]
+    entries = sum(count for _, _, count in shown) / ((shown[-1][1] - shown[0][1]) / 1000)
+    load, loops = f"{options.sockets} sockets, {entries:.0f} entries/s", (loop(),) * _PARTS
+    for part, asked in ((0.5, 80), (0.99, 200)):
+        values = tuple(percentile(each, part) for each in parts)
+        yield Figure(f"commit to drawn, {load}, p{100 * part:.0f}", values, "ms", asked, at_most=True, loops=loops)
+    yield Figure("messages for each socket", (messages,))
+    yield Figure("bytes of a message", (size / max(1, messages * options.sockets),), at_most=True)
+    for name, seconds in cost.items():
+        yield Figure(f"processor time of {name}, a part of one core", (seconds / options.seconds,), at_most=True)
 
 
 def main() -> None:
@@ -249,7 +256,7 @@ def main() -> None:
     ):
         os.environ.update(variables, CAUSELINE_LOGIN="token", DJANGO_SETTINGS_MODULE="dashboard.settings")
         os.environ["CAUSELINE_TOKEN"] = secrets.token_hex(32)
-        measure(options)
+        show(measure(options))
     return None
 
 

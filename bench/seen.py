@@ -16,10 +16,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import zstandard
-
 from bench.database import prepared_database
-from bench.larger import lines_of, repeated
+from bench.larger import pack, turns
 from bench.windows import SAMPLE, import_recording
 
 NAMESPACE = "vol-restart"  # of the sample, which is repeated
@@ -54,11 +52,9 @@ def recording(path: Path, size: int, folder: Path) -> int:
     name = f"bench of {size} namespaces"
     if known := Source.objects.filter(name=name, ready=True).first():
         return known.pk
-    large, turn = folder / "large.jsonl.zst", sum(1 for _ in lines_of(path))
-    with large.open("wb") as file, zstandard.ZstdCompressor(level=1, threads=-1).stream_writer(file) as packed:
-        for number, line in enumerate(repeated(path, size)):
-            if NAMESPACE.encode() in line:
-                packed.write(line.replace(NAMESPACE.encode(), f"team-{number // turn:04}".encode()) + b"\n")
+    large, named = folder / "large.jsonl.zst", NAMESPACE.encode()
+    found = turns(path, size)
+    pack((line.replace(named, f"team-{turn:04}".encode()) for turn, line in found if named in line), large)
     import_recording(large, name)
     return Source.objects.get(name=name, ready=True).pk
 

@@ -14,7 +14,6 @@ import os
 import random
 import secrets
 import socket
-import statistics
 import subprocess
 import sys
 import time
@@ -22,12 +21,9 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import zstandard
-
 from bench.database import prepared_database
-from bench.larger import lines_of, repeated
-
-SAMPLE = Path(__file__).resolve().parent.parent / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
+from bench.figures import SAMPLE, Figure, beside, percentile, show
+from bench.larger import write
 
 
 def main() -> None:
@@ -38,22 +34,31 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path)
     options = parser.parse_args()
     with prepared_database(options.data_dir) as folder:
-        measure(options.file, options.sizes, options.windows, folder)
+        show(measure(options.file, options.sizes, options.windows, folder))
 
 
-def measure(path: Path, sizes: list[int], windows: int, folder: Path) -> None:
+ASKED = {1_000_000: 50, 10_000_000: 100}  # ms, for a number of lines
 
-    worst = []
+
+def measure(path: Path, sizes: list[int], windows: int, folder: Path, runs: int = 3) -> Iterator[Figure]:
+    """Yield the figures of windows of 40 lanes in recordings of these numbers of lines."""
+    latest: dict[int, Figure] = {}
     for size in sizes:
         source = recording(path, size, folder)
-        took = sorted(_times(source, windows))
-        worst.append(took[int(len(took) * 0.99)])
-        print(
-            f"{size} lines: a window of 40 lanes took {statistics.median(took):.1f} ms, p95"
-            f" {took[int(len(took) * 0.95)]:.1f}, p99 {worst[-1]:.1f}, at most {took[-1]:.1f} ({windows} windows)"
-        )
-    print(f"p99 of the largest ÷ that of the smallest: {worst[-1] / worst[0]:.2f}")
-    _memory(source)
+        rows = beside(lambda source=source: sorted(_times(source, windows)), runs)  # type: ignore[misc]
+        loops = tuple(seconds for _, seconds in rows)
+        for part in (0.5, 0.95, 0.99):
+            took = tuple(percentile(each, part) for each, _ in rows)
+            asked = ASKED.get(size) if part == 0.99 else None
+            latest[size] = Figure(
+                f"window, {size} lines, p{100 * part:.0f}", took, "ms", asked, at_most=True, loops=loops
+            )
+            yield latest[size]
+    if len(sizes) > 1:
+        pairs = zip(latest[sizes[1]].values, latest[sizes[0]].values, strict=True)
+        ratios = tuple(larger / smaller for larger, smaller in pairs)
+        yield Figure(f"window, p99 of {sizes[1]} lines ÷ p99 of {sizes[0]}", ratios, asked=1.5, at_most=True)
+    yield Figure("a web process after 400 windows, memory", (_memory(source),), "MiB", at_most=True)
 
 
 def recording(path: Path, size: int, folder: Path) -> int:
@@ -64,12 +69,7 @@ def recording(path: Path, size: int, folder: Path) -> int:
     if known := Source.objects.filter(name=name, ready=True).first():
         return known.pk
     large = folder / "large.jsonl.zst"
-    times = -(-size // sum(1 for _ in lines_of(path)))
-    with large.open("wb") as file, zstandard.ZstdCompressor(level=1, threads=-1).stream_writer(file) as packed:
-        for number, line in enumerate(repeated(path, times)):
-            if number == size:
-                break
-            packed.write(line + b"\n")
+    write(path, size, large)
     began = time.perf_counter()
     import_recording(large, name)
     print(f"{size} lines: imported in {time.perf_counter() - began:.0f} s")
@@ -89,8 +89,8 @@ def import_recording(path: Path, name: str) -> None:
     gc.enable()
 
 
-def _memory(source: int) -> None:
-    """Print the memory of a separate web process after 50, 200 and 400 different windows of a recording."""
+def _memory(source: int) -> float:
+    """Return the MiB of memory of a separate web process after 400 different windows of a recording."""
     from timeline import queries
 
     whole = queries.overview(source)
@@ -107,7 +107,6 @@ def _memory(source: int) -> None:
             with contextlib.suppress(OSError), urllib.request.urlopen(f"{address}healthz"):
                 break
             time.sleep(0.2)
-        held = []
         for turn in range(1, 401):
             width = (whole["last"] - whole["first"]) // turn
             start = whole["first"] + (whole["last"] - whole["first"] - width) * (turn % 7) // 7
@@ -116,10 +115,8 @@ def _memory(source: int) -> None:
             known = {"Authorization": f"Bearer {token}"}
             with urllib.request.urlopen(urllib.request.Request(asked, headers=known)) as answer:
                 answer.read()
-            if turn in (50, 200, 400):
-                status = Path(f"/proc/{web.pid}/status").read_text()
-                held.append(f"{int(status.partition('VmRSS:')[2].split()[0]) / 1024:.0f} MiB after {turn}")
-        print(f"a web process holds {', '.join(held)} windows")
+        status = Path(f"/proc/{web.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
     finally:
         web.terminate()
         web.wait()

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.database import prepared_database
-from bench.windows import SAMPLE, recording
+from bench.figures import SAMPLE
+from bench.windows import recording
 
 
 def main() -> None:

@@ -16,8 +16,9 @@ import msgspec
 import zstandard
 
 from bench.database import prepared_database
+from bench.figures import SAMPLE
 from bench.larger import lines_of, repeated
-from bench.windows import SAMPLE, import_recording
+from bench.windows import import_recording
 
 _FIRST = 100_000_000  # the first revision of the two Jobs, which is higher than all others
 _STEPS = ("Pending", "Pending", "Running", "Running", "Succeeded")

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.analysing import SAMPLE
+from bench.figures import SAMPLE
 from bench.importing import servers
 
 _ROOT = Path(__file__).resolve().parent.parent

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from bench.windows import SAMPLE
+from bench.figures import SAMPLE
 from dashboard.cli.terminal import say
 from dashboard.services import Supervisor
 from dashboard.services.launcher import served

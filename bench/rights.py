@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.database import prepared_database
-from bench.windows import SAMPLE, import_recording
+from bench.figures import SAMPLE
+from bench.windows import import_recording
 
 CLUSTERS = 20
 GROUPS = 5

@@ -17,8 +17,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.database import prepared_database
+from bench.figures import SAMPLE
 from bench.larger import pack, turns
-from bench.windows import SAMPLE, import_recording
+from bench.windows import import_recording
 
 NAMESPACE = "vol-restart"  # of the sample, which is repeated
 SEEN = 200  # the namespaces that the limited reader sees

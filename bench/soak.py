@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.error import URLError
 
-from bench.analysing import SAMPLE
 from bench.faults import ORDERS
+from bench.figures import SAMPLE
 
 if TYPE_CHECKING:
     from collectors.replay import Replay

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.analysing import SAMPLE
+from bench.figures import SAMPLE
 from bench.soak import judged_as_at_once, nothing_missing, until
 
 _ROOT = Path(__file__).resolve().parent.parent

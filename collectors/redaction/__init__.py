@@ -3,7 +3,8 @@
 `timeline/core/secret_names.py` decides which names belong to credentials; `forms.py` recognises credentials by their
 form. `objects.py` walks an object, and `field_names.py` judges its fields. `text.py` cleans free text:
 `named_values.py` and `spaced_values.py` find values after names in it, `commands.py` reads arguments and command lines.
-`cached.py` cleans objects in JSON quickly, `entries.py` cleans everything in an entry except the object, and
+`cached.py` cleans objects in JSON quickly: `unchanged.py` skips those that hold nothing to redact, which
+`neutral.py` tells by their strings. `entries.py` cleans everything in an entry except the object, and
 `screening.py` finds out for many entries at once that nothing in them has to be cleaned.
 docs/redaction.md is for users.
 """

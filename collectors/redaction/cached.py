@@ -12,6 +12,7 @@ import orjson
 
 from collectors.redaction import policy
 from collectors.redaction.objects import NAMING, clean_fields, clean_managed, redact_in_place
+from collectors.redaction.unchanged import stays_unchanged
 
 _SMALL_BYTES = 1024  # bytes; a smaller object is redacted whole
 _CACHED_BYTES = 16_384  # bytes of a part that is cached at most
@@ -31,6 +32,8 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
     if policy.current().strict:
         return b""
     try:
+        if kind != "Secret" and stays_unchanged(raw):
+            return orjson.dumps(orjson.loads(raw), option=_SORTED)
         if kind != "Secret" and len(raw) > _SMALL_BYTES and (fields := _redact_parts(raw, "")) is not None:
             return orjson.dumps(fields, option=_SORTED)
         return orjson.dumps(redact_in_place(orjson.loads(raw), kind), option=_SORTED)

@@ -43,6 +43,7 @@ _WORDS_BEFORE = {  # word -> which word after it is a credential
     "AUTH": 1,
 }
 _PAIRS_BEFORE = {("vault", "login"): 1, ("alias", "set"): 4, ("host", "add"): 4, ("stats", "auth"): 1}
+SECOND_WORDS = frozenset(second for _, second in _PAIRS_BEFORE)
 _COMMANDS = frozenset(["vault", "mc"])
 _NAME = re.compile(r"[\w.$/-]+")
 _PORT = re.compile(r"[\d.:\[\]*]+(?:-\d+)?(?:/\w+)?|[./~$].*|\d+:\S*|")
@@ -58,6 +59,11 @@ _SHORT_OPTION = re.compile(
 def base(word: str) -> str:
     """Return the name of the program that a word calls: redis-cli for /usr/bin/redis-cli."""
     return word.rpartition("/")[2].removesuffix(".exe")
+
+
+def is_program(word: str) -> bool:
+    """Return whether a word calls a program that is known to take credentials in its arguments."""
+    return base(word) in _OPTIONS
 
 
 def may_be_arguments(words: list[Any]) -> bool:
@@ -101,6 +107,33 @@ def arguments(words: list[Any]) -> Iterator[tuple[Any, bool]]:
             pending = option if word.startswith(("-", "/p:")) and "=" not in option and not _is_text(word) else ""
         before = word
         yield (word, False) if masked is None else (masked, True)
+
+
+COMMAND_LETTERS = word_set(  # in each text without options, brackets and quotes that `clean_commands` may change
+    "fromliteral htpasswd initialpassword requirepass masterauth authtoken rocommunity rwcommunity sqlplus sqlcl expdp "
+    "impdp sqlldr lftp authplain secret securestring vault statsauth mcaliasset mcconfighostadd adduser changepassword "
+    "authenticateuser"
+)
+
+
+def concerns_other_words(word: str) -> bool:
+    """Return whether a word may make another argument of its list a credential, or is itself one as an argument.
+
+    Of two words that do so only together, it is enough that this is true of one.
+    """
+    option = word.removesuffix("=")
+    return (
+        is_program(word)
+        or "redis" in word
+        or "valkey" in word
+        or word in _WORDS_BEFORE
+        or word in SECOND_WORDS
+        or option in _LITERAL
+        or option in _USER
+        or option == "-p"
+        or bool(grade(option))
+        or _masked_word(word, "", (), attached=False, takes_port=False) is not None
+    )
 
 
 def _masked_word(word: str, option: str, short: Iterable[str], attached: bool, takes_port: bool) -> str | None:

@@ -66,7 +66,7 @@ NAMING, _VALUES = frozenset(_NAMING), frozenset(_VALUING)
 # Fields of a Secret that are not secret.
 _SECRET_METADATA = frozenset({"apiVersion", "kind", "metadata", "type", "immutable"})
 # Fields of a parameter that say that its value is a credential.
-_FLAGS = ("sensitive", "secret", "isSecret", "secure", "masked")
+FLAGS = ("sensitive", "secret", "isSecret", "secure", "masked")
 _TERRAFORM_SECRETS = re.compile(r"password|secret|token|private_key")  # types of Terraform resources
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _SHORT = 200  # characters; longer texts are not cached
@@ -149,7 +149,7 @@ def clean_fields(body: dict[str, Any], parent: str, depth: int = 0) -> None:
         renamed = is_credential(key) or renamed
     if not _VALUES.isdisjoint(body):
         _clean_pair(body)
-        if "value" in body and any(body.get(each) is True for each in _FLAGS):
+        if "value" in body and any(body.get(each) is True for each in FLAGS):
             body["value"] = BY_NAME
     elif "instances" in body and _TERRAFORM_SECRETS.search(str(body.get("type"))):
         _clean_state(body["instances"])
@@ -283,7 +283,7 @@ def _clean_names(fields: dict[str, Any], parent: str) -> None:
     changed = {}
     for name, value in fields.items():
         if name not in harmless_names:
-            clean = _name_of_managed(name, parent)
+            clean = name_of_managed(name, parent)
             if clean != name:
                 changed[name] = clean
             elif name[0:2] != "v:" and len(name) <= _SHORT:
@@ -296,7 +296,7 @@ def _clean_names(fields: dict[str, Any], parent: str) -> None:
         fields.update(cleaned)
 
 
-def _name_of_managed(name: str, parent: str) -> str:
+def name_of_managed(name: str, parent: str) -> str:
     """Clean a name in managedFields: `f:field`, `k:{"field":"value"}` or `v:"value"`. `parent` contains it."""
     if name.startswith("v:") and grade(parent):
         return f"v:{BY_NAME}"

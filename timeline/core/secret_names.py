@@ -119,6 +119,18 @@ def is_reference(name: str) -> bool:
     return bool(words) and words[-1] in _REFERS and not grade(name)
 
 
+def telling_letters() -> frozenset[str]:
+    """Return pieces of text, in lower case, of which each name that is not PLAIN contains at least one, if everything
+    but the letters of ASCII is left out of the name.
+
+    So a text without them holds no such name, in whatever notation.
+    """
+    pieces = {*_STEMS, *_LAST, *_LAST_SCALAR, "key", "pass", "motdepasse", *(each.lower() for each in _ALL_SECRET)}
+    for _ in range(2):  # three words at most are joined, and the plural of each word counts as its singular
+        pieces |= {each[:at] + "s" + each[at:] for each in pieces for at in range(3, len(each))}
+    return frozenset(pieces)
+
+
 def _words(name: str) -> list[str]:
     return [_singular(word.lower()) for word in _WORD.findall(name)]
 

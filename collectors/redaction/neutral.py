@@ -1,0 +1,87 @@
+"""This pure module decides whether a string is neutral: whether redaction changes nothing because of it.
+
+A neutral string is no credential and holds none, wherever in an object it stands; and as the name of a field, as the
+name in a pair of name and value, or as an argument of a command it makes no other value a credential. An object of
+which all strings are neutral stays as it is.
+"""
+
+import re
+from functools import cache
+
+from ahocorasick_rs import BytesAhoCorasick
+
+from collectors.redaction import policy
+from collectors.redaction.commands import COMMAND_LETTERS, SECOND_WORDS, concerns_other_words, is_program
+from collectors.redaction.field_names import COPY_LETTERS, DATA_FIELDS, is_copy, is_credential, is_environment
+from collectors.redaction.forms import beginnings, has_hinted_form
+from collectors.redaction.objects import FLAGS, clean_text, name_of_managed
+from timeline.core.secret_names import grade, telling_letters
+
+# Strings that say how the fields beside them are read.
+_TELLING = frozenset({"instances", "Secret", "SecretList", *FLAGS, *DATA_FIELDS})
+_ORDINARY = re.compile(rb'(?:"[A-Za-z0-9](?!:)[A-Za-z0-9./:_-]*(?: [A-Za-z0-9./:_][A-Za-z0-9./:_-]*)*)*"')
+_LOWER = bytes(range(256)).lower()
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha() and chr(code) != '"')
+_RUNS = bytes(ord("a") if chr(code).isalnum() or chr(code) in "+/" else ord(" ") for code in range(128)) * 2
+_LONG_RUN = b"a" * 17  # characters of Base64; a shorter text is decoded only if it is nothing else
+_SHORTEST_BASE64 = 16  # characters
+_MOST_COLONS = 3  # in texts that are no line of a password file of PostgreSQL
+_TELLING_WORDS = frozenset(each.encode() for each in _TELLING | SECOND_WORDS)
+
+
+def is_neutral(text: str) -> bool:
+    """Return whether redaction changes nothing because of a string, wherever it stands."""
+    return (
+        clean_text(text) == text
+        and not grade(text)
+        and not is_environment(text)
+        and not is_copy(text, text)
+        and not is_credential(text)
+        and text not in _TELLING
+        and not concerns_other_words(text)
+        and name_of_managed(text, "") == text
+        and not (text.startswith("f:") and grade(text[2:]))
+    )
+
+
+def are_ordinary(texts: list[bytes]) -> bool:
+    """Return whether it is certain by their letters alone that these texts in UTF-8 are neutral.
+
+    Names of objects and sentences about them are mostly such texts. To judge them together takes a fraction of the time
+    that `is_neutral` takes for each.
+    """
+    joined = b'"%b"' % b'"'.join(texts)
+    return (
+        _ORDINARY.fullmatch(joined) is not None
+        and not _may_name_credential(joined.translate(_LOWER, _NO_LETTERS))
+        and not _forms().find_matches_as_indexes(joined)
+        and _LONG_RUN not in joined.translate(_RUNS)
+        and joined.count(b":") <= _MOST_COLONS
+        and not any(
+            len(each) == _SHORTEST_BASE64 or each in _TELLING_WORDS or is_program(each.decode()) for each in texts
+        )
+        and not has_hinted_form(joined.decode())
+        and not policy.patterns()
+    )
+
+
+def _may_name_credential(letters: bytes) -> bool:
+    """Return whether lower-case letters, from which everything else was left out, may hold the name of a credential."""
+    found = _names().find_matches_as_indexes(letters)
+    # Each Event about a scheduled Pod says that it was assigned. No name ends in "sig" before "ned".
+    return bool(found) and any(letters[start - 2 : end + 3] != b"assigned" for _, start, end in found)
+
+
+@cache
+def _names() -> BytesAhoCorasick:
+    """Return what finds letters that each name of a credential has, and words that text and commands are judged by."""
+    words = {"env", "identified", "loginmodule", "basic", "redis", "valkey", "puttyuserkey"}
+    pieces = telling_letters() | COMMAND_LETTERS | COPY_LETTERS | words
+    return BytesAhoCorasick(piece.encode() for piece in pieces)
+
+
+@cache
+def _forms() -> BytesAhoCorasick:
+    """Return what finds the beginnings of credentials, after what comes before them in an ordinary text."""
+    tokens = [before + each for before in '" ./:_-' for each in beginnings()]
+    return BytesAhoCorasick(text.encode() for text in (*tokens, "eyJ", "-----"))

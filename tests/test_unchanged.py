@@ -1,0 +1,211 @@
+"""These tests check that redaction skips the walk through an object only if the walk would change nothing."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from collectors import redaction
+from collectors.redaction import Policy, commands, redact, redact_json, unchanged
+from collectors.redaction.forms import beginnings
+from collectors.redaction.neutral import are_ordinary, is_neutral
+from tests.credentials import BODIES, FORMS, TEXTS, M
+from tests.properties import examples
+from timeline.core.secret_names import Grade, grade, telling_letters
+
+# Words of names, so that generated texts often are names of credentials, or nearly.
+WORDS = ["pass", "word", "to", "ken", "api", "key", "secret", "sec", "ret", "auth", "web", "hook", "pw", "sig", "id"]
+WORDS += [
+    "tokens",
+    "keys",
+    "webs",
+    "assigned",
+    "signature",
+    "ref",
+    "name",
+    "value",
+    "env",
+    "mysql",
+    "docker",
+    "az",
+    "user",
+]
+WORDS += [
+    "vault",
+    "login",
+    "set",
+    "add",
+    "redis",
+    "last",
+    "applied",
+    "original",
+    "object",
+    "sk-ant-",
+    "glpat-",
+    "hvs",
+    "s",
+]
+WORDS += [
+    "0123456789abcdef",
+    "abcdefghijklmnop",
+    "x7kq2m",
+    "cGFzc3dvcmQ9aHVudGVyMg",
+    "10.0.0.1",
+    "http://",
+    "identified by",
+]
+SEPARATORS = ["", "-", "_", ".", "/", ":", " ", "0", ": ", " -", "s", "=", "\n", "\\", '"']
+NAMES = st.lists(st.sampled_from(WORDS) | st.sampled_from(SEPARATORS), min_size=1, max_size=8).map("".join)
+STYLED = st.builds(lambda text, style: style(text), NAMES, st.sampled_from([str, str.upper, str.title, str.capitalize]))
+FIELDS = [
+    "name",
+    "value",
+    "kind",
+    "data",
+    "env",
+    "args",
+    "command",
+    "annotations",
+    "labels",
+    "metadata",
+    "managedFields",
+]
+FIELDS += ["fieldsV1", "f:spec", 'v:"x"', "sensitive", "instances", "type", "stringData", "spec", "items"]
+STRINGS = st.sampled_from(
+    [*FIELDS, "Secret", "Pod", "-p", "--user", "hunter2", "a:b", "alias", "host", "mc", "curl", "/p:x"]
+)
+BODY_VALUES = st.recursive(
+    STRINGS | STYLED | st.integers(-9, 9) | st.none() | st.booleans() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(FIELDS) | STYLED, inner, max_size=4),
+    max_leaves=15,
+)
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    unchanged.forget()
+    yield
+    redaction.use(Policy())
+
+
+@given(st.dictionaries(st.sampled_from(FIELDS) | STYLED, BODY_VALUES, max_size=5))
+@examples(400)
+def test_an_object_that_is_not_walked_would_not_be_changed(body: dict[str, Any]) -> None:
+    for raw in (orjson.dumps(body), json.dumps(body).encode(), json.dumps(body, indent=1).encode()):
+        if unchanged.stays_unchanged(raw):
+            assert redact(body) == body
+        assert redact_json(raw) == orjson.dumps(redact(body), option=orjson.OPT_SORT_KEYS)
+
+
+@given(st.lists(STYLED, min_size=1, max_size=3))
+@examples(400)
+def test_ordinary_texts_are_neutral(texts: list[str]) -> None:
+    if are_ordinary([text.encode() for text in texts]):
+        assert [text for text in texts if not is_neutral(text)] == []
+
+
+@given(st.text(alphabet="aeknopstwyAKPST0129 -_./:", max_size=40))
+@examples(400)
+def test_texts_of_few_letters_that_are_ordinary_are_neutral(text: str) -> None:
+    assert not are_ordinary([text.encode()]) or is_neutral(text)
+
+
+@given(st.from_regex(re.compile(unchanged._ALWAYS_NEUTRAL.pattern.decode(), re.ASCII), fullmatch=True))
+@examples(200)
+def test_times_ids_and_addresses_are_neutral(quoted: str) -> None:
+    assert is_neutral(json.loads(f'"{quoted}"'))
+
+
+@given(STYLED)
+@examples(400)
+def test_each_name_of_a_credential_has_telling_letters(name: str) -> None:
+    letters = "".join(letter for letter in name.lower() if letter.isalpha())
+    if grade(name) is not Grade.PLAIN:
+        assert any(piece in letters for piece in telling_letters())
+
+
+def test_no_telling_letters_hide_in_the_word_that_is_left_out() -> None:
+    """Letters that begin in "sig" or before it would not be found if "assigned" is passed over."""
+    assert [piece for piece in telling_letters() if piece in "assigned" and piece != "sig"] == []
+    assert [piece for piece in telling_letters() if "signed" in piece and not piece.startswith("sig")] == []
+
+
+@pytest.mark.parametrize("credential", FORMS.values(), ids=FORMS)
+def test_no_credential_is_neutral(credential: str) -> None:
+    assert not is_neutral(credential)
+    assert not are_ordinary([credential.encode()])
+    assert not are_ordinary([f"see {credential} there".encode(), b"x"])
+
+
+def test_each_fixed_beginning_of_a_form_is_known() -> None:
+    assert {"ghp_", "AKIA", "glpat-", "eyJ", "xox", "v1.local.", "sk-ant-"} <= beginnings()
+
+
+def test_names_are_found_whatever_stands_between_their_letters() -> None:
+    for name in ("pass_word", "to-ken", "toks.en", "web0hook", "PassWord", "api/key"):
+        assert not are_ordinary([name.encode()])
+
+
+@pytest.mark.usefixtures("fresh")
+@pytest.mark.parametrize("text", [*TEXTS.values(), *FORMS.values()] if isinstance(TEXTS, dict) else TEXTS)
+def test_escapes_hide_nothing(text: Any) -> None:
+    """Each letter may be written as an escape: `\\u0070assword` is a password."""
+    body = {"data": {"a": text if isinstance(text, str) else str(text)}, "password": M}
+    escaped = re.sub(r"(?<!\\)[a-z](?=[^\"]*\")", lambda match: f"\\u{ord(match[0]):04x}", json.dumps(body))
+    raw = escaped.encode()
+    assert json.loads(raw) == body
+    assert redact_json(raw) == orjson.dumps(redact(body), option=orjson.OPT_SORT_KEYS)
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_comma_before_a_quote_hides_nothing() -> None:
+    for body in ({"a,": "b", "password": M}, {"a": ",", "b": ",", "password": M}, {"a": '\\,","', "password": M}):
+        assert M not in redact_json(orjson.dumps(body)).decode()
+
+
+@pytest.mark.usefixtures("fresh")
+def test_an_ordinary_pod_is_not_walked_and_one_with_an_environment_is() -> None:
+    token = {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}
+    volume = {"name": "kube-api-access-x7kq2", "projected": {"sources": [token], "defaultMode": 420}}
+    pod: dict[str, Any] = {"kind": "Pod", "metadata": {"name": "web-0"}, "spec": {"volumes": [volume]}}
+    assert unchanged.stays_unchanged(orjson.dumps(pod))
+    assert redact(pod) == pod
+    pod["spec"]["containers"] = [{"env": [{"name": "A", "value": M}]}]
+    assert not unchanged.stays_unchanged(orjson.dumps(pod))
+
+
+@pytest.mark.usefixtures("fresh")
+def test_what_is_remembered_is_bounded_and_holds_no_credentials() -> None:
+    for number in range(3):
+        redact_json(orjson.dumps({"kind": "Pod", "spec": {"text": f"password=hunter2-{number}", "token": M}}))
+    remembered = b" ".join(unchanged._strings | unchanged._names | unchanged._pieces)
+    assert b"hunter2" not in remembered and M.encode() not in remembered
+    memory = unchanged._Memory()
+    for number in range(100_000):
+        memory.remember([b"%099d" % number])
+    assert sum(map(len, memory)) < 4 << 20
+
+
+@pytest.mark.usefixtures("fresh")
+def test_patterns_of_the_operator_hold_for_what_was_seen_before() -> None:
+    raw = orjson.dumps({"kind": "Pod", "spec": {"note": "see acme-12345678"}})
+    assert redact_json(raw) == orjson.dumps(orjson.loads(raw), option=orjson.OPT_SORT_KEYS)
+    redaction.use(Policy((r"acme-\d{8}",)))
+    assert b"12345678" not in redact_json(raw)
+
+
+def test_programs_that_take_credentials_are_not_neutral() -> None:
+    assert not any(is_neutral(program) or are_ordinary([program.encode()]) for program in commands._OPTIONS)
+    assert not any(is_neutral(word) or are_ordinary([word.encode()]) for word in commands._WORDS_BEFORE)
+
+
+def test_every_body_of_credentials_is_walked() -> None:
+    for body in BODIES.values() if isinstance(BODIES, dict) else BODIES:
+        raw = orjson.dumps(body[0] if isinstance(body, tuple) else body)
+        if redact(orjson.loads(raw)) != orjson.loads(raw):
+            assert not unchanged.stays_unchanged(raw)

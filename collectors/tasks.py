@@ -124,7 +124,7 @@ def keep() -> None:
 
 @shared_task
 def measure_usage() -> None:
-    """Measure what each source takes in the database."""
+    """Measure how many bytes the rows of each source take in the database, and store it."""
     usage.record(timezone.now())
 
 

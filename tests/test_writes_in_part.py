@@ -43,8 +43,9 @@ def mine(client: Client, sample: Source) -> Client:
     return client
 
 
-def of_mine(sample: Source) -> tuple[list[str], list[str]]:
-    """Return the incidents that are seen whole, and those of which a part is seen, of which one is made."""
+def incidents_of_reader(sample: Source) -> tuple[list[str], list[str]]:
+    """Return the identities of incidents that a reader of one namespace sees whole, and of those that involve another
+    namespace, too. The sample has none of the second sort, so one of its incidents is changed into one."""
     divided = Incident.objects.filter(source=sample, namespaces=[MINE]).order_by("identity")[:1].get()
     for row in Finding.objects.filter(source=sample, incident=divided.identity):
         times = {"first": microseconds(row.first), "last": microseconds(row.last)}
@@ -64,7 +65,7 @@ def post(client: Client, path: str, body: dict[str, Any]) -> Any:
 
 
 def test_only_what_is_seen_whole_is_acknowledged(mine: Client, sample: Source) -> None:
-    whole, partly = of_mine(sample)
+    whole, partly = incidents_of_reader(sample)
     hidden = Incident.objects.filter(source=sample).exclude(identity__in=[*whole, *partly]).first()
     assert whole and partly and hidden
     path = f"/api/sources/{sample.pk}/acknowledgements"
@@ -84,7 +85,7 @@ def test_pages_offer_to_acknowledge_what_the_role_reaches_whole(client: Client, 
     person = member(Grant.Role.VIEWER)
     grant(person, Grant.Role.RESPONDER, on=sample, namespaces=[MINE])
     client.force_login(person)
-    whole, partly = of_mine(sample)
+    whole, partly = incidents_of_reader(sample)
     pages = [client.get(f"/sources/{sample.pk}/incidents/{each}/").content for each in (whole[0], partly[0])]
     assert [b'name="note"' in page for page in pages] == [True, False]
     assert [b"of which you are only a viewer" in page for page in pages] == [False, True]
@@ -124,7 +125,7 @@ def test_the_silences_of_others_are_shown_as_far_as_they_name_nothing_hidden(min
 
 
 def test_a_baseline_has_only_what_is_seen_whole(sample: Source) -> None:
-    whole, partly = of_mine(sample)
+    whole, partly = incidents_of_reader(sample)
     every = queries.set_baseline(sample.pk, "admin")
     with seeing(Seen(namespaces={sample.pk: frozenset([MINE])})):
         assert queries.clear_baseline(sample.pk) == len(whole)

@@ -25,7 +25,7 @@ TIME = re.compile(rb'"(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)Z"')
 
 
 def moved(found: re.Match[bytes], by: timedelta) -> bytes:
-    """Return a time that `TIME` has found, as much later."""
+    """Return the text of a time that `TIME` has matched, moved by the distance between the sample and now."""
     at = datetime.fromisoformat(found[1].decode() + "+00:00") + by
     digits = len(found[1].partition(b".")[2])
     return f'"{at:%Y-%m-%dT%H:%M:%S}{f".{at:%f}"[: digits + 1] if digits else ""}Z"'.encode()
@@ -110,7 +110,7 @@ class Worker:
         return int(live.begin(Cluster.objects.get(pk=self._live.cluster.pk), why).pk)
 
     def grant(self, name: str, namespace: str) -> int:
-        """Let an account see a namespace of the source's cluster."""
+        """Make an account a viewer of one namespace of the cluster that the source watches; return the grant's id."""
         from django.contrib.auth.models import User
 
         from tests.people import grant

@@ -74,7 +74,7 @@ def run(upload: Upload, ask_for_help: Callable[[int], None] = lambda workers: No
 
 @contextmanager
 def _portions(upload: Upload, ask_for_help: Callable[[int], None]) -> Iterator[Portions | None]:
-    """Yield what reads a large upload of several files in portions; None for any other."""
+    """Yield the portions in which several workers read a large upload of several files; None if it is read whole."""
     portions = Portions(upload, settings.LIMITS)
     if portions.count == 1:
         yield None

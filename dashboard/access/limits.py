@@ -49,7 +49,10 @@ def make_views() -> None:
 
 
 def after_migration(**about: object) -> None:
-    """Make the views of limited readers after a migration, but not after a flush, which changes no table."""
+    """Create the database views of limited readers after a migration.
+
+    Django sends the same signal after it has emptied the tables (`flush`); then nothing is done, because the tables and
+    their views are still the same."""
     if "plan" in about:
         make_views()
 
@@ -129,8 +132,8 @@ def of_token(token: AccessToken) -> Sight:
 
 
 def piecewise(request: HttpRequest, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Return the pieces of an answer that is sent piece by piece, after the view has ended. Each piece is read within
-    what the user of the request may see."""
+    """Return the pieces of an answer that Django sends one by one after the view has returned. While each piece is
+    read, the database shows only what the user of the request may see."""
     return _piecewise(seen_by(request.user), getattr(request.user, "pk", None), pieces)
 
 

@@ -203,7 +203,7 @@ def actor_of(link: Opened, reader: Any) -> Actor:
 
 
 def reader_of(link: Opened, reader: Any) -> rights.Reader:
-    """Return the user of a request or a socket that carries a link."""
+    """Return a user who may read the source of a share link, for a request or a socket that was sent with the link."""
     held = grants.Held(sources={link.source: Grant.Role.VIEWER})
     return rights.Reader(held, actor_of(link, reader), sources=Source.objects.filter(pk=link.source, ready=True))
 

@@ -1,4 +1,4 @@
-"""This module is the table of the least role that each page, operation of the API, socket and other door needs.
+"""This module is the table of the least role that is needed for each page, each operation of the API and each socket.
 
 Roles contain each other: a viewer sees, a responder also acknowledges, silences and uploads, an editor also connects
 clusters and edits routes, and an administrator can do everything. `dashboard.access.policy` decides by this table, and
@@ -186,12 +186,13 @@ ON_THE_SERVER = {
     "clusters", "disconnect", "delete", "undo", "pause", "resume", "createuser", "grant", "revoke", "rights",
     "tokens", "audit-trail", "unlock", "deactivate", "activate", "reset-totp", "backup", "restore", "manage",
 }  # fmt: skip
-# So do the management commands that do their work:
+# Some of these commands call a management command; whoever may run the one may run the other:
 MANAGEMENT = {
     "activate", "audit_trail", "back_up", "clusters", "createuser", "deactivate", "deletions", "export_recording",
     "grants", "import_recording", "reset_totp", "restore", "retention", "tokens", "unlock", "up_to_date",
 }  # fmt: skip
-# These read files or a cluster, or send an access token, whose rights hold:
+# These commands do not use the database. They read files or a cluster, or ask a server with an access token, which
+# then decides by the rights of the token:
 ELSEWHERE = {
     "analyze", "report", "compare", "changes", "sql", "replay", "record", "collect", "mcp", "rules", "schema",
 }  # fmt: skip

@@ -16,7 +16,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def refusal(context: Any, method: str, page: str, *arguments: object) -> str:
-    """Return what `why_not` says of the reader of the page."""
+    """Return why the reader of the page may not send a request to a page; "" if the reader may (see `why_not`)."""
     return why_not(context["request"].user, method, page, *arguments)
 
 

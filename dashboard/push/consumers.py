@@ -117,7 +117,7 @@ class _Forwarding(AsyncWebsocketConsumer):
         raise NotImplementedError
 
     def concerned(self, before: limits.Sight, now: limits.Sight) -> bool:
-        """Return whether other roles of the listener change anything for this socket."""
+        """Return whether this socket has to be closed because the roles of its listener have changed."""
         return True
 
     def _dismiss(self, code: int = UNAUTHORISED) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dashboard.cli import serve
+from timeline.core.numbers import whole_number
 
 if TYPE_CHECKING:
     import argparse
@@ -96,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
 
 def number(text: str) -> str:
     """Return a text that is a whole number or the word default. Raises ValueError, as argparse expects."""
-    if text != DEFAULT and not (text.isascii() and text.isdecimal() and len(text) < 19):
+    if text != DEFAULT and whole_number(text) is None:
         raise ValueError(text)
     return text
 

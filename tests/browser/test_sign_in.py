@@ -99,6 +99,15 @@ def test_a_person_signs_in_with_the_provider_and_out_of_it(visitor: Page, provid
     expect(visitor.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
+def signed_in(visitor: Page, name: str, path: str) -> None:
+    """Sign in as an account on the way to a page."""
+    visitor.goto(f"/login/?next={path}")
+    visitor.get_by_label("User name").fill(name)
+    visitor.get_by_label("Password").fill(GOOD)
+    visitor.keyboard.press("Enter")
+    visitor.wait_for_url(f"**{path}")
+
+
 @EVERYWHERE
 def test_a_second_factor_is_set_up_and_asked_for(
     visitor: Page, size: ViewportSize, themes: Themes, complaints: Complaints
@@ -181,11 +190,7 @@ def test_ending_other_sessions_closes_their_open_pages(visitor: Page, browser: B
 def test_an_administrator_gives_and_takes_away_a_role(visitor: Page, size: ViewportSize, themes: Themes) -> None:
     """With the keyboard alone, after the page was opened from the menu."""
     visitor.set_viewport_size(size)
-    visitor.goto("/login/?next=/sessions/")
-    visitor.get_by_label("User name").fill("ada")
-    visitor.get_by_label("Password").fill(GOOD)
-    visitor.keyboard.press("Enter")
-    visitor.wait_for_url("**/sessions/")
+    signed_in(visitor, "ada", "/sessions/")
     visitor.locator(".menu:visible summary").first.click()
     visitor.get_by_role("link", name="Access").click()
     expect(visitor.get_by_role("link", name="ada", exact=True)).to_be_visible()
@@ -217,10 +222,7 @@ def test_the_page_of_the_password_says_what_is_wrong(
 ) -> None:
     complaints.expect("400 (Bad Request)")
     visitor.set_viewport_size(size)
-    visitor.goto("/login/?next=/password/")
-    visitor.get_by_label("User name").fill("carol")
-    visitor.get_by_label("Password").fill(GOOD)
-    visitor.keyboard.press("Enter")
+    signed_in(visitor, "carol", "/password/")
     visitor.get_by_label("Your password now").fill(GOOD)
     visitor.get_by_label("New password", exact=True).fill("tiny-one")
     visitor.get_by_label("New password, again").fill("tiny-one")
@@ -233,11 +235,7 @@ def test_the_page_of_the_password_says_what_is_wrong(
 @EVERYWHERE
 def test_a_person_makes_a_token_for_a_script(visitor: Page, size: ViewportSize, themes: Themes) -> None:
     visitor.set_viewport_size(size)
-    visitor.goto("/login/?next=/rules/")
-    visitor.get_by_label("User name").fill("ada")
-    visitor.get_by_label("Password").fill(GOOD)
-    visitor.keyboard.press("Enter")
-    visitor.wait_for_url("**/rules/")
+    signed_in(visitor, "ada", "/rules/")
     visitor.locator(".menu:visible summary").first.click()
     visitor.get_by_role("link", name="Your tokens").click()
     visitor.get_by_label("respond").check()

@@ -122,8 +122,8 @@ def test_why_there_was_a_gap_is_shown_to_readers_of_the_whole() -> None:
 
 
 def test_a_strip_has_lanes_of_one_namespace(db: None) -> None:
-    """A strip stands for many objects of one owner. If the owner is a Node, which has no namespace, its objects may be in
-    several namespaces, and a reader may see only one of these."""
+    """A strip stands for many objects of one owner. If the owner is a Node, which has no namespace, its objects may be
+    in several namespaces, and a reader may see only one of these."""
     live = Followed()
     owner = {"apiVersion": "v1", "kind": "Node", "name": "node-1", "uid": "uid-node-1", "controller": True}
     abouts: list[dict[str, Any]] = [{"name": "node-1", "uid": "uid-node-1"}]

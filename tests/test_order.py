@@ -102,9 +102,11 @@ def test_a_clock_that_takes_in_late_commits_draws_as_one_that_knew_all_and_says_
     growing = CommitClock()
     for count, (revision, near, _) in enumerate(arriving):
         before = {rev: growing.drawn(rev, at, FOREVER, undated) for rev, at, undated in arriving[:count]}
-        above, below = growing.insert(revision, near) or (0, 0)
+        above, below, since, time = growing.insert(revision, near) or (0, 0, 0, 0)
         after = {rev: growing.drawn(rev, at, FOREVER, undated) for rev, at, undated in arriving[:count]}
-        assert {rev for rev in before if before[rev] != after[rev]} <= set(range(above + 1, below))
+        moved = {rev for rev in before if before[rev] != after[rev]}
+        assert moved <= set(range(above + 1, below))
+        assert all(rev >= since or undated > time for rev, _, undated in log if rev in moved)
         whole = CommitClock((rev, at, FOREVER) for rev, at, _ in arriving[: count + 1])
         assert list(growing.steps()) == list(whole.steps())
         assert growing.last == whole.last

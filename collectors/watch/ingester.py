@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from timeline.storage.leases import Lease
     from timeline.storage.live import Live
 
-BATCH = 1000  # observations in one commit at most
+BATCH = 1000  # observations in one commit at most, as long as no more wait
+BACKLOG_BATCH = 4000  # observations in one commit at most while more wait
+_COMMIT_GOAL = 0.5  # seconds; while more wait, commits grow up to about twice this time, since larger ones take less
 COMMIT_SECONDS = 0.1  # seconds between two commits at least, unless a whole batch waits
 LOOK_SECONDS = 1.0  # seconds between two looks for a log that is to be added, while the watches report nothing
 IDLE_SECONDS = 5.0  # seconds without a commit after which rules that judge passing time are run
@@ -64,6 +66,7 @@ class Ingester:
             self._statuses_written = {_target(row): StreamStatus(_target(row), row.state, row.error) for row in rows}
         self._error = ""
         self._committed = 0.0
+        self._most = BATCH  # observations in the next commit at most
         self._admitted = Admitted(live_source)
         self._attribution = Attribution(live_source)
         self._more = False  # whether more of the audit log may wait
@@ -79,9 +82,11 @@ class Ingester:
         more, self._more = self._more, False
         patience = 0 if part or more else LOOK_SECONDS
         try:
-            items = self._feed.take(BATCH, patience, self._committed + COMMIT_SECONDS)
+            items = self._feed.take(self._most, patience, self._committed + COMMIT_SECONDS)
             batch = [each for each in items if isinstance(each, Observation)]
+            began = time.monotonic()
             self._commit(items, batch)
+            self._adapt(len(items), time.monotonic() - began)
         except pipeline.TwoClusters as error:
             raise Ended("What the server reports now cannot come from the cluster that was watched before.") from error
         except (leases.Lost, db.OperationalError, db.InterfaceError, psycopg.OperationalError):
@@ -104,6 +109,14 @@ class Ingester:
                 raise Ended(each.error)
         self._show(*self._summary())
 
+    def _adapt(self, taken: int, seconds: float) -> None:
+        """Let the next commit have more observations if as many as allowed were taken, which means that more wait, and
+        their commit was quick; let it have fewer if it was slow."""
+        if seconds > 2 * _COMMIT_GOAL:
+            self._most = max(BATCH, self._most // 2)
+        elif taken >= self._most and seconds < _COMMIT_GOAL:
+            self._most = min(BACKLOG_BATCH, self._most * 2)
+
     def _commit(self, items: Sequence[StreamItem], batch: Sequence[Observation]) -> None:
         """Store what was taken of the feed in one transaction: observations, and states of streams."""
         now = time.monotonic()
@@ -117,13 +130,9 @@ class Ingester:
                     self._write_status(each)
             if due:
                 self._committed = now
-                pipeline.follow(self._live, batch, renew=self._take)
+                pipeline.follow(self._live, batch, renew=self._feed.taken)
             else:
-                self._take()
-
-    def _take(self) -> None:
-        self._hold()
-        self._feed.taken()
+                self._feed.taken()
 
     def _adds(self) -> bool:
         """Return whether the watches have shown what exists, so that a log can be added to it."""

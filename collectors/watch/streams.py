@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from collectors.watch.discovery import Discovery, DiscoveryResult
 from collectors.watch.event_queue import EventQueue
 from collectors.watch.reflector import Reflector
-from timeline.core.entries import Observation
+from timeline.core.entries import Entry, Observation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +30,11 @@ class StreamStatus(NamedTuple):
 
 
 StreamItem = Observation | StreamStatus | DiscoveryResult
+_ITEM_BYTES = 1000  # about what an item takes besides the object of an entry
+
+
+def _size_of(item: StreamItem) -> int:
+    return _ITEM_BYTES + (len(item.body) if isinstance(item, Entry) else 0)
 
 
 class Streams:
@@ -43,7 +48,7 @@ class Streams:
         self, api: Api, include: Sequence[str], exclude: Sequence[str], namespaces: Sequence[str] = ()
     ) -> None:
         self.api = api
-        self.queue: EventQueue[StreamItem] = EventQueue()
+        self.queue: EventQueue[StreamItem] = EventQueue(_size_of)
         self._stop = threading.Event()
         self._running: dict[Target, threading.Event] = {}
         self._thread_error = ""  # how a thread ended unexpectedly; "" if none did

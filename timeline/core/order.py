@@ -30,6 +30,17 @@ class Stamp(NamedTuple):
     space: str = ""
 
 
+class Affected(NamedTuple):
+    """This says which known commits may be drawn at another time because of a new one. Their revisions are between
+    `above` and `below`, both excluded. Those before the revision `since` are only affected if they carry no time of
+    their own and arrived after `time`, in microseconds since 1970."""
+
+    above: int
+    below: int
+    since: int
+    time: int
+
+
 class CommitClock:
     """This class computes the time at which to draw each revision of one space.
 
@@ -70,12 +81,11 @@ class CommitClock:
         """Return the highest revision that was added; 0 before the first."""
         return self._last
 
-    def insert(self, resource_version: int, time: int) -> tuple[int, int] | None:
+    def insert(self, resource_version: int, time: int) -> "Affected | None":
         """Add one commit without an upper bound of its time; its revision may lie between known ones.
 
-        Return the two revisions between which, both excluded, drawn times may have moved; None if none has. The range
-        includes the step before the new one: a change there that carries no time of its own is drawn before the next
-        step.
+        Return of which commits the drawn times may have moved; None if none has. That includes commits on the step
+        before the new one: a change there that carries no time of its own is drawn before the next step.
         """
         revisions, times = self._revisions, self._times
         step = bisect_right(revisions, resource_version)
@@ -83,15 +93,20 @@ class CommitClock:
         self._last = max(self._last, resource_version)
         if step and times[step - 1] >= time:
             return None
+        least = time
         if before == resource_version:
             step -= 1
+            least = times[step]
             before = revisions[step - 1] if step else 0
             del revisions[step], times[step]
         end = step
         while end < len(times) and times[end] <= time:
             end += 1
+        if end > step:
+            least = min(least, times[step])
         revisions[step:end], times[step:end] = [resource_version], [time]
-        return before - 1, revisions[step + 1] if step + 1 < len(revisions) else self._last + 1
+        following = revisions[step + 1] if step + 1 < len(revisions) else self._last + 1
+        return Affected(before - 1, following, resource_version, least)
 
     def begins_again(self, since: int, soonest: int) -> int:
         """Return the revision from which `redo` has to begin so that no step before it is later than `soonest`, the

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from timeline.core.entries import FOREVER, Clock, Entry, Request
-from timeline.core.order import SECOND, CommitClock, offsets
+from timeline.core.order import SECOND, Affected, CommitClock, offsets
 from timeline.history.lifelines import Name, name_of
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.spaces import calibrated, shared
@@ -29,6 +29,7 @@ Entries = Mapping[GroupKind, Sequence[Entry]]
 
 _Timed = TypeVar("_Timed", Entry, Request)
 _FOLDED = Name("", "", "", "")
+Moved = dict[Name, tuple[int, int]]  # by name: the least and the highest revision of its changes that may have moved
 
 
 class _Recent(NamedTuple):
@@ -38,6 +39,7 @@ class _Recent(NamedTuple):
     near: int
     staged: int
     name: Name
+    undated: int = 0  # when it arrived if nothing else shows when it was committed; else 0
 
 
 class Clocks:
@@ -155,9 +157,9 @@ class Clocks:
                 stamps[space].append((entry.resource_version, entry.received, entry.staged))
         return all(self._clocks[space].extend(commits) for space, commits in stamps.items())
 
-    def follow(self, fresh: Sequence[Entry], changed: Sequence[tuple[Entry, Entry]] = ()) -> set[Name] | None:
-        """Add new entries of a source that is watched, and return the names of objects whose changes may now be drawn
-        at another time. `changed` are entries that were known, each with what is known of the same change now.
+    def follow(self, fresh: Sequence[Entry], changed: Sequence[tuple[Entry, Entry]] = ()) -> Moved | None:
+        """Add new entries of a source that is watched, and return which known changes may now be drawn at another time
+        than before. `changed` are entries that were known, each with what is known of the same change now.
 
         The watches of several kinds run side by side, so a new entry may have been committed before known ones. Return
         None if `rebuild` is needed.
@@ -170,20 +172,23 @@ class Clocks:
             self._steps.clear()  # these revisions may be of kinds that turned out to have another counter
             return None
         redone: dict[str, int] = {}  # by space: the first revision of which an audit log shows another time
-        moved: set[Name] = set()
+        moved: Moved = {}
+        new: set[_Recent] = set()
         for entry in fresh:
             if entry.resource_version is None:
                 continue
             space = self._spaces[entry.ref.group, entry.ref.kind]
             clock, recent = self._clocks[space], self._recent[space]
+            added = _recent(entry)
             if entry.staged != FOREVER or space in self._bounded:
                 self._bounded.add(space)
                 redone[space] = min(redone.get(space, FOREVER), entry.resource_version)
             elif affected := clock.insert(entry.resource_version, entry.near):
-                if recent and affected[0] < recent[0].revision - 1 and len(recent) >= RECENT:
+                if recent and affected.above < recent[0].revision - 1 and len(recent) >= RECENT:
                     return None
-                moved.update(_between(recent, affected))
-            insort(recent, _recent(entry))
+                _note(moved, (each for each in _affected(recent, affected) if each not in new))
+            insort(recent, added)
+            new.add(added)
         for before, entry in changed:
             space = self._spaces[entry.ref.group, entry.ref.kind]
             if not self._replace(self._recent[space], before, entry):
@@ -192,10 +197,9 @@ class Clocks:
             first = min(each.resource_version or FOREVER for each in (before, entry))
             redone[space] = min(redone.get(space, FOREVER), first)
         for space, since in redone.items():
-            of_space = self._redo(space, since)
-            if of_space is None:
+            if (of_space := self._redo(space, since)) is None:
                 return None
-            moved |= of_space
+            _note(moved, of_space)
         for recent in self._recent.values():
             if len(recent) > 2 * RECENT:
                 del recent[:-RECENT]
@@ -213,9 +217,9 @@ class Clocks:
             insort(recent, _recent(now))
         return True
 
-    def _redo(self, space: str, since: int) -> set[Name] | None:
-        """Compute the steps of a space from a revision on anew, and return the names of objects whose changes may now
-        be drawn at another time; None if that needs changes which are not among the latest."""
+    def _redo(self, space: str, since: int) -> Iterator[_Recent] | None:
+        """Compute the steps of a space from a revision on anew, and return the changes that may now be drawn at another
+        time; None if that needs changes which are not among the latest."""
         clock, recent = self._clocks[space], self._recent[space]
         while True:
             at = bisect_left(recent, since, key=_revision)
@@ -228,10 +232,7 @@ class Clocks:
         stamps = [each[:3] for each in recent[at:]]
         forgotten = takewhile(lambda step: step[0] >= since, reversed(self._steps[space].items()))  # they are in order
         stamps += [(revision, time, FOREVER) for revision, time in forgotten]
-        moved: set[Name] = set()
-        for pair in clock.redo(since, stamps):
-            moved.update(_between(recent, pair))
-        return moved
+        return (each for pair in clock.redo(since, stamps) for each in _between(recent, *pair))
 
     def respaced(self) -> bool:
         """Return whether marks of the watches have changed the space of any kind, or added a kind, since spaces were
@@ -287,14 +288,27 @@ class Clocks:
 
 
 def _recent(entry: Entry) -> _Recent:
-    return _Recent(entry.resource_version or 0, entry.near, entry.staged, name_of(entry.ref))
+    return _Recent(entry.resource_version or 0, entry.near, entry.staged, name_of(entry.ref), entry.undated)
 
 
 def _revision(recent: _Recent) -> int:
     return recent.revision
 
 
-def _between(recent: Sequence[_Recent], pair: tuple[int, int]) -> Iterator[Name]:
-    """Yield the names of the changes between two revisions, both excluded."""
-    low, high = bisect_right(recent, pair[0], key=_revision), bisect_left(recent, pair[1], key=_revision)
-    return (each.name for each in recent[low:high])
+def _between(recent: Sequence[_Recent], above: int, below: int) -> Sequence[_Recent]:
+    """Return the changes between two revisions, both excluded."""
+    return recent[bisect_right(recent, above, key=_revision) : bisect_left(recent, below, key=_revision)]
+
+
+def _affected(recent: Sequence[_Recent], by: Affected) -> Iterator[_Recent]:
+    """Yield the changes that may be drawn at another time."""
+    for each in _between(recent, by.above, by.below):
+        if each.revision >= by.since or each.undated > by.time:
+            yield each
+
+
+def _note(moved: Moved, changes: Iterable[_Recent]) -> None:
+    """Add changes that may be drawn at another time."""
+    for each in changes:
+        least, most = moved.get(each.name, (each.revision, each.revision))
+        moved[each.name] = min(least, each.revision), max(most, each.revision)

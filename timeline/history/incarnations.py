@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from timeline.core.entries import Change, Clock, Entry, Facts, Owner
+from timeline.core.entries import Change, Clock, Entry, Facts
 from timeline.core.order import SECOND, CommitClock
 from timeline.history.lifelines import ANONYMOUS, Moment, Name, Track
 from timeline.kinds import kind_of
@@ -17,16 +17,8 @@ def incarnations_of(name: Name, groups: list[list[Entry]], clock: CommitClock, s
     creations and deletions. `clock` is the commit clock of `space`, the counter of the revisions.
     """
     lives: list[list[Timed]] = []
-    drawn = clock.drawn
     for entries in groups:
-        timed = [
-            (drawn(entry.resource_version, entry.near, entry.staged, entry.undated), entry)
-            if entry.arrived
-            else (drawn(entry.resource_version, entry.received, entry.staged), entry)
-            for entry in entries
-        ]
-        if len(timed) > 1:
-            timed.sort(key=_position)
+        timed = _timed(entries, clock)
         if entries[0].ref.uid:
             lives.append(timed)
             continue
@@ -39,6 +31,42 @@ def incarnations_of(name: Name, groups: list[list[Entry]], clock: CommitClock, s
     if len(lives) > 1:
         lives.sort(key=lambda timed: (timed[0][0], timed[0][1].resource_version or 0, timed[0][1].ref.uid))
     return _apart([_track(name, number, timed, space, clock) for number, timed in enumerate(lives, 1)])
+
+
+def track_of(name: Name, entries: list[Entry], clock: CommitClock, space: str) -> Track:
+    """Return the track of one UID, as if there were no other incarnation of its name."""
+    return _track(name, 1, _timed(entries, clock), space, clock)
+
+
+def continued(track: Track, entries: list[Entry], clock: CommitClock, space: str) -> Track | None:
+    """Return a track of one UID, as `track_of` returned it, with further entries at its end. Return None if they do not
+    all follow it, so that it has to be built anew."""
+    timed = _timed(entries, clock)
+    if track.ended or _position(timed[0]) <= _position((track.last.time, track.last.entry)):
+        return None
+    moments = _moments(track.name, timed, space, clock, track.last)
+    owner = track.owner or next((entry.owner for entry in entries if entry.owner), None)
+    return Track(track.ref, track.name, owner, track.moments + moments)
+
+
+def together(tracks: list[Track]) -> list[Track]:
+    """Return the tracks of one name, each with a UID and as `track_of` returned it, in the order in which they began
+    and drawn so that they do not overlap."""
+    return _apart(sorted(tracks, key=lambda track: (track.first.time, _revision(track), track.ref.uid)))
+
+
+def _timed(entries: list[Entry], clock: CommitClock) -> list[Timed]:
+    """Return the entries of one group in order, each with its drawn time."""
+    drawn = clock.drawn
+    timed = [
+        (drawn(entry.resource_version, entry.near, entry.staged, entry.undated), entry)
+        if entry.arrived
+        else (drawn(entry.resource_version, entry.received, entry.staged), entry)
+        for entry in entries
+    ]
+    if len(timed) > 1:
+        timed.sort(key=_position)
+    return timed
 
 
 def _position(timed: Timed) -> tuple[int, int, int, int, str, str]:
@@ -66,10 +94,21 @@ def _end(entry: Entry) -> int:
 
 
 def _track(name: Name, number: int, timed: list[Timed], space: str, clock: CommitClock) -> Track:
+    owner = next((entry.owner for _, entry in timed if entry.owner), None)
+    moments = _moments(name, timed, space, clock)
+    ref = timed[0][1].ref
+    if not ref.uid:  # the made-up UID is stable, and gives each incarnation a key of its own
+        ref = replace(ref, uid=f"{ANONYMOUS}{number}")
+    return Track(ref, name, owner, moments)
+
+
+def _moments(
+    name: Name, timed: list[Timed], space: str, clock: CommitClock, before: Moment | None = None
+) -> list[Moment]:
+    """Return the moments of these entries, which follow `before` if it is given."""
     moments: list[Moment] = []
-    facts: Facts | None = None
-    owner: Owner | None = None
-    latest = 0
+    facts: Facts | None = before.facts if before else None
+    latest = before.time if before else 0
     for time, entry in timed:
         if entry.facts is not None:
             if facts != entry.facts:
@@ -78,15 +117,11 @@ def _track(name: Name, number: int, timed: list[Timed], space: str, clock: Commi
             facts = kind_of(name.group, name.kind).facts_type()
         if entry.sets:
             facts = replace(facts, **dict(entry.sets))
-        owner = owner or entry.owner
         if time > latest:
             latest = time
-        before = clock.drawn(entry.resource_version, entry.received, entry.staged) - SECOND if entry.undated else 0
-        moments.append(Moment(latest, facts, entry, (latest, entry.resource_version or 0), space, before))
-    ref = timed[0][1].ref
-    if not ref.uid:  # the made-up UID is stable, and gives each incarnation a key of its own
-        ref = replace(ref, uid=f"{ANONYMOUS}{number}")
-    return Track(ref, name, owner, moments)
+        earliest = clock.drawn(entry.resource_version, entry.received, entry.staged) - SECOND if entry.undated else 0
+        moments.append(Moment(latest, facts, entry, (latest, entry.resource_version or 0), space, earliest))
+    return moments
 
 
 def _apart(tracks: list[Track]) -> list[Track]:

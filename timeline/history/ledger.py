@@ -11,18 +11,30 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from timeline.core.entries import Change, Clock, Entry, Intent, LogLine, Mark, MarkType, ObjectRef, Observation, Request
+from timeline.core.entries import (
+    FOREVER,
+    Change,
+    Clock,
+    Entry,
+    Intent,
+    LogLine,
+    Mark,
+    MarkType,
+    ObjectRef,
+    Observation,
+    Request,
+)
 from timeline.core.intent import intent_of
 from timeline.core.joining import joined
 from timeline.core.observations import identity, merged, reconciled
 from timeline.core.order import SECOND
 from timeline.history.acts import Acts, acted_in
-from timeline.history.clocks import Clocks, Stamped
+from timeline.history.clocks import Clocks, Moved, Stamped
 from timeline.history.conflicts import two_clusters, two_uids
 from timeline.history.extent import Extent
 from timeline.history.folding import MANY
 from timeline.history.freed import Freed
-from timeline.history.incarnations import incarnations_of
+from timeline.history.incarnations import incarnations_of, together
 from timeline.history.lifelines import Name, Track, name_of
 from timeline.history.logs import Logs
 from timeline.history.object_entries import ObjectEntries
@@ -32,6 +44,7 @@ from timeline.history.snapshot import ObjectSnapshot, Snapshot
 from timeline.history.streams import Stream
 from timeline.history.unnamed import Unnamed
 
+_ALL = 0, FOREVER  # the range of all revisions
 _Key = tuple[str, str, str, str, str]  # UID, name, namespace, kind and group of an object
 
 
@@ -198,6 +211,11 @@ class Ledger:
         self._unsettled[known.name] = None
         if entry.clock is Clock.AUDIT or len(known.entries) == 1:
             self.unnamed.note(known.name)
+        if self._followed:
+            if before is None:
+                known.append(entry)
+            else:
+                known.track = None
         if before is not None and self._followed:
             if _stamp(before) != _stamp(entry):
                 self._retimed.append((before, entry))
@@ -219,19 +237,31 @@ class Ledger:
         if self._keeps:
             for each in self._objects.values():
                 each.fold(self._blind(each.name))
-        if (names or (self.live and self.clocks.respaced())) and not self._grow():
-            self._rebuild()
-            names = self._lanes
+        moved: Moved | None = {}  # which known changes may be drawn at other times than before; None if all may
+        if names or (self.live and self.clocks.respaced()):
+            moved = self._grow()
+            if moved is None:
+                self._rebuild()
+            names = self._lanes if moved is None else {**dict.fromkeys(names), **dict.fromkeys(moved)}
         names = {**dict.fromkeys(names), **dict.fromkeys(self.unnamed.settle(self.extent.logged[0], self.remembered))}
-        settled = {name: self._lives(name) for name in sorted(names) if name in self._lanes}
+        settled = {
+            name: self._lives(name, _ALL if moved is None else moved.get(name))
+            for name in sorted(names)
+            if name in self._lanes
+        }
         self._unsettled = {}
         self._fresh = []
         self._retimed = []
         return settled
 
-    def _lives(self, name: Name) -> list[Track]:
+    def _lives(self, name: Name, moved: tuple[int, int] | None) -> list[Track]:
+        """Return the tracks of a name. Its changes with revisions in the range `moved` may be drawn at other times than
+        before."""
         space = self.clocks.space(name[:2])
         objects = self._lanes[name]
+        if self._followed and self._grows_only(name, objects):
+            clock = self.clocks.of_space(space)
+            return together([each.built(clock, space, moved) for each in objects])
         if len(objects) > 1:
             objects.sort(key=lambda each: each.uid)
         groups = [list(each.entries.values()) for each in objects]
@@ -247,15 +277,20 @@ class Ledger:
         groups = self.unnamed.applied(name, groups)
         return incarnations_of(name, groups, self.clocks.of_space(space), space)
 
-    def _grow(self) -> bool:
-        """Add the new entries to the clocks. Return False if the clocks have to be built anew instead."""
+    def _grows_only(self, name: Name, objects: list[ObjectEntries]) -> bool:
+        """Return whether the tracks of a name follow from the entries of each of its UIDs alone, because only watches
+        show it."""
+        told = self.seen[name[:2]].levels or self.clocks.offsets or self.unnamed.tells(name)
+        return not told and all(each.uid for each in objects)
+
+    def _grow(self) -> Moved | None:
+        """Add the new entries to the clocks, and return which known changes may be drawn at other times now; None if
+        the clocks have to be built anew."""
         if self._keeps or (len(self.extent.files) > 1 and not self.live):
-            return False
+            return None
         if not self.live:
-            return not self._retimed and self.clocks.extend(self._fresh)
-        moved = self.clocks.follow(self._fresh, self._retimed)
-        self._unsettled.update(dict.fromkeys(moved or ()))
-        return moved is not None
+            return {} if not self._retimed and self.clocks.extend(self._fresh) else None
+        return self.clocks.follow(self._fresh, self._retimed)
 
     def _rebuild(self) -> None:
         """Build clocks, offsets and spaces from everything that is known."""

@@ -190,7 +190,7 @@ class Track:
         if self.ref != before.ref or self.owner != before.owner:
             return 0
         for one, other in zip(self.moments, before.moments, strict=False):
-            if one != other:
+            if one is not other and one != other:
                 return min(one.time, other.time)
         if len(self.moments) == len(before.moments):
             return None

@@ -109,6 +109,9 @@ class Tracks:
             lane = self._lanes[name] = []
             for track in tracks:
                 before = known.pop(track.key, None)
+                if before is track:
+                    lane.append(track)
+                    continue
                 since = 0 if before is None else track.differs(before)
                 if before is not None and since is None:
                     lane.append(before)

@@ -126,6 +126,10 @@ class Unnamed:
         entries = (each for one in objects for each in one.entries.values())
         return any(each.change is Change.CREATED and each.clock is Clock.AUDIT for each in entries)
 
+    def tells(self, name: Name) -> bool:
+        """Return whether it is known who created the objects of a name."""
+        return name in self._makers
+
     def applied(self, name: Name, groups: list[list[Entry]]) -> list[list[Entry]]:
         """Return the entries of a name, in groups by UID, with the creation as far as it is known who requested it."""
         maker = self._makers.get(name)

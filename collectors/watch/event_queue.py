@@ -36,8 +36,8 @@ class EventQueue(Generic[T]):
     def take(self, most: int, timeout: float, not_before: float) -> list[T]:
         """Return at most so many of the waiting items.
 
-        With fewer, wait until the moment `not_before` of `time.monotonic`, as long as there is room for more. Return none if none has come within
-        `timeout` seconds, or if `interrupt` was called.
+        With fewer, wait until the moment `not_before` of `time.monotonic`, as long as there is room for more. Return
+        none if none has come within `timeout` seconds, or if `interrupt` was called.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._items or self._interrupted or not self._open, timeout)

@@ -49,7 +49,7 @@ class ObjectEntries:
         be drawn at other times than then, and the track has some.
         """
         track = self.track
-        if track and moved and _reaches(track, *moved):
+        if track and moved and _has(track, *moved):
             track = None
         if track and self.fresh:
             track = continued(track, self.fresh, clock, space)
@@ -90,7 +90,7 @@ class ObjectEntries:
         return after
 
 
-def _reaches(track: Track, least: int, most: int) -> bool:
-    """Return whether a track may have changes with revisions in this range."""
-    first, last = track.first.entry.resource_version, track.last.entry.resource_version
-    return first is None or last is None or (first <= most and least <= last)
+def _has(track: Track, least: int, most: int) -> bool:
+    """Return whether a track has a change with a revision in this range."""
+    revisions = (moment.entry.resource_version for moment in track.moments)
+    return any(revision is not None and least <= revision <= most for revision in revisions)

@@ -176,9 +176,7 @@ def test_the_socket_of_the_page_ends_with_the_view() -> None:
         socket = Page(f"/ws/sources/{source.pk}/", urlencode({"cursor": 0, "view_token": view(source.pk, 1.5)}))
         assert await socket.connect()
         async with asyncio.timeout(30):
-            while (said := await socket.output())["type"] != "websocket.close":
-                pass
-        assert said["code"] == UNAUTHORISED
+            assert await socket.code_of_end() == UNAUTHORISED
         await socket.leave()
         await nobody_listens()
 

@@ -238,7 +238,5 @@ def test_sockets_take_tokens_and_close_when_their_rights_change() -> None:
 
 async def _closes(socket: Page) -> None:
     async with asyncio.timeout(30):
-        while (said := await socket.output())["type"] != "websocket.close":
-            pass
-    assert said["code"] == UNAUTHORISED
+        assert await socket.code_of_end() == UNAUTHORISED
     await socket.leave()

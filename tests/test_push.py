@@ -78,6 +78,12 @@ class Page:
     async def news(self) -> Any:
         return json.loads((await self.output())["text"])
 
+    async def code_of_end(self) -> int:
+        """Read what is sent until the server closes the socket; return the code with which it does."""
+        while (said := await self.output())["type"] != "websocket.close":
+            pass
+        return int(said["code"])
+
     async def leave(self) -> None:
         await self.send({"type": "websocket.disconnect", "code": 1001})
         await self._application.wait(patient(PATIENCE))

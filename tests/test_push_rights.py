@@ -218,13 +218,6 @@ def test_a_batch_of_which_nothing_is_seen_is_skipped_with_one_query(
     assert not deltas[QUIET].skip(seen[QUIET])
 
 
-async def closed(page: Page) -> int:
-    """Return the code with which the server closes a page."""
-    while (said := await page.output())["type"] != "websocket.close":
-        pass
-    return int(said["code"])
-
-
 def test_a_socket_ends_when_its_reader_gets_other_roles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hubs, "CHECK", 0.05)
     cluster = Cluster.objects.create(name="prod")
@@ -245,14 +238,14 @@ def test_a_socket_ends_when_its_reader_gets_other_roles(monkeypatch: pytest.Monk
         for change in changes:
             page, uploads = await opened(f"/ws/sources/{source.pk}/", cookie), await opened("/ws/uploads/", cookie)
             await sync_to_async(change)()
-            assert [await closed(each) for each in (page, uploads)] == [OTHER_RIGHTS] * 2
+            assert [await each.code_of_end() for each in (page, uploads)] == [OTHER_RIGHTS] * 2
             for each in (page, uploads):
                 await each.leave()
         page, incidents = await opened(f"/ws/sources/{source.pk}/", cookie), await opened("/ws/incidents/", cookie)
         await sync_to_async(grant)(reader, "viewer", on=other)
-        assert await closed(incidents) == OTHER_RIGHTS
+        assert await incidents.code_of_end() == OTHER_RIGHTS
         await sync_to_async(User.objects.filter(pk=reader.pk).update)(is_active=False)
-        assert await closed(page) != OTHER_RIGHTS  # what concerns another source has not ended it
+        assert await page.code_of_end() != OTHER_RIGHTS  # what concerns another source has not ended it
         for each in (page, incidents):
             await each.leave()
         await nobody_listens()

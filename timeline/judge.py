@@ -104,11 +104,9 @@ def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
             continue
         for rule in _rules_for(track.ref.group, track.ref.kind):
             world.horizon = (rule.id, ends[rule.id]) if rule.id in ends else None
-            of_track += (
-                incidents.anchored(causes.explained(finding, world), track, world)
-                for finding in rule.judge(track, world)
-                if _judgeable(finding, world)
-            )
+            for finding in rule.judge(track, world):
+                if _judgeable(finding, world):
+                    of_track.append(incidents.anchored(causes.explained(finding, world), track, world))
     world.horizon = None
     if dependencies:
         dependencies.end()

@@ -5,6 +5,7 @@ two processes under one. The audit log tells processes apart by the Pod to which
 token, by address and program, which several processes may share.
 """
 
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 from timeline.core.entries import Client, ObjectRef
@@ -57,6 +58,7 @@ def actor_of(sent: Sent) -> Actor | None:
     return Actor(process, named, client.pod, sent.user_agent, sent.actor)
 
 
+@lru_cache(1024)
 def _parts(user_agent: str) -> tuple[str, str]:
     """Return the program that a user agent names, and the part of it if it names one.
 

@@ -62,11 +62,12 @@ class CommitClock:
         if not commits:
             return True
         highest = self._times[-1] if self._times else -1
-        if commits[-1][0] <= self._last or min(staged for _, _, staged in commits) < highest:
+        answers = [staged for _, _, staged in commits]
+        if commits[-1][0] <= self._last or min(answers) < highest:
             return False
         # A request that was received only after a later revision had been answered did not write its revision: the
         # response is stale.
-        answered = accumulate((staged for _, _, staged in commits), min, initial=FOREVER)
+        answered = accumulate(answers, min, initial=FOREVER)
         own = [commit for commit, soonest in zip(commits, answered, strict=False) if commit[1] <= soonest]
         for revision, received, _ in reversed(own):
             if received > highest:

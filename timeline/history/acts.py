@@ -13,6 +13,8 @@ from timeline.core.order import SECOND
 from timeline.history.lifelines import Name
 from timeline.kinds.event import Acted, EventFacts
 
+_ANSWERS = 64  # answers that are kept, since the children of one owner are judged one after another
+
 
 class Act(msgspec.Struct, frozen=True, gc=False):
     """This is one Event, as far as it shows what its writer knew: when it recorded the Event, its copy of the object
@@ -61,6 +63,7 @@ class Acts:
         self._corrected = corrected
         self._events: dict[Name, _Seen] = {}
         self._about: dict[Name, set[Name]] = defaultdict(set)  # the names of the Events about each object
+        self._answers: dict[Name, list[Act]] = {}  # the last answers of `about` that still hold
         self.changed: set[Name] = set()  # the objects of which the answer may differ since this set was emptied
 
     def learn(self, entry: Entry) -> None:
@@ -78,6 +81,7 @@ class Acts:
             self._about[_object(acted)].add(event)
             shown = entry
         if (created, shown) != before:
+            self._answers.clear()
             self._events[event] = _Seen(created, shown)
             if shown and (acted := acted_in(shown)):
                 self.changed.add(_object(acted))
@@ -92,6 +96,7 @@ class Acts:
 
     def forget(self, before: int) -> None:
         """Forget the Events that were created before a time, in microseconds since 1970."""
+        self._answers.clear()
         for event, seen in list(self._events.items()):
             if all(each is None or each.received < before for each in seen):
                 del self._events[event]
@@ -100,8 +105,15 @@ class Acts:
 
     def about(self, name: Name) -> Sequence[Act]:
         """Return the acts about the objects of a name, in the order in which they were recorded."""
-        acts = (self._act(event) for event in self._about.get(name, ()))
-        return sorted((act for act in acts if act), key=attrgetter("recorded", "event"))
+        if name not in self._about:
+            return ()
+        if (known := self._answers.get(name)) is None:
+            if len(self._answers) == _ANSWERS:
+                self._answers.clear()
+            acts = (self._act(event) for event in self._about[name])
+            known = sorted((act for act in acts if act), key=attrgetter("recorded", "event"))
+            self._answers[name] = known
+        return known
 
     def __iter__(self) -> Iterator[Entry]:
         """Yield the entries of Events from which `learn` restores what is known."""
@@ -117,6 +129,7 @@ class Acts:
 
     def reconsider(self) -> None:
         """Note that clock offsets have changed, and with them the times of all acts."""
+        self._answers.clear()
         self.changed.update(self._about)
 
     def _act(self, event: Name) -> Act | None:

@@ -118,7 +118,10 @@ class Clocks:
         self._spaces = self._live_spaces() if live else calibrated(self._seen, entries)
         stamps: dict[str, list[Stamped]] = defaultdict(list)
         for kind, of_kind in entries.items():
-            stamps[self._spaces[kind]] += [(each.resource_version or 0, each.near, each.staged) for each in of_kind]
+            stamps[self._spaces[kind]] += [
+                (each.resource_version or 0, each.near if each.arrived else each.received, each.staged)
+                for each in of_kind
+            ]
         for kind, left_out in folded.items():
             stamps[self._spaces[kind]] += left_out
         for space, steps in self._steps.items():

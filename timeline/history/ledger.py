@@ -236,7 +236,8 @@ class Ledger:
         names: Iterable[Name] = self._unsettled
         if self._keeps:
             for each in self._objects.values():
-                each.fold(self._blind(each.name))
+                if len(each.entries) >= MANY or each.folded:
+                    each.fold(self._blind(each.name))
         moved: Moved | None = {}  # which known changes may be drawn at other times than before; None if all may
         if names or (self.live and self.clocks.respaced()):
             moved = self._grow()
@@ -335,7 +336,8 @@ class Ledger:
 
     def stamps(self) -> Iterator[tuple[int | None, int, int]]:
         """Yield (resource version, received, staged) of every observed change, in corrected times and in no order."""
-        yield from ((entry.resource_version, entry.received, entry.staged) for entry in self.entries())
+        for entry in self.entries():
+            yield entry.resource_version, entry.received, entry.staged
         yield from self._folded()
 
     def _folded(self, objects: Iterable[ObjectEntries] | None = None) -> Iterator[Stamped]:

@@ -31,10 +31,14 @@ def calibrated(
     watched = [kind for kind in observed if kind not in logged and not spaces[kind]]
     if not watched:
         return spaces
+    if not any(entries.get(kind) for kind in watched):  # no revision of theirs can be compared
+        together = (entry for kind in logged if not spaces[kind] for entry in entries.get(kind, ()))
+        alone = sorted(watched)[0 if any(map(_timely, together)) else 1 :]
+        return spaces | {kind: kind_of(*kind).kind for kind in alone}
     timely: dict[GroupKind, list[tuple[int, int]]] = defaultdict(list)
     for kind, of_kind in entries.items():
         for entry in of_kind:
-            if entry.clock is Clock.AUDIT or entry.change is Change.CREATED:
+            if _timely(entry):
                 timely[kind].append((entry.resource_version or 0, entry.received))
     watched.sort(key=lambda kind: (-len(timely[kind]), kind))
     vouched = [commit for kind in timely if kind in logged and not spaces[kind] for commit in timely[kind]]
@@ -50,6 +54,11 @@ def calibrated(
         spaces[joined] = space
         vouched += timely[joined]
     return spaces
+
+
+def _timely(entry: Entry) -> bool:
+    """Return whether the time of an entry is that of its own change."""
+    return entry.clock is Clock.AUDIT or entry.change is Change.CREATED
 
 
 def shared(group: str, kind: str) -> bool:

@@ -146,6 +146,9 @@ class Tracks:
     def _find_mixed(self, names: Iterable[Name]) -> None:
         for name in names:
             lane = self._lanes.get(name, [])
+            if len(lane) < 2:
+                self._mixed.pop(name, None)
+                continue
             without = [track for track in lane if not public_uid(track.ref)]
             if 0 < len(without) < len(lane):
                 self._mixed[name] = without

@@ -44,6 +44,8 @@ class Fight(NamedTuple):
 def fights(track: Track, times: int, within: int) -> Iterator[Fight]:
     """Yield the fields of an object that one of two programs took back from the other at least so many times within so
     many microseconds."""
+    if len(track.moments) <= times:
+        return  # each time is another write, and one more came before
     for aspect, settings in sorted(_settings(track).items()):
         run: list[int] = []  # the places of the settings that undid the one before, by one pair of programs
         found: list[int] = []

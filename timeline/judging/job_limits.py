@@ -75,10 +75,12 @@ def beyond_parallelism(job: Track, born: Moment, notice: int, world: World) -> E
     known = moments[max(0, job.count_until((since, 0)) - 1) : now]
     if not known or min(moment.facts.parallelism for moment in known) < 0:
         return None
+    unfinished = world.tally(job.ref.uid, "open", born.at)
+    if unfinished <= max(moment.facts.parallelism for moment in known):
+        return None
     later = until_surely_later(moments, now, born)
     states = [*known, *later]
     allowed = max(moment.facts.parallelism for moment in states)
-    unfinished = world.tally(job.ref.uid, "open", born.at)
     if unfinished <= allowed:
         return None
     active = world.tally(job.ref.uid, "active", born.at)

@@ -122,7 +122,7 @@ def _unseen(owner: Track, act: Act, done: Moment) -> list[Moment]:
     return [
         moment
         for moment in owner.moments
-        if (moment.stamp.resource_version or 0) > act.revision
+        if (moment.entry.resource_version or 0) > act.revision
         and moment.clock is Clock.AUDIT
         and moment.entry.staged < done.entry.received
     ]
@@ -133,7 +133,7 @@ def _matters(owner: Track, act: Act, moment: Moment) -> str:
     newer state asks for the same act: fewer children while one is deleted, more while one is created."""
     creates = "Create" in act.reason
     before: Any = next(
-        (each.facts for each in reversed(owner.moments) if (each.stamp.resource_version or 0) <= act.revision), None
+        (each.facts for each in reversed(owner.moments) if (each.entry.resource_version or 0) <= act.revision), None
     )
     now: Any = moment.facts
     if now.deleting and not (before and before.deleting):

@@ -87,7 +87,7 @@ def _finding(lease: Name, users: list[Track], world: World) -> Iterator[Finding]
     sides = [side for clash in clashes for side in clash.sides]
     sharing = {user.key: user for user in users if any(user is side.workload for side in sides)}
     names = sorted({" and ".join(side.lock.schedulers) for side in sides})
-    titles = " and ".join(f"{user.ref.kind} {user.ref.name}" for user in sharing.values())
+    titles = " and ".join(dict.fromkeys(f"{user.ref.kind} {user.ref.name}" for user in sharing.values()))
     yield Finding(
         rule="lease-shared-config",
         subject=last_ref(lease, world),

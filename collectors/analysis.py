@@ -1,8 +1,6 @@
 """This module turns recordings into findings without a server: it reads them, puts changes in order, and judges."""
 
 import gc
-import os
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import NamedTuple
 from collectors.formats import AnyReading, Limits, NotARecording, Reading, Skipped, named, read
 from timeline.core import masks
 from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
+from timeline.core.processors import available_processors
 from timeline.history.codec import line_of
 from timeline.history.world import World
 from timeline.judge import judge, matters, rulebook
@@ -145,11 +144,6 @@ class Skips:
             for file, count in sorted(self._skipped_lines.items())
             if 2 * count > (lines := max(self._last_line[file], self._used_lines[file] + count))
         }
-
-
-def available_processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
 
 
 def _entries(

@@ -86,7 +86,7 @@ def test_only_the_actors_with_most_writes_are_kept(source: Source, monkeypatch: 
     monkeypatch.setattr(actors, "ACTORS", 1)
     world = world_of(observations_of(EXCESS))
     before = queries.actors(source.pk)["actors"]
-    actors.write(source, world, findings_of(world))
+    actors.write(source, actors.added_up(world, findings_of(world)))
     found = queries.actors(source.pk)
     assert found["actors"][0]["name"] == before[0]["name"] and len(found["actors"]) == 1 and found["more"]
 

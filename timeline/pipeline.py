@@ -15,7 +15,7 @@ from timeline.judge import judge, judged, rulebook, touched
 from timeline.judging.rulebook import VERSION
 from timeline.models import Source
 from timeline.payloads import documents
-from timeline.storage import actors, changes, chunks, findings, freed, incidents, logs, notify, store, views
+from timeline.storage import actors, changes, chunks, findings, freed, incidents, logs, notify, store, tracks, views
 from timeline.storage.live import Live
 
 
@@ -53,15 +53,16 @@ def _judge(source: Source, world: World, cause: str) -> None:
     """Store the tracks, findings and gaps that follow from everything that the world has learned."""
     world.settle()
     source.judged = VERSION
-    store.write_tracks(source, world)
-    with metrics.JUDGE_SECONDS.labels(cause).time():
-        found = judge(world, world.tracks())
+    with tracks.writing(source, world):
+        with metrics.JUDGE_SECONDS.labels(cause).time():
+            found = judge(world, world.tracks())
+        acted = actors.added_up(world, found)
     findings.write(source, world, found)
     incidents.write(source)
     changes.write(source, world)
     logs.write(source, world)
     views.write(source, world, found)
-    actors.write(source, world, found)
+    actors.write(source, acted)
     store.write_gaps(source, (gap for stream in world.streams.values() for gap in stream.gaps))
     freed.add(source, world.freed.spans)
     store.write_source(source, world, documents.source_document(world, rulebook(), shown=False))

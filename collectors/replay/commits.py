@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from collectors.analysis import available_processors, two_clusters_message
+from collectors.analysis import two_clusters_message
 from collectors.formats import Limits, NotARecording, Reading, Skipped, named, read
 from collectors.replay import core_events
 from collectors.replay.commit_order import Commit, Draft, commit_of, in_commit_order, revision_of, spread
 from collectors.replay.resources import Names, Resource, guess_names, names_in_definition
 from timeline.core.entries import Change, Entry, LogLine, Observation, Request, moment
 from timeline.core.observations import identity
+from timeline.core.processors import available_processors
 from timeline.history.ledger import Ledger
 from timeline.history.lifelines import Track
 

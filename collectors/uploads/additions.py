@@ -6,10 +6,10 @@ from datetime import datetime
 
 from django.db import transaction
 
-from collectors.analysis import available_processors
 from collectors.formats import Limits, NotARecording, named, read
 from collectors.uploads.recordings import Count, Inputs
 from timeline.core.entries import Clock, Entry, ObjectRef, Observation, Request, microseconds, moment
+from timeline.core.processors import available_processors
 from timeline.models import Cluster, Pull, Source, Track, Upload
 from timeline.storage import additions
 

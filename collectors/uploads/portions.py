@@ -18,10 +18,10 @@ from django.db import connections, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from collectors.analysis import available_processors
 from collectors.formats import AnyReading, Bounds, Limits, Skipped, named, read
 from collectors.uploads import receiving
 from timeline.core.entries import LogLine, Mark, Observation
+from timeline.core.processors import available_processors
 from timeline.models import Portion, PortionPart, Upload
 from timeline.storage import additions
 

@@ -10,9 +10,10 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 from psycopg.errors import DiskFull
 
-from collectors.analysis import SKIPS_KEPT, Report, Skips, available_processors, nothing_to_judge, two_clusters_message
+from collectors.analysis import SKIPS_KEPT, Report, Skips, nothing_to_judge, two_clusters_message
 from collectors.formats import AnyReading, Limits, NotARecording, Skipped, named, read
 from timeline.core.entries import LogLine, Observation, Request
+from timeline.core.processors import available_processors
 from timeline.history.world import World
 from timeline.models import Source
 from timeline.pipeline import TwoClusters, ingest

@@ -21,10 +21,14 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def write(source: Source, world: World, found: Iterable[Finding]) -> None:
-    """Write the rows of all actors of a world, in place of those that are stored."""
+def added_up(world: World, found: Iterable[Finding]) -> list[ActorRowPayload]:
+    """Return what all actors of a world did, those with most writes and refusals first."""
     known = [actor_row(key, each) for key, each in activities(world, found).items()]
-    known.sort(key=lambda row: (-(row["writes"] + row["refused"] + _conflicts(row)), row["id"]))
+    return sorted(known, key=lambda row: (-(row["writes"] + row["refused"] + _conflicts(row)), row["id"]))
+
+
+def write(source: Source, known: list[ActorRowPayload]) -> None:
+    """Write the rows of actors, as `added_up` returned them, in place of those that are stored."""
     kept = known[:ACTORS]
     ActorRow.objects.filter(source=source).exclude(identity__in=[row["id"] for row in kept]).delete()
     upsert(_TABLE, _COLUMNS, ("source_id", "identity"), _rows(source, kept))

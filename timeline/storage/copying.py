@@ -1,11 +1,14 @@
-"""This module writes rows to PostgreSQL with COPY: into an empty table, or through a temporary one."""
+"""This module writes rows to PostgreSQL with COPY: into a table, or through a temporary one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 from django.db import connection
 from psycopg import sql
+
+_BLOCK = 512  # rows in a block of `copied`
+_ESCAPED = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
 
 def upsert(
@@ -25,7 +28,7 @@ def upsert(
                 fresh, names, target
             )
         )
-        with connection.wrap_database_errors, cursor.copy(_copy_into(fresh, columns)) as copy:
+        with connection.wrap_database_errors, cursor.copy(copy_into(fresh, columns)) as copy:
             for row in rows:
                 copy.write_row(row)
         cursor.execute(
@@ -48,28 +51,44 @@ def upsert(
     return changed
 
 
-def fill(target: sql.Identifier, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
-    """Replace all rows of a table by the given ones."""
-    with connection.cursor() as cursor:
-        cursor.execute(sql.SQL("DELETE FROM {}").format(target))
-        with connection.wrap_database_errors, cursor.copy(_copy_into(target, columns)) as copy:
-            for row in rows:
-                copy.write_row(row)
-
-
 def append(target: sql.Identifier, columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
     """Insert rows that are not in the table yet."""
     with (
         connection.cursor() as cursor,
         connection.wrap_database_errors,
-        cursor.copy(_copy_into(target, columns)) as copy,
+        cursor.copy(copy_into(target, columns)) as copy,
     ):
         for row in rows:
             copy.write_row(row)
 
 
-def _copy_into(table: sql.Identifier, columns: tuple[str, ...]) -> sql.Composed:
+def copy_into(table: sql.Identifier, columns: tuple[str, ...]) -> sql.Composed:
+    """Return the statement that copies rows of these columns, as `copied` writes them, into a table."""
     return sql.SQL("COPY {} ({}) FROM STDIN").format(table, sql.SQL(", ").join(map(sql.Identifier, columns)))
+
+
+def copied(rows: Iterable[tuple[Any, ...]]) -> Iterator[bytes]:
+    """Yield rows in the text format of COPY, in blocks. A value is None, a text, bytes, a list of texts, or what `str`
+    writes as PostgreSQL reads it."""
+    lines: list[str] = []
+    for row in rows:
+        lines.append("\t".join([_copied(value) for value in row]))
+        if len(lines) == _BLOCK:
+            yield ("\n".join(lines) + "\n").encode()
+            lines = []
+    if lines:
+        yield ("\n".join(lines) + "\n").encode()
+
+
+def _copied(value: Any) -> str:
+    if value is None:
+        return r"\N"
+    if isinstance(value, str):
+        return value if value.isprintable() and "\\" not in value else value.translate(_ESCAPED)
+    if isinstance(value, list):
+        quoted = (each.replace("\\", r"\\").replace('"', r"\"") for each in value)
+        return _copied("{" + ",".join(f'"{each}"' for each in quoted) + "}")
+    return rf"\\x{value.hex()}" if isinstance(value, bytes) else str(value)
 
 
 def as_json(value: Any) -> str:

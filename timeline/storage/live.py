@@ -253,7 +253,7 @@ class Live:
             self._totals_changed = False
             source.census, source.tide = self._census()
             store.write_source(source, world, documents.source_document(world, rulebook()))
-            actors.write(source, world, self._findings.known())
+            actors.write(source, actors.added_up(world, self._findings.known()))
             took = time.monotonic() - began
             self._totals_due_at = time.monotonic() + max(_TOTALS_EVERY, took * _TOTALS_SHARE)
         else:

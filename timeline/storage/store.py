@@ -9,15 +9,15 @@ from psycopg import sql
 
 from timeline.core.entries import Mark, moment
 from timeline.history.lifelines import Track
-from timeline.history.packing import LIFELINES, Packer
+from timeline.history.packing import Packer
 from timeline.history.world import World
 from timeline.judging.rulebook import VERSION
 from timeline.layout import outline, places
 from timeline.layout.arrangement import Arrangement
-from timeline.models import Gap, Source, Strip
+from timeline.models import Gap, Source
 from timeline.payloads.findings import SourceDocumentPayload
 from timeline.storage import chunks, shares, tables
-from timeline.storage.copying import as_json, as_text, fill, upsert
+from timeline.storage.copying import as_json, as_text
 
 TRACK = (
     "source_id", "id", "lane", "root", "strip", "place", "number", "span", "changed", "life", "family", "group",
@@ -77,7 +77,8 @@ def show_source(source: Source) -> None:
                     track_table(source), sql.Literal(source.pk)
                 )
             )
-        cursor.execute(sql.SQL("ANALYZE {}").format(track_table(source)))
+        else:
+            cursor.execute(sql.SQL("ANALYZE {}").format(track_table(source)))
         source.ready = True
         source.save(update_fields=["ready", "table"])
 
@@ -123,29 +124,6 @@ def hold_again(source: Source) -> None:
         except ProgrammingError as error:
             raise Overtaken(f"{source.name} was deleted meanwhile.") from error
     hold(source, source.stored)
-
-
-def write_tracks(source: Source, world: World) -> None:
-    """Write all tracks of a recording, since a change of one track may change the numbers and ranks of others."""
-    order = Arrangement.of(world)
-    lanes, strips = order.lanes(), order.strips()
-    source.census, source.tide = outline.census(lanes), outline.tide(world, lanes)._asdict()
-    packer = Packer(LIFELINES)
-    rows = (row for lane in lanes for row in track_rows(source, world, lane, order, packer))
-    if source.ready:
-        upsert(track_table(source), TRACK, ("source_id", "id"), rows)
-        numbers = [world.number(track) for lane in lanes for track in lane.tracks]
-        with connection.cursor() as cursor:  # tracks of an older version that are now merged with others
-            cursor.execute(sql.SQL("DELETE FROM {} WHERE id <> ALL(%s)").format(track_table(source)), [numbers])
-    else:  # the table has no index yet
-        fill(track_table(source), TRACK, rows)
-    Strip.objects.filter(source=source).exclude(place__in=[strip.place for strip in strips]).delete()
-    upsert(
-        sql.Identifier("timeline_strip"),
-        STRIP,
-        ("source_id", "place"),
-        [strip_row(source, world, strip, order) for strip in strips],
-    )
 
 
 def track_rows(

@@ -6,13 +6,16 @@ A live source begins a new table from time to time, so that old data can be drop
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 from psycopg import sql
 
 from timeline.models import Source
+
+if TYPE_CHECKING:
+    import psycopg
 
 _AGE = timedelta(days=1)  # the greatest age of the open table of a live source
 _PARTS = 10  # the open table of a live source may have 1/10 of the bytes that are to be kept
@@ -89,6 +92,26 @@ def attach_between(source: Source, table: sql.Identifier, first: int, end: sql.C
                 table, sql.Literal(source.pk), sql.Literal(first), end
             )
         )
+
+
+def build_indexes(cursor: "psycopg.Cursor[Any]", table: sql.Identifier, *, of: str) -> None:
+    """Build the indexes of the partitioned table `of` on a table that will be its partition.
+
+    `ATTACH PARTITION` then has to build none, for which it would block others that attach or drop a partition.
+    """
+    cursor.execute(
+        "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = %s::regclass AND contype = 'p'", [of]
+    )
+    for (key,) in cursor.fetchall():
+        cursor.execute(sql.SQL("ALTER TABLE {} ADD {}").format(table, sql.SQL(key)))
+    cursor.execute(
+        "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s::regclass AND NOT indisprimary"
+        " ORDER BY indexrelid",
+        [of],
+    )
+    for (index,) in cursor.fetchall():
+        method = index.partition(" USING ")[2]
+        cursor.execute(sql.SQL("CREATE INDEX ON {} USING {}").format(table, sql.SQL(method)))
 
 
 class Table(NamedTuple):

@@ -1,0 +1,9 @@
+"""This pure module says how many processors there are."""
+
+import os
+import sys
+
+
+def available_processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1

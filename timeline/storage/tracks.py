@@ -1,0 +1,112 @@
+"""This module writes all tracks of a recording to PostgreSQL, with the help of a second processor if there is one."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
+
+import psycopg
+from django.db import connection
+from psycopg import sql
+
+from timeline.core.processors import available_processors
+from timeline.history.packing import LIFELINES, Packer
+from timeline.history.world import World
+from timeline.layout import outline
+from timeline.layout.arrangement import Arrangement
+from timeline.layout.places import Lane
+from timeline.models import Source, Strip
+from timeline.storage import beside, tables
+from timeline.storage.copying import copied, copy_into, upsert
+from timeline.storage.store import STRIP, TRACK, strip_row, track_rows, track_table
+
+_FEWEST = 5_000  # tracks that are worth a copy of the process
+_MOST = 300_000  # tracks; what the copy shares with this process takes up to as much memory again
+
+
+class Totals(NamedTuple):
+    """This is what follows from the order of all tracks of a recording besides their rows."""
+
+    census: list[tuple[str, str, int]]
+    tide: dict[str, Any]
+    strips: list[tuple[Any, ...]]  # the rows of strips
+
+
+@contextmanager
+def writing(source: Source, world: World) -> Iterator[None]:
+    """Write all tracks of a recording, since a change of one track may change the numbers and ranks of others.
+
+    With two or more processors, the rows of a new recording are made in a copy of this process during the context,
+    and a thread writes them. Therefore the context must not use the database.
+    """
+    if source.ready or available_processors() < 2 or not _FEWEST <= sum(1 for _ in world.tracks()) <= _MOST:
+        yield
+        _write(source, world)
+        return
+    raw: psycopg.Connection[Any] = connection.connection
+    with (
+        beside.computed(partial(_arranged, source, world)) as rows,
+        ThreadPoolExecutor(1, "tracks") as thread,
+    ):
+        written = thread.submit(_fill, raw, source, rows)
+        yield
+        try:
+            with connection.wrap_database_errors:
+                totals = written.result()
+        except beside.Broken:
+            _write(source, world)
+        else:
+            _write_totals(source, totals)
+
+
+def _write(source: Source, world: World) -> None:
+    """Write all tracks of a recording; of a stored one, only the rows that differ."""
+    if not source.ready:
+        with connection.wrap_database_errors:
+            totals = _fill(connection.connection, source, _arranged(source, world))
+        _write_totals(source, totals)
+        return
+    order = Arrangement.of(world)
+    lanes, packer = order.lanes(), Packer(LIFELINES)
+    rows = (row for lane in lanes for row in track_rows(source, world, lane, order, packer))
+    upsert(track_table(source), TRACK, ("source_id", "id"), rows)
+    numbers = [world.number(track) for lane in lanes for track in lane.tracks]
+    with connection.cursor() as cursor:  # tracks of an older version that are now merged with others
+        cursor.execute(sql.SQL("DELETE FROM {} WHERE id <> ALL(%s)").format(track_table(source)), [numbers])
+    _write_totals(source, _totals(source, world, order, lanes))
+
+
+def _arranged(source: Source, world: World) -> Iterator[Totals | bytes]:
+    """Yield the totals, and then the rows of all tracks as COPY reads them, in blocks."""
+    order = Arrangement.of(world)
+    lanes, packer = order.lanes(), Packer(LIFELINES)
+    yield _totals(source, world, order, lanes)
+    yield from copied(row for lane in lanes for row in track_rows(source, world, lane, order, packer))
+
+
+def _totals(source: Source, world: World, order: Arrangement, lanes: list[Lane]) -> Totals:
+    strips = [strip_row(source, world, strip, order) for strip in order.strips()]
+    return Totals(outline.census(lanes), outline.tide(world, lanes)._asdict(), strips)
+
+
+def _fill(raw: "psycopg.Connection[Any]", source: Source, items: Iterator[Any]) -> Totals:
+    """Write what `_arranged` yields to the table of a new recording, which has no indexes yet, and then build these.
+
+    It takes planner statistics, too. If this raises, then the transaction is as it was before.
+    """
+    totals: Totals = next(items)
+    with raw.transaction(), raw.cursor() as cursor:
+        with cursor.copy(copy_into(track_table(source), TRACK)) as copy:
+            for block in items:
+                copy.write(block)
+        tables.build_indexes(cursor, track_table(source), of="timeline_track")
+        cursor.execute(sql.SQL("ANALYZE {}").format(track_table(source)))
+    return totals
+
+
+def _write_totals(source: Source, totals: Totals) -> None:
+    source.census, source.tide = totals.census, totals.tide
+    places = [row[STRIP.index("place")] for row in totals.strips]
+    Strip.objects.filter(source=source).exclude(place__in=places).delete()
+    upsert(sql.Identifier("timeline_strip"), STRIP, ("source_id", "place"), totals.strips)

@@ -30,7 +30,7 @@ class Drawing:
     """This class collects the columns of a window: tracks, strips and findings are added one by one.
 
     Bars and marks that are closer than a pixel are merged, except for deletions. `pixel` is in microseconds, and may be
-    changed before each track. `readings` is a cache by track, which a second drawing of the same tracks can share.
+    changed before each track. `readings` has what `spans_and_events` returns for tracks for which that is known.
     """
 
     def __init__(

@@ -47,31 +47,34 @@ def spans_and_events(kind: Kind, lifeline: list[list[Any]], until: int | None, l
     spans: list[Span] = []
     events: list[Event] = []
     before: Any = None
-    for time, revision, change, _, *more, stored in lifeline:  # older versions stored less
-        within: Within | None = (more[0][0], more[0][1]) if more else None
-        actor: str = more[1] if len(more) > 1 else ""
+    within: Within | None = None
+    begun: tuple[int, Phase, Within | None, str] | None = None  # the phase that has not ended yet
+    for row in lifeline:
+        time, revision, change, stored = row[0], row[1], row[2], row[-1]
+        within = (row[4][0], row[4][1]) if len(row) > 5 else None  # older versions stored less
         if stored is None and before is not None and change != "deleted":
             continue  # the facts are those of the moment before
+        actor: str = row[5] if len(row) > 6 else ""
         facts = before if stored is None else msgspec.convert(stored, kind.facts_type)
         facts = facts if facts is not None else kind.facts_type()
-        phase = kind.phase(facts)
         if change == "deleted":
             events.append(Event(time, "deleted", "deleted", revision, within, actor))
         else:
-            if spans and spans[-1].phase != phase:
-                spans[-1] = spans[-1]._replace(end=time, open_end=False, end_within=within)
-            if not spans or spans[-1].phase != phase:
-                spans.append(Span(time, time, phase, True, within, None, actor))
+            phase = kind.phase(facts)
+            if begun is None:
+                begun = time, phase, within, actor
+            elif begun[1] != phase:
+                spans.append(Span(begun[0], time, begun[1], False, begun[2], within, begun[3]))
+                begun = time, phase, within, actor
             if before is not None:
-                events += [
-                    Event(time, mark.mark, mark.text, revision, within, actor) for mark in marks(kind, before, facts)
-                ]
+                for mark in marks(kind, before, facts):
+                    events.append(Event(time, mark.mark, mark.text, revision, within, actor))
         before = facts
-    if spans:
-        end = max(last, spans[-1].start) if until is None else until
+    if begun is not None:
+        end = max(last, begun[0]) if until is None else until
         time, _, change, *_ = lifeline[-1]
         ended = within if change == "deleted" else None if until is None else (until - time, 0)
-        spans[-1] = spans[-1]._replace(end=end, open_end=until is None, end_within=ended)
+        spans.append(Span(begun[0], end, begun[1], until is None, begun[2], ended, begun[3]))
     return spans, events, before
 
 
@@ -79,6 +82,5 @@ def marks(kind: Kind, before: Any, after: Any) -> Iterable[Mark]:
     yield from kind.marks(before, after)
     if after.deleting and not before.deleting:
         yield Mark("deleting", "deletion asked for")
-    gone = set(before.finalizers) - set(after.finalizers)
-    if gone:
+    if before.finalizers != after.finalizers and (gone := set(before.finalizers) - set(after.finalizers)):
         yield Mark("finalizer", f"finalizer removed: {', '.join(sorted(gone))}")

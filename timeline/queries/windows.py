@@ -3,14 +3,17 @@
 Times are microseconds since 1970, UTC.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import connection
 
 from timeline.core.entries import microseconds, moment
+from timeline.kinds import kind_of
 from timeline.layout.assembly import MARKS, Page, Range, assemble
+from timeline.layout.density import Density
 from timeline.layout.drawing import Cell, Drawing
 from timeline.layout.lanes import LaneRow, RootOwner
+from timeline.layout.phases import Reading, spans_and_events
 from timeline.models import Source, Track, unpacked
 from timeline.payloads.windows import ScopePayload, WindowPayload
 from timeline.queries import occurrences
@@ -19,9 +22,6 @@ from timeline.queries.rows import Rows
 from timeline.queries.sources import extent
 from timeline.queries.view import View
 from timeline.queries.views import views_of
-
-if TYPE_CHECKING:
-    from timeline.layout.phases import Reading
 
 LANES = 40  # the default number of lanes in a window
 PIXELS = 1200  # the width of a wide screen; bars and marks that are closer than one pixel are merged
@@ -85,17 +85,21 @@ def _drawing(
     """Return the drawing of these rows. Bars and marks closer than a pixel of the screen are merged, and further
     ones, too, if there would be too many for a browser."""
     tracks = _tracks(source, rows, span)
-    cells = _cells(source, rows, span)
-    pixel = max(1, width // PIXELS)
+    kinds = {(row.lane, row.root): kind_of(row.group, row.kind) for row in rows if row.lane}
     readings: dict[int, Reading] = {}
-    while True:
-        drawing = Drawing(rows, span, last, pixel, readings, view)
-        for track in tracks:
-            drawing.add_track(*track)
-        drawing.add_cells(cells)
-        if drawing.size <= MARKS or pixel > width:
-            return drawing
-        pixel *= 2
+    density = Density(span)
+    for track, lane, root, _, until, lifeline in tracks:
+        if kind := kinds.get((lane, root)):
+            readings[track] = spans_and_events(kind, lifeline, until, last)
+            density.add(readings[track], lifeline[0][0] if lifeline and lifeline[0][2] == "created" else None)
+    drawing = Drawing(rows, span, last, max(1, width // PIXELS), readings, view)
+    drawing.add_cells(_cells(source, rows, span))
+    cells = drawing.size
+    while cells + density.size(drawing.pixel) > MARKS and drawing.pixel <= width:
+        drawing.pixel *= 2
+    for each in tracks:
+        drawing.add_track(*each)
+    return drawing
 
 
 def _tracks(source: Source, rows: list[LaneRow], span: tuple[int, int]) -> list[tuple[Any, ...]]:

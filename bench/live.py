@@ -62,8 +62,10 @@ from collectors.watch.api import Api
 from collectors.watch.files import Allowed
 from collectors.watch.kubeconfig import own
 from collectors.watch.cluster_watcher import ClusterWatcher
+from collectors.watch.worker_step import prepare_process
 from timeline.storage import leases
 from timeline.models import Cluster
+prepare_process()
 Cluster.objects.create(name="bench")
 (lease,) = leases.take("bench", 1)
 threading.Thread(target=lambda: [leases.keep([lease]) or time.sleep(1) for _ in iter(int, 1)], daemon=True).start()

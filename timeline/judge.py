@@ -73,7 +73,7 @@ def touched(world: RecordingWorld, changed: Iterable[Track], horizons: Mapping[s
     `horizons` are those of `RecordingWorld.stale`.
     """
     found = {track.key: track for track in (*changed, *world.stale(horizons))}
-    return [found[key] for key in sorted(found, key=repr)]
+    return [found[key] for key in sorted(found)]
 
 
 def judge(world: World, subjects: Iterable[Track], *, untracked: bool = False) -> list[Finding]:

@@ -17,9 +17,15 @@ from collectors.watch.lease_manager import STOP_SECONDS, LeaseManager
 
 # Of the garbage collector: with the defaults, scanning all objects took a third of the time.
 _THRESHOLDS = 50_000, 20, 20
-
-
 _ARENA_MAX, _ARENAS = -8, 2  # M_ARENA_MAX and its value for glibc's mallopt
+
+
+def prepare_process() -> None:
+    """Set memory allocator and garbage collector of this process as one that watches clusters needs them."""
+    with suppress(OSError, AttributeError):  # glibc keeps an arena for each thread, which took a third more memory
+        ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
+    gc.freeze()
+    gc.set_threshold(*_THRESHOLDS)
 
 
 class WatchStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries no types
@@ -43,10 +49,7 @@ class WatchStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carrie
         from collectors.watch.cluster_watcher import ClusterWatcher  # late: workers for periodic tasks need none of it
         from collectors.watch.credentials import api_of
 
-        with suppress(OSError, AttributeError):  # glibc keeps an arena for each thread, which took a third more memory
-            ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
-        gc.freeze()
-        gc.set_threshold(*_THRESHOLDS)
+        prepare_process()
         self._lease_manager = LeaseManager(
             f"{parent.hostname}/{os.getpid()}", lambda lease: ClusterWatcher(lease, api_of)
         )

@@ -6,8 +6,9 @@ hash. The object was redacted before.
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -51,7 +52,35 @@ _BAD = frozenset(
     {"Failed", "ReplicaFailure", "NetworkUnavailable", "MemoryPressure", "DiskPressure", "PIDPressure", "Degraded",
      "Stalled", "NonStructuralSchema", "NamespaceDeletionContentFailure", "NamespaceDeletionDiscoveryFailure"}
 )  # fmt: skip
+_LARGEST_SPEC = 8192  # bytes of a spec whose aspects are remembered
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    finalizers: Any = None
+    ownerReferences: Any = None
+    labels: Any = None
+    annotations: Any = None
+
+
+class _Status(msgspec.Struct, gc=False):
+    conditions: Any = None
+
+
+_Part = TypeVar("_Part", _Metadata, _Status)
+
+
+class _Wanted(NamedTuple):
+    """This is what a spec says: its aspects, and the hashes of its template and of all else; "" if there is none."""
+
+    aspects: tuple[tuple[str, str], ...]
+    template: str
+    rest: str
+
+
 _decode = msgspec.json.Decoder().decode
+_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_metadata = msgspec.json.Decoder(_Metadata)
+_decode_status = msgspec.json.Decoder(_Status)
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -65,32 +94,56 @@ def intent_of(group: str, kind: str, body: bytes) -> Intent | None:
     if not body or not has_intent(group, kind):
         return None
     try:
-        whole = _decode(body)
+        whole = _decode_fields(body)
+        found = _aspects(kind, whole)
     except (msgspec.DecodeError, RecursionError):
         return None
-    if not isinstance(whole, dict):
-        return None
-    found: dict[str, str] = {}
-    _read_metadata(whole.get("metadata"), found)
-    rest: dict[str, Any] = {}
-    if isinstance(spec := whole.get("spec"), dict):
-        rest = _without_aspects(spec, "", found, 0)
-        if kind == "Node":
-            rest = {}  # addresses and the id of the machine, which nobody sets by hand
-    for key, value in whole.items():
-        if key in _DATA:
-            found[key] = _hashed(value)
-        elif key not in _HEAD:
-            found[f"field {_short(key)}"] = _hashed(value)
-    if template := rest.pop("template", None):
-        found["template"] = _hashed(template)
-    if rest:
-        found["spec"] = _hashed(rest)
-    _read_conditions(whole.get("status"), found)
     pairs = sorted(found.items())
     if len(pairs) > _MOST:
         pairs = [*pairs[:_MOST], ("further fields", _hashed(pairs[_MOST:]))]
     return tuple(pairs)
+
+
+def _aspects(kind: str, whole: dict[str, msgspec.Raw]) -> dict[str, str]:
+    """Return what somebody wants of an object by aspect, without a limit of their number. Raise what msgspec raises."""
+    found: dict[str, str] = {}
+    if "metadata" in whole:
+        _read_metadata(_read(whole["metadata"], _decode_metadata) or _Metadata(), found)
+    wanted = _Wanted((), "", "")
+    if "spec" in whole:
+        spec = bytes(whole["spec"])
+        wanted = _wanted(spec) if len(spec) <= _LARGEST_SPEC else _wanted.__wrapped__(spec)
+        found.update(wanted.aspects)
+    for key, value in whole.items():
+        if key in _DATA:
+            found[key] = _hashed(_decode(value))
+        elif key not in _HEAD:
+            found[f"field {_short(key)}"] = _hashed(_decode(value))
+    if kind != "Node":  # addresses and the id of the machine, which nobody sets by hand
+        found |= {name: value for name, value in (("template", wanted.template), ("spec", wanted.rest)) if value}
+    if "status" in whole:
+        _read_conditions(_read(whole["status"], _decode_status) or _Status(), found)
+    return found
+
+
+def _read(part: msgspec.Raw, decoder: msgspec.json.Decoder[_Part]) -> _Part | None:
+    """Return a part of an object; None if it is not a map."""
+    try:
+        return decoder.decode(part)
+    except msgspec.ValidationError:
+        return None
+
+
+@lru_cache(1000)
+def _wanted(spec: bytes) -> _Wanted:
+    """Return what a spec says. Most changes of an object repeat its spec byte for byte."""
+    fields = _decode(spec)
+    if not isinstance(fields, dict):
+        return _Wanted((), "", "")
+    found: dict[str, str] = {}
+    rest = _without_aspects(fields, "", found, 0)
+    template = rest.pop("template", None)
+    return _Wanted(tuple(found.items()), _hashed(template) if template else "", _hashed(rest) if rest else "")
 
 
 def is_bad(aspect: str, value: str) -> bool:
@@ -99,19 +152,17 @@ def is_bad(aspect: str, value: str) -> bool:
     return value != "True" if name in _GOOD else value == "True"
 
 
-def _read_metadata(metadata: Any, found: dict[str, str]) -> None:
-    if not isinstance(metadata, dict):
-        return
-    finalizers = metadata.get("finalizers")
+def _read_metadata(metadata: _Metadata, found: dict[str, str]) -> None:
+    finalizers = metadata.finalizers
     if isinstance(finalizers, list) and finalizers:
         found["finalizers"] = _listed(str(each) for each in finalizers)
-    owners = metadata.get("ownerReferences")
+    owners = metadata.ownerReferences
     if isinstance(owners, list) and owners:
         found["ownerReferences"] = _listed(
             f"{each.get('kind')} {each.get('name')}" for each in owners if isinstance(each, dict)
         )
-    _read_tags(metadata.get("labels"), "label", found)
-    _read_tags(metadata.get("annotations"), "annotation", found)
+    _read_tags(metadata.labels, "label", found)
+    _read_tags(metadata.annotations, "annotation", found)
 
 
 def _read_tags(tags: Any, name: str, found: dict[str, str]) -> None:
@@ -130,8 +181,8 @@ def is_tag(aspect: str) -> bool:
     return aspect.partition(" ")[0] in ("label", "labels", "annotation", "annotations")
 
 
-def _read_conditions(status: Any, found: dict[str, str]) -> None:
-    conditions = status.get("conditions") if isinstance(status, dict) else None
+def _read_conditions(status: _Status, found: dict[str, str]) -> None:
+    conditions = status.conditions
     for each in conditions if isinstance(conditions, list) else ():
         if isinstance(each, dict) and (name := each.get("type")) in (_GOOD | _BAD if isinstance(name, str) else ()):
             value = str(each.get("status"))

@@ -124,7 +124,8 @@ class Track:
     creation of a name to its deletion."""
 
     __slots__ = (
-        "_references", "created", "ended", "first", "gone_by", "key", "kind", "last", "moments", "name", "owner", "ref",
+        "_references", "_writers", "created", "ended", "first", "gone_by", "key", "kind", "last", "moments", "name",
+        "owner", "ref",
     )  # fmt: skip
 
     def __init__(self, ref: ObjectRef, name: Name, owner: Owner | None, moments: list[Moment]) -> None:
@@ -141,6 +142,7 @@ class Track:
         self.gone_by: int | None = None
         self.kind: Kind = kind_of(ref.group, ref.kind)
         self._references: set[Name] | None = None
+        self._writers: frozenset[str] | None = None
 
     def __repr__(self) -> str:
         return f"<Track {self.ref.kind} {self.ref.namespace}/{self.ref.name} {self.ref.uid}>"
@@ -206,6 +208,13 @@ class Track:
         """Return by what the search finds the object besides its names, at any time, in the order of time."""
         states = {id(moment.facts): moment.facts for moment in self.moments}
         return list(dict.fromkeys(clue for facts in states.values() for clue in self.kind.clues(facts)))
+
+    def writers(self) -> frozenset[str]:
+        """Return the names of those who changed the object; "" stands for changes of which nothing says who made
+        them."""
+        if self._writers is None:
+            self._writers = frozenset({moment.entry.writer for moment in self.moments})
+        return self._writers
 
     def references(self) -> set[Name]:
         """Return the names to which the object referred at any time."""

@@ -64,7 +64,7 @@ def other_writers(tracks: Sequence[Track]) -> list[str]:
 
     The name "" stands for changes of which nothing says who made them.
     """
-    names = {moment.entry.writer for track in tracks for moment in track.moments}
+    names = frozenset[str]().union(*(track.writers() for track in tracks))
     return sorted(names - {creator(tracks[0]) or None})
 
 

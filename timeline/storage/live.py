@@ -87,7 +87,7 @@ class Live:
         self.world = world
         self._arrangement = Arrangement(world, stored)
         self._findings = LiveFindings(source, world)
-        self._written: dict[int, int] = {}  # by the number of a track: a hash of its row without the lifeline
+        self._written: dict[int, int] = {}  # by the number of a track: a hash of what its row takes from other tracks
         self._changes = LiveChanges(source, world)
         # The watermarks that were written last, by kind and namespace.
         self._reached: dict[tuple[GroupKind, str], tuple[int, int]] = {}
@@ -180,8 +180,8 @@ class Live:
         these lanes."""
         keys = {track.key for track in changed}
 
-        def is_written(track: lifelines.Track, values: tuple[object, ...]) -> bool:
-            number, now = world.number(track), hash(str(values))
+        def is_written(track: lifelines.Track, others: tuple[object, ...]) -> bool:
+            number, now = world.number(track), hash(others)
             before, self._written[number] = self._written.get(number), now
             return before == now and track.key not in keys
 

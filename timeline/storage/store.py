@@ -132,50 +132,73 @@ def track_rows(
     lane: places.Lane,
     order: Arrangement,
     packer: Packer,
-    is_written: Callable[[Track, tuple[Any, ...]], bool] = lambda track, values: False,
+    is_written: Callable[[Track, tuple[object, ...]], bool] = lambda track, others: False,
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of the tracks of a lane, with the columns of `TRACK`. Columns that describe the whole lane are
     None in all rows but the first.
 
-    `is_written` returns whether the row of a track is stored already. Its other argument has all columns but the
-    lifeline, which follows from the track alone and costs most.
+    `is_written` returns whether the row of a track is stored already. Its other argument is what the row takes from
+    other tracks; all else in it follows from the track alone.
     """
-    root = order.root(lane.tracks[0])
+    root = world.number(order.root(lane.tracks[0]))
     whole: tuple[str | None, ...] = _span(lane.tracks) if len(lane.tracks) > 1 else ()
-    others = outline.other_writers(lane.tracks)
+    writers = outline.other_writers(lane.tracks)
     for track in lane.tracks:
-        ref, life = track.ref, _range(track.first.time, track.until)
-        whole = whole or (life, moment(track.last.time).isoformat())
-        left = (
-            source.pk,
-            world.number(track),
-            world.lane(track),
-            world.number(root),
+        owner = world.owner_of(track)
+        others = (
+            root,
             lane.strip,
             lane.place,
             order.number(track),
-            *whole,
-            life,
-            track.family,
-            as_text(ref.group),
-            as_text(ref.version),
-            as_text(ref.kind),
-            as_text(ref.namespace),
-            as_text(ref.name),
-            as_text(ref.uid),
-        )
-        right = (
-            world.number(owner) if (owner := world.owner_of(track)) else 0,
+            whole,
+            world.number(owner) if owner else 0,
             _array(world.lanes_of(track.references())),
-            _array(track.addresses()),
-            outline.creator(track),
-            others or None,
-            as_text("\n".join(" ".join(clue.split()) for clue in track.clues())),
+            *writers,
         )
-        whole, others = (None, None), []
-        if not is_written(track, (*left, *right)):
-            lifeline = outline.lifeline(track, plain=_unchanged)
-            yield (*left, packer.pack(as_json(lifeline).encode()), *right)
+        if not is_written(track, others):
+            yield _track_row(source, world, track, packer, others[:4], whole, others[5:7], writers)
+        whole, writers = (None, None), []
+
+
+def _track_row(
+    source: Source,
+    world: World,
+    track: Track,
+    packer: Packer,
+    placed: tuple[object, ...],
+    whole: tuple[str | None, ...],
+    related: tuple[object, ...],
+    writers: list[str],
+) -> tuple[Any, ...]:
+    """Return the row of a track: `placed` is what the columns from root to number have, `whole` what those of the whole
+    lane have, without any if the lane has only this track, and `related` what owner and needs have."""
+    ref, life = track.ref, _range(track.first.time, track.until)
+    root, strip, place, number = placed
+    lifeline = outline.lifeline(track, plain=_unchanged)
+    return (
+        source.pk,
+        world.number(track),
+        world.lane(track),
+        root,
+        strip,
+        place,
+        number,
+        *(whole or (life, moment(track.last.time).isoformat())),
+        life,
+        track.family,
+        as_text(ref.group),
+        as_text(ref.version),
+        as_text(ref.kind),
+        as_text(ref.namespace),
+        as_text(ref.name),
+        as_text(ref.uid),
+        packer.pack(as_json(lifeline).encode()),
+        *related,
+        _array(track.addresses()),
+        outline.creator(track),
+        writers or None,
+        as_text("\n".join(" ".join(clue.split()) for clue in track.clues())),
+    )
 
 
 def _array(values: list[int] | list[str]) -> str | None:

@@ -116,7 +116,8 @@ def test_a_link_opens_nothing_but_its_page_and_what_that_asks_for(sample: Source
     identity = an_incident(sample)
     text = shared(sample, incident=identity if kind == "incident" else "")
     own = f"/sources/{sample.pk}/" if kind == "timeline" else f"/sources/{sample.pk}/incidents/{identity}/"
-    parts = ("overview", "window", "incidents", f"incidents/{identity}", "findings", "measure", "alerts", "logs")
+    parts = ("opening", "overview", "window", "incidents", f"incidents/{identity}", "findings", "measure", "alerts",
+             "logs")  # fmt: skip
     reads = {f"/api/sources/{sample.pk}/{part}" for part in (*parts, "logs/marks")}
     reads |= {path for _, path in _addresses(sample) if re.search(r"/tracks/\d+/(change|copy)$|/logs/\d+/line$", path)}
     public = {"/login/", "/login/code/", "/login/oidc/", "/login/oidc/callback/", "/logout/", "/healthz", "/livez",

@@ -42,6 +42,7 @@ _API = "api/sources/<source_id>"
 _READS = frozenset(
     f"{_API}/{part}"
     for part in (
+        "opening",
         "overview",
         "window",
         "incidents",

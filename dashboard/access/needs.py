@@ -121,6 +121,7 @@ NEEDS = {
     "api/sources/<source_id>/views": _EDITED,
     "api/sources/<source_id>/retention": _ADMINISTERED,
     "api/sources/<source_id>/health": _PART,
+    "api/sources/<source_id>/opening": _PART,
     "api/sources/<source_id>/window": _PART,
     "api/sources/<source_id>/events": _PART,
     "api/sources/<source_id>/entries": _PART,

@@ -27,6 +27,7 @@ START, END = 1795247520740000, 1795247521200000  # 07:52:00.740 to .200, when Se
 AWAY = "131d605c1f1d7aac"
 SERVICE = "Service/vol-restart/ring"
 AT_ONCE = TIMELINE + ".then(({ keys, store }) => { %s; })"  # however slow the machine is
+ASKED = re.compile(r"/sources/\d+/(opening|window)\b")  # the requests that bring the first window
 CROWD = 26  # Pods of one Job: so many stand as one strip
 
 
@@ -757,13 +758,27 @@ def test_all_times_follow_the_zone_that_the_reader_chooses(
 
 def test_what_fails_says_so_and_can_be_tried_again(page: Page, address: str, complaints: Complaints) -> None:
     complaints.expect("Failed to load resource")
-    page.route(re.compile(r"/window\?"), lambda route: route.abort())
+    page.route(ASKED, lambda route: route.fulfill(status=500))
     page.goto(address)
-    expect(page.locator("#notice")).to_contain_text("cannot be reached")
-    page.unroute(re.compile(r"/window\?"))
+    expect(page.locator("#notice")).to_contain_text("The server failed")
+    page.unroute(ASKED)
     page.get_by_role("button", name="Try again").click()
     expect(page.locator("#notice")).to_be_hidden()
     expect(page.locator(".lane").first).to_be_visible()
+
+
+@pytest.mark.parametrize("first", [r"/sources/\d+/(opening|window)\b", r"/api/sources/"])
+def test_a_page_whose_first_requests_nobody_answered_comes_back_by_itself(
+    page: Page, address: str, complaints: Complaints, first: str
+) -> None:
+    complaints.expect("Failed to load resource")
+    page.route(re.compile(first), lambda route: route.abort())
+    page.goto(address)
+    expect(page.locator("#notice")).to_contain_text("cannot be reached")
+    page.unroute(re.compile(first))
+    expect(page.locator("#notice")).to_be_hidden()
+    expect(page.locator(".lane").first).to_be_visible()
+    expect(page.locator(".finding.selected")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", [360, 1440])

@@ -448,6 +448,50 @@ def test_who_sees_one_namespace_is_shown_nothing_else_until_the_roles_change(
     page.context.clear_cookies()
 
 
+def test_a_page_whose_rights_change_while_no_server_answers_waits_for_it(
+    page: Page, company: Worker, complaints: Complaints
+) -> None:
+    complaints.expect("WebSocket connection to", "Failed to load resource")
+    address = company.begin()
+    company.do("grant", "vera", "vol-quiet")
+    company.do("until", OVER)
+    sign_in(page, address, "vera")
+    expect(page.locator('[data-lane^="Pod/vol-quiet/"]').first).to_be_attached()
+    asked: list[str] = []
+
+    def unanswered(route: Route) -> None:
+        asked.append(route.request.method)
+        route.abort()
+
+    own = re.compile(re.escape(address))  # whatever the address says of the view
+    page.route(own, unanswered)
+    company.do("grant", "vera", "vol-restart")
+    happens(page, lambda: len(asked) > 1)  # it asks again and again
+    assert {*asked} == {"HEAD"}
+    expect(page.locator("#live")).to_have_text("reconnecting…")
+    expect(page.locator('[data-lane^="Pod/vol-quiet/"]').first).to_be_attached()
+    page.unroute(own)
+    expect(page.locator('[data-lane="Pod/vol-restart/ring-weak-0"]')).to_be_attached()
+    page.context.clear_cookies()
+
+
+def test_a_page_whose_first_requests_nobody_answered_shows_a_quiet_source(
+    page: Page, worker: Worker, complaints: Complaints
+) -> None:
+    complaints.expect("Failed to load resource")
+    address = worker.begin()
+    worker.do("until", CALM)
+    come_in(page.context, address)
+    page.route(re.compile("/api/sources/"), lambda route: route.abort())
+    page.goto(address)
+    expect(page.locator("#live")).to_have_text(re.compile("^connected"))
+    expect(page.locator("#notice")).to_contain_text("cannot be reached")
+    page.unroute(re.compile("/api/sources/"))
+    expect(page.locator("#notice")).to_be_hidden()
+    expect(page.locator('[data-lane="Pod/vol-restart/ring-weak-0"]')).to_be_attached()
+    expect(page.locator("#follow")).to_have_attribute("aria-pressed", "true")
+
+
 def test_who_is_signed_out_is_told(page: Page, company: Worker, complaints: Complaints) -> None:
     complaints.expect("WebSocket connection to", "Failed to load resource")
     address = company.begin()

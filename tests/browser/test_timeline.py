@@ -205,7 +205,7 @@ def test_an_arrow_whose_lane_is_out_of_sight_ends_in_a_dot(timeline: Page) -> No
 def test_nothing_moves_when_the_kinds_come_in(page: Page, recording: str, width: int) -> None:
     held: list[Route] = []
     page.set_viewport_size({"width": width, "height": 768})
-    page.route(re.compile(r"/overview\b"), lambda route: held.append(route))
+    page.route(re.compile(r"/(opening|overview)\b"), lambda route: held.append(route))
     page.goto(recording)
     minimap = page.locator("#minimap")
     before = minimap.bounding_box()
@@ -281,3 +281,25 @@ def test_what_is_not_there_says_so(page: Page, complaints: Complaints) -> None:
     expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
     page.get_by_role("link", name="All recordings").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("recording", ignore_case=True)
+
+
+@pytest.mark.parametrize(
+    "address", ["", "?noise=1", "?finding=131d605c1f1d7aac&start=1795247520740000&end=1795247521200000"]
+)
+def test_what_is_shown_first_comes_with_one_request(page: Page, recording: str, address: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(recording + address)
+    expect(page.locator(".finding.selected")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    parts = [found[1] for each in asked if (found := re.search(r"/api/sources/\d+/(\w+)", each))]
+    assert parts.count("opening") == 1
+    assert not {"overview", "incidents", "findings", "window"} & {*parts}
+
+
+def test_it_opens_also_if_the_first_request_fails(page: Page, recording: str, complaints: Complaints) -> None:
+    complaints.expect("503")
+    page.route(re.compile(r"/opening\b"), lambda route: route.fulfill(status=503))
+    page.goto(recording)
+    expect(page.locator(".finding.selected")).to_be_visible()
+    assert bars(page) > 0

@@ -20,6 +20,12 @@ from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.models import LogStore, Track
 
+# The parameters of the page of which the first requests depend.
+_ASKED = (
+    *("start", "end", "kinds", "namespace", "name", "rule", "severity", "actor", "noise", "active"),
+    *("group", "open", "closed", "unfold", "pins", "focus", "hidden", "finding", "follow"),
+)
+
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
@@ -55,6 +61,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "may_embed": not embedded and rights.may_embed(request.user, source.id),
         **(share_dialog(request, source.id) if not embedded else {}),
         "link": link,
+        "opening": _opening(request, source.id),
     }
     if not embedded:
         return render(request, "timeline.html", context)
@@ -62,6 +69,12 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     if link is not None:
         links.frameable(answer, embedded=link.kind == links.EMBEDDED)
     return answer
+
+
+def _opening(request: "HttpRequest", source_id: int) -> str:
+    """Return the address of what the page asks for first, which depends on some parameters of its own address."""
+    given = {name: request.GET[name] for name in _ASKED if request.GET.get(name)}
+    return f"/api/sources/{source_id}/opening{'?' + urlencode(given) if given else ''}"
 
 
 def _alert_banner(request: "HttpRequest", source_id: int) -> dict[str, str] | None:

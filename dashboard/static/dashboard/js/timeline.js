@@ -5,7 +5,7 @@ import { BLOCK, Lanes, MARGIN } from "./draw/lanes.js";
 import { ROW } from "./draw/layout.js";
 import { Picture } from "./draw/picture.js";
 import { addressBar } from "./state/address.js";
-import { Windows, change, findings, incident, incidents, measure, overview } from "./state/api.js";
+import { Windows, change, dropOpening, findings, incident, incidents, loadOpening, measure, overview } from "./state/api.js";
 import { IncidentsList } from "./state/incidentsList.js";
 import { Loader, filterOf } from "./state/loading.js";
 import { latest, rangeAround } from "./state/ranges.js";
@@ -32,8 +32,7 @@ import { Tabs } from "./ui/tabs.js";
 import { Toolbar } from "./ui/toolbar.js";
 import { showTip } from "./ui/tooltip.js";
 
-const source = document.body.dataset.source;
-const figure = byId("figure"), stage = byId("stage");
+const source = document.body.dataset.source, figure = byId("figure"), stage = byId("stage");
 export const store = new Store(addressBar());
 const live = document.body.dataset.live === "on"; // whether the source is live
 const LEAST = 60e6; // the least µs that are shown of a live source
@@ -48,7 +47,7 @@ const lanes = new Lanes({
 }, () => logs.shown());
 const toolbar = new Toolbar({ store });
 const picture = new Picture({ store, lanes, list, actors: toolbar.actors, logs });
-const notices = new Notices({ announce, onRetry: () => (store.bounds ? refresh() : start()), onClear: () => store.clear(), filtered: () => store.filtered().length > 0, logs: () => lanes.layout.alone.length });
+const notices = new Notices({ announce, onRetry: () => (loader.payload ? refresh() : start().then(() => store.bounds && store.set({}))), onClear: () => store.clear(), filtered: () => store.filtered().length > 0, logs: () => lanes.layout.alone.length });
 const selection = new Selection({ store, list, announce, onFailed: failed, onCome: () => drawSoon(), onChosen: () => (reveal.wanted = "finding") });
 const panel = new IncidentsPanel({ store, selection });
 const minimap = new Minimap({ store, onMove: (range) => store.set(range) });
@@ -257,4 +256,4 @@ export async function start() {
 // These are the parts that a live source changes (live/live.js).
 export const parts = { source, loader, picture, list, selection, notices, minimap, panel, changes, failed, drawSoon };
 
-export const begun = start();
+export const begun = loadOpening().then(start).finally(dropOpening);

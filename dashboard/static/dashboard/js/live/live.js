@@ -108,7 +108,7 @@ async function reload() {
   }
   pending = {};
   try {
-    if (store.bounds && store.bounds.last > 1) wished ||= !(await loader.load());
+    if (loader.payload && store.bounds.last > 1) wished ||= !(await loader.load());
     else await start();
   } finally {
     loaded = performance.now();
@@ -240,7 +240,6 @@ begun.finally(() => {
     },
     state(state) {
       if (connection === "gone" || state === connection) return;
-      if (state === "other rights") return location.reload();
       connection = state;
       clock.run(state === "connected" && health?.state === "live");
       drawStatus();

@@ -1,6 +1,7 @@
 // This module keeps a connection to the server, and reconnects with the sequence number of the last changes that the page has.
 
 import { viewToken } from "../state/address.js";
+import { reloadPage } from "./reload.js";
 
 const FIRST_PAUSE = 250, LONGEST_PAUSE = 5_000; // ms
 const SILENCE = 10_000; // ms without a message after which the connection counts as dead (the server sends its health every three seconds)
@@ -9,7 +10,8 @@ const UNAUTHORISED = 4401, OTHER_RIGHTS = 4403;
 
 /**
  * Connects to the messages of a source. `cursor()` → the sequence number of the last changes that the page has. Calls
- * `on.message(object)`, `on.state("connected" | "reconnecting" | "signed out" | "other rights")`, and `on.woken()` after the computer slept.
+ * `on.message(object)`, `on.state("connected" | "reconnecting" | "signed out")`, and `on.woken()` after the computer slept. If what its
+ * reader may see has changed, it loads the page again.
  */
 export function connect(source, cursor, on) {
   let socket = null, pause = FIRST_PAUSE, lastMessage = 0, lastTick = performance.now(), timer = 0, refused = 0, over = false;
@@ -36,7 +38,8 @@ export function connect(source, cursor, on) {
       }
       if (code === OTHER_RIGHTS) { // the page shows what its reader could see before
         end();
-        return on.state("other rights");
+        on.state("reconnecting");
+        return void reloadPage();
       }
       again();
     });

@@ -61,6 +61,8 @@ export async function measure(_, { start, end }) {
 
 /** Returns what the report holds of a change: its time and revision, and its writer if a finding names it. */
 // A report has no logs of programs.
+export const isAway = () => false;
+export const loadOpening = async () => {}, dropOpening = () => {}; // everything is in the page
 export const logs = async () => ({ logs: [], more: false });
 export const logMarks = async () => [];
 export const logLine = async () => null;

@@ -14,8 +14,36 @@ export class ApiError extends Error {
   }
 }
 
+/** Returns whether a request failed because no server was there to answer it, as while it restarts. */
+export const isAway = ({ status }) => [0, 502, 503, 504].includes(status);
+
+let answers = new Map(); // of the opening, by the addresses of requests; each is used once
+let first = null; // the first window {asked, window} of the opening, until a window is asked for
+
+/**
+ * Waits for the answer to what ahead.js has asked for, and keeps its parts for `request` and `Windows`. Never rejects, because
+ * whatever is missing is asked for as usual.
+ */
+export async function loadOpening() {
+  try {
+    const response = await globalThis.causelineOpening;
+    if (!response?.ok) return;
+    const opening = await response.json();
+    answers = new Map(Object.entries(opening.answers));
+    first = opening.first;
+  } catch { /* the next request says why */ }
+}
+
+/** Drops what came with the opening and was not asked for. */
+export function dropOpening() {
+  answers.clear();
+  first = null;
+}
+
 /** Sends a request and resolves with the decoded JSON, or null if the answer is empty. Rejects with an ApiError, or an AbortError. */
 export async function request(path, options = {}) {
+  const known = answers.get(path);
+  if (answers.delete(path)) return known;
   let response;
   try {
     const view = viewToken();
@@ -85,6 +113,14 @@ export const logMarks = (source, question) => request(`/api/sources/${source}/lo
 /** Fetches one line of a log: that with a `sequence`, or the first one from a time `at` (µs) on. */
 export const logLine = (source, log, question) => request(`/api/sources/${source}/logs/${log}/line?${query(question)}`);
 
+/** Returns whether a window answers a question about a range that it contains, at about the same scale, from its first lane on. */
+function fits({ asked, window }, { start, end, offset, limit, ...rest }) {
+  const written = (parameters) => JSON.stringify([...parameters].sort());
+  const inside = Math.max(start, window.first) >= window.start && Math.min(end, window.last) <= window.end;
+  const scale = (asked.end - asked.start) / (end - start);
+  return inside && scale > 0.5 && scale < 2 && offset === 0 && limit <= asked.limit && written(query(rest)) === written(new URLSearchParams(asked.rest));
+}
+
 /** Fetches windows of one source. A new request aborts the previous one, which then never resolves. */
 export class Windows {
   #controller = null;
@@ -96,7 +132,14 @@ export class Windows {
   async ask(question) {
     this.#controller?.abort();
     this.#controller = new AbortController();
-    const payload = await request(`/api/sources/${this.source}/window?${query(question)}`, { signal: this.#controller.signal });
+    const payload = this.#first(question) ?? (await request(`/api/sources/${this.source}/window?${query(question)}`, { signal: this.#controller.signal }));
     return creations.keep(payload, (question.group ?? "owner") === "owner");
+  }
+
+  /** Returns the window that came with the opening, once, if it answers the question. */
+  #first(question) {
+    const given = first;
+    first = null;
+    return given && fits(given, question) ? given.window : null;
   }
 }

@@ -90,6 +90,7 @@ export class AlertLane {
   }
 
   async #load() {
+    if (!this.store.bounds) return; // the next change of the store tries again
     const { start, end } = this.store.view();
     const { start: from, end: until, more } = this.#found;
     const near = until - from < 8 * (end - start);
@@ -106,6 +107,7 @@ export class AlertLane {
 
   draw() {
     const { store } = this;
+    if (!store.bounds) return;
     const view = store.view();
     const width = this.marks.clientWidth;
     const drawn = store.axis === "time" && width ? barsOf(this.#found.alerts, view, store.bounds?.last ?? 0, width) : [];

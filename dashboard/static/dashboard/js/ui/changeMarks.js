@@ -32,6 +32,7 @@ export function changeMarks({ store, source, announce }) {
   let found = null, problem = "", asked = "", askedAt = -Infinity, timer = 0;
 
   function draw() {
+    if (!store.bounds) return;
     const { start, end } = store.view();
     const marks = store.axis === "time" ? (found?.changes ?? []).map((set) => [set, microseconds(set.start)]) : [];
     place.replaceChildren(...marks.filter(([, time]) => time >= start && time <= end).map(([set, time]) =>
@@ -94,6 +95,7 @@ export function changeMarks({ store, source, announce }) {
   opener.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return void (opener.href = address()); // in another tab
     event.preventDefault();
+    if (!store.bounds) return;
     panel.hidden = !panel.hidden;
     if (panel.hidden) return;
     list();

@@ -25,6 +25,7 @@ _OPTIONS = {  # program -> its short options that a credential follows
     "openssl": ("-k", "-K", "-pass", "-passin", "-passout"),
     "curl": ("-b", "-E"),
 }
+PROGRAMS = frozenset(_OPTIONS)
 _ATTACHED = frozenset([*_MYSQL.split(), "sshpass", "7z", "7za", "rar", "unrar", *_MONGO.split()])
 _PORTS = word_set("psql ssh nc ncat mkdir cp tar install ps docker-compose unzip read test kill pkill lsof")
 _USER = frozenset(
@@ -59,11 +60,6 @@ _SHORT_OPTION = re.compile(
 def base(word: str) -> str:
     """Return the name of the program that a word calls: redis-cli for /usr/bin/redis-cli."""
     return word.rpartition("/")[2].removesuffix(".exe")
-
-
-def is_program(word: str) -> bool:
-    """Return whether a word calls a program that is known to take credentials in its arguments."""
-    return base(word) in _OPTIONS
 
 
 def may_be_arguments(words: list[Any]) -> bool:
@@ -123,7 +119,7 @@ def concerns_other_words(word: str) -> bool:
     """
     option = word.removesuffix("=")
     return (
-        is_program(word)
+        base(word) in _OPTIONS
         or "redis" in word
         or "valkey" in word
         or word in _WORDS_BEFORE

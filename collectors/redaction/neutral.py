@@ -11,22 +11,27 @@ from functools import cache
 from ahocorasick_rs import BytesAhoCorasick
 
 from collectors.redaction import policy
-from collectors.redaction.commands import COMMAND_LETTERS, SECOND_WORDS, concerns_other_words, is_program
-from collectors.redaction.field_names import COPY_LETTERS, DATA_FIELDS, is_copy, is_credential, is_environment
-from collectors.redaction.forms import beginnings, has_hinted_form
+from collectors.redaction.commands import COMMAND_LETTERS, PROGRAMS, SECOND_WORDS, concerns_other_words
+from collectors.redaction.field_names import COPY_LETTERS, DATA_FIELDS, is_copy, is_environment
+from collectors.redaction.forms import beginnings, is_webhook
 from collectors.redaction.objects import FLAGS, clean_text, name_of_managed
+from collectors.redaction.text import without_known_forms
 from timeline.core.secret_names import grade, telling_letters
 
 # Strings that say how the fields beside them are read.
 _TELLING = frozenset({"instances", "Secret", "SecretList", *FLAGS, *DATA_FIELDS})
-_ORDINARY = re.compile(rb'(?:"[A-Za-z0-9](?!:)[A-Za-z0-9./:_-]*(?: [A-Za-z0-9./:_][A-Za-z0-9./:_-]*)*)*"')
+_OTHERS = " ./:_-()'"  # in ordinary texts, besides letters and digits
+_QUOTE = rb"\u0022"  # the only escape in ordinary texts
+_IN_ORDINARY = bytes(code for code in range(128) if chr(code).isalnum() or chr(code) in f'{_OTHERS}"')
 _LOWER = bytes(range(256)).lower()
 _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha() and chr(code) != '"')
 _RUNS = bytes(ord("a") if chr(code).isalnum() or chr(code) in "+/" else ord(" ") for code in range(128)) * 2
 _LONG_RUN = b"a" * 17  # characters of Base64; a shorter text is decoded only if it is nothing else
-_SHORTEST_BASE64 = 16  # characters
+_SHORT_RUN = re.compile(rb'(?<=")[A-Za-z0-9+/]{16}(?=")')  # the shortest text that is decoded
 _MOST_COLONS = 3  # in texts that are no line of a password file of PostgreSQL
-_TELLING_WORDS = frozenset(each.encode() for each in _TELLING | SECOND_WORDS)
+# A superset of the tokens of kubeadm, of which the first part is left out: all else in the other forms without a fixed
+# beginning is longer than _LONG_RUN, or no ordinary text.
+_KUBEADM = re.compile(rb"\.(?=[a-f0-9]{0,15}[g-z])[a-z0-9]{16}(?![\w.-])")
 
 
 def is_neutral(text: str) -> bool:
@@ -36,7 +41,7 @@ def is_neutral(text: str) -> bool:
         and not grade(text)
         and not is_environment(text)
         and not is_copy(text, text)
-        and not is_credential(text)
+        and without_known_forms(text) == text
         and text not in _TELLING
         and not concerns_other_words(text)
         and name_of_managed(text, "") == text
@@ -45,22 +50,23 @@ def is_neutral(text: str) -> bool:
 
 
 def are_ordinary(texts: list[bytes]) -> bool:
-    """Return whether it is certain by their letters alone that these texts in UTF-8 are neutral.
+    """Return whether it is certain by their letters alone that these texts are neutral.
+
+    They are as they are between quotes in JSON, and a quote in them is written as an escape of its code.
 
     Names of objects and sentences about them are mostly such texts. To judge them together takes a fraction of the time
     that `is_neutral` takes for each.
     """
-    joined = b'"%b"' % b'"'.join(texts)
+    joined = b'"%b"' % b'"'.join(texts).replace(_QUOTE, b"'")
     return (
-        _ORDINARY.fullmatch(joined) is not None
+        not joined.translate(None, _IN_ORDINARY)
+        and not _marks().find_matches_as_indexes(joined)
         and not _may_name_credential(joined.translate(_LOWER, _NO_LETTERS))
-        and not _forms().find_matches_as_indexes(joined)
-        and _LONG_RUN not in joined.translate(_RUNS)
+        and _LONG_RUN not in (runs := joined.translate(_RUNS))
+        and not (_LONG_RUN[1:] in runs and _SHORT_RUN.search(joined))
         and joined.count(b":") <= _MOST_COLONS
-        and not any(
-            len(each) == _SHORTEST_BASE64 or each in _TELLING_WORDS or is_program(each.decode()) for each in texts
-        )
-        and not has_hinted_form(joined.decode())
+        and not (b"." in joined and _KUBEADM.search(joined))
+        and not (b"://" in joined and is_webhook(joined.decode()))
         and not policy.patterns()
     )
 
@@ -81,7 +87,12 @@ def _names() -> BytesAhoCorasick:
 
 
 @cache
-def _forms() -> BytesAhoCorasick:
-    """Return what finds the beginnings of credentials, after what comes before them in an ordinary text."""
-    tokens = [before + each for before in '" ./:_-' for each in beginnings()]
-    return BytesAhoCorasick(text.encode() for text in (*tokens, "eyJ", "-----"))
+def _marks() -> BytesAhoCorasick:
+    """Return what finds texts that are not ordinary: credentials by how they begin, and texts that are whole words."""
+    tokens = [before + each for before in '"' + _OTHERS for each in beginnings()]
+    words = [f'"{each}"' for each in _TELLING | SECOND_WORDS]
+    programs = [f'{before}{each}{end}"' for before in '"/' for each in PROGRAMS for end in ("", ".exe")]
+    starts = ['""', *(f'"{each}' for each in _OTHERS if each != "("), '"v:', '"k:', '"f:', "  ", " -", "' '"]
+    return BytesAhoCorasick(
+        text.encode() for text in (*tokens, *words, *programs, *starts, "eyJ", "-----", ".atlasv1.", ":A")
+    )

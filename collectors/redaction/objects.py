@@ -72,13 +72,14 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _SHORT = 200  # characters; longer texts are not cached
 _MAX_DEPTH = 6  # levels of JSON inside strings of JSON; a deeper one is masked whole
 _harmless_texts: set[str] = set()  # short texts without credentials
+_harmless_managed: set[str] = set()  # names in managedFields without credentials
 _LITERAL = re.compile(r'"(?>(?:[^"\\]|\\.)*)"')
 _token = re.compile(r"[A-Za-z0-9_./+=~-]{14}")
 
 
 def forget() -> None:
     """Clear the caches, which were filled with other patterns."""
-    for known in (_harmless_texts, plain_fields, harmless_names):
+    for known in (_harmless_texts, _harmless_managed, plain_fields, harmless_names):
         known.clear()
 
 
@@ -282,12 +283,12 @@ def clean_managed(entries: list[Any]) -> None:
 def _clean_names(fields: dict[str, Any], parent: str) -> None:
     changed = {}
     for name, value in fields.items():
-        if name not in harmless_names:
+        if name not in _harmless_managed:
             clean = name_of_managed(name, parent)
             if clean != name:
                 changed[name] = clean
             elif name[0:2] != "v:" and len(name) <= _SHORT:
-                remember(harmless_names, name)
+                remember(_harmless_managed, name)
         if isinstance(value, dict) and value:
             _clean_names(value, name.removeprefix("f:"))
     if changed:

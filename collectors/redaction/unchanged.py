@@ -13,17 +13,12 @@ from collectors.redaction.neutral import are_ordinary, is_neutral
 from collectors.redaction.objects import clean_text
 
 _UUID = rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_ADDRESS = rb"\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}"
-# Neutral strings that differ in nearly every object: revisions, times, UIDs, addresses and containers.
-_ALWAYS_NEUTRAL = re.compile(
-    rb"\d{1,15}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z|%b|%b|\d{1,3}\.\d{1,17}"
-    rb"|v:\\u0022%b\\u0022|k:\{\\u0022uid\\u0022:\\u0022%b\\u0022\}|k:\{\\u0022ip\\u0022:\\u0022%b\\u0022\}"
-    rb"|(?:containerd|docker|cri-o)://[0-9a-f]{64}" % (_UUID, _ADDRESS, _UUID, _UUID, _ADDRESS)
-)
+# Strings that are neutral and differ in nearly every object: times, UIDs, revisions, numbers and addresses.
+_DIFFERING = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z|%b|\d{1,15}(?:\.\d{1,17}){0,3}" % _UUID
+_VALUES = re.compile(rb'":"(?:%b)"' % _DIFFERING)
+_KEYS = re.compile(rb"[vk]:(?:\{\\u0022(?:uid|ip)\\u0022:)?\\u0022(?:%b)\\u0022\}?" % _DIFFERING)  # in managedFields
 # A volume of every Pod. Its names are those of credentials, and redaction keeps it as it is.
 _TOKEN_VOLUME = b'{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}}'
-_NEVER = re.compile(rb"(?!)")
-_MANY = 8  # pieces of an object that are unknown because of strings that are new
 _MEMORY = 4 << 20  # bytes that each memory takes, about
 _OVERHEAD = 100  # bytes that an item of a memory takes besides its length, about
 _LONGEST = 2048  # bytes of an item that is remembered
@@ -39,14 +34,15 @@ class _Memory(set[bytes]):
         self._taken = 0  # bytes
 
     def remember(self, items: list[bytes]) -> None:
+        items = [item for item in items if len(item) <= _LONGEST]
         self._taken += sum(map(len, items)) + _OVERHEAD * len(items)
         if self._taken > _MEMORY:
             self.clear()
             self._taken = 0
-        self.update(item for item in items if len(item) <= _LONGEST)
+        self.update(items)
 
 
-_pieces = _Memory()  # of objects, from the begin of a string to the end of another
+_pieces = _Memory()  # of objects, each from the begin of a string, in which all strings are neutral
 _strings = _Memory()  # neutral strings, as they are between quotes in JSON
 _names = _Memory()  # strings that are not neutral, but hold no credential themselves
 
@@ -64,23 +60,24 @@ def stays_unchanged(raw: bytes) -> bool:
     """
     if raw[:2] != b'{"':
         return False
+    raw = raw.replace(_TOKEN_VOLUME, b"{}")
+    if not policy.patterns():
+        raw = _VALUES.sub(b'":""', raw)
     # A quote after a comma begins a string, or ends one that ends with a comma. So a piece that begins in a string and
     # has an odd number of quotes ends outside of strings, and the next one begins in a string, too.
-    pieces = raw.replace(_TOKEN_VOLUME, b"{}").split(b',"')
+    pieces = raw.split(b',"')
     pieces[0] = pieces[0][2:]
     unknown = [piece for piece in pieces if piece not in _pieces]
-    if not unknown:
-        return True
-    escaped = [_with_other_escapes(piece) if b"\\" in piece else piece for piece in unknown]
-    if not all(piece.count(b'"') & 1 for piece in escaped):
+    strings = list[bytes]()
+    for piece in unknown:
+        texts = (_with_other_escapes(piece) if b"\\" in piece else piece).split(b'"')
+        if len(texts) % 2:
+            return False
+        strings += texts[::2]
+    if not _are_neutral([each for each in strings if each not in _strings]):
         return False
-    if len(unknown) > _MANY:
-        _pieces.remember(
-            [piece for piece, same in zip(unknown, escaped, strict=True) if _strings.issuperset(same.split(b'"')[::2])]
-        )
-    strings = [each for each in b'"'.join(escaped).split(b'"')[::2] if each not in _strings]
-    always = _NEVER if policy.patterns() else _ALWAYS_NEUTRAL
-    return _are_neutral([each for each in strings if not always.fullmatch(each)])
+    _pieces.remember(unknown)
+    return True
 
 
 def _with_other_escapes(piece: bytes) -> bytes:
@@ -94,7 +91,9 @@ def _are_neutral(strings: list[bytes]) -> bool:
         return True
     if not _names.isdisjoint(strings):
         return False
-    if not are_ordinary(strings) and not all(map(_is_neutral, strings)):
+    if not policy.patterns():
+        strings = [each for each in strings if not _KEYS.fullmatch(each)]
+    if strings and not are_ordinary(strings) and not all(map(_is_neutral, strings)):
         return False
     _strings.remember(strings)
     return True

@@ -166,14 +166,16 @@ def _grade(words: list[str], before: str) -> Grade:
 
 
 def _is_stem(word: str) -> bool:
-    for stem in _STEMS:
-        if stem in word:
-            if word.endswith(stem):
-                return True
-            if word.startswith(stem):
-                rest = word[len(stem) :]
-                return rest not in _REFERS and (stem.startswith("pass") or rest in _TAILS)
-    return False
+    return any(
+        word.endswith(stem) or (word.startswith(stem) and _goes_on(stem, word[len(stem) :]))
+        for stem in _STEMS
+        if stem in word
+    )
+
+
+def _goes_on(stem: str, rest: str) -> bool:
+    """Return whether a word that begins with a stem is still a credential by what comes after the stem."""
+    return rest not in _REFERS and (stem.startswith("pass") or rest in _TAILS)
 
 
 def _has_key(words: list[str]) -> bool:

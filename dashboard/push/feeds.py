@@ -15,7 +15,8 @@ from timeline.payloads.live import HealthPayload
 from timeline.storage.seen import Seen, seeing
 
 logger = logging.getLogger(__name__)
-APART = 0.1  # seconds between two messages; commits in between become one message
+APART = 0.1  # seconds between two messages on average; commits in between become one message
+LEAST = 0.05  # seconds between two messages, of which the first was late
 RETRY = 0.5  # seconds, after PostgreSQL went away
 GONE = b'{"type":"gone"}'  # the source was deleted
 
@@ -64,6 +65,8 @@ class Feed:
         self._running.cancel()
 
     async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        due = 0.0  # when the next message may be sent
         while True:
             try:
                 if self._deltas is None:
@@ -71,10 +74,12 @@ class Feed:
                     self._started.set()
                 await self._woken.wait()
                 self._woken.clear()
-                due = asyncio.get_running_loop().time() + APART
+                began = loop.time()
                 if message := await _read(self._deltas, self.seen):
                     self._send(message)
-                    await asyncio.sleep(due - asyncio.get_running_loop().time())
+                    # After a message that was late, the next one is on time again.
+                    due = max(due + APART, began + LEAST)
+                    await asyncio.sleep(due - loop.time())
             except Source.DoesNotExist:
                 self.over = True
                 self._started.set()

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from collectors.formats import AnyReading, Limits, NotARecording, Reading, Skipped, named, read
+from collectors.judging import judge_all
 from timeline.core import masks
 from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
 from timeline.core.processors import available_processors
 from timeline.history.codec import line_of
 from timeline.history.world import World
-from timeline.judge import judge, matters, rulebook
+from timeline.judge import matters, rulebook
 from timeline.judging.findings import Finding
 from timeline.payloads import documents
 from timeline.payloads.findings import DocumentPayload
@@ -102,7 +103,7 @@ def analyse(
         if conflict := world.two_clusters():
             raise NotARecording(two_clusters_message(*conflict))
         world.settle()
-        findings = judge(world, world.tracks(), untracked=True)
+        findings = judge_all(world, available_processors())
     finally:
         gc.enable()
     entries = sum(seen.changes for seen in world.seen.values())

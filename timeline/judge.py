@@ -82,10 +82,22 @@ def judge(world: World, subjects: Iterable[Track], *, untracked: bool = False) -
     With `untracked`, also return findings about objects that have no track, because only the log of a program names
     them.
     """
-    rules = (rule.untracked for rule in rulebook() if untracked and rule.untracked)
-    without_track = chain.from_iterable(judge_untracked(world) for judge_untracked in rules)
-    findings = chain(*judged(world, subjects).values(), (each for each in without_track if _judgeable(each, world)))
-    return sorted(findings, key=lambda finding: (finding.occurrences[0].first, finding.rule, finding.id))
+    findings = chain.from_iterable(judged(world, subjects).values())
+    return in_order(findings, judged_untracked(world) if untracked else ())
+
+
+def in_order(*findings: Iterable[Finding]) -> list[Finding]:
+    """Return all these findings in the order of the findings document."""
+    return sorted(
+        chain.from_iterable(findings), key=lambda finding: (finding.occurrences[0].first, finding.rule, finding.id)
+    )
+
+
+def judged_untracked(world: World) -> list[Finding]:
+    """Return the findings about objects that have no track."""
+    rules = (rule.untracked for rule in rulebook() if rule.untracked)
+    found = chain.from_iterable(judge_untracked(world) for judge_untracked in rules)
+    return [each for each in found if _judgeable(each, world)]
 
 
 def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:

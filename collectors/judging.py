@@ -46,7 +46,7 @@ def _judged(world: World, part: Sequence[Track]) -> list[Finding]:
 class _Helper:
     """This class judges parts of the tracks in a copy of this process. If that ends early, they are judged here."""
 
-    def __init__(self, world: World, parts: list[Sequence[Track]]) -> None:
+    def __init__(self, world: World, parts: Sequence[Sequence[Track]]) -> None:
         self._world = world
         self._parts = parts
         self._pipe, answer = os.pipe()

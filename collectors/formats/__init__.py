@@ -83,8 +83,8 @@ def read(
 ) -> "Reading":
     """Open files, folders, archives (or `-`, the standard input) and read them as one recording.
 
-    Each path comes with the name that messages use for it. With two or more `processes`, a second process helps to read
-    a long audit log. Raise NotARecording if nothing in the paths can be understood; its message says what they look
+    Each path comes with the name that messages use for it. With several `processes`, others help to read a
+    long audit log. Raise NotARecording if nothing in the paths can be understood; its message says what they look
     like instead. If the paths are only a `part` of a recording, this is no error: each of them is skipped.
     """
     return Reading(inputs, bodies, limits, processes, part)

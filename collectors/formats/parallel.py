@@ -1,8 +1,8 @@
-"""This module reads a long recording with two processes, since the content of a line does not depend on other lines.
+"""This module reads a long recording with several processes, since what a line says does not depend on other lines.
 
-The process that reads the bytes hands blocks of lines to a helper process as long as that keeps up, and reads the other
-blocks itself, so that both stay busy. The entries come in the order of the lines: no verdict depends on that order, but
-an import that is repeated writes the same rows.
+The process that reads the bytes hands blocks of lines to helper processes as long as these keep up, and reads the other
+blocks itself, so that all stay busy. It does not look into the blocks that it hands over. The entries come in the order
+of the lines: no verdict depends on that order, but an import that is repeated writes the same rows.
 """
 
 import gc
@@ -18,15 +18,18 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
+from msgspec.structs import replace
+
 from collectors import redaction
 from collectors.formats.stream import Block, Line, Recording, Skipped
 from timeline.core.entries import Entry, Request
 
-READ_ALONE = 16 * 1024**2  # bytes that are read before the helper is started, since starting it takes time
-_BLOCK_LINES = 200  # lines that a block has at least, except the last
+READ_ALONE = 16 * 1024**2  # bytes that are read before helpers are started, since starting them takes time
+_FEWEST_BYTES = 512 * 1024  # bytes that a block has at least, except the last
 _BLOCK_BYTES = 4 * 1024**2  # bytes that a block or an answer may have in shared memory
-_BLOCKS_AHEAD = 4  # blocks that the helper may have at a time
-_BLOCKS_WAITING = 16  # blocks that may wait for an earlier one; with more, this process waits for the helper
+_BLOCKS_AHEAD = 4  # blocks that a helper may have at a time
+_BLOCKS_WAITING = 12  # blocks for each helper that may wait for an earlier one; with more, this process waits
+_MOST_HELPERS = 7  # more could not be given work as fast as they do it
 
 
 class Reader(Protocol):
@@ -47,46 +50,50 @@ def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | R
     bytes_read = 0
     for block in blocks:
         yield from reader.read(block.lines(recording.limits))
-        bytes_read += sum(map(len, block.data))
+        bytes_read += len(block.data)
         if bytes_read > READ_ALONE:
             break
     else:
         return
-    helper = _Helper(reader, recording)
+    helpers = [_Helper(reader, recording) for _ in range(min(recording.processes - 1, _MOST_HELPERS))]
     pending_numbers: deque[int] = deque()  # first lines of the blocks that are not yielded yet
     read: dict[int, Iterable[Entry | Request | Skipped]] = {}  # first line -> entries of a block that was read
     try:
         for block in _larger_blocks(blocks):
             pending_numbers.append(block.number)
-            if not helper.offer(block):
+            if not any(helper.offer(block) for helper in helpers):
                 items = reader.read(block.lines(recording.limits))
                 read[block.number] = items if len(pending_numbers) == 1 else list(items)
-            read.update(helper.results(wait=len(pending_numbers) > _BLOCKS_WAITING))
+            late = pending_numbers[0] if len(pending_numbers) > _BLOCKS_WAITING * len(helpers) else 0
+            for helper in helpers:
+                read.update(helper.results(late))
             while pending_numbers and pending_numbers[0] in read:
                 yield from read.pop(pending_numbers.popleft())
-        read.update(helper.results(wait=True))
         for number in pending_numbers:
-            yield from read[number]
+            for helper in helpers:
+                read.update(helper.results(number))
+            yield from read.pop(number)
     finally:
-        helper.close()
+        for helper in helpers:
+            helper.close()
 
 
 def _larger_blocks(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Join blocks until they have enough lines to be worth handing over."""
+    """Join blocks until they have enough bytes to be worth handing over."""
     blocks_held: list[Block] = []
-    lines = 0
+    size = 0
     for block in blocks:
         blocks_held.append(block)
-        lines += len(block.data)
-        if lines >= _BLOCK_LINES:
+        size += len(block.data)
+        if size >= _FEWEST_BYTES:
             yield _join(blocks_held)
-            blocks_held, lines = [], 0
+            blocks_held, size = [], 0
     if blocks_held:
         yield _join(blocks_held)
 
 
 def _join(blocks: list[Block]) -> Block:
-    return Block(blocks[0].file, blocks[0].number, [line for block in blocks for line in block.data])
+    return blocks[0] if len(blocks) == 1 else replace(blocks[0], data=b"\n".join(block.data for block in blocks))
 
 
 class _Helper:
@@ -117,7 +124,7 @@ class _Helper:
         """Hand a block to the helper; return False if it has no room for it or has ended."""
         if self._dead or not self._free_slots:
             return False
-        data = b"\n".join(block.data)
+        data = block.data
         if len(data) > _BLOCK_BYTES:
             return False
         start = self._free_slots[-1] * _BLOCK_BYTES
@@ -130,9 +137,10 @@ class _Helper:
         self._pending.append((self._free_slots.pop(), block))
         return True
 
-    def results(self, wait: bool = False) -> Iterator[tuple[int, Iterable[Entry | Request | Skipped]]]:
-        """Yield the first line and the entries of each block that the helper has read; with `wait`, wait for all."""
-        while self._pending and (wait or self._dead or self._pipe.poll()):
+    def results(self, until: int) -> Iterator[tuple[int, Iterable[Entry | Request | Skipped]]]:
+        """Yield the first line and the entries of each block that the helper has read. Wait for those up to the block
+        that begins with the line `until`; for none if it is 0."""
+        while self._pending and (self._pending[0][1].number <= until or self._dead or self._pipe.poll()):
             slot, block = self._pending.popleft()
             try:
                 if self._dead:
@@ -170,7 +178,7 @@ def run_helper() -> None:
         reader.learned()  # discard what was learned before the helper was started
         while True:
             number, start, end = pipe.recv()
-            block = Block(name, number, memory[start:end].split(b"\n"))
+            block = Block(name, number, memory[start:end])
             items = list(reader.read(block.lines(limits)))
             answer = pickle.dumps((items, reader.learned()), pickle.HIGHEST_PROTOCOL)
             if len(answer) <= _BLOCK_BYTES:  # put it where the block was: the reader may be busy for a while

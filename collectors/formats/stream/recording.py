@@ -38,19 +38,19 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
-    """This struct holds consecutive lines without their line breaks.
+    """This struct holds consecutive lines, with a line break between each two.
 
     A line that is too long is kept up to one byte more than the limit at least, so that it is known to be too long.
     """
 
     file: str
     number: int  # of the first line
-    data: list[bytes]
+    data: bytes
 
     def lines(self, limits: Limits) -> Iterator[Line | Skipped]:
         """Yield the lines that are not blank, and a Skipped for each that is too long or holds NUL bytes."""
         file, limit = self.file, limits.line_bytes
-        for number, data in enumerate(self.data, self.number):
+        for number, data in enumerate(self.data.split(b"\n"), self.number):
             if data and data[0] > _SPACE and len(data) <= limit:
                 yield Line(file, number, data)
             elif len(data) > limit:
@@ -105,19 +105,20 @@ class Recording:
     def blocks(self) -> Iterator[Block]:
         """Yield all lines in blocks. A line that is too long is not held in memory whole."""
         limit = self.limits.line_bytes + 1
-        line_parts, length = [b""], 0  # of the line whose end has not been read
+        line_parts: list[bytes | memoryview] = []  # of the line whose end has not been read
+        length = 0
         for chunk in self.chunks():
-            lines = chunk.split(b"\n")
-            unfinished = lines.pop()
-            if lines:
-                lines[0] = b"".join((*line_parts, lines[0][: max(0, limit - length)]))
-                yield Block(self.name, self._lines + 1, lines)
-                self._lines += len(lines)
+            end = chunk.rfind(b"\n")
+            if end >= 0:
+                first = chunk.index(b"\n")
+                line_parts += chunk[: min(first, max(0, limit - length))], memoryview(chunk)[first:end]
+                yield Block(self.name, self._lines + 1, b"".join(line_parts))
+                self._lines += chunk.count(b"\n")
                 line_parts, length = [], 0
-            line_parts.append(unfinished[: max(0, limit - length)])
-            length += len(unfinished)
+            line_parts.append(chunk[end + 1 :][: max(0, limit - length)])
+            length += len(chunk) - end - 1
         if length:
-            yield Block(self.name, self._lines + 1, [b"".join(line_parts)])
+            yield Block(self.name, self._lines + 1, b"".join(line_parts))
 
     def why_empty(self) -> str:
         """Return why nothing could be read of a recording whose head is empty."""

@@ -6,9 +6,9 @@ A subject is the track that a rule judges.
 
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from timeline.core.order import At
 from timeline.history.lifelines import Key, Track
@@ -20,66 +20,120 @@ Answer = tuple[str, str, int, int, str | None, bool]
 LAST: What = ("last",)  # the key of the end of the source
 SEEN: What = ("seen",)  # the key of how much of each kind was observed
 WRITES: What = ("writes",)  # the key of the set of all writes
+_FEW = 16  # the most readers that are kept in a list
+_T = TypeVar("_T")
+
+
+class _Reads(NamedTuple):
+    """This is what the last judgement of a subject read, in the order in which it did (see `Dependencies`)."""
+
+    looked: tuple[What, ...] = ()
+    looked_until: tuple[tuple[What, int], ...] = ()
+    tallied: tuple[tuple[str, At], ...] = ()
+    answers: tuple[Answer, ...] = ()
+
+
+_NOTHING = _Reads()
 
 
 class Dependencies:
-    """This class records what the judgement of each subject read, and marks the subjects that a change affects."""
+    """This class records what the judgement of each subject read, and marks the subjects that a change affects.
+
+    A judgement mostly reads the same as the last one of its subject. Only what differs is noted among the readers.
+    """
 
     def __init__(self) -> None:
         self._subject: Key | None = None  # the subject that is judged now
-        self._looked_at: dict[Key, set[What]] = {}
-        self._tallied: dict[Key, set[tuple[str, At]]] = {}
-        self._answers: dict[Key, set[Answer]] = {}
-        self._readers: dict[What, set[Key]] = defaultdict(set)
-        self._looked_until: dict[Key, set[tuple[What, int]]] = {}
+        # What its judgement has read so far; the values mean nothing.
+        self._looked: dict[What, None] = {}
+        self._looked_until: dict[tuple[What, int], None] = {}
+        self._tallied: dict[tuple[str, At], None] = {}
+        self._answers: dict[Answer, None] = {}
+        self._reads: dict[Key, _Reads] = {}
+        self._readers: dict[What, list[Key] | set[Key]] = {}  # a list as long as there are few
         self._early_readers: dict[What, list[tuple[int, Key]]] = defaultdict(list)  # see `look_until`; sorted
         self._counters: dict[str, list[tuple[At, Key]]] = defaultdict(list)  # by the owner's UID, sorted
         self._stale: set[Key] = set()
 
     def begin(self, subject: Key) -> None:
         """Start to record what the judgement of this subject reads, in place of what its last judgement read."""
-        self.forget(subject)
+        self.end()
         self._subject = subject
 
     def end(self) -> None:
         """Stop recording until the next `begin`."""
+        if self._subject:
+            reads = _Reads(tuple(self._looked), tuple(self._looked_until), tuple(self._tallied), tuple(self._answers))
+            self._replace(self._subject, reads)
+            for each in (self._looked, self._looked_until, self._tallied, self._answers):
+                each.clear()
         self._subject = None
 
     def forget(self, subject: Key) -> None:
         """Forget what the last judgement of a subject read."""
-        for what in self._looked_at.pop(subject, ()):
-            self._readers[what].discard(subject)
-            if not self._readers[what]:
-                del self._readers[what]
-        for what, until in self._looked_until.pop(subject, ()):
+        self._replace(subject, _NOTHING)
+
+    def _replace(self, subject: Key, now: _Reads) -> None:
+        before = self._reads.get(subject, _NOTHING)
+        if now == before:
+            return
+        gone, new = _differing(before.looked, now.looked)
+        for what in gone:
+            self._remove_reader(what, subject)
+        for what in new:
+            self._add_reader(what, subject)
+        gone, new = _differing(before.looked_until, now.looked_until)
+        for what, until in gone:
             _remove(self._early_readers, what, (until, subject))
-        for uid, at in self._tallied.pop(subject, ()):
+        for what, until in new:
+            insort(self._early_readers[what], (until, subject))
+        gone, new = _differing(before.tallied, now.tallied)
+        for uid, at in gone:
             _remove(self._counters, uid, (at, subject))
-        self._answers.pop(subject, None)
+        for uid, at in new:
+            insort(self._counters[uid], (at, subject))
+        if now == _NOTHING:
+            del self._reads[subject]
+        else:
+            self._reads[subject] = now
+
+    def _add_reader(self, what: What, subject: Key) -> None:
+        readers = self._readers.get(what)
+        if readers is None:
+            self._readers[what] = [subject]
+        elif isinstance(readers, set):
+            readers.add(subject)
+        else:
+            readers.append(subject)
+            if len(readers) > _FEW:
+                self._readers[what] = set(readers)
+
+    def _remove_reader(self, what: What, subject: Key) -> None:
+        readers = self._readers[what]
+        readers.remove(subject)
+        if not readers:
+            del self._readers[what]
 
     def look(self, *what: object) -> None:
         """Record that the current judgement reads what this key stands for."""
-        if self._subject and self._subject not in (readers := self._readers[what]):
-            readers.add(self._subject)
-            self._looked_at.setdefault(self._subject, set()).add(what)
+        if self._subject:
+            self._looked[what] = None
 
     def look_until(self, until: int, *what: object) -> None:
         """Record that the current judgement reads what this key stands for, but no track that began after a drawn time,
         in microseconds since 1970."""
-        if self._subject and (what, until) not in (looked := self._looked_until.setdefault(self._subject, set())):
-            looked.add((what, until))
-            insort(self._early_readers[what], (until, self._subject))
+        if self._subject:
+            self._looked_until[what, until] = None
 
     def count(self, owner_uid: str, at: At) -> None:
         """Record that the current judgement counts the children that an owner had right after `at`."""
-        if self._subject and (owner_uid, at) not in (tallied := self._tallied.setdefault(self._subject, set())):
-            tallied.add((owner_uid, at))
-            insort(self._counters[owner_uid], (at, self._subject))
+        if self._subject:
+            self._tallied[owner_uid, at] = None
 
     def ask(self, answer: Answer) -> None:
         """Record a result of `World.complete` that the current judgement got."""
         if self._subject:
-            self._answers.setdefault(self._subject, set()).add(answer)
+            self._answers[answer] = None
 
     def changed(self, track: Track, since: int) -> None:
         """Mark every subject whose judgement read this track. The track has changed from the drawn time `since` on, in
@@ -102,12 +156,24 @@ class Dependencies:
 
     def answers(self) -> Iterator[tuple[Key, Iterable[Answer]]]:
         """Yield each subject with the results of `World.complete` that its judgement got."""
-        yield from self._answers.items()
+        for subject, reads in self._reads.items():
+            if reads.answers:
+                yield subject, reads.answers
 
     def take(self) -> set[Key]:
         """Return the subjects that were marked since the last call, and unmark them."""
         stale, self._stale = self._stale, set()
         return stale
+
+
+def _differing(before: tuple[_T, ...], now: tuple[_T, ...]) -> tuple[Collection[_T], Collection[_T]]:
+    """Return the items of `before` that are not in `now`, and those of `now` that are not in `before`. Each has no item
+    twice."""
+    if before == now:
+        return (), ()
+    if not before or not now:
+        return before, now
+    return set(before).difference(now), set(now).difference(before)
 
 
 def _remove(lists: dict[Any, list[Any]], key: object, item: object) -> None:

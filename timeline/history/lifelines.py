@@ -6,7 +6,7 @@ in commit order. `timeline/history/incarnations.py` makes tracks from entries.
 
 from bisect import bisect_right
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -27,6 +27,7 @@ class Name(NamedTuple):
     name: str
 
 
+_N = TypeVar("_N", str, Name)
 Key = tuple[Name, str]  # the key of a track: its name and its UID, or a made-up one
 
 
@@ -141,7 +142,7 @@ class Track:
         # If its deletion was not observed: the drawn time by which the object surely did not exist any more.
         self.gone_by: int | None = None
         self.kind: Kind = kind_of(ref.group, ref.kind)
-        self._references: set[Name] | None = None
+        self._references: frozenset[Name] | None = None
         self._writers: frozenset[str] | None = None
 
     def __repr__(self) -> str:
@@ -213,16 +214,22 @@ class Track:
         """Return the names of those who changed the object; "" stands for changes of which nothing says who made
         them."""
         if self._writers is None:
-            self._writers = frozenset({moment.entry.writer for moment in self.moments})
+            self._writers = _shared(frozenset({moment.entry.writer for moment in self.moments}))
         return self._writers
 
-    def references(self) -> set[Name]:
+    def references(self) -> frozenset[Name]:
         """Return the names to which the object referred at any time."""
         if self._references is None:
             states = {id(moment.facts): moment.facts for moment in self.moments}
             references = {reference for facts in states.values() for reference in self.kind.references(facts)}
-            self._references = {_name(reference, self.ref.namespace) for reference in references}
+            self._references = _shared(frozenset({_name(each, self.ref.namespace) for each in references}))
         return self._references
+
+
+@lru_cache(10_000)
+def _shared(names: frozenset[_N]) -> frozenset[_N]:
+    """Return the first of equal sets that were given lately, so that many tracks share one in memory."""
+    return names
 
 
 @lru_cache(10_000)

@@ -71,30 +71,35 @@ def went_on(user: Track) -> int | None:
     return None
 
 
-def waited_until(user: Track) -> int | None:
+def waited_until(user: Track, ran: int | None) -> int | None:
     """Return the drawn time at which an object stopped waiting, because it went on, failed, or its deletion was
-    requested; None if it did not."""
+    requested; None if it did not. `ran` is what `went_on` returns."""
     failed = next((moment.time for moment in user.moments if moment.facts.phase == "Failed"), None)
-    return min((time for time in (went_on(user), failed, user.asked_to_end) if time is not None), default=None)
+    return min((time for time in (ran, failed, user.asked_to_end) if time is not None), default=None)
 
 
-def not_found_events(
-    user: Track, name: Name, start: int, end: int, world: World
-) -> tuple[list[tuple[Track, Moment]], bool]:
-    """Return the Events about `user` between two drawn times that say that `name` was not found, in order, and whether
-    a later Event about `user` says something else."""
-    events = [
+Told = list[tuple[Track, Moment]]  # Events, each with its moment that has a message
+
+
+def events_about(user: Track, until: int, world: World) -> Told:
+    """Return the Events about an object up to a drawn time that have a message, in no order."""
+    return [
         (event, moment)
-        for event in world.referrers(user.name, end)
+        for event in world.referrers(user.name, until)
         if event.ref.kind == "Event"
         for moment in event.moments
-        if start <= moment.time <= end and moment.facts.message
+        if moment.time <= until and moment.facts.message
     ]
+
+
+def not_found_events(told: Told, name: Name, start: int) -> tuple[Told, bool]:
+    """Return those of these Events from a drawn time on that say that `name` was not found, in order, and whether a
+    later one of them says something else."""
+    events = sorted((each for each in told if start <= each[1].time), key=lambda each: each[1].at)
     if not events:
         return [], False
     kind = "persistentvolumeclaim|pvc" if name.kind == "PersistentVolumeClaim" else name.kind.lower()
     missing = re.compile(rf"\b({kind})s?(\.[a-z0-9.]+)? \"?{re.escape(name.name)}\"? (is )?not found", re.IGNORECASE)
-    events.sort(key=lambda each: each[1].at)
     found = [each for each in events if missing.search(each[1].facts.message)]
     return found, bool(found) and events[-1][1].facts.message != found[-1][1].facts.message
 

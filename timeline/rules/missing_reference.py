@@ -49,6 +49,8 @@ from timeline.judging.advice import kubectl
 from timeline.judging.findings import Effect, Finding, Proof, occurrence
 from timeline.judging.references import (
     Missing,
+    Told,
+    events_about,
     logged_in_full,
     needed,
     never_existed,
@@ -71,6 +73,15 @@ _ABSENT = "Inconclusive: all that is known is that no line of the log shows it."
 _LOST = "Inconclusive: lines may be missing that would show it, or that nobody waited for it any more."
 
 
+class _Waiting(NamedTuple):
+    """This is an object that needs others, with the drawn times at which it went on and stopped waiting, if it did."""
+
+    user: Track
+    ran: int | None
+    left: int | None
+    told: dict[int, Told]  # the Events about it, by the drawn time up to which they were read
+
+
 class Evidence(NamedTuple):
     """This is the evidence that an object was missing."""
 
@@ -88,23 +99,27 @@ class Evidence(NamedTuple):
     incident="{subjects} waited for {anchor}",
 )
 def judge(user: Track, world: World) -> Iterator[Finding]:
-    left = waited_until(user)
+    ran = went_on(user)
+    waiting = _Waiting(user, ran, waited_until(user, ran), {})
     for name, since in needed(user):
-        missing = times_missing(since, world.incarnations(name, left))
-        found = [(each, evidence) for each in missing if (evidence := _evidence(user, name, each, world))]
+        missing = times_missing(since, world.incarnations(name, waiting.left))
+        found = [(each, evidence) for each in missing if (evidence := _evidence(waiting, name, each, world))]
         if found and (finding := _finding(user, name, *max(found, key=lambda each: each[1].end - each[0].start.time))):
             yield finding
 
 
-def _evidence(user: Track, name: Name, missing: Missing, world: World) -> Evidence | None:
+def _evidence(waiting: _Waiting, name: Name, missing: Missing, world: World) -> Evidence | None:
     """Return the evidence that an object waited for the missing one; None if it may not have waited."""
-    start, ran, left = missing.start.time, went_on(user), waited_until(user)
+    user, ran, left, told = waiting
+    start = missing.start.time
     came = missing.came[1] if missing.came else None
     if (left is not None and left <= start) or (came and ran is not None and ran < came.time):
         return None
     bounds = [bound for bound in (left, missing.seen, came.time if came else None) if bound is not None]
     end = max(start, world.no_later(min(bounds)) if bounds else world.last)
-    events, other_reason = not_found_events(user, name, start, end, world)
+    if end not in told:
+        told[end] = events_about(user, end, world)
+    events, other_reason = not_found_events(told[end], name, start)
     event = events[-1] if events else None
     if came:
         deleted = missing.went is not None and missing.went[1] is missing.start
@@ -140,7 +155,7 @@ def _finding(user: Track, name: Name, missing: Missing, evidence: Evidence) -> F
     came = missing.came[1] if missing.came else None
     waited = between(missing.start, came) if came else so_far(missing.start, evidence.end)
     fared = "was not seen to go on" if ran is None else f"went on {_later(ran, came, evidence)}"
-    goes_on = all(each is None for each in (missing.came, missing.seen, ran, waited_until(user)))
+    goes_on = all(each is None for each in (missing.came, missing.seen, ran, waited_until(user, ran)))
     once = occurrence(
         *_proof(user, name, missing, evidence.event),
         first=missing.start.time,

@@ -36,6 +36,7 @@ last revision that they have seen.
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from timeline.core.actors import Actor, actor_of
@@ -73,10 +74,16 @@ class _Return(NamedTuple):
     incident="{anchor} saw the past{times}",
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:
-    group, kind, namespace, _ = track.name
-    watched = world.requests(Name(group, kind, "", "")) or world.requests(Name(group, kind, namespace, ""))
+    everywhere, there = _scopes(*track.name[:3])
+    watched = world.requests(everywhere) or world.requests(there)
     if watched and not world.live:
         yield from world.once("view-went-back", lambda: _findings(world)).get(track.key, ())
+
+
+@lru_cache(1000)
+def _scopes(group: str, kind: str, namespace: str) -> tuple[Name, Name]:
+    """Return the names under which requests about all objects of a kind are found: in all namespaces, and in one."""
+    return Name(group, kind, "", ""), Name(group, kind, namespace, "")
 
 
 def _findings(world: World) -> dict[Key, list[Finding]]:

@@ -77,20 +77,20 @@ class Dependencies:
         before = self._reads.get(subject, _NOTHING)
         if now == before:
             return
-        gone, new = _differing(before.looked, now.looked)
-        for what in gone:
+        looked, looked_before = _differing(now.looked, before.looked)
+        for what in looked_before:
             self._remove_reader(what, subject)
-        for what in new:
+        for what in looked:
             self._add_reader(what, subject)
-        gone, new = _differing(before.looked_until, now.looked_until)
-        for what, until in gone:
+        early, early_before = _differing(now.looked_until, before.looked_until)
+        for what, until in early_before:
             _remove(self._early_readers, what, (until, subject))
-        for what, until in new:
+        for what, until in early:
             insort(self._early_readers[what], (until, subject))
-        gone, new = _differing(before.tallied, now.tallied)
-        for uid, at in gone:
+        tallied, tallied_before = _differing(now.tallied, before.tallied)
+        for uid, at in tallied_before:
             _remove(self._counters, uid, (at, subject))
-        for uid, at in new:
+        for uid, at in tallied:
             insort(self._counters[uid], (at, subject))
         if now == _NOTHING:
             del self._reads[subject]
@@ -166,14 +166,14 @@ class Dependencies:
         return stale
 
 
-def _differing(before: tuple[_T, ...], now: tuple[_T, ...]) -> tuple[Collection[_T], Collection[_T]]:
-    """Return the items of `before` that are not in `now`, and those of `now` that are not in `before`. Each has no item
+def _differing(now: tuple[_T, ...], before: tuple[_T, ...]) -> tuple[Collection[_T], Collection[_T]]:
+    """Return the items of `now` that are not in `before`, and those of `before` that are not in `now`. Each has no item
     twice."""
     if before == now:
         return (), ()
     if not before or not now:
-        return before, now
-    return set(before).difference(now), set(now).difference(before)
+        return now, before
+    return set(now).difference(before), set(before).difference(now)
 
 
 def _remove(lists: dict[Any, list[Any]], key: object, item: object) -> None:

@@ -57,9 +57,10 @@ def _judge(source: Source, world: World, cause: str) -> None:
         with metrics.JUDGE_SECONDS.labels(cause).time():
             found = judge(world, world.tracks())
         acted = actors.added_up(world, found)
+        meant = changes.rows_of(source, world)
     findings.write(source, world, found)
     incidents.write(source)
-    changes.write(source, world)
+    changes.write(source, meant)
     logs.write(source, world)
     views.write(source, world, found)
     actors.write(source, acted)

@@ -177,7 +177,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     @property
     def writer(self) -> str:
         """Return who made the change: the account, or else the program; "" if nothing says it."""
-        return writer(self.actor, self.user_agent)
+        actor = self.actor
+        return actor if 0 < len(actor) <= _WRITER and "\0" not in actor else writer(actor, self.user_agent)
 
     @property
     def dated(self) -> bool:

@@ -202,11 +202,15 @@ class Track:
 
     def addresses(self) -> list[str]:
         """Return the IP addresses that the object had at any time, sorted."""
+        if not self.kind.has_addresses:
+            return []
         states = {id(moment.facts): moment.facts for moment in self.moments}
         return sorted({each for facts in states.values() for each in self.kind.addresses(facts) if each})
 
     def clues(self) -> list[str]:
         """Return by what the search finds the object besides its names, at any time, in the order of time."""
+        if not self.kind.has_clues:
+            return []
         states = {id(moment.facts): moment.facts for moment in self.moments}
         return list(dict.fromkeys(clue for facts in states.values() for clue in self.kind.clues(facts)))
 

@@ -17,7 +17,7 @@ from timeline.history.completeness import Completeness, losses
 from timeline.history.expiry import expired
 from timeline.history.freed import Freed
 from timeline.history.ledger import Ledger
-from timeline.history.lifelines import Key, Moment, Name, Track, anonymous, name_of, public_uid
+from timeline.history.lifelines import ANONYMOUS, Key, Moment, Name, Track, anonymous, name_of, public_uid
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.snapshot import Snapshot
 from timeline.history.streams import Stream
@@ -323,7 +323,10 @@ class World:
 
     def number(self, track: Track) -> int:
         """Return the number of a track within the source, which is unique and never changes."""
-        return self._ledger.number(track.name, public_uid(track.ref)) + (anonymous(track.ref) << 40)
+        uid = track.ref.uid
+        if not uid.startswith(ANONYMOUS):
+            return self._ledger.number(track.name, uid)
+        return self._ledger.number(track.name, "") + (anonymous(track.ref) << 40)
 
     def lane(self, track: Track) -> int:
         """Return the number of the lane (the name) of a track within the source."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from statistics import median
 
 from timeline.core.actors import Actor, actor_of
-from timeline.core.entries import Change, Client, Request
+from timeline.core.entries import Change, Client, Entry, Request
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Name, Track
 from timeline.history.world import World
@@ -81,9 +81,9 @@ def activities(world: World, findings: Iterable[Finding]) -> dict[Key, Activity]
     found: dict[Key, Activity] = defaultdict(Activity)
     written: dict[tuple[Key, Name], list[int]] = defaultdict(list)  # when, of objects that refused writes are about
     asked = world.requested_names()
-    senders: dict[Sender, Actor | None] = {}
+    senders: dict[Sender, _Writes | None] = {}
     for track in world.tracks():
-        _add_writes(track, found, senders, written, asked)
+        _add_writes(track, found, senders, written if track.name in asked else None)
         for actor, use in read_uses(track, world):
             if not use.acted:
                 continue
@@ -91,6 +91,8 @@ def activities(world: World, findings: Iterable[Finding]) -> dict[Key, Activity]
             one.copies += 1
             if lag := use.lag:
                 one.lags.append(lag.least)
+    for writes in filter(None, senders.values()):
+        writes.add_up()
     for lease in world.of_kind("coordination.k8s.io", "Lease"):
         _add_lease(lease, found)
     for name in asked:
@@ -108,32 +110,57 @@ def _of(found: dict[Key, Activity], actor: Actor) -> Activity:
     return one
 
 
+class _Writes:
+    """These are the writes of one sender. A source has few senders and many writes, so these are added up at once."""
+
+    __slots__ = ("account", "activity", "actor", "copies", "key", "named", "received")
+
+    def __init__(self, actor: Actor, entry: Entry, activity: Activity) -> None:
+        self.actor = actor
+        self.key: Key = (actor.process, actor.component)
+        self.account = entry.writer
+        self.activity = activity
+        self.named = bool(entry.client)  # whether it is known on which copies updates rested (see `views.named_by`)
+        self.copies = 0
+        self.received: list[int] = []  # when each write was received
+
+    def add_up(self) -> None:
+        one, received = self.activity, self.received
+        one.seen[self.actor] += len(received)
+        one.accounts[self.account] += len(received)
+        one.writes += len(received)
+        one.copies += self.copies
+        one.minutes.update([time // _MINUTE for time in received])
+        earliest = min(received)
+        one.first = min(one.first or earliest, earliest)
+        one.last = max(one.last, max(received))
+
+
 def _add_writes(
     track: Track,
     found: dict[Key, Activity],
-    senders: dict[Sender, Actor | None],
-    written: dict[tuple[Key, Name], list[int]],
-    asked: set[Name],
+    senders: dict[Sender, _Writes | None],
+    written: dict[tuple[Key, Name], list[int]] | None,
 ) -> None:
-    """Add the writes of an object. `senders` has the actors of the senders so far, of which there are few."""
+    """Add the writes of an object to those of their senders, and to `written` if refused writes name the object."""
     for moment in track.moments:
         entry = moment.entry
-        if moment.change is Change.OBSERVED:
+        if entry.change is Change.OBSERVED:
             continue
         sender = entry.actor, entry.user_agent, entry.client
-        if sender not in senders:
-            senders[sender] = actor_of(entry)
-        if (actor := senders[sender]) is None:
+        if sender in senders:
+            writes = senders[sender]
+        else:
+            actor = actor_of(entry)
+            key = (actor.process, actor.component) if actor else ("", "")
+            writes = senders[sender] = _Writes(actor, entry, found[key]) if actor else None
+        if writes is None:
             continue
-        one, received = _of(found, actor), entry.received
-        one.writes += 1
-        one.accounts[entry.writer] += 1
-        one.minutes[received // _MINUTE] += 1
-        one.copies += named_by(moment) is not None
-        one.first = min(one.first or received, received)
-        one.last = max(one.last, received)
-        if track.name in asked:
-            written[(actor.process, actor.component), track.name].append(received)
+        writes.received.append(entry.received)
+        if writes.named and named_by(moment) is not None:
+            writes.copies += 1
+        if written is not None:
+            written[writes.key, track.name].append(entry.received)
 
 
 def _add_refusals(

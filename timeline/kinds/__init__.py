@@ -224,6 +224,16 @@ class Kind(NamedTuple):
         """Return whether objects of the kind have phases besides those that all objects have."""
         return self.phase is not _phase
 
+    @property
+    def has_addresses(self) -> bool:
+        """Return whether objects of the kind have IP addresses of their own."""
+        return self.addresses is not _addresses
+
+    @property
+    def has_clues(self) -> bool:
+        """Return whether objects of the kind are found by anything besides their names."""
+        return self.clues is not _clues
+
 
 NOISE = ("Events", "Cluster")  # families that are hidden at first
 _PLAIN = {

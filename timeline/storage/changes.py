@@ -19,11 +19,16 @@ _TABLE = sql.Identifier("timeline_intent_change")
 _COLUMNS = ("source_id", "at", "track", "number", "lane", "namespace", "wide", "grade", "document")
 
 
-def write(source: Source, world: World) -> None:
-    """Replace all rows of a recording by those that follow from its world."""
-    Row.objects.filter(source=source).delete()
+def rows_of(source: Source, world: World) -> list[tuple[Any, ...]]:
+    """Return the rows that follow from the world of a recording."""
     packer = Packer(ENTRIES)
-    append(_TABLE, _COLUMNS, (row for track in world.tracks() for row in _rows(source, world, track, packer)))
+    return [row for track in world.tracks() for row in _rows(source, world, track, packer)]
+
+
+def write(source: Source, rows: Iterable[tuple[Any, ...]]) -> None:
+    """Replace all rows of a recording by these."""
+    Row.objects.filter(source=source).delete()
+    append(_TABLE, _COLUMNS, rows)
 
 
 class LiveChanges:

@@ -4,7 +4,6 @@ Causeline elsewhere. It needs no database."""
 from __future__ import annotations
 
 import fcntl
-import logging.config
 import os
 import signal
 import threading
@@ -41,6 +40,8 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 def collect(options: argparse.Namespace) -> int:
     """Collect until a signal comes. Return the exit status."""
+    import logging.config
+
     from collectors.collecting.buffer import Buffer  # late: the command's help does not need it
     from collectors.collecting.collector import Collector
     from collectors.collecting.server import Server, Unusable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import sys
 from datetime import UTC, datetime
@@ -45,6 +44,8 @@ def replay(options: argparse.Namespace) -> int:
 
     Return the exit status: 0 ended by a signal, 1 it cannot listen, 2 the input or the command is not understood.
     """
+    import asyncio
+
     from collectors.addresses import is_loopback
     from collectors.formats import NotARecording
     from collectors.replay.commits import tape
@@ -75,6 +76,8 @@ def replay(options: argparse.Namespace) -> int:
 
 
 async def _serve(options: argparse.Namespace, played: Tape, token: str) -> None:
+    import asyncio
+
     import yaml
 
     from collectors.replay.serving import kubeconfig, replaying

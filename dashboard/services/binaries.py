@@ -5,8 +5,6 @@ The wheels' own Python is never imported: run as root, it would add a user and o
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
 import os
 import platform
 import shutil
@@ -62,6 +60,8 @@ def _in(postgres_parent: Path, valkey_parent: Path) -> Binaries:
 
 
 def _package(name: str) -> Path:
+    import importlib.util  # late, as in `_copy`: few commands start servers
+
     spec = importlib.util.find_spec(name)
     if spec is None or not spec.submodule_search_locations:
         raise ServiceError(
@@ -83,6 +83,8 @@ def _problem(binaries: Binaries, account: Account | None) -> str:
 
 def _copy() -> Path:
     """Return a copy that everybody may read. It is made once for each version, and appears complete or not at all."""
+    import importlib.metadata
+
     versions = "-".join(importlib.metadata.version(wheel) for wheel in (POSTGRES_WHEEL, VALKEY_WHEEL))
     final = CACHE / f"servers-{versions}-{PLATFORM}"
     if final.exists():

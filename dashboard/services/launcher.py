@@ -6,7 +6,6 @@ supervisor.
 
 from __future__ import annotations
 
-import http.client
 import math
 import os
 import socket
@@ -154,6 +153,8 @@ def programs(
 
 def await_page(supervisor: Supervisor, host: str, port: int) -> str:
     """Wait until the page answers, with any status (a public host name may lead elsewhere), and return its address."""
+    import http.client  # late: few commands serve pages
+
     reach = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
 
     def answers() -> bool:

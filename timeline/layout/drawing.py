@@ -26,6 +26,18 @@ class Cell(NamedTuple):
     living: int
 
 
+class Lives(NamedTuple):
+    """These are lives of one lane that are drawn as one bar, because they are too many for a screen."""
+
+    lane: int  # Track.lane
+    root: int  # Track.root
+    start: int  # when the first of them began
+    end: int | None  # when the last of them ended; None while one exists
+    many: int  # how many they are
+    number: int  # the first creation number
+    track: int  # the number of one of them
+
+
 class Drawing:
     """This class collects the columns of a window: tracks, strips and findings are added one by one.
 
@@ -108,8 +120,7 @@ class Drawing:
         if lane not in self._lively and any(self._view[0] <= row[0] <= self._view[1] for row in lifeline):
             self._lively.add(lane)
         self._lane_of_track[track] = lane
-        if not self._lives[lane]:
-            payload["number"] = number
+        payload["number"] = min(number, payload["number"]) if self._lives[lane] else number
         self._lives[lane] += 1
         note = kind.subtitle(facts) if facts is not None else ""
         payload["track"] = track
@@ -126,6 +137,33 @@ class Drawing:
         self._add_bars(lane, track, spans, created)
         self._add_marks(lane, track, events)
 
+    def add_lives(self, lives: Lives) -> None:
+        """Draw lives as one bar, if their lane is a row of the window. They must come before the tracks of the lane."""
+        lane = self._index.get((lives.lane, lives.root))
+        if lane is None:
+            return
+        payload, row = self._lanes[lane], self._rows[lane]
+        end = max(self._last, lives.start) if lives.end is None else lives.end
+        if any(self._view[0] <= time <= self._view[1] for time in (lives.start, end)):
+            self._lively.add(lane)
+        payload["number"] = min(lives.number, payload["number"]) if self._lives[lane] else lives.number
+        self._lives[lane] += lives.many
+        self._merged += lives.many - 1
+        payload["track"] = lives.track
+        payload["subtitle"] = qualified(row.group, row.kind)
+        bars = self._bars
+        bars["lane"].append(lane)
+        bars["start"].append(lives.start)
+        bars["end"].append(end)
+        bars["text"].append(f"{lives.many} incarnations" if lives.many > 1 else "1 incarnation")
+        bars["tone"].append("pale")
+        bars["open_start"].append(False)
+        bars["open_end"].append(lives.end is None)
+        bars["start_within"].append(None)
+        bars["end_within"].append(None)
+        self._of_bars.append(row.creator)
+        bars["track"].append(lives.track)
+
     def add_cells(self, cells: Iterable[Cell]) -> None:
         """Draw the cells of strips. Cells of one strip must come in order; neighbours with equal counts are merged."""
         columns = self._strips
@@ -140,10 +178,15 @@ class Drawing:
                 columns["end"].append(cell.end)
                 columns["count"].append(cell.living)
 
-    def fold(self, members: Iterable[tuple[int, int]]) -> None:
-        """Make arrows to tracks that are not drawn point at their strips. `members` are (track, place of its strip)."""
-        for track, strip in members:
-            if strip in self._strips_at:
+    def fold(self, members: Iterable[tuple[int, int, int, int]]) -> None:
+        """Make arrows to tracks that are not drawn point at their lanes, if these are drawn, or at their strips.
+
+        `members` are (track, its lane, its root owner, place of its strip).
+        """
+        for track, lane, root, strip in members:
+            if (lane, root) in self._index:
+                self._lane_of_track[track] = self._index[lane, root]
+            elif strip in self._strips_at:
                 self._lane_of_track[track] = self._strips_at[strip]
 
     @property

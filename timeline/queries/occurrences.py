@@ -1,6 +1,6 @@
 """This module reads the rows of the list of findings, which are derived from stored findings."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.db import connection
@@ -10,6 +10,10 @@ from timeline.models import Finding, Occurrence
 from timeline.payloads import occurrences
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.queries.acknowledgements import acknowledged
+
+# The sum keeps the query planner from reading all tracks of the lanes for each row.
+_IN_LANES = """ OR EXISTS (SELECT FROM timeline_track AS named
+    WHERE named.source_id = %(source)s AND named.id = ANY(found.tracks) AND named.lane + 0 = ANY(%(dense)s))"""
 
 
 def payloads(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload]:
@@ -36,19 +40,30 @@ def _groups(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload]
 
 
 def drawn(
-    source_id: int, span: tuple[int, int], tracks: Iterable[int], selected: str, limit: int
+    source_id: int, span: tuple[int, int], tracks: Iterable[int], dense: Collection[int], selected: str, limit: int
 ) -> list[tuple[int, dict[str, Any]]]:
-    """Return the occurrences between two times (µs since 1970) that name any of these tracks, and the selected one.
+    """Return the occurrences between two times (µs since 1970) that name any of these tracks, or any track of dense
+    lanes, and the selected one.
 
     Each is (track of its subject, occurrence), as for `Drawing.add_findings`. Errors come first; at most `limit` rows
     of the list of findings are considered.
     """
-    query = """
-        SELECT key, findings FROM timeline_occurrence
-        WHERE source_id = %s AND (key = %s OR first <= %s AND last >= %s AND tracks && %s::bigint[])
-        ORDER BY rank, first, key LIMIT %s"""
+    query = f"""
+        SELECT key, findings FROM timeline_occurrence AS found
+        WHERE source_id = %(source)s AND (key = %(selected)s OR first <= %(end)s AND last >= %(start)s
+            AND (tracks && %(tracks)s::bigint[]{_IN_LANES if dense else ""}))
+        ORDER BY rank, first, key LIMIT %(limit)s"""
+    values: dict[str, Any] = {
+        "source": source_id,
+        "selected": selected,
+        "start": moment(span[0]),
+        "end": moment(span[1]),
+        "tracks": list(tracks),
+        "dense": list(dense),
+        "limit": limit,
+    }
     with connection.cursor() as cursor:
-        cursor.execute(query, [source_id, selected, moment(span[1]), moment(span[0]), list(tracks), limit])
+        cursor.execute(query, values)
         rows: list[tuple[str, list[str]]] = cursor.fetchall()
     keys = {key for key, _ in rows}
     found: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}

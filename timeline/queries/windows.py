@@ -3,20 +3,21 @@
 Times are microseconds since 1970, UTC.
 """
 
-from typing import Any
+from collections.abc import Collection
+from typing import Any, Literal
 
 from django.db import connection
 
-from timeline.core.entries import microseconds, moment
+from timeline.core.entries import moment
 from timeline.kinds import kind_of
 from timeline.layout.assembly import MARKS, Page, Range, assemble
 from timeline.layout.density import Density
-from timeline.layout.drawing import Cell, Drawing
+from timeline.layout.drawing import Cell, Drawing, Lives
 from timeline.layout.lanes import LaneRow, RootOwner
 from timeline.layout.phases import Reading, spans_and_events
 from timeline.models import Source, Track, unpacked
 from timeline.payloads.windows import ScopePayload, WindowPayload
-from timeline.queries import occurrences
+from timeline.queries import dense, occurrences
 from timeline.queries.gaps import gaps
 from timeline.queries.rows import Rows
 from timeline.queries.sources import extent
@@ -53,8 +54,8 @@ def window(
     lower = max(first, start - width)
     padded = lower, max(lower, min(last, end + width))  # a range outside of the recording is empty
     page = _page(source, view, Rows(source, view, start, end), offset, limit)
-    drawing = _drawing(source, page.drawn, padded, last, width, (start, end))
-    _add_findings(source, view, drawing, padded)
+    drawing, crowded = _drawing(source, page.drawn, padded, last, width, (start, end))
+    _add_findings(source, view, drawing, padded, crowded)
     if source.views:
         drawing.add_views(views_of(source.pk, drawing.tracks), view.opened)
     return assemble(
@@ -81,10 +82,23 @@ def _page(source: Source, view: View, rows: Rows, offset: int, limit: int) -> Pa
 
 def _drawing(
     source: Source, rows: list[LaneRow], span: tuple[int, int], last: int, width: int, view: tuple[int, int]
-) -> Drawing:
-    """Return the drawing of these rows. Bars and marks closer than a pixel of the screen are merged, and further
-    ones, too, if there would be too many for a browser."""
-    tracks = _tracks(source, rows, span)
+) -> tuple[Drawing, list[int]]:
+    """Return the drawing of these rows, and the dense lanes, which show several lives as one bar.
+
+    Bars and marks closer than a pixel of the screen are merged, and further ones, too, if there would be too many for a
+    browser.
+    """
+    pixel = max(1, width // PIXELS)
+    lanes = {row.lane for row in rows if row.lane}
+    crowded: list[int] = []
+    together: list[Lives] = []
+    if (tracks := _tracks(source, "lane", lanes, span)) is None:
+        crowded = dense.lanes_of(source, lanes, span)
+        tracks = _tracks(source, "lane", lanes.difference(crowded), span) or []
+        together = dense.lives_of(source, crowded, span, pixel)
+        if alone := _tracks(source, "id", [lives.track for lives in together if lives.many == 1], span):
+            tracks += alone
+            together = [lives for lives in together if lives.many > 1]
     kinds = {(row.lane, row.root): kind_of(row.group, row.kind) for row in rows if row.lane}
     readings: dict[int, Reading] = {}
     density = Density(span)
@@ -92,24 +106,36 @@ def _drawing(
         if kind := kinds.get((lane, root)):
             readings[track] = spans_and_events(kind, lifeline, until, last)
             density.add(readings[track], lifeline[0][0] if lifeline and lifeline[0][2] == "created" else None)
-    drawing = Drawing(rows, span, last, max(1, width // PIXELS), readings, view)
+    drawing = Drawing(rows, span, last, pixel, readings, view)
     drawing.add_cells(_cells(source, rows, span))
-    cells = drawing.size
-    while cells + density.size(drawing.pixel) > MARKS and drawing.pixel <= width:
+    already = drawing.size + len(together)
+    while already + density.size(drawing.pixel) > MARKS and drawing.pixel <= width:
         drawing.pixel *= 2
+    for lives in together:
+        drawing.add_lives(lives)
     for each in tracks:
         drawing.add_track(*each)
-    return drawing
+    return drawing, crowded
 
 
-def _tracks(source: Source, rows: list[LaneRow], span: tuple[int, int]) -> list[tuple[Any, ...]]:
-    query = """
-        SELECT id, lane, root, number, upper(life), lifeline FROM timeline_track
-        WHERE source_id = %s AND lane = ANY(%s) AND life && tstzrange(%s, %s, '[]')
-        ORDER BY lower(life), number"""
+def _tracks(
+    source: Source, column: Literal["lane", "id"], values: Collection[int], span: tuple[int, int]
+) -> list[tuple[Any, ...]] | None:
+    """Return the tracks of these lanes, or with these numbers, between two times, as `Drawing.add_track` takes them.
+
+    The result is None if they are too many to be read one by one.
+    """
+    query = f"""
+        SELECT id, lane, root, number, (extract(epoch FROM upper(life)) * 1000000)::bigint, lifeline FROM (
+            SELECT * FROM timeline_track
+            WHERE source_id = %s AND {column} = ANY(%s) AND life && tstzrange(%s, %s, '[]') LIMIT %s
+        ) AS found ORDER BY lower(life), number"""
     with connection.cursor() as cursor:
-        cursor.execute(query, [source.pk, [row.lane for row in rows if row.lane], *map(moment, span)])
-        return [(*row[:-2], row[-2] and microseconds(row[-2]), unpacked(row[-1])) for row in cursor]
+        cursor.execute(query, [source.pk, list(values), *map(moment, span), dense.ONE_BY_ONE + 1])
+        rows = cursor.fetchall()
+    if len(rows) > dense.ONE_BY_ONE:
+        return None
+    return [(*row[:-1], unpacked(row[-1])) for row in rows]
 
 
 def _cells(source: Source, rows: list[LaneRow], span: tuple[int, int]) -> list[Cell]:
@@ -149,15 +175,18 @@ def _cells(source: Source, rows: list[LaneRow], span: tuple[int, int]) -> list[C
     return cells
 
 
-def _add_findings(source: Source, view: View, drawing: Drawing, span: tuple[int, int]) -> None:
-    """Draw the findings that name tracks of the drawing, and the selected one."""
-    found = occurrences.drawn(source.pk, span, drawing.tracks, view.finding, _OCCURRENCES)
+def _add_findings(
+    source: Source, view: View, drawing: Drawing, span: tuple[int, int], crowded: Collection[int]
+) -> None:
+    """Draw the findings that name tracks of the drawing, or of dense lanes, and the selected one."""
+    found = occurrences.drawn(source.pk, span, drawing.tracks, crowded, view.finding, _OCCURRENCES)
     named = {proof["track"] for _, each in found for proof in each["proof"]} | {subject for subject, _ in found}
     hidden = [track for track in named - drawing.tracks if track]
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT id, strip FROM timeline_track WHERE source_id = %s AND id = ANY(%s) AND strip <> 0",
-            [source.pk, hidden],
+            "SELECT id, lane, root, strip FROM timeline_track"
+            " WHERE source_id = %s AND id = ANY(%s) AND (strip <> 0 OR lane = ANY(%s))",
+            [source.pk, hidden, list(crowded)],
         )
         drawing.fold(cursor)
     drawing.add_findings(((subject, [each]) for subject, each in found), view.finding)

@@ -1,0 +1,65 @@
+"""This module reads lanes with so many lives that a screen has no room for each: lives of a lane that begin in the same
+slice of time are read together, without their lifelines.
+
+Times are microseconds since 1970, UTC.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+from django.db import connection
+
+from timeline.core.entries import moment
+from timeline.layout.assembly import MARKS
+from timeline.layout.drawing import Lives
+from timeline.models import Source
+
+ONE_BY_ONE = 400  # the most lives of a window that are read one by one
+_BARS = MARKS // 2  # about how many bars of several lives a window has at most
+
+
+def lanes_of(source: Source, lanes: Collection[int], span: tuple[int, int]) -> list[int]:
+    """Return the lanes with the most lives between two times, so that the others have at most `ONE_BY_ONE`."""
+    query = """
+        SELECT lane, count(*) FROM timeline_track
+        WHERE source_id = %s AND lane = ANY(%s) AND life && tstzrange(%s, %s, '[]')
+        GROUP BY lane ORDER BY 2, 1"""
+    with connection.cursor() as cursor:
+        cursor.execute(query, [source.pk, list(lanes), *map(moment, span)])
+        count, found = 0, []
+        for lane, lives in cursor:
+            count += lives
+            if count > ONE_BY_ONE:
+                found.append(lane)
+        return found
+
+
+def lives_of(source: Source, lanes: Collection[int], span: tuple[int, int], pixel: int) -> list[Lives]:
+    """Return the lives of these lanes between two times by slices, in the order of their beginnings.
+
+    A slice is at least as wide as a pixel (µs), and twice as wide until there is room for all. Slices begin at the same
+    times wherever the span begins, so that the same lives stay together when a screen is moved.
+    """
+    slices = max(1, _BARS // len(lanes))
+    size = pixel
+    while (span[1] - span[0]) // size > slices:
+        size *= 2
+    query = """
+        SELECT lane, root, (extract(epoch FROM min(lower(life))) * 1000000)::bigint AS begun,
+               CASE WHEN bool_and(upper(life) IS NOT NULL)
+                    THEN (extract(epoch FROM max(upper(life))) * 1000000)::bigint END,
+               count(*), min(number), min(id)
+        FROM timeline_track
+        WHERE source_id = %(source)s AND lane = ANY(%(lanes)s) AND life && tstzrange(%(start)s, %(end)s, '[]')
+        GROUP BY lane, root, floor(extract(epoch FROM greatest(lower(life), %(start)s)) * 1000000 / %(size)s)
+        ORDER BY begun, lane"""
+    values: dict[str, Any] = {
+        "source": source.pk,
+        "lanes": list(lanes),
+        "start": moment(span[0]),
+        "end": moment(span[1]),
+        "size": size,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(query, values)
+        return [Lives(*row) for row in cursor]

@@ -4,21 +4,23 @@ Most changes of an object repeat what the previous one had. So an object is spli
 that rarely change are cached.
 """
 
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import orjson
 
 from collectors.redaction import policy
 from collectors.redaction.objects import NAMING, clean_fields, clean_managed, redact_in_place
-from collectors.redaction.unchanged import stays_unchanged
+from collectors.redaction.unchanged import redact_by_strings
 
 _SMALL_BYTES = 1024  # bytes; a smaller object is redacted whole
-_CACHED_BYTES = 16_384  # bytes of a part that is cached at most
-_CACHED_ITEMS = 1024  # parts in each cache
+_LARGE_BYTES = 16_384  # bytes; a larger object is always split
+_CACHED_BYTES = 262_144  # bytes of a part that is cached at most
+_MEMORY = 4 << 20  # bytes of the parts in each cache; their results take as much
 _VOLATILE = {"": ("metadata", "status"), "metadata": ("generation", "managedFields", "resourceVersion")}
 _SORTED = orjson.OPT_SORT_KEYS
+T = TypeVar("T")
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _entries = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -32,8 +34,9 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
     if policy.current().strict:
         return b""
     try:
-        if kind != "Secret" and stays_unchanged(raw):
-            return orjson.dumps(orjson.loads(raw), option=_SORTED)
+        by_strings = kind != "Secret" and len(raw) <= _LARGE_BYTES
+        if by_strings and (redacted := redact_by_strings(raw)) is not None:
+            return orjson.dumps(orjson.loads(redacted), option=_SORTED)
         if kind != "Secret" and len(raw) > _SMALL_BYTES and (fields := _redact_parts(raw, "")) is not None:
             return orjson.dumps(fields, option=_SORTED)
         return orjson.dumps(redact_in_place(orjson.loads(raw), kind), option=_SORTED)
@@ -45,9 +48,8 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
 
 def forget() -> None:
     """Clear the caches. This is needed when the patterns of redaction change, because the results depend on them."""
-    _stable_cached.cache_clear()
-    _manager_cached.cache_clear()
-    _status_field_cached.cache_clear()
+    for results in (_stable, _managers, _status_fields):
+        results.clear()
 
 
 def _redact_parts(raw: bytes, under: str) -> dict[str, Any] | None:
@@ -58,7 +60,7 @@ def _redact_parts(raw: bytes, under: str) -> dict[str, Any] | None:
         return None  # it is not a JSON object; reading it as a whole reports that
     volatile = {name: bytes(fields.pop(name)) for name in _VOLATILE[under] if name in fields}
     stable = msgspec.json.encode(fields)
-    redacted = (_stable_cached if len(stable) <= _CACHED_BYTES else _redact_stable)(stable, under)
+    redacted = _stable.of(stable, under)
     if redacted is None:
         return None
     result: dict[str, Any] = dict(redacted)
@@ -95,16 +97,13 @@ def _fragment(value: Any) -> orjson.Fragment:
     return orjson.Fragment(bytes(memoryview(orjson.dumps(value, option=_SORTED))))
 
 
-_stable_cached = lru_cache(_CACHED_ITEMS)(_redact_stable)
-
-
 def _redact_managed_fields(raw: bytes) -> Any:
     """Redact managedFields. A write changes the entry of its own manager only, so each entry is cached."""
     try:
         entries = _entries.decode(raw)
     except (ValueError, RecursionError):
         return _redact_field("managedFields", orjson.loads(raw))
-    return [(_manager_cached if len(entry) <= _CACHED_BYTES else _redact_manager)(bytes(entry)) for entry in entries]
+    return [_managers.of(bytes(entry)) for entry in entries]
 
 
 def _redact_status(raw: bytes) -> Any:
@@ -115,28 +114,21 @@ def _redact_status(raw: bytes) -> Any:
         return _redact_field("status", orjson.loads(raw))
     if not NAMING.isdisjoint(parts) or "kind" in parts:  # these fields are judged together
         return _redact_field("status", orjson.loads(raw))
-    return dict(
-        (_status_field_cached if len(part) <= _CACHED_BYTES else _redact_status_field)(name, bytes(part))
-        for name, part in parts.items()
-    )
+    return dict(_status_fields.of(bytes(part), name) for name, part in parts.items())
 
 
-def _redact_manager(raw: bytes) -> orjson.Fragment:
+def _redact_manager(raw: bytes, _: str) -> orjson.Fragment:
     entries = [orjson.loads(raw)]
     clean_managed(entries)
     return _fragment(entries[0])
 
 
-def _redact_status_field(name: str, raw: bytes) -> tuple[str, orjson.Fragment]:
+def _redact_status_field(raw: bytes, name: str) -> tuple[str, orjson.Fragment]:
     """Return a field of the status with its name, which redaction may change as well."""
     body = {name: orjson.loads(raw)}
     clean_fields(body, "status")
     redacted, value = body.popitem()
     return redacted, _fragment(value)
-
-
-_manager_cached = lru_cache(_CACHED_ITEMS)(_redact_manager)
-_status_field_cached = lru_cache(_CACHED_ITEMS)(_redact_status_field)
 
 
 def _redact_field(name: str, value: Any) -> Any:
@@ -146,4 +138,31 @@ def _redact_field(name: str, value: Any) -> Any:
     return body[name]
 
 
+class _Results(Generic[T]):
+    """This class remembers what was made of parts in JSON, and forgets everything when that takes too much memory."""
+
+    def __init__(self, redact: Callable[[bytes, str], T]) -> None:
+        """`redact` is called with a part and with the field that holds it."""
+        self._redact = redact
+        self.clear()
+
+    def clear(self) -> None:
+        self._known: dict[tuple[bytes, str], T] = {}
+        self._taken = 0  # bytes
+
+    def of(self, raw: bytes, under: str = "") -> T:
+        """Return the redacted part."""
+        if len(raw) > _CACHED_BYTES:
+            return self._redact(raw, under)
+        if (raw, under) not in self._known:
+            if self._taken > _MEMORY:
+                self.clear()
+            self._taken += len(raw)
+            self._known[raw, under] = self._redact(raw, under)
+        return self._known[raw, under]
+
+
+_stable = _Results(_redact_stable)
+_managers = _Results(_redact_manager)
+_status_fields = _Results(_redact_status_field)
 policy.on_policy_change(forget)

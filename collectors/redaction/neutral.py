@@ -19,7 +19,7 @@ from collectors.redaction.text import without_known_forms
 from timeline.core.secret_names import grade, telling_letters
 
 # Strings that say how the fields beside them are read.
-_TELLING = frozenset({"instances", "Secret", "SecretList", *FLAGS, *DATA_FIELDS})
+TELLING = frozenset({"instances", "Secret", "SecretList", *FLAGS, *DATA_FIELDS})
 _OTHERS = " ./:_-()'"  # in ordinary texts, besides letters and digits
 _QUOTE = rb"\u0022"  # the only escape in ordinary texts
 _IN_ORDINARY = bytes(code for code in range(128) if chr(code).isalnum() or chr(code) in f'{_OTHERS}"')
@@ -42,7 +42,7 @@ def is_neutral(text: str) -> bool:
         and not is_environment(text)
         and not is_copy(text, text)
         and without_known_forms(text) == text
-        and text not in _TELLING
+        and text not in TELLING
         and not concerns_other_words(text)
         and name_of_managed(text, "") == text
         and not (text.startswith("f:") and grade(text[2:]))
@@ -90,7 +90,7 @@ def _names() -> BytesAhoCorasick:
 def _marks() -> BytesAhoCorasick:
     """Return what finds texts that are not ordinary: credentials by how they begin, and texts that are whole words."""
     tokens = [before + each for before in '"' + _OTHERS for each in beginnings()]
-    words = [f'"{each}"' for each in _TELLING | SECOND_WORDS]
+    words = [f'"{each}"' for each in TELLING | SECOND_WORDS]
     programs = [f'{before}{each}{end}"' for before in '"/' for each in PROGRAMS for end in ("", ".exe")]
     starts = ['""', *(f'"{each}' for each in _OTHERS if each != "("), '"v:', '"k:', '"f:', "  ", " -", "' '"]
     return BytesAhoCorasick(

@@ -1,7 +1,8 @@
-"""This pure module finds out without a walk that redaction would leave an object in JSON as it is.
+"""This pure module redacts an object in JSON without a walk through it, if only few of its strings matter to redaction.
 
-It would if all strings in the object are neutral. Most objects are such objects and repeat the strings of earlier ones,
-so the module remembers neutral strings, and pieces of JSON that have no others. What it remembers is bounded in bytes.
+An object stays as it is if all of its strings are neutral. Most objects are such objects and repeat the strings of
+earlier ones, so the module remembers neutral strings, and pieces of JSON that have no others. What it remembers is
+bounded in bytes. Of an object with other strings, the fields that have these names may be redacted by themselves.
 """
 
 import re
@@ -9,6 +10,7 @@ import re
 import orjson
 
 from collectors.redaction import policy
+from collectors.redaction.apart import Apart, redact_fields
 from collectors.redaction.neutral import are_ordinary, is_neutral
 from collectors.redaction.objects import clean_text
 
@@ -21,6 +23,7 @@ _KEYS = re.compile(rb"[vk]:(?:\{\\u0022(?:uid|ip)\\u0022:)?\\u0022(?:%b)\\u0022\
 _TOKEN_VOLUME = b'{"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}}'
 _MEMORY = 4 << 20  # bytes that each memory takes, about
 _OVERHEAD = 100  # bytes that an item of a memory takes besides its length, about
+_MOST_CUT = 16  # names of fields that are cut out at once
 _LONGEST = 2048  # bytes of an item that is remembered
 
 
@@ -45,21 +48,40 @@ class _Memory(set[bytes]):
 _pieces = _Memory()  # of objects, each from the begin of a string, in which all strings are neutral
 _strings = _Memory()  # neutral strings, as they are between quotes in JSON
 _names = _Memory()  # strings that are not neutral, but hold no credential themselves
+_cut_before: set[bytes] = set()  # of these names, those of fields that were redacted by themselves
 
 
 def forget() -> None:
     """Clear the memories, which were filled with other patterns."""
+    _cut_before.clear()
     for memory in (_pieces, _strings, _names):
         memory.clear()
 
 
-def stays_unchanged(raw: bytes) -> bool:
-    """Return whether it is certain that redaction leaves an object in JSON as it is; for other bytes, anything.
+def redact_by_strings(raw: bytes) -> bytes | None:
+    """Return an object in JSON with its credentials redacted, not written again if it has none; None if that takes a
+    walk through it. For bytes that are no JSON, return anything.
 
     An object of the kind Secret that does not say so itself is for the caller to recognise.
     """
+    names = {name for name in _cut_before if b'"%b":' % name in raw}
+    for _ in range(2):
+        apart = redact_fields(raw, names) if names else Apart(raw, raw)
+        others = _telling_names(apart.rest) if apart else None
+        if others is None or apart is None:
+            return None
+        if not others:
+            if len(_cut_before) < _MOST_CUT:
+                _cut_before.update(names)
+            return apart.redacted
+        names |= others
+    return None
+
+
+def _telling_names(raw: bytes) -> set[bytes] | None:
+    """Return the strings of an object in JSON that are not neutral and hold no credential; None if one may hold one."""
     if raw[:2] != b'{"':
-        return False
+        return None
     raw = raw.replace(_TOKEN_VOLUME, b"{}")
     if not policy.patterns():
         raw = _VALUES.sub(b'":""', raw)
@@ -72,12 +94,15 @@ def stays_unchanged(raw: bytes) -> bool:
     for piece in unknown:
         texts = (_with_other_escapes(piece) if b"\\" in piece else piece).split(b'"')
         if len(texts) % 2:
-            return False
+            return None
         strings += texts[::2]
-    if not _are_neutral([each for each in strings if each not in _strings]):
-        return False
-    _pieces.remember(unknown)
-    return True
+    strings = [each for each in strings if each not in _strings]
+    names = _names.intersection(strings)
+    if not _are_judged([each for each in strings if each not in names] if names else strings, names):
+        return None
+    if not names:
+        _pieces.remember(unknown)
+    return names
 
 
 def _with_other_escapes(piece: bytes) -> bytes:
@@ -85,30 +110,31 @@ def _with_other_escapes(piece: bytes) -> bytes:
     return piece.replace(rb"\\", rb"\u005c").replace(rb"\"", rb"\u0022")
 
 
-def _are_neutral(strings: list[bytes]) -> bool:
-    """Return whether all of these strings are neutral, and remember it. They are as between quotes in JSON."""
-    if not strings:
-        return True
-    if not _names.isdisjoint(strings):
-        return False
+def _are_judged(strings: list[bytes], names: set[bytes]) -> bool:
+    """Add those of these new strings to `names` that are not neutral. Return whether none may hold a credential.
+
+    They are as between quotes in JSON.
+    """
     if not policy.patterns():
         strings = [each for each in strings if not _KEYS.fullmatch(each)]
-    if strings and not are_ordinary(strings) and not all(map(_is_neutral, strings)):
-        return False
-    _strings.remember(strings)
-    return True
-
-
-def _is_neutral(quoted: bytes) -> bool:
-    try:
-        text = str(orjson.loads(b'"%b"' % quoted))
-    except ValueError:
-        return False
-    if is_neutral(text):
+    if not strings:
         return True
-    if clean_text(text) == text:
-        _names.remember([quoted])
-    return False
+    if are_ordinary(strings):
+        _strings.remember(strings)
+        return True
+    for quoted in strings:
+        try:
+            text = str(orjson.loads(b'"%b"' % quoted))
+        except ValueError:
+            return False
+        if is_neutral(text):
+            _strings.remember([quoted])
+        elif clean_text(text) == text:
+            _names.remember([quoted])
+            names.add(quoted)
+        else:
+            return False
+    return True
 
 
 policy.on_policy_change(forget)

@@ -26,7 +26,7 @@ from timeline.history.lifelines import Key, name_of
 from timeline.history.recording import RecordingWorld
 from timeline.history.snapshot import lines_of, snapshot_of
 from timeline.history.world import World
-from timeline.judge import horizons, judged, settled, touched
+from timeline.judge import horizons, judged, judged_again, settled, touched
 from timeline.judging.coverage import coverage
 from timeline.kinds import Reference
 from timeline.kinds.event import EventFacts
@@ -61,7 +61,8 @@ class Followed:
         for _ in self.world.learn(batch):
             pass
         changed = self.world.settle()
-        self.found.update(judged(self.world, touched(self.world, changed, horizons(self.world))))
+        subjects = touched(self.world, changed, horizons(self.world))
+        self.found.update(judged_again(self.world, subjects, lambda key: self.found.get(key, ())))
         for lane in self.order.arrange(changed).lanes:
             for track in lane.tracks:
                 self.order.root(track)

@@ -13,7 +13,7 @@ from tests.properties import examples
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import Entry
 from timeline.history.recording import RecordingWorld
-from timeline.judge import judged, touched
+from timeline.judge import judged, judged_again, touched
 from timeline.judging.findings import Finding
 
 FIXTURES = sorted((Path(__file__).parent / "rules").glob("*/*.jsonl"))
@@ -33,8 +33,9 @@ def judged_in(batches: Sequence[list[Entry]]) -> list[Finding]:
     for batch in batches:
         for _ in world.learn(batch):
             pass
-        stored |= judged(world, touched(world, world.settle()))
-        stored = {key: of_it for key, of_it in stored.items() if world.track(key)}
+        stored.update(judged_again(world, touched(world, world.settle()), lambda key: stored.get(key, ())))
+        for gone in [key for key in stored if not world.track(key)]:
+            del stored[gone]
     found = {each.id: each for of_it in stored.values() for each in of_it}
     return sorted(found.values(), key=lambda each: (each.occurrences[0].first, each.rule, each.id))
 

@@ -14,7 +14,7 @@ from timeline.core.order import SECOND
 from timeline.history.recording import RecordingWorld
 from timeline.history.snapshot import lines_of, snapshot_of
 from timeline.history.streams import PASSES
-from timeline.judge import horizons, judged, touched
+from timeline.judge import horizons, judged, judged_again, touched
 from timeline.judging.findings import Finding
 
 RULES = Path(__file__).parent / "rules"
@@ -52,7 +52,8 @@ class Judged:
         for _ in self.world.learn(batch):
             pass
         changed = self.world.settle()
-        self._stored |= judged(self.world, touched(self.world, changed, horizons(self.world)))
+        subjects = touched(self.world, changed, horizons(self.world))
+        self._stored |= judged_again(self.world, subjects, lambda key: self._stored.get(key, ()))
 
     def findings(self) -> dict[str, Finding]:
         return {each.id: each for of_it in self._stored.values() for each in of_it}

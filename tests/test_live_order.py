@@ -23,7 +23,7 @@ from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, LogLine,
 from timeline.history.lifelines import Name
 from timeline.history.recording import RecordingWorld
 from timeline.history.world import World
-from timeline.judge import horizons, judge, judged, settled, touched
+from timeline.judge import horizons, judge, judged_again, settled, touched
 from timeline.judging.findings import Finding, Status
 from timeline.kinds.pod import PodFacts
 from timeline.kinds.service import ServiceFacts
@@ -67,7 +67,8 @@ def known(observed: Sequence[Observation], size: int) -> tuple[World, dict[str, 
         for _ in world.learn(batch):
             pass
         changed = world.settle()
-        found.update(judged(world, touched(world, changed, horizons(world))))
+        subjects = touched(world, changed, horizons(world))
+        found.update(judged_again(world, subjects, lambda key: found.get(key, ())))
     every = [settled(each, world) for of_track in found.values() for each in of_track]
     return world, {each.id: each for each in every}
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from tests.recordings import SAMPLE, entries_of
+from timeline.history.dependencies import ALL
 from timeline.history.recording import RecordingWorld
 from timeline.history.world import World
 from timeline.judge import judge
@@ -49,6 +50,6 @@ def test_a_change_leads_to_the_judgements_that_looked_at_it() -> None:
     world.of_uid("asked-outside-of-a-judgement")
     world.dependencies.take()
     world.dependencies.differs(("uid", "asked-outside-of-a-judgement"))
-    assert world.dependencies.take() == set()
+    assert not world.dependencies.take()
     world.dependencies.differs(("uid", "asked"))
-    assert world.dependencies.take() == {pod.key}
+    assert world.dependencies.take() == {pod.key: ALL}

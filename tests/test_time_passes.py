@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tests.test_live_order import entry, mark, service, started
 from timeline.core.entries import Change, Entry, Facts, MarkType, Observation, Owner
 from timeline.history.recording import RecordingWorld
-from timeline.judge import horizons, judged, settled, touched
+from timeline.judge import horizons, judged_again, settled, touched
 from timeline.judging.findings import Finding, Status
 from timeline.judging.verdicts import Verdict
 from timeline.kinds.deployment import WorkloadFacts
@@ -33,7 +33,8 @@ class Live:
         for _ in self.world.learn(batch):
             pass
         changed = self.world.settle()
-        self.found.update(judged(self.world, touched(self.world, changed, horizons(self.world))))
+        subjects = touched(self.world, changed, horizons(self.world))
+        self.found.update(judged_again(self.world, subjects, lambda key: self.found.get(key, ())))
         return [settled(each, self.world) for found in self.found.values() for each in found]
 
 

@@ -3,7 +3,7 @@
 It is pure. It is not in the wing `judging`, because it loads every rule.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from itertools import chain
 
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from timeline import rules
 from timeline.core.entries import Entry
+from timeline.history.dependencies import ALL, Dependencies
 from timeline.history.lifelines import Key, Track
 from timeline.history.recording import RecordingWorld
 from timeline.history.seen import GroupKind
@@ -28,11 +29,17 @@ def rulebook() -> tuple[Rule, ...]:
 
 
 @cache
-def _rules_for(group: str, kind: str) -> tuple[Rule, ...]:
-    """Return the rules that judge this kind. A kind of the same name in another group has other facts, and is judged
-    only by the rules that judge every kind."""
+def _bits() -> dict[str, int]:
+    """Return the bit of each rule, by rule id."""
+    return {rule.id: 1 << number for number, rule in enumerate(rulebook())}
+
+
+@cache
+def _rules_for(group: str, kind: str) -> tuple[tuple[Rule, int], ...]:
+    """Return the rules that judge this kind, each with its bit. A kind of the same name in another group has other
+    facts, and is judged only by the rules that judge every kind."""
     name = qualified(group, kind) if (group, kind) in registry() else ""
-    return tuple(rule for rule in rulebook() if not rule.judges or name in rule.judges)
+    return tuple((rule, _bits()[rule.id]) for rule in rulebook() if not rule.judges or name in rule.judges)
 
 
 def matters(entry: Entry) -> bool:
@@ -67,13 +74,18 @@ def _horizons(world: World) -> dict[str, int]:
     return ends
 
 
-def touched(world: RecordingWorld, changed: Iterable[Track], horizons: Mapping[str, int] | None = None) -> list[Track]:
-    """Return the changed tracks and all tracks whose judgement read something that has changed.
+def touched(
+    world: RecordingWorld, changed: Iterable[Track], horizons: Mapping[str, int] | None = None
+) -> dict[Track, int]:
+    """Return the changed tracks and all tracks whose judgement read something that has changed, each with the bits of
+    the rules that have to judge it (see `judged_again`).
 
     `horizons` are those of `RecordingWorld.stale`.
     """
-    found = {track.key: track for track in (*changed, *world.stale(horizons))}
-    return [found[key] for key in sorted(found)]
+    found = {track.key: (track, ALL) for track in changed}
+    for track, bits in world.stale(horizons):
+        found.setdefault(track.key, (track, bits))
+    return dict(found[key] for key in sorted(found))
 
 
 def judge(world: World, subjects: Iterable[Track], *, untracked: bool = False) -> list[Finding]:
@@ -111,20 +123,54 @@ def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
     for track in subjects:
         if dependencies:
             dependencies.begin(track.key)
-        of_track = found[track.key] = []
-        if world.is_duplicate(track):
-            continue
-        for rule in _rules_for(track.ref.group, track.ref.kind):
-            world.horizon = (rule.id, ends[rule.id]) if rule.id in ends else None
-            for finding in rule.judge(track, world):
-                if _judgeable(finding, world):
-                    of_track.append(incidents.anchored(causes.explained(finding, world), track, world))
+        found[track.key] = _found(track, world, ends, ALL, dependencies)
     world.horizon = None
     if dependencies:
         dependencies.end()
-    if world.live:
-        found = {key: [settled(finding, world) for finding in findings] for key, findings in found.items()}
+    return _settled(found, world)
+
+
+def judged_again(
+    world: RecordingWorld, subjects: Mapping[Track, int], known: Callable[[Key], Iterable[Finding]]
+) -> dict[Key, list[Finding]]:
+    """Judge subjects by those rules that read something that has changed, whose bits are given with each. Return the
+    findings of all rules about each subject, by its key: those of the other rules are among the `known` ones."""
+    found: dict[Key, list[Finding]] = {}
+    ends = _horizons(world)
+    for track, bits in subjects.items():
+        world.dependencies.begin(track.key, bits)
+        now = _found(track, world, ends, bits, world.dependencies)
+        if bits != ALL and not world.is_duplicate(track):
+            now += (each for each in known(track.key) if not _bits()[each.rule] & bits and _judgeable(each, world))
+        found[track.key] = now
+    world.horizon = None
+    world.dependencies.end()
+    return _settled(found, world)
+
+
+def _found(
+    track: Track, world: World, ends: Mapping[str, int], bits: int, dependencies: Dependencies | None
+) -> list[Finding]:
+    """Return the findings of the rules with these bits about a track."""
+    if world.is_duplicate(track):
+        return []
+    found: list[Finding] = []
+    for rule, bit in _rules_for(track.ref.group, track.ref.kind):
+        if not bit & bits:
+            continue
+        if dependencies:
+            dependencies.judging(bit)
+        world.horizon = (rule.id, ends[rule.id]) if rule.id in ends else None
+        for finding in rule.judge(track, world):
+            if _judgeable(finding, world):
+                found.append(incidents.anchored(causes.explained(finding, world), track, world))
     return found
+
+
+def _settled(found: dict[Key, list[Finding]], world: World) -> dict[Key, list[Finding]]:
+    if not world.live:
+        return found
+    return {key: [settled(finding, world) for finding in findings] for key, findings in found.items()}
 
 
 def _judgeable(finding: Finding, world: World) -> bool:

@@ -11,7 +11,7 @@ from django.db import transaction
 from timeline import metrics
 from timeline.core.entries import Observation
 from timeline.history.world import World
-from timeline.judge import judge, judged, rulebook, touched
+from timeline.judge import judge, judged_again, rulebook, touched
 from timeline.judging.rulebook import VERSION
 from timeline.models import Source
 from timeline.payloads import documents
@@ -100,7 +100,7 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
             if not batch and horizons is None and not live.totals_due:
                 return Committed(0, source.sequence)
             with metrics.JUDGE_SECONDS.labels("live").time():
-                found = judged(world, touched(world, changed, horizons))
+                found = judged_again(world, touched(world, changed, horizons), live.found_about)
         live.write(batch, changed, found)
         notify.notify(source=source.pk, sequence=source.sequence)
     _count("live", source.entries - known)

@@ -7,7 +7,7 @@ A subject is the track that a rule judges.
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from itertools import chain
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from timeline.core.order import At
@@ -20,50 +20,79 @@ Answer = tuple[str, str, int, int, str | None, bool]
 LAST: What = ("last",)  # the key of the end of the source
 SEEN: What = ("seen",)  # the key of how much of each kind was observed
 WRITES: What = ("writes",)  # the key of the set of all writes
+ALL = -1  # the bits of all rules
 _FEW = 16  # the most readers that are kept in a list
 _T = TypeVar("_T")
 
 
 class _Reads(NamedTuple):
-    """This is what the last judgement of a subject read, in the order in which it did (see `Dependencies`)."""
+    """This is what the last judgement of a subject read, in the order in which it did (see `Dependencies`). Beside each
+    tuple, the next one has the bits of the rules that read its items."""
 
     looked: tuple[What, ...] = ()
+    looked_by: tuple[int, ...] = ()
     looked_until: tuple[tuple[What, int], ...] = ()
+    looked_until_by: tuple[int, ...] = ()
     tallied: tuple[tuple[str, At], ...] = ()
+    tallied_by: tuple[int, ...] = ()
     answers: tuple[Answer, ...] = ()
+    answers_by: tuple[int, ...] = ()
 
 
 _NOTHING = _Reads()
 
 
 class Dependencies:
-    """This class records what the judgement of each subject read, and marks the subjects that a change affects.
+    """This class records what the judgement of each subject read, and marks the subjects that a change affects, each
+    with the bits of the rules that read what has changed.
 
     A judgement mostly reads the same as the last one of its subject. Only what differs is noted among the readers.
     """
 
     def __init__(self) -> None:
         self._subject: Key | None = None  # the subject that is judged now
-        # What its judgement has read so far; the values mean nothing.
-        self._looked: dict[What, None] = {}
-        self._looked_until: dict[tuple[What, int], None] = {}
-        self._tallied: dict[tuple[str, At], None] = {}
-        self._answers: dict[Answer, None] = {}
+        self._rule = ALL  # the bit of the rule that judges it now
+        # What its judgement has read so far, with the bits of the rules that did.
+        self._looked: dict[What, int] = {}
+        self._looked_until: dict[tuple[What, int], int] = {}
+        self._tallied: dict[tuple[str, At], int] = {}
+        self._answers: dict[Answer, int] = {}
         self._reads: dict[Key, _Reads] = {}
         self._readers: dict[What, list[Key] | set[Key]] = {}  # a list as long as there are few
         self._early_readers: dict[What, list[tuple[int, Key]]] = defaultdict(list)  # see `look_until`; sorted
         self._counters: dict[str, list[tuple[At, Key]]] = defaultdict(list)  # by the owner's UID, sorted
-        self._stale: set[Key] = set()
+        self._stale: dict[Key, int] = {}
 
-    def begin(self, subject: Key) -> None:
-        """Start to record what the judgement of this subject reads, in place of what its last judgement read."""
+    def begin(self, subject: Key, rules: int = ALL) -> None:
+        """Start to record what the judgement of this subject by these rules reads, in place of what they read last.
+
+        What it reads counts for all rules until `judging` is called.
+        """
         self.end()
-        self._subject = subject
+        self._subject, self._rule = subject, ALL
+        if rules != ALL and (reads := self._reads.get(subject)):
+            _keep(self._looked, reads.looked, reads.looked_by, ~rules)
+            _keep(self._looked_until, reads.looked_until, reads.looked_until_by, ~rules)
+            _keep(self._tallied, reads.tallied, reads.tallied_by, ~rules)
+            _keep(self._answers, reads.answers, reads.answers_by, ~rules)
+
+    def judging(self, rule: int) -> None:
+        """Note that the rule with this bit judges the subject now."""
+        self._rule = rule
 
     def end(self) -> None:
         """Stop recording until the next `begin`."""
         if self._subject:
-            reads = _Reads(tuple(self._looked), tuple(self._looked_until), tuple(self._tallied), tuple(self._answers))
+            reads = _Reads(
+                tuple(self._looked),
+                _shared(tuple(self._looked.values())),
+                tuple(self._looked_until),
+                _shared(tuple(self._looked_until.values())),
+                tuple(self._tallied),
+                _shared(tuple(self._tallied.values())),
+                tuple(self._answers),
+                _shared(tuple(self._answers.values())),
+            )
             self._replace(self._subject, reads)
             for each in (self._looked, self._looked_until, self._tallied, self._answers):
                 each.clear()
@@ -117,53 +146,78 @@ class Dependencies:
     def look(self, *what: object) -> None:
         """Record that the current judgement reads what this key stands for."""
         if self._subject:
-            self._looked[what] = None
+            self._looked[what] = self._looked.get(what, 0) | self._rule
 
     def look_until(self, until: int, *what: object) -> None:
         """Record that the current judgement reads what this key stands for, but no track that began after a drawn time,
         in microseconds since 1970."""
         if self._subject:
-            self._looked_until[what, until] = None
+            early = what, until
+            self._looked_until[early] = self._looked_until.get(early, 0) | self._rule
 
     def count(self, owner_uid: str, at: At) -> None:
         """Record that the current judgement counts the children that an owner had right after `at`."""
         if self._subject:
-            self._tallied[owner_uid, at] = None
+            counted = owner_uid, at
+            self._tallied[counted] = self._tallied.get(counted, 0) | self._rule
 
     def ask(self, answer: Answer) -> None:
         """Record a result of `World.complete` that the current judgement got."""
         if self._subject:
-            self._answers[answer] = None
+            self._answers[answer] = self._answers.get(answer, 0) | self._rule
 
     def changed(self, track: Track, since: int) -> None:
         """Mark every subject whose judgement read this track. The track has changed from the drawn time `since` on, in
         microseconds since 1970."""
-        self._stale.add(track.key)
+        self._stale[track.key] = ALL
         whats: list[What] = [("name", track.name), ("kind", *track.name[:2]), ("uid", track.ref.uid)]
         whats += (("referrers", name) for name in track.references())
         self.differs(*whats)
         for what in whats:
             readers = self._early_readers.get(what, [])
-            self._stale.update(key for _, key in readers[bisect_left(readers, (track.first.time,)) :])
+            for until, key in readers[bisect_left(readers, (track.first.time,)) :]:
+                reads = self._reads[key]
+                self._mark(key, reads.looked_until_by[reads.looked_until.index((what, until))])
         if track.owner:
             self.differs(("children", track.owner.uid))
             counters = self._counters.get(track.owner.uid, [])
-            self._stale.update(key for _, key in counters[bisect_left(counters, ((since, 0),)) :])
+            for at, key in counters[bisect_left(counters, ((since, 0),)) :]:
+                reads = self._reads[key]
+                self._mark(key, reads.tallied_by[reads.tallied.index((track.owner.uid, at))])
 
     def differs(self, *whats: What) -> None:
         """Mark every subject whose judgement read any of these."""
-        self._stale.update(chain.from_iterable(self._readers.get(what, ()) for what in whats))
+        for what in whats:
+            for key in self._readers.get(what, ()):
+                reads = self._reads[key]
+                self._mark(key, reads.looked_by[reads.looked.index(what)])
 
-    def answers(self) -> Iterator[tuple[Key, Iterable[Answer]]]:
-        """Yield each subject with the results of `World.complete` that its judgement got."""
+    def _mark(self, subject: Key, rules: int) -> None:
+        self._stale[subject] = self._stale.get(subject, 0) | rules
+
+    def answers(self) -> Iterator[tuple[Key, Iterable[tuple[Answer, int]]]]:
+        """Yield each subject with the results of `World.complete` that its judgement got, each with the bits of the
+        rules that did."""
         for subject, reads in self._reads.items():
             if reads.answers:
-                yield subject, reads.answers
+                yield subject, zip(reads.answers, reads.answers_by, strict=True)
 
-    def take(self) -> set[Key]:
-        """Return the subjects that were marked since the last call, and unmark them."""
-        stale, self._stale = self._stale, set()
+    def take(self) -> dict[Key, int]:
+        """Return the subjects that were marked since the last call, each with the bits of the rules that have to judge
+        it again, and unmark them."""
+        stale, self._stale = self._stale, {}
         return stale
+
+
+def _keep(items: dict[_T, int], read: tuple[_T, ...], read_by: tuple[int, ...], rules: int) -> None:
+    """Add what these rules read."""
+    items.update((item, by & rules) for item, by in zip(read, read_by, strict=True) if by & rules)
+
+
+@lru_cache(10_000)
+def _shared(rules: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the first of equal tuples that were given lately, so that many subjects share one in memory."""
+    return rules
 
 
 def _differing(now: tuple[_T, ...], before: tuple[_T, ...]) -> tuple[Collection[_T], Collection[_T]]:

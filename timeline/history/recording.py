@@ -82,8 +82,9 @@ class RecordingWorld(World):
         """Return whether the horizon of any rule differs from the one in the last call of `stale`."""
         return self._horizons != horizons
 
-    def stale(self, horizons: Mapping[str, int] | None = None) -> list[Track]:
-        """Return the tracks that have to be judged again. The caller must judge them: the next call leaves them out.
+    def stale(self, horizons: Mapping[str, int] | None = None) -> list[tuple[Track, int]]:
+        """Return the tracks that have to be judged again, each with the bits of the rules that have to. The caller must
+        judge them: the next call leaves them out.
 
         `horizons` is the time, by rule, up to which the watches that the rule needs are complete, in microseconds since
         1970. Without it, tracks of a live source that only the passing of time affects are not returned.
@@ -93,20 +94,21 @@ class RecordingWorld(World):
             self.dependencies.differs(SEEN)
         if self.live:
             if horizons is None:
-                return self._tracks.resolve(sorted(self.dependencies.take()))
+                return self._marked(self.dependencies.take())
             passed = ((*LAST, rule) for rule, time in horizons.items() if self._horizons.get(rule) != time)
             self.dependencies.differs(*passed)
             self._horizons = dict(horizons)
         self.dependencies.differs(LAST, WRITES)
-        keys = self.dependencies.take()
+        marked = self.dependencies.take()
         complete = super().complete
         for key, answers in self.dependencies.answers():
-            if any(
-                complete(group, kind, start, end, namespace) != before
-                for group, kind, start, end, namespace, before in answers
-            ):
-                keys.add(key)
-        return self._tracks.resolve(sorted(keys))
+            for (group, kind, start, end, namespace, before), rules in answers:
+                if complete(group, kind, start, end, namespace) != before:
+                    marked[key] = marked.get(key, 0) | rules
+        return self._marked(marked)
+
+    def _marked(self, marked: Mapping[Key, int]) -> list[tuple[Track, int]]:
+        return [(track, marked[key]) for key in sorted(marked) if (track := self._tracks.get(key))]
 
     def _observed(self) -> object:
         """Return a comparable value of how much of each kind was observed, as far as rules read it."""

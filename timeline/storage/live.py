@@ -116,6 +116,10 @@ class Live:
             and (not namespace or track.ref.namespace == namespace)
         }
 
+    def found_about(self, subject: Key) -> Iterable[Finding]:
+        """Return the findings about a subject as it was judged last."""
+        return self._findings.about(subject)
+
     @contextmanager
     def judge_passed_time(self, batch: Sequence[Observation]) -> Iterator[dict[str, int] | None]:
         """Yield the horizons if judgements that depend on the mere passing of time are due now, else None.

@@ -20,7 +20,7 @@ from timeline.storage.copying import upsert
 from timeline.storage.live_incidents import LiveIncidents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from timeline.history.world import World
     from timeline.payloads.findings import FindingPayload
@@ -42,6 +42,10 @@ class LiveFindings:
     def forget(self, subject: Key) -> None:
         """Forget the findings of a subject. Their rows in the database stay."""
         self._replace(subject, {})
+
+    def about(self, subject: Key) -> Iterable[Finding]:
+        """Return the findings with a subject that hold now."""
+        return self._known.get(subject, {}).values()
 
     def known(self) -> Iterator[Finding]:
         """Yield the findings that hold now."""

@@ -103,8 +103,10 @@ class Visit:
         self.shift = float(page.evaluate("bench.shift"))
 
     def marks(self) -> int:
-        """Return the largest number of marks in one window."""
-        windows = [answer.json() for answer in self._answers if "/window?" in answer.url and answer.ok]
+        """Return the largest number of marks in one window, of which the first comes with the opening."""
+        openings = [answer.json()["first"] for answer in self._answers if "/opening" in answer.url and answer.ok]
+        windows = [first["window"] for first in openings if first]
+        windows += [answer.json() for answer in self._answers if "/window?" in answer.url and answer.ok]
         return max(sum(len(next(iter(window[name].values()))) for name in COLUMNS) for window in windows)
 
     def gestures(self, count: int) -> list[float]:

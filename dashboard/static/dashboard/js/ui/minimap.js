@@ -70,7 +70,8 @@ export class Minimap {
     });
     const ranked = overview.ticks.map((time, i) => ({ time, severity: overview.severities[i] }))
       .sort((a, b) => "iwe".indexOf(a.severity[0]) - "iwe".indexOf(b.severity[0]));
-    const ticks = ranked.map(({ time, severity }) => svg("path", { d: TICKS[severity], transform: `translate(${this.#x(time)} ${ROWS[severity]})`, class: `tick ${severity}` }));
+    const apart = new Map(ranked.map(({ time, severity }) => [`${severity} ${Math.round(2 * this.#x(time))}`, { time, severity }])); // one for each half pixel
+    const ticks = [...apart.values()].map(({ time, severity }) => svg("path", { d: TICKS[severity], transform: `translate(${this.#x(time)} ${ROWS[severity]})`, class: `tick ${severity}` }));
     this.picture.replaceChildren(svg("svg", { width, height: HEIGHT, "aria-hidden": "true" }, svg("g", { class: "counts" }, bars), freed, ticks));
     this.move(this.store.view());
   }

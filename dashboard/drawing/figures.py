@@ -32,19 +32,19 @@ FAMILIES = (
 # The opacity of the family's colour over the paper. `ended` bars are hatched in all families.
 TONES = {"strong": 0.85, "pale": 0.5, "muted": 0.3}
 QUIET = 0.35  # the opacity of the grey of lanes that do not change in view, in all families
-# The symbol of each mark, and its size in pixels. Sizes differ so that all symbols look equally large.
+# The symbol of each mark. `shapes.py` and the page's `draw/marks.js` draw them so that all look equally large.
 SYMBOLS = {
-    "status": ("square", 6),
-    "scheduled": ("triangle-up", 9),
-    "started": ("circle", 8),
-    "ready": ("diamond", 9),
-    "restarted": ("bowtie", 9),
-    "finished": ("star-square", 8),
-    "deleting": ("triangle-down", 9),
-    "deleted": ("x", 6),
-    "finalizer": ("pentagon", 8),
-    "taken": ("triangle-right", 9),
-    "released": ("triangle-left", 9),
+    "status": "square",
+    "scheduled": "triangle-up",
+    "started": "circle",
+    "ready": "diamond",
+    "restarted": "bowtie",
+    "finished": "star-square",
+    "deleting": "triangle-down",
+    "deleted": "x",
+    "finalizer": "pentagon",
+    "taken": "triangle-right",
+    "released": "triangle-left",
 }
 CONFIG = {"staticPlot": True, "displayModeBar": False, "displaylogo": False, "showSendToCloud": False}
 PALETTE_FILE = Path(__file__).parent.parent / "static/dashboard/css/palette.css"
@@ -116,14 +116,6 @@ def bars(theme: Theme) -> list[dict[str, Any]]:
     return traces
 
 
-def marks(theme: Theme) -> list[dict[str, Any]]:
-    marker = {"color": palette(theme)["mark"], "line": {"width": 0}, "opacity": 1}
-    return [
-        scatter(name=f"marks {mark}", mode="markers", marker={**marker, "symbol": symbol, "size": size})
-        for mark, (symbol, size) in SYMBOLS.items()
-    ]
-
-
 def violations(theme: Theme) -> list[dict[str, Any]]:
     colours = palette(theme)
     dashed = {"color": colours["violation"], "width": 1.3, "dash": "4px,3px", "simplify": False}
@@ -175,7 +167,7 @@ def skeleton(theme: Theme) -> dict[str, Any]:
 
     shade = mix(palette(theme)["violation"], palette(theme)["paper"], 0.13)
     figure = go.Figure(
-        data=[area("shade area", shade), *bars(theme), *violations(theme), *marks(theme)],
+        data=[area("shade area", shade), *bars(theme), *violations(theme)],
         layout={
             "template": template(theme),
             "margin": {"l": 0, "r": 0, "t": 0, "b": 0, "pad": 0},

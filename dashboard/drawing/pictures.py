@@ -98,7 +98,7 @@ class _Drawing:
         found = []
         for each in _rows(self._columns[name]):  # type: ignore[literal-required]
             if each["lane"] in self._place and self._inside(each["time"]):
-                symbol = figures.SYMBOLS[each["mark"]][0] if name == "marks" else ""
+                symbol = figures.SYMBOLS[each["mark"]] if name == "marks" else ""
                 text = each["text"] if name == "marks" else str(each["number"])
                 y = self._middle(each["lane"])
                 found.append(Dot(_percent(self._x(each["time"])), y, SHAPES.get(symbol, ""), text, each["track"]))

@@ -302,4 +302,16 @@ def test_it_opens_also_if_the_first_request_fails(page: Page, recording: str, co
     page.route(re.compile(r"/opening\b"), lambda route: route.fulfill(status=503))
     page.goto(recording)
     expect(page.locator(".finding.selected")).to_be_visible()
-    assert bars(page) > 0
+    expect(page.locator("#plot .scatterlayer .fills path").first).to_be_attached()
+
+
+def test_the_marks_of_a_kind_are_one_element(timeline: Page) -> None:
+    marks = timeline.locator("#overlay .mark")
+    expect(marks.first).to_be_attached()
+    kinds = marks.evaluate_all("(all) => all.map((each) => each.dataset.mark)")
+    assert "deleted" in kinds
+    assert len(kinds) == len({*kinds})
+    drawn = marks.evaluate_all("(all) => all.map((each) => each.getAttribute('d').split('M').length - 1)")
+    assert sum(drawn) > len(kinds)  # several marks of one kind
+    timeline.keyboard.press("c")  # the colours of actors
+    expect(timeline.locator("#overlay .mark.inked").first).to_be_attached()

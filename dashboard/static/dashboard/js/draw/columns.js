@@ -37,7 +37,7 @@ export function traceOf({ payload, hue, actor }, i) {
 }
 
 /** Returns the colour for changes by one actor, given by its index in the window. Returns undefined unless changes are coloured by actor. */
-export const inkOf = ({ payload, hue, fills }, index) => (!hue ? undefined : index === SEVERAL ? fills["marks status"] : fills[`bars ${hue(payload.actors[index] ?? "")} strong`]);
+export const inkOf = ({ payload, hue, fills }, index) => (!hue ? undefined : index === SEVERAL ? "var(--mark)" : fills[`bars ${hue(payload.actors[index] ?? "")} strong`]);
 
 /** Returns the name of the trace that draws cell `i` of a strip. The more members exist, the stronger is its colour. */
 export function cellTraceOf({ lanes, strips }, i) {
@@ -146,18 +146,6 @@ export function columns(scene) {
 
   addBoxes(payload.strips, (i) => [cellTraceOf(payload, i)], 0);
   addBoxes(payload.bars, (i) => [traceOf(scene, i)], CORNER);
-  for (let i = 0; i < payload.marks.lane.length; i++) {
-    const y = rows[payload.marks.lane[i]];
-    const x = toPixel(payload.marks.time[i]);
-    if (y === null || x < -10 || x > width + 10) continue;
-    const column = traces.column(`marks ${payload.marks.mark[i]}`);
-    column.x.push(toX(x));
-    column.y.push(y);
-    if (!scene.hue && !scene.actor) continue;
-    column.marker ??= { opacity: [], ...(scene.hue ? { color: [], line: { width: 1, color: scene.fills["hole area"] } } : {}) };
-    column.marker.opacity.push(isOf(payload, payload.marks.actor[i], scene.actor) ? 1 : PALE);
-    if (scene.hue) column.marker.color.push(inkOf(scene, payload.marks.actor[i]));
-  }
   addBoxes(payload.holes, () => ["hole area", "hole outlines"], CORNER);
   for (const { start, end, top, bottom } of exposures(scene)) {
     const across = span(start, end);

@@ -1,4 +1,4 @@
-// This module draws the layer above the bars as SVG, in px: texts, creation numbers, unknown ends, and the labels of arrows.
+// This module draws the layer above the bars as SVG, in px: marks, texts, creation numbers, unknown ends, and the labels of arrows.
 // The SVG patterns are in the template, once for all figures.
 
 import { isOf } from "../state/actors.js";
@@ -8,6 +8,7 @@ import { HALF_BAR, PALE, cellTraceOf, inkOf, scaleOf, traceOf } from "./columns.
 import { svg } from "./dom.js";
 import { ROW } from "./layout.js";
 import { logShapes } from "./logs.js";
+import { markShapes } from "./marks.js";
 import { drawMeasure } from "./measure.js";
 import { viewShapes } from "./views.js";
 
@@ -28,9 +29,13 @@ document.fonts?.ready.then(() => widths.clear());
  * Returns for each lane the places [middle, half the width] (px) that texts must not cover, from left to right. `among` is
  * the whole window, if the payload is only a part of it.
  */
-function obstacles({ payload, among = payload }, toPixel, births) {
+function obstacles({ payload, rows, width, among = payload }, toPixel, births) {
   const found = payload.lanes.map(() => []);
-  among.marks.lane.forEach((lane, i) => found[lane].push([toPixel(among.marks.time[i]), 6]));
+  among.marks.lane.forEach((lane, i) => {
+    if (rows[lane] === null) return;
+    const x = toPixel(among.marks.time[i]);
+    if (x > -6 && x < width + 6) found[lane].push([x, 6]);
+  });
   for (const { lane, x, half } of births) found[lane].push([x, half]);
   payload.holes.lane.forEach((lane, i) => {
     const [left, right] = [payload.holes.start[i], payload.holes.end[i]].map(toPixel);
@@ -196,6 +201,7 @@ export function drawOverlay(host, scene) {
   host.setAttribute("width", scene.width);
   host.setAttribute("height", scene.height);
   host.replaceChildren(
+    ...markShapes(scene, toPixel),
     ...hand(scene, toPixel),
     ...unknownEnds(scene, toPixel),
     ...unseen(scene, toPixel),

@@ -29,9 +29,17 @@ export function lanesOf(payload, group) {
   return [...found];
 }
 
-/** Returns the creation numbers, by time, of the objects that the finding names. */
+const NONE = new Map();
+let named = { births: NONE }; // the last result of birthsOf, with what it was computed from
+
+/** Returns the creation numbers, by time, of the objects that the finding names: the same map as long as neither changes. */
 export function birthsOf(payload, group) {
-  if (!group || !payload) return new Map();
+  if (!group || !payload) return NONE;
+  if (named.payload !== payload || named.group !== group) named = { payload, group, births: birthsIn(payload, group) };
+  return named.births;
+}
+
+function birthsIn(payload, group) {
   const lanes = new Set(lanesOf(payload, group));
   const { lane, time, number } = payload.births;
   return new Map(lane.flatMap((row, i) => (lanes.has(row) ? [[time[i], number[i]]] : [])));

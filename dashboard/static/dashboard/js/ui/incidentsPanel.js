@@ -11,6 +11,7 @@ import { row } from "./incidentRow.js";
 const NEAR = 400; // px from the end of the list at which the next page is loaded
 
 export class IncidentsPanel {
+  #births = {}; // the creation numbers that were written last, and the text
   #drawn = [];
   #items = new Map(); // id → {from, item}: the values from which a row was drawn, and its element
 
@@ -53,7 +54,7 @@ export class IncidentsPanel {
     this.#noteHidden(list.hidden, hidden);
     const shown = open ? list.rows.shown(open, selected) : null;
     const ids = (incidents) => incidents.map(({ id }) => id).join();
-    const state = [ids(inside), ids(outside), list.incidents, open, selected, shown?.groups, shown?.groups.length, shown?.more, held.join(), [...births].join(), list.more, filtered, countsOf(counts), list.known, zone()];
+    const state = [ids(inside), ids(outside), list.incidents, open, selected, shown?.groups, shown?.groups.length, shown?.more, held.join(), this.#wordsOf(births), list.more, filtered, countsOf(counts), list.known, zone()];
     if (state.every((part, i) => part === this.#drawn[i])) return;
     const moved = selected !== this.#drawn[4] || (open === this.#drawn[3] && Boolean(shown) !== Boolean(this.#drawn[5]));
     this.#drawn = state;
@@ -76,9 +77,15 @@ export class IncidentsPanel {
     if (list.more && this.#nearEnd()) this.onMore();
   }
 
+  /** Returns a text that is the same for equal creation numbers. Of thousands it is long to make, so it is kept. */
+  #wordsOf(births) {
+    if (births !== this.#births.from) this.#births = { from: births, words: [...births].join() };
+    return this.#births.words;
+  }
+
   /** Returns the row of an incident. A row with the same content is kept, with the user's selection and focus in it. */
   #item(incident, { number, open, shown, options }) {
-    const from = [zone(), incident, open, ...(open ? [shown?.groups, shown?.groups.length, shown?.more, options.selected, options.held.join(), [...options.births].join()] : [])];
+    const from = [zone(), incident, open, ...(open ? [shown?.groups, shown?.groups.length, shown?.more, options.selected, options.held.join(), this.#wordsOf(options.births)] : [])];
     const old = this.#items.get(incident.id);
     if (old && old.from.length === from.length && from.every((part, i) => part === old.from[i])) return old.item;
     const item = row(incident, { number, open, shown, options });

@@ -65,7 +65,7 @@ drawSwitches();
 translateAll(document.body);
 document.addEventListener("click", ({ target }) => target.closest("[data-zone-switch]") && switchZone());
 new MutationObserver((changes) => {
-  for (const { addedNodes } of changes) for (const node of addedNodes) if (node instanceof Element) translateAll(node);
+  for (const { addedNodes } of changes) for (const node of addedNodes) if (node instanceof Element && !node.ownerSVGElement) translateAll(node); // a timeline is drawn anew whenever it moves
 }).observe(document.body, { childList: true, subtree: true });
 
 /** While text is copied, each time that is selected is followed by the same time in the other zone. */

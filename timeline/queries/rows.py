@@ -11,6 +11,7 @@ from typing import Any
 from django.db import connection
 
 from timeline.core.entries import moment
+from timeline.kinds import NOISE
 from timeline.layout import outline
 from timeline.layout.lanes import Count, Folded, LaneRow
 from timeline.models import Source, Track
@@ -44,8 +45,8 @@ class Rows:
         self._heading = _HEADINGS[view.grouping]
         # The lanes of a strip may have different creators.
         self._strips = not view.searching and view.grouping != "actor"
-        families = view.shown_families(source)
         self.by_owner = self._heading == "root"
+        shown, families, portions = _families(source, view)
         self._values: dict[str, Any] = {
             "source": source.pk,
             "start": moment(start),
@@ -58,15 +59,13 @@ class Rows:
             "opened": _numbers(key.rpartition("/")[2] for key in view.opened),
             "closed": _numbers(view.closed) if view.grouping == "owner" else list(view.closed),
         }
-        self._matching = "source_id = %(source)s AND family = ANY(%(families)s)"
+        self._matching = f"source_id = %(source)s{shown}"
         if view.namespace:
             self._matching += " AND namespace = %(namespace)s"
         self._lanes = f"{self._matching} AND span IS NOT NULL"
-        # Events are by far the most lanes, so the indexes of places, namespaces and creators leave them out.
-        portions = {" AND family <> 'Events'": families != ["Events"], " AND family = 'Events'": "Events" in families}
-        self._portions = [portion for portion, is_shown in portions.items() if is_shown]
-        if len(self._portions) == 1:
-            self._lanes += self._portions[0]
+        self._portions = portions
+        if len(portions) == 1:
+            self._lanes += portions[0]
         if view.name:
             self._lanes += " AND name ILIKE %(name)s"
         if view.actor:
@@ -226,6 +225,24 @@ class Rows:
                 columns = (lane.number, group, kind, namespace, name, lane.family, lane.strip)
                 rows.append(LaneRow(lane.lane, lane.root, heading, *columns, pinned=True, creator=lane.creator))
         return rows
+
+
+def _families(source: Source, view: View) -> tuple[str, list[str], list[str]]:
+    """Return the condition for rows of the families that a view shows, the values of its parameter `families`, and the
+    conditions for the portions of lanes that indexes have.
+
+    Events are by far the most lanes, so the indexes of places, namespaces and creators leave them out. The families
+    that there are in a source are read only for the index of their order, because limited readers wait for them.
+    """
+    if view.families or view.grouping == "kind":
+        families = view.shown_families(source)
+        shown, is_calm, is_noisy = " AND family = ANY(%(families)s)", families != ["Events"], "Events" in families
+    elif view.noise:
+        families, shown, is_calm, is_noisy = [], "", True, True
+    else:
+        families, shown, is_calm, is_noisy = list(NOISE), " AND family <> ALL(%(families)s)", True, False
+    portions = {" AND family <> 'Events'": is_calm, " AND family = 'Events'": is_noisy}
+    return shown, families, [portion for portion, is_shown in portions.items() if is_shown]
 
 
 def _tide(source: Source, start: int, end: int) -> tuple[int, float]:

@@ -105,10 +105,10 @@ class View:
         return found.filter(incident=self.incident) if self.incident else found
 
     def shown_families(self, source: Source) -> list[str]:
-        there = sorted({family for _, family, _ in source.census})
+        """Return the families that are shown: those that are asked for, or those of the source."""
         if self.families:
-            wanted = {*self.families, *(NOISE if self.noise else ())}
-            return [family for family in there if family in wanted]
+            return sorted({*self.families, *(NOISE if self.noise else ())})
+        there = sorted({family for _, family, _ in source.census})
         return [family for family in there if self.noise or family not in NOISE]
 
 

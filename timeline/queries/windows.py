@@ -27,7 +27,8 @@ from timeline.queries.views import views_of
 LANES = 40  # the default number of lanes in a window
 PIXELS = 1200  # the width of a wide screen; bars and marks that are closer than one pixel are merged
 _CELLS = 180  # the number of slices of a strip: 60 on the screen, and as many on each side
-_NOT_NEEDED = ("row_counts", "entries", "told", "histogram", "actors")  # some of these are counted for limited readers
+# Some of these are counted for limited readers. The census is read later by the few views that need it.
+_NOT_NEEDED = ("row_counts", "entries", "told", "histogram", "actors", "census")
 _OCCURRENCES = 300  # the most rows of the list of findings whose holes, shades and arrows are drawn
 
 

@@ -224,10 +224,20 @@ class Track:
     def references(self) -> frozenset[Name]:
         """Return the names to which the object referred at any time."""
         if self._references is None:
-            states = {id(moment.facts): moment.facts for moment in self.moments}
-            references = {reference for facts in states.values() for reference in self.kind.references(facts)}
-            self._references = _shared(frozenset({_name(each, self.ref.namespace) for each in references}))
+            if not self.kind.has_references:
+                self._references = _NONE
+                return _NONE
+            found: set[Reference] = set()
+            facts: Any = None
+            for moment in self.moments:
+                if moment.facts is not facts:
+                    facts = moment.facts
+                    found.update(self.kind.references(facts))
+            self._references = _shared(frozenset([_name(each, self.ref.namespace) for each in found]))
         return self._references
+
+
+_NONE: frozenset[Name] = frozenset()
 
 
 @lru_cache(10_000)

@@ -225,6 +225,11 @@ class Kind(NamedTuple):
         return self.phase is not _phase
 
     @property
+    def has_references(self) -> bool:
+        """Return whether objects of the kind may refer to others."""
+        return self.references is not _references
+
+    @property
     def has_addresses(self) -> bool:
         """Return whether objects of the kind have IP addresses of their own."""
         return self.addresses is not _addresses

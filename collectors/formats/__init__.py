@@ -83,9 +83,10 @@ def read(
 ) -> "Reading":
     """Open files, folders, archives (or `-`, the standard input) and read them as one recording.
 
-    Each path comes with the name that messages use for it. With several `processes`, others help to read a
-    long audit log. Raise NotARecording if nothing in the paths can be understood; its message says what they look
-    like instead. If the paths are only a `part` of a recording, this is no error: each of them is skipped.
+    Each path comes with the name that messages use for it. With several `processes`, others help to read a long audit
+    log: at most one if bodies are kept. Raise NotARecording if nothing in the paths can be understood; its message says
+    what they look like instead. If the paths are only a `part` of a recording, this is no error: each of them is
+    skipped.
     """
     return Reading(inputs, bodies, limits, processes, part)
 
@@ -140,7 +141,8 @@ class Reading:
     ) -> None:
         self.files: dict[str, str] = {}  # each file that was begun so far -> the name of its format
         self._bodies = bodies
-        self._processes = processes
+        # What is read with bodies is mostly imported, by several workers, and takes much memory in each helper.
+        self._processes = min(processes, 2) if bodies else processes
         self._usage = Usage(limits)
         self._opened = open_all(inputs, self._usage)
         self._rejected: list[Skipped] = []

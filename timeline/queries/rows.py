@@ -6,6 +6,7 @@ have queries of their own. All are merged in the order of (turn, heading, place)
 and 1 for all others. None returns more rows than are requested.
 """
 
+from collections import Counter
 from typing import Any
 
 from django.db import connection
@@ -18,6 +19,7 @@ from timeline.models import Source, Track
 from timeline.queries.folding import ALL, MOST, NOTHING, Folding
 from timeline.queries.sources import extent
 from timeline.queries.view import NOT_KNOWN, View, like
+from timeline.storage.seen import present
 
 LAST = 2**63 - 1  # a place after all others
 SPARSE = 0.05  # if a smaller share of the lanes exists in the window, an index on time is used
@@ -41,7 +43,7 @@ class Rows:
     """These are the rows of a view between two times (µs): lanes, strips, and the headings of closed groups."""
 
     def __init__(self, source: Source, view: View, start: int, end: int) -> None:
-        self._view = view
+        self._source, self._view = source, view
         self._heading = _HEADINGS[view.grouping]
         # The lanes of a strip may have different creators.
         self._strips = not view.searching and view.grouping != "actor"
@@ -84,6 +86,10 @@ class Rows:
             source, view, start, end, self._heading, _numbers(unfolded) if self.by_owner else unfolded
         )
         self._values.update(self._folding.values)
+        # The census counts the lanes of a recording. That of a live source is behind by seconds, and limited readers
+        # see objects of namespaces that the census has without a namespace.
+        filtered = view.searching or view.scope is not None or self._folding.on or self._heading in ("root", "creator")
+        self._is_counted = not filtered and not source.sequence and present().sees_whole(source.pk)
         self.pinned = self._pinned(source) if view.pins else []
         if self.pinned:
             self._lived += " AND lane <> ALL(%(pinned)s)"
@@ -107,6 +113,8 @@ class Rows:
 
     def counts(self, headings: list[str]) -> dict[str, Count]:
         """Return the number of lanes under each heading that match the filter, at any time, and how many are folded."""
+        if self._is_counted:
+            return self._stored_counts(headings)
         wanted = _numbers(headings) if self.by_owner else headings
         query = f"""
             SELECT {self._heading}, count(*), {self._folded_counts()} FROM timeline_track
@@ -114,6 +122,14 @@ class Rows:
         with connection.cursor() as cursor:
             cursor.execute(query, {**self._values, "wanted": wanted})
             return {str(heading): Count(lanes, Folded(*folded)) for heading, lanes, *folded in cursor}
+
+    def _stored_counts(self, headings: list[str]) -> dict[str, Count]:
+        view, counts = self._view, Counter[str]()
+        for namespace, family, lanes in self._source.census:
+            shown = view.noise if family in NOISE else not view.families
+            if (shown or family in view.families) and view.namespace in ("", namespace):
+                counts[family if self._heading == "family" else namespace] += lanes
+        return {heading: Count(counts[heading]) for heading in headings if counts[heading]}
 
     def folded(self) -> Folded:
         """Return how many lanes of all groups are folded, or were before a reader unfolded them."""
@@ -227,7 +243,7 @@ class Rows:
         return rows
 
 
-def _families(source: Source, view: View) -> tuple[str, list[str], list[str]]:
+def _families(source: Source, view: View) -> tuple[str, list[str] | str, list[str]]:
     """Return the condition for rows of the families that a view shows, the values of its parameter `families`, and the
     conditions for the portions of lanes that indexes have.
 
@@ -241,8 +257,13 @@ def _families(source: Source, view: View) -> tuple[str, list[str], list[str]]:
         families, shown, is_calm, is_noisy = [], "", True, True
     else:
         families, shown, is_calm, is_noisy = list(NOISE), " AND family <> ALL(%(families)s)", True, False
+    value: list[str] | str = families
+    if (
+        len(families) == 1
+    ):  # an index has the lanes of one family in their order, as PostgreSQL knows only of an equation
+        shown, value = " AND family = %(families)s", families[0]
     portions = {" AND family <> 'Events'": is_calm, " AND family = 'Events'": is_noisy}
-    return shown, families, [portion for portion, is_shown in portions.items() if is_shown]
+    return shown, value, [portion for portion, is_shown in portions.items() if is_shown]
 
 
 def _tide(source: Source, start: int, end: int) -> tuple[int, float]:

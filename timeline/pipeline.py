@@ -58,6 +58,7 @@ def _judge(source: Source, world: World, cause: str) -> None:
             found = judge(world, world.tracks())
         acted = actors.added_up(world, found)
         meant = changes.rows_of(source, world)
+        totals = store.totals(source, world, documents.source_document(world, rulebook(), shown=False))
     findings.write(source, world, found)
     incidents.write(source)
     changes.write(source, meant)
@@ -66,7 +67,7 @@ def _judge(source: Source, world: World, cause: str) -> None:
     actors.write(source, acted)
     store.write_gaps(source, (gap for stream in world.streams.values() for gap in stream.gaps))
     freed.add(source, world.freed.spans)
-    store.write_source(source, world, documents.source_document(world, rulebook(), shown=False))
+    store.write_source(source, world, totals)
     notify.notify(source=source.pk)
 
 

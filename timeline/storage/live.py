@@ -256,7 +256,8 @@ class Live:
             began = time.monotonic()
             self._totals_changed = False
             source.census, source.tide = self._census()
-            store.write_source(source, world, documents.source_document(world, rulebook()))
+            document = documents.source_document(world, rulebook())
+            store.write_source(source, world, store.totals(source, world, document))
             actors.write(source, actors.added_up(world, self._findings.known()))
             took = time.monotonic() - began
             self._totals_due_at = time.monotonic() + max(_TOTALS_EVERY, took * _TOTALS_SHARE)

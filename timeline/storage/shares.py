@@ -2,6 +2,7 @@
 those of the whole source."""
 
 from collections import Counter
+from typing import Any, NamedTuple
 
 from psycopg import sql
 
@@ -14,8 +15,15 @@ from timeline.storage.copying import as_json, as_text, upsert
 _COLUMNS = ("source_id", "namespace", "changes", "histogram")
 
 
-def write(source: Source, world: World) -> list[int]:
-    """Write the rows of all namespaces of a world, in place of those that are stored. Return the histogram of all."""
+class Shares(NamedTuple):
+    """These are the numbers of changes of a source over time."""
+
+    histogram: list[int]  # of all namespaces together
+    rows: list[tuple[Any, ...]]  # of each namespace
+
+
+def added_up(source: Source, world: World) -> Shares:
+    """Return the numbers of changes of a world."""
     counts = outline.histograms(world)
     changes = Counter[str]()
     for track in world.tracks():
@@ -25,6 +33,10 @@ def write(source: Source, world: World) -> list[int]:
         (source.pk, as_text(namespace), changes[namespace], packer.pack(as_json(counts[namespace]).encode()))
         for namespace in counts
     ]
-    Share.objects.filter(source=source).exclude(namespace__in=[row[1] for row in rows]).delete()
-    upsert(sql.Identifier("timeline_share"), _COLUMNS, ("source_id", "namespace"), rows)
-    return outline.together(counts.values())
+    return Shares(outline.together(counts.values()), rows)
+
+
+def write(source: Source, shares: Shares) -> None:
+    """Write the rows of all namespaces of a source, in place of those that are stored."""
+    Share.objects.filter(source=source).exclude(namespace__in=[row[1] for row in shares.rows]).delete()
+    upsert(sql.Identifier("timeline_share"), _COLUMNS, ("source_id", "namespace"), shares.rows)

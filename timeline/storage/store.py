@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import DatabaseError, ProgrammingError, connection, transaction
 from psycopg import sql
@@ -243,12 +243,24 @@ def write_reach(source: Source, world: World) -> None:
     source.save(update_fields=["entries", "stored", "sequence", "divided", "first", "last", "redacted"])
 
 
-def write_source(source: Source, world: World, document: SourceDocumentPayload) -> None:
-    """Write what `write_reach` writes, and the totals of the source. `document` describes its coverage."""
-    source.histogram = shares.write(source, world)
-    source.told = document
+class Totals(NamedTuple):
+    """This is what is stored of a source as a whole."""
+
+    document: SourceDocumentPayload  # describes its coverage
+    shares: shares.Shares
+    actors: list[tuple[str, int]]
+
+
+def totals(source: Source, world: World, document: SourceDocumentPayload) -> Totals:
+    """Return the totals of a source, without using the database."""
+    return Totals(document, shares.added_up(source, world), outline.actors(world))
+
+
+def write_source(source: Source, world: World, totals: Totals) -> None:
+    """Write what `write_reach` writes, and the totals of the source."""
+    shares.write(source, totals.shares)
+    source.histogram, source.actors, source.told = totals.shares.histogram, totals.actors, totals.document
     source.own_counters = world.own_counters
-    source.actors = outline.actors(world)
     source.save(update_fields=["actors", "histogram", "census", "tide", "told", "own_counters", "judged"])
     write_reach(source, world)
 

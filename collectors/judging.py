@@ -4,12 +4,12 @@ Each process is a copy of this one, so it knows the whole world without being to
 are few.
 """
 
-import os
-import pickle
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
 
+from timeline.core import beside
 from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judge import in_order, judged, judged_untracked
@@ -31,11 +31,18 @@ def judge_all(world: World, processes: int) -> list[Finding]:
         processes = 1
     if processes > 1:
         _ = world.completeness  # computed once, before the process is copied
-    helpers = [_Helper(world, parts[number::processes]) for number in range(1, processes)]
     found: list[list[Finding]] = [[] for _ in parts]
-    found[0::processes] = [_judged(world, part) for part in parts[0::processes]]
-    for number, helper in enumerate(helpers, 1):
-        found[number::processes] = helper.findings()
+    with ExitStack() as copies:
+        answers = [
+            copies.enter_context(beside.computed(partial(_all_judged, world, parts[number::processes])))
+            for number in range(1, processes)
+        ]
+        found[0::processes] = [_judged(world, part) for part in parts[0::processes]]
+        for number, answer in enumerate(answers, 1):
+            try:
+                found[number::processes] = next(answer)
+            except beside.Broken:
+                found[number::processes] = [_judged(world, part) for part in parts[number::processes]]
     return in_order([finding for of_part in found for finding in of_part], judged_untracked(world))
 
 
@@ -43,29 +50,6 @@ def _judged(world: World, part: Sequence[Track]) -> list[Finding]:
     return [finding for findings in judged(world, part).values() for finding in findings]
 
 
-class _Helper:
-    """This class judges parts of the tracks in a copy of this process. If that ends early, they are judged here."""
-
-    def __init__(self, world: World, parts: Sequence[Sequence[Track]]) -> None:
-        self._world = world
-        self._parts = parts
-        self._pipe, answer = os.pipe()
-        self._process = os.fork()
-        if self._process == 0:
-            with suppress(BaseException):  # whatever happens, nothing else of this process may run twice
-                os.close(self._pipe)
-                with os.fdopen(answer, "wb") as file:
-                    file.write(pickle.dumps([_judged(world, part) for part in parts], pickle.HIGHEST_PROTOCOL))
-            os._exit(0)
-        os.close(answer)
-
-    def findings(self) -> list[list[Finding]]:
-        """Wait for the helper; return the findings about each part."""
-        with os.fdopen(self._pipe, "rb") as file:
-            answer = file.read()
-        os.waitpid(self._process, 0)
-        try:
-            found: list[list[Finding]] = pickle.loads(answer)
-        except (EOFError, pickle.UnpicklingError):
-            return [_judged(self._world, part) for part in self._parts]
-        return found
+def _all_judged(world: World, parts: Sequence[Sequence[Track]]) -> Iterator[list[list[Finding]]]:
+    """Yield, at once, the findings about each part: a copy of the process would wait if it sent them one by one."""
+    yield [_judged(world, part) for part in parts]

@@ -13,10 +13,11 @@ from psycopg import sql
 
 from tests import stored
 from tests.recordings import SAMPLE, observations_of
+from timeline.core import beside
 from timeline.history.world import World
 from timeline.models import Source
 from timeline.pipeline import ingest
-from timeline.storage import beside, store, tracks
+from timeline.storage import store, tracks
 from timeline.storage.copying import copied, copy_into
 
 _COLUMNS = ("number", "text", "bytes", "texts")

@@ -10,6 +10,7 @@ import psycopg
 from django.db import connection
 from psycopg import sql
 
+from timeline.core import beside
 from timeline.core.processors import available_processors
 from timeline.history.packing import LIFELINES, Packer
 from timeline.history.world import World
@@ -17,7 +18,7 @@ from timeline.layout import outline
 from timeline.layout.arrangement import Arrangement
 from timeline.layout.places import Lane
 from timeline.models import Source, Strip
-from timeline.storage import beside, tables
+from timeline.storage import tables
 from timeline.storage.copying import copied, copy_into, upsert
 from timeline.storage.store import STRIP, TRACK, strip_row, track_rows, track_table
 

@@ -1,8 +1,10 @@
-"""This module computes something in a copy of this process, so that a second processor shares the work of an import.
+"""This module computes something in a copy of this process, so that a second processor shares the work. It is
+pure.
 
 The copy has everything that this process has in memory, which would take longer to send to another process than to
-use. It is made by `fork`, so it may only compute and send: what it holds of connections and of other threads' locks
-belongs to this process. While both use the same objects, it takes up to as much memory as these have.
+use. It is made by `fork`, so it may only compute and send: connections belong to this process, and a lock that another
+thread held when the copy was made stays locked in it. While both use the same objects, the copy takes up to as much
+memory as these have.
 """
 
 import os

@@ -75,6 +75,36 @@ for line in sys.stdin:
     used = resource.getrusage(resource.RUSAGE_SELF)
     print(used.ru_utime + used.ru_stime, used.ru_maxrss, flush=True)
 """
+_COLLECT = """
+import resource, sys, threading, time
+from pathlib import Path
+from collectors.watch import batches
+from collectors.watch.api import Api
+from collectors.watch.event_queue import EventQueue
+from collectors.watch.files import Allowed
+from collectors.watch.kubeconfig import own
+from collectors.watch.reflector import Reflector
+from collectors.watch.resources import Resource
+from timeline.core.entries import Change, Entry
+def report(_, state, error):
+    if state == "watching":
+        print("ready", flush=True)
+queue = EventQueue(lambda item: 1000)
+reflector = Reflector(
+    Api.from_kubeconfig(own([Path(sys.argv[1])], Allowed(None)).reduced), Resource("", "v1", "Pod", "pods", True),
+    queue.put, known_objects={}, resume_from=None, report_state=report,
+)
+threading.Thread(target=reflector.run, args=[threading.Event()], daemon=True).start()
+entries, number, before, since = int(sys.argv[2]), 0, 0.0, 0
+while number < entries:
+    taken = queue.take(1000, 1.0, time.monotonic() + 0.25)
+    batches.written(taken)
+    number += sum(isinstance(each, Entry) and each.change is not Change.OBSERVED for each in taken)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    if not since and number >= entries / 4:
+        before, since = used.ru_utime + used.ru_stime, number
+print((used.ru_utime + used.ru_stime - before) / (number - since), flush=True)
+"""
 _TYPED = """
 import resource, sys
 from kubernetes import client, config, watch
@@ -82,14 +112,14 @@ config.load_kube_config(sys.argv[1])
 pods = client.CoreV1Api().list_pod_for_all_namespaces
 since = pods().metadata.resource_version
 print("ready", flush=True)
-before = 0
+before, first, last = 0, int(sys.argv[2]) // 4, int(sys.argv[2]) - 1
 for number, event in enumerate(watch.Watch().stream(pods, resource_version=since)):
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    if number == 0:
+    if number in (first, last):
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        if number == last:
+            print((used.ru_utime + used.ru_stime - before) / (last - first), flush=True)
+            break
         before = used.ru_utime + used.ru_stime
-    if number == int(sys.argv[2]) - 1:
-        print((used.ru_utime + used.ru_stime - before) / number, flush=True)
-        break
 """
 _WATCHING = "SELECT concat_ws('.', resource, nullif(\"group\", '')) FROM timeline_stream WHERE state = 'watching'"
 _SESSIONS = (
@@ -136,14 +166,17 @@ def ingest(path: Path, runs: int, variables: dict[str, str]) -> Iterator[Figure]
 
 
 def compare(path: Path, runs: int, variables: dict[str, str]) -> Iterator[Figure]:
-    """Yield the processor time of an event of a Pod, from HTTP to the commit, beside that of the typed `Watch`."""
+    """Yield the processor time of an event of a Pod beside that of the typed `Watch`: from HTTP to the packed batch of
+    a collector, and from HTTP to the commit of a worker."""
     lines = path.with_suffix(".pods")
     rows = []
     for _ in range(runs):
         taken = followed(path, lines, variables, "pods")
-        rows.append((taken.cpu / taken.entries, typed(path, taken.entries, variables)))
-    ratios = tuple(ours / theirs for ours, theirs in rows)
-    yield Figure("collector, processor time an entry ÷ typed Watch", ratios, asked=0.3, at_most=True)
+        other = watched(_TYPED, path, taken.entries, variables)
+        rows.append((watched(_COLLECT, path, taken.entries, variables) / other, taken.cpu / taken.entries / other))
+    what = "processor time an entry ÷ typed Watch"
+    yield Figure(f"collector, {what}", tuple(collector for collector, _ in rows), asked=0.3, at_most=True)
+    yield Figure(f"worker, {what}", tuple(worker for _, worker in rows), at_most=True)
 
 
 @contextmanager
@@ -213,17 +246,19 @@ def _database_cpu(connection: "psycopg.Connection[tuple[str]]") -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def typed(path: Path, entries: int, variables: dict[str, str]) -> float:
-    """Return the CPU seconds that the package kubernetes takes for each event."""
-    lines = path.with_suffix(".typed")
+def watched(program: str, path: Path, entries: int, variables: dict[str, str]) -> float:
+    """Return the processor time in seconds that a program takes for each event of a Pod, after a quarter of them."""
+    lines = path.with_suffix(".watched")
     with _replay(path, lines, "pods") as (_, url, kubeconfig):
-        command = [sys.executable, "-c", _TYPED, str(kubeconfig), str(entries)]
+        command = [sys.executable, "-c", program, str(kubeconfig), str(entries)]
         with subprocess.Popen(command, cwd=_ROOT, env=variables, stdout=subprocess.PIPE, text=True) as reader:
             assert reader.stdout
             reader.stdout.readline()
             time.sleep(0.5)  # until its watch is open
             _play(url)
-            return float(reader.stdout.readline())
+            seconds = float(reader.stdout.readline())
+            reader.kill()
+            return seconds
 
 
 def _settled(connection: "psycopg.Connection[tuple[str]]") -> list[str]:

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.watch.decoding import Bookmark, Malformed, ObjectDecoder, key_in, key_of, page_of
+from collectors.watch.decoding import Bookmark, Malformed, ObjectDecoder, key_in, key_of, page_of, redacted
 from collectors.watch.failures import Forbidden, Gone, Refused, refused
 from collectors.watch.resources import Resource
+from tests.credentials import FORMS
 from tests.properties import examples
-from timeline.core.entries import FOREVER, Change, Clock, Entry
+from timeline.core.entries import FOREVER, Change, Clock, Entry, Mark, MarkType
+from timeline.history.codec import line_of
 from timeline.kinds import seconds
 
 PODS = Resource("", "v1", "Pod", "pods", True)
@@ -221,3 +223,21 @@ def test_whatever_an_object_is_it_is_used_or_counted_or_malformed(events: list[t
             assert how != "list" or reading.live_objects[key_of(found)].revision >= found.resource_version
             reached = max(reached, found.resource_version) if how != "list" else reached
         key_in(msgspec.Raw(raw))
+
+
+def test_a_credential_as_a_name_is_masked_in_everything_that_a_watch_says() -> None:
+    name = FORMS["GitHub"]
+    body = pod(7, "kubelet 00")
+    body["metadata"]["name"] = name
+    decoder = ObjectDecoder(PODS, {})
+    mark = Mark("", "v1", "Pod", MarkType.BOOKMARK, AT, 8)
+    event = decoder.event(orjson.dumps({"type": "ADDED", "object": body}), AT, 0)
+    assert isinstance(event, Entry)
+    other = decoded(ObjectDecoder(PODS, {}), "ADDED", pod(9, "kubelet 00"))
+    cleaned = redacted([other, mark, event])
+    assert cleaned[:2] == [other, mark]
+    listed = decoder.listed(msgspec.Raw(orjson.dumps(body)), AT)
+    assert listed is not None
+    for each in (cleaned[2], listed, *decoder.vanished(set(), AT, AT)):
+        assert isinstance(each, Entry)
+        assert name.encode() not in line_of(each)

@@ -154,12 +154,13 @@ class _Results(Generic[T]):
         """Return the redacted part."""
         if len(raw) > _CACHED_BYTES:
             return self._redact(raw, under)
-        if (raw, under) not in self._known:
-            if self._taken > _MEMORY:
-                self.clear()
+        if self._taken > _MEMORY:
+            self.clear()
+        known = self._known  # another thread may clear it meanwhile
+        if (raw, under) not in known:
             self._taken += len(raw)
-            self._known[raw, under] = self._redact(raw, under)
-        return self._known[raw, under]
+            known[raw, under] = self._redact(raw, under)
+        return known[raw, under]
 
 
 _stable = _Results(_redact_stable)

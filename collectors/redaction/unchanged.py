@@ -48,12 +48,13 @@ class _Memory(set[bytes]):
 _pieces = _Memory()  # of objects, each from the begin of a string, in which all strings are neutral
 _strings = _Memory()  # neutral strings, as they are between quotes in JSON
 _names = _Memory()  # strings that are not neutral, but hold no credential themselves
-_cut_before: set[bytes] = set()  # of these names, those of fields that were redacted by themselves
+_cut_before: frozenset[bytes] = frozenset()  # of these names, those of fields that were redacted by themselves
 
 
 def forget() -> None:
     """Clear the memories, which were filled with other patterns."""
-    _cut_before.clear()
+    global _cut_before
+    _cut_before = frozenset()
     for memory in (_pieces, _strings, _names):
         memory.clear()
 
@@ -64,6 +65,7 @@ def redact_by_strings(raw: bytes) -> bytes | None:
 
     An object of the kind Secret that does not say so itself is for the caller to recognise.
     """
+    global _cut_before
     names = {name for name in _cut_before if b'"%b":' % name in raw}
     for _ in range(2):
         apart = redact_fields(raw, names) if names else Apart(raw, raw)
@@ -71,8 +73,8 @@ def redact_by_strings(raw: bytes) -> bytes | None:
         if others is None or apart is None:
             return None
         if not others:
-            if len(_cut_before) < _MOST_CUT:
-                _cut_before.update(names)
+            if not names <= _cut_before and len(_cut_before) < _MOST_CUT:
+                _cut_before |= names  # other threads may iterate over the one before
             return apart.redacted
         names |= others
     return None

@@ -9,9 +9,10 @@ from msgspec.structs import replace
 
 from collectors.normalise.objects import observed_object
 from collectors.redaction.entries import entry_without_credentials
+from collectors.redaction.screening import have_no_credentials
 from collectors.watch.failures import Refused, refused, safe_text
 from collectors.watch.resources import Resource
-from timeline.core.entries import Change, Clock, Entry, ObjectRef, Owner, revision
+from timeline.core.entries import Change, Clock, Entry, ObjectRef, Observation, Owner, revision
 
 _CHANGES = {"ADDED": Change.CREATED, "MODIFIED": Change.MODIFIED, "DELETED": Change.DELETED}
 # Kinds whose managedFields every write sets, often to the same: one writer, within a second.
@@ -124,12 +125,14 @@ class ObjectDecoder:
 
     def listed(self, item: msgspec.Raw, arrived: int) -> Entry | None:
         """Return the entry of an item of a list; None if it cannot be used. `arrived` is in µs since 1970."""
-        return self._observe(bytes(item), Change.OBSERVED, arrived)
+        entry = self._observe(bytes(item), Change.OBSERVED, arrived)
+        return entry and entry_without_credentials(entry)
 
     def event(self, line: bytes, arrived: int, resume_version: int) -> Entry | Bookmark | Refused | None:
         """Decode one line of a watch. Return None if its object cannot be used, or if it was delivered before.
 
-        Everything up to `resume_version` was delivered before. Raise Malformed.
+        Everything up to `resume_version` was delivered before. Of an entry only the object is redacted: the caller
+        calls `redacted` with what many lines say. Raise Malformed.
         """
         try:
             event = _event_decoder.decode(line)
@@ -148,8 +151,8 @@ class ObjectDecoder:
         """Yield a deletion for each known object that is not in a list: it happened between `since` and `answered`."""
         for uid in self.live_objects.keys() - seen:
             gone = self.live_objects.pop(uid)
-            yield Entry(
-                gone.ref, Change.DELETED, None, Clock.OBJECT, since, answered, owner=gone.owner, arrived=answered
+            yield entry_without_credentials(
+                Entry(gone.ref, Change.DELETED, None, Clock.OBJECT, since, answered, owner=gone.owner, arrived=answered)
             )
 
     def _observe(self, raw: bytes, change: Change, arrived: int, resume_version: int = 0) -> Entry | None:
@@ -166,7 +169,7 @@ class ObjectDecoder:
             self.unusable += 1
             self.why = safe_text(str(error))
             return None
-        entry = entry_without_credentials(observed.entry)
+        entry = observed.entry
         own_version, key, writer = entry.resource_version or 0, key_of(entry), entry.user_agent
         known = self.live_objects.get(key)
         if own_version <= resume_version:  # it was delivered before
@@ -183,6 +186,16 @@ class ObjectDecoder:
                 known.revision, known.owner, known.managers = own_version, entry.owner, managers
         ref = known.ref if known and known.ref == entry.ref else entry.ref  # share one copy in memory
         return replace(entry, ref=ref, arrived=arrived, user_agent=writer)
+
+
+def redacted(observations: list[Observation]) -> list[Observation]:
+    """Return observations of a watch without credentials in names and facts of entries; the same list if all have none.
+
+    To look at many together takes a third of the time.
+    """
+    if have_no_credentials([each for each in observations if isinstance(each, Entry)]):
+        return observations
+    return [entry_without_credentials(each) if isinstance(each, Entry) else each for each in observations]
 
 
 def key_of(entry: Entry) -> str:

@@ -13,7 +13,17 @@ from typing import Any
 
 from collectors.watch.api import Api
 from collectors.watch.bodies import LIST_BYTES
-from collectors.watch.decoding import Bookmark, KnownObject, Malformed, ObjectDecoder, Page, key_in, key_of, page_of
+from collectors.watch.decoding import (
+    Bookmark,
+    KnownObject,
+    Malformed,
+    ObjectDecoder,
+    Page,
+    key_in,
+    key_of,
+    page_of,
+    redacted,
+)
 from collectors.watch.failures import ApiError, Forbidden, Gone, Missing, Refused, RevisionsWentBack, TooLarge
 from collectors.watch.resources import Resource
 from collectors.watch.stream import Silent, Stopped, Stream
@@ -283,7 +293,7 @@ class Reflector:
                 observations.append(self._mark(MarkType.BOOKMARK, arrived, event.revision))
         if observations:
             self._complete_at, self._attempts = arrived, 0
-            self._deliver(observations)
+            self._deliver(redacted(observations))
         if self.decoder.unusable.bit_length() != before.bit_length():  # report it at 1, 2, 4, 8, … of them
             self._set_state("watching", self._problems())
         if isinstance(failure, Malformed):

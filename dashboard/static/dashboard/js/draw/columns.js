@@ -58,7 +58,7 @@ class Traces extends Map {
 function box(column, toX, left, right, top, bottom, corner) {
   const c = Math.min(corner, (right - left) / 2);
   const k = c * 0.3; // distance of the middle of a quarter circle from the corner
-  const points = c < 1
+  const points = c <= 1 // such as those of the least width, of which there may be thousands
     ? [[left, top], [right, top], [right, bottom], [left, bottom]]
     : [
         [left + c, top], [right - c, top], [right - k, top + k], [right, top + c],

@@ -99,6 +99,7 @@ READS = {
                     "findings",
                     "search",
                     "measure",
+                    "opening",
                     "overview",
                     "incidents",
                     "changes",

@@ -63,6 +63,11 @@ def _again(before: LeaseFacts, after: LeaseFacts, apart: int) -> LeaseFacts | No
     return replace(after, steady=True) if same and renewed and in_time else None
 
 
+def _drawn(lease: LeaseFacts) -> LeaseFacts:
+    """Return the facts without renewals, of which most Leases have nothing but."""
+    return replace(lease, renewed="", steady=False) if lease.renewed or lease.steady else lease
+
+
 KIND = Kind(
     "coordination.k8s.io",
     "Lease",
@@ -74,4 +79,5 @@ KIND = Kind(
     _phase,
     _marks,
     again=_again,
+    drawn=_drawn,
 )

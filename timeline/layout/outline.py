@@ -40,17 +40,22 @@ def lifeline(track: Track, plain: Callable[[Any], Any] = msgspec.to_builtins) ->
 
     The revision is text or None. `within` is `Moment.within`, and `writer` is who made the change, or "". Rows that
     older versions of Causeline stored lack the writer, or both.
-    `plain` converts facts to what JSON can hold. Facts are None if they are the same as in the moment before.
+    `plain` converts facts to what JSON can hold. Facts are None if what is drawn of them is the same as in the moment
+    before.
     """
     rows = []
     held: object = None
+    shown: object = None
     drawn = track.kind.drawn
     for each in track.moments:
         revision = each.entry.resource_version
-        facts = None if each.facts is held else plain(drawn(each.facts))
+        facts = None
+        if each.facts is not held:
+            held, before, shown = each.facts, shown, drawn(each.facts)
+            if shown != before:
+                facts = plain(shown)
         change, action = each.entry.change.value, each.entry.action
         rows.append([each.time, revision and str(revision), change, action, [*each.within], each.entry.writer, facts])
-        held = each.facts
     return rows
 
 

@@ -19,6 +19,7 @@ from collectors.redaction.objects import clean_fields
 from collectors.redaction.text import without_known_forms
 
 _MANAGED = b"managedFields"  # names of fields in it mean something else
+_MANAGED_NAME, _MANAGED_FIELD = b'"%b"' % _MANAGED, b'"%b":' % _MANAGED
 _CLOSING = {b"{": b"}", b"[": b"]"}
 _PARENTS = ("", "data", "labels", "hard", "annotations")  # one of each sort of fields that `clean_fields` tells apart
 _SWITCH = re.compile(rb"true|false|null")
@@ -40,6 +41,8 @@ def redact_fields(raw: bytes, names: Iterable[bytes]) -> Apart | None:
     """Redact the fields of these names, which are as in JSON. Return None if what is around them may matter."""
     if b"\\u" in raw or any(b"\\" in name or name.decode() in TELLING for name in names):
         return None
+    if raw.count(_MANAGED_NAME) != raw.count(_MANAGED_FIELD):
+        return None  # white space follows this name, or it is a text: where these fields are is not certain
     redacted, rest, at = list[bytes](), list[bytes](), 0
     for start, name in sorted(_fields(raw, (*names, _MANAGED))):
         if start < at:
@@ -106,7 +109,7 @@ def _redacted(quoted: bytes, raw: bytes) -> bytes | None:
             field = {name: orjson.loads(raw)}
             clean_fields(field, parent)
             results.add(orjson.dumps(field[name], option=_sorted))
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, orjson.JSONEncodeError):
         return None
     return bytes(memoryview(results.pop())) if len(results) == 1 else None
 

@@ -18,6 +18,7 @@ _SMALL_BYTES = 1024  # bytes; a smaller object is redacted whole
 _LARGE_BYTES = 16_384  # bytes; a larger object is always split
 _CACHED_BYTES = 262_144  # bytes of a part that is cached at most
 _MEMORY = 4 << 20  # bytes of the parts in each cache; their results take as much
+_OVERHEAD = 400  # bytes that a part and its result take besides their length, about
 _VOLATILE = {"": ("metadata", "status"), "metadata": ("generation", "managedFields", "resourceVersion")}
 _SORTED = orjson.OPT_SORT_KEYS
 T = TypeVar("T")
@@ -158,7 +159,7 @@ class _Results(Generic[T]):
             self.clear()
         known = self._known  # another thread may clear it meanwhile
         if (raw, under) not in known:
-            self._taken += len(raw)
+            self._taken += len(raw) + len(under) + _OVERHEAD
             known[raw, under] = self._redact(raw, under)
         return known[raw, under]
 

@@ -21,6 +21,7 @@ from timeline.core.secret_names import grade, telling_letters
 # Strings that say how the fields beside them are read.
 TELLING = frozenset({"instances", "Secret", "SecretList", *FLAGS, *DATA_FIELDS})
 _OTHERS = " ./:_-()'"  # in ordinary texts, besides letters and digits
+_ASSIGNED = b" assigned "  # is in each Event about a scheduled Pod, and "sig" in it is no name
 _QUOTE = rb"\u0022"  # the only escape in ordinary texts
 _IN_ORDINARY = bytes(code for code in range(128) if chr(code).isalnum() or chr(code) in f'{_OTHERS}"')
 _LOWER = bytes(range(256)).lower()
@@ -58,10 +59,11 @@ def are_ordinary(texts: list[bytes]) -> bool:
     that `is_neutral` takes for each.
     """
     joined = b'"%b"' % b'"'.join(texts).replace(_QUOTE, b"'")
+    letters = joined.replace(_ASSIGNED, b'"').translate(_LOWER, _NO_LETTERS)
     return (
         not joined.translate(None, _IN_ORDINARY)
         and not _marks().find_matches_as_indexes(joined)
-        and not _may_name_credential(joined.translate(_LOWER, _NO_LETTERS))
+        and not _names().find_matches_as_indexes(letters)
         and _LONG_RUN not in (runs := joined.translate(_RUNS))
         and not (_LONG_RUN[1:] in runs and _SHORT_RUN.search(joined))
         and joined.count(b":") <= _MOST_COLONS
@@ -69,13 +71,6 @@ def are_ordinary(texts: list[bytes]) -> bool:
         and not (b"://" in joined and is_webhook(joined.decode()))
         and not policy.patterns()
     )
-
-
-def _may_name_credential(letters: bytes) -> bool:
-    """Return whether lower-case letters, from which everything else was left out, may hold the name of a credential."""
-    found = _names().find_matches_as_indexes(letters)
-    # Each Event about a scheduled Pod says that it was assigned. No name ends in "sig" before "ned".
-    return bool(found) and any(letters[start - 2 : end + 3] != b"assigned" for _, start, end in found)
 
 
 @cache

@@ -307,8 +307,11 @@ def name_of_managed(name: str, parent: str) -> str:
         value = orjson.loads(name[2:])
     except ValueError:
         return name[:2] + clean_text(name[2:])
-    before = orjson.dumps(value)
-    after = orjson.dumps(_cleaned([value], ""))[1:-1]
+    try:
+        before = orjson.dumps(value)
+        after = orjson.dumps(_cleaned([value], ""))[1:-1]
+    except (RecursionError, orjson.JSONEncodeError):
+        return name[:2] + BY_NAME
     return name if before == after else name[:2] + after.decode()
 
 
@@ -365,14 +368,14 @@ def _clean_json(raw: str, depth: int) -> str:
         return raw
     if depth >= _MAX_DEPTH:
         return BY_NAME
-    before = orjson.dumps(inner)
     try:
+        before = orjson.dumps(inner)
         inner = clean_text(inner, depth + 1) if isinstance(inner, str) else _clean_json_value(inner, depth + 1)
         after = orjson.dumps(inner)
         if before == after:
             return raw
         return orjson.dumps(inner, option=orjson.OPT_INDENT_2 if "\n" in raw.strip() else 0).decode()
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, orjson.JSONEncodeError):
         return BY_NAME
 
 

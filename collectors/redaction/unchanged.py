@@ -73,8 +73,9 @@ def redact_by_strings(raw: bytes) -> bytes | None:
         if others is None or apart is None:
             return None
         if not others:
-            if not names <= _cut_before and len(_cut_before) < _MOST_CUT:
-                _cut_before |= names  # other threads may iterate over the one before
+            if not names <= _cut_before and len(names) <= _MOST_CUT:
+                both = _cut_before | names  # other threads may iterate over the one before
+                _cut_before = both if len(both) <= _MOST_CUT else frozenset(names)
             return apart.redacted
         names |= others
     return None
@@ -84,8 +85,8 @@ def _telling_names(raw: bytes) -> set[bytes] | None:
     """Return the strings of an object in JSON that are not neutral and hold no credential; None if one may hold one."""
     if raw[:2] != b'{"':
         return None
-    raw = raw.replace(_TOKEN_VOLUME, b"{}")
     if not policy.patterns():
+        raw = raw.replace(_TOKEN_VOLUME, b"{}")
         raw = _VALUES.sub(b'":""', raw)
     # A quote after a comma begins a string, or ends one that ends with a comma. So a piece that begins in a string and
     # has an odd number of quotes ends outside of strings, and the next one begins in a string, too.
@@ -124,6 +125,8 @@ def _are_judged(strings: list[bytes], names: set[bytes]) -> bool:
     if are_ordinary(strings):
         _strings.remember(strings)
         return True
+    if any(len(each) > _LONGEST for each in strings):
+        return False  # to judge it by itself takes longer than the walk
     for quoted in strings:
         try:
             text = str(orjson.loads(b'"%b"' % quoted))

@@ -21,11 +21,10 @@ from collectors.watch.discovery import DiscoveryResult
 from collectors.watch.failures import ApiError
 from collectors.watch.streams import RESTORED, Streams, StreamStatus
 from collectors.watch.targets import Known, Targets
-from timeline.history.codec import line_of
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from collectors.collecting.buffer import Buffer
     from collectors.collecting.server import Epoch, Server
@@ -198,22 +197,22 @@ class Collector:
     def _write(self, items: Sequence[Item], stop: threading.Event, sender: Sender) -> None:
         """Put items into the buffer, in batches, as soon as it has room. What is left over when the collector is
         stopped is observed again when it begins."""
-        for part in _parts(items):
+        for lines in _parts(map(batches.line, items)):
             while not self._buffer.wait_for_room(_LOOK_SECONDS):
                 self._alive()
                 if stop.is_set() or sender.lost:
                     raise Away("The buffer is full.")
-            self._buffer.put(Batch(self._number + 1, batches.written(part), self._restored))
+            self._buffer.put(Batch(self._number + 1, batches.packed(lines), self._restored))
             self._number += 1
             self._restored = ""
 
 
-def _parts(items: Sequence[Item]) -> list[list[Item]]:
-    """Return the items in parts that are not too large."""
-    parts: list[list[Item]] = [[]]
+def _parts(lines: Iterable[bytes]) -> list[list[bytes]]:
+    """Return the lines in parts that are not too large."""
+    parts: list[list[bytes]] = [[]]
     size = 0
-    for each in items:
-        size += 200 if isinstance(each, StreamStatus) else len(line_of(each))
+    for each in lines:
+        size += len(each)
         parts[-1].append(each)
         if size >= _BATCH_BYTES:
             parts.append([])

@@ -85,7 +85,16 @@ _known_stream = msgspec.json.Decoder(KnownStream)
 
 def written(items: Iterable[Item]) -> bytes:
     """Return a batch, compressed."""
-    lines = (_status_line(each) if isinstance(each, StreamStatus) else line_of(each) for each in items)
+    return packed(map(line, items))
+
+
+def line(item: Item) -> bytes:
+    """Return the line of an item in a batch."""
+    return _status_line(item) if isinstance(item, StreamStatus) else line_of(item)
+
+
+def packed(lines: Iterable[bytes]) -> bytes:
+    """Return a batch of these lines, compressed."""
     return zstandard.ZstdCompressor(_LEVEL, write_checksum=True).compress(b"\n".join(lines))
 
 

@@ -12,6 +12,7 @@ from timeline.layout.assembly import MARKS
 from timeline.models import Source, Track
 from timeline.pipeline import ingest
 from timeline.queries import dense
+from timeline.storage.seen import Seen, seeing
 
 pytestmark = pytest.mark.django_db
 PODS, TIMES = 40, 40
@@ -61,8 +62,14 @@ def test_lives_without_room_are_drawn_together_and_a_closer_look_shows_each() ->
 
 def test_findings_are_drawn_on_lives_that_are_drawn_together(sample: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     each = queries.window(sample.pk, limit=200)
+    with seeing(Seen(namespaces={sample.pk: frozenset({"vol-restart"})})):
+        limited = queries.window(sample.pk, limit=200)
     monkeypatch.setattr(dense, "ONE_BY_ONE", 3)
     together = queries.window(sample.pk, limit=200)
+    with seeing(Seen(namespaces={sample.pk: frozenset({"vol-restart"})})):
+        seen = queries.window(sample.pk, limit=200)
+    assert seen["holes"] == limited["holes"] and seen["arrows"] == limited["arrows"]
+    assert [lane["key"] for lane in seen["lanes"]] == [lane["key"] for lane in limited["lanes"]]
     assert [lane["key"] for lane in together["lanes"]] == [lane["key"] for lane in each["lanes"]]
     assert together["holes"] == each["holes"] and each["holes"]["lane"]
     assert together["shades"] == each["shades"] and together["arrows"] == each["arrows"]

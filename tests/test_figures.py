@@ -1,39 +1,67 @@
-"""The benches compare what they measure with what was measured before, whatever machine it was."""
+"""These tests check the parts of the Plotly figure on which the page's JavaScript relies."""
 
-from bench.__main__ import compared
-from bench.figures import Figure, percentile
+import re
+from pathlib import Path
 
+import pytest
 
-def test_a_ratio_is_compared_as_it_is() -> None:
-    figure = Figure("import ÷ loop", (0.2, 0.3, 0.25), asked=0.25)
-    assert figure.compared == figure.median == 0.25
-    assert figure.reached
-    assert "0.25 (0.2–0.3)" in figure.words
-    assert not figure._replace(asked=0.26).reached
-    assert figure._replace(asked=0.26).words.endswith("missed")
+import timeline
+from dashboard.drawing import figures
+from timeline import kinds
 
 
-def test_milliseconds_are_compared_by_how_they_stand_to_the_loop() -> None:
-    here = Figure("window", (40.0, 60.0, 50.0), "ms", 50, at_most=True, loops=(0.01, 0.01, 0.01))
-    slower_machine = here._replace(values=(80.0, 120.0, 100.0), loops=(0.02, 0.02, 0.02))
-    assert here.compared == slower_machine.compared
-    assert here.reached
-    assert not slower_machine.reached
-    assert here._replace(values=(80.0, 120.0, 100.0)).compared < here.compared
+@pytest.mark.parametrize("theme", figures.THEMES)
+def test_every_trace_has_a_name_of_its_own_and_no_data(theme: figures.Theme) -> None:
+    traces = figures.skeleton(theme)["data"]
+    names = [trace["name"] for trace in traces]
+    assert len(set(names)) == len(names)
+    assert all(trace["type"] == "scatter" and "x" not in trace for trace in traces)
+    assert {"bars Pods strong", "bars ended", "hole outlines", "shade area", "arrows"} <= set(names)
 
 
-def test_only_what_is_more_than_15_percent_worse_is_told() -> None:
-    before = {"import": 0.20, "window": 4.0}
-    assert compared(before, {"import": 0.171, "window": 8.0}) == []
-    (told,) = compared(before, {"import": 0.169, "window": 3.9})
-    assert told.startswith("import: 0.84 of")
+@pytest.mark.parametrize("theme", figures.THEMES)
+def test_words_on_bars_can_be_read(theme: figures.Theme) -> None:
+    for trace in figures.bars(theme):
+        assert figures.contrast(trace["meta"]["ink"], trace["fillcolor"]) >= 4.5, trace["name"]
 
 
-def test_a_figure_without_a_baseline_is_told() -> None:
-    (told,) = compared({}, {"import": 0.2})
-    assert "--write" in told
+@pytest.mark.parametrize("theme", figures.THEMES)
+@pytest.mark.parametrize(
+    ("ink", "paper"),
+    [
+        ("ink", "paper"),
+        ("ink-soft", "paper"),
+        ("ink-soft", "raised"),
+        ("ink-soft", "violation-soft"),
+        ("ink-soft", "fault-soft"),
+        ("violation-ink", "paper"),
+        ("violation-ink", "violation-soft"),
+        ("good", "good-soft"),
+        ("on-accent", "accent"),
+        ("accent", "paper"),
+    ],
+)
+def test_words_on_the_page_can_be_read(theme: figures.Theme, ink: str, paper: str) -> None:
+    colours = figures.palette(theme)
+    assert figures.contrast(colours[ink], colours[paper]) >= 4.5
 
 
-def test_a_percentile_is_one_of_the_values() -> None:
-    values = [5.0, 1.0, 4.0, 2.0, 3.0]
-    assert [percentile(values, part) for part in (0, 0.5, 0.99)] == [1.0, 3.0, 5.0]
+def test_every_family_has_a_colour_and_a_trace() -> None:
+    known = {kind.family for kind in kinds.registry().values()} | {family for _, family in kinds._PLAIN.values()}
+    assert known | set(kinds.NOISE) | {"Other"} == set(figures.FAMILIES)
+
+
+def test_every_mark_has_a_symbol() -> None:
+    folder = Path(timeline.__file__).parent
+    written = [path.read_text(encoding="utf-8") for path in [*folder.glob("kinds/*.py"), folder / "layout/phases.py"]]
+    yielded = {mark for text in written for mark in re.findall(r'(?:Mark\(|Event\(time, )"(\w+)"', text)}
+    assert {"restarted", "deleted", "deleting"} <= yielded
+    assert yielded == set(figures.SYMBOLS)
+    drawn = (figures.PALETTE_FILE.parent.parent / "js/draw/marks.js").read_text(encoding="utf-8")
+    assert re.findall(r'^  (\w+): "m', drawn, flags=re.MULTILINE) == [*figures.SYMBOLS]
+
+
+def test_the_config_never_offers_a_cloud() -> None:
+    config = figures.skeleton("light")["config"]
+    assert config["showSendToCloud"] is False
+    assert config["displaylogo"] is False

@@ -19,7 +19,7 @@ from collectors.redaction.text import without_known_forms
 from timeline.core.entries import Client, Entry, Facts, ObjectRef, Owner, Request
 from timeline.kinds.event import EventFacts
 
-_MOST_KNOWN = 20_000  # values that are remembered
+_MOST_KNOWN = 10_000  # values that are remembered
 _UUID_LENGTH = 36
 _UUID_CHARACTERS = "0123456789abcdef-"
 _HYPHENS = (8, 13, 18, 23)  # where they are in a UUID

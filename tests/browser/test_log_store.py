@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
+from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from tests.browser.conftest import fits
@@ -27,7 +28,9 @@ def database_beside_a_loop() -> Iterator[None]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_page_can_be_used_by_everyone(browser: Browser, live_server: LiveServer) -> None:
+def test_the_page_can_be_used_by_everyone(browser: Browser, live_server: LiveServer, settings: Settings) -> None:
+    plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}  # as Django's test server serves them
+    settings.STORAGES = settings.STORAGES | {"staticfiles": plain}
     fields = {"url": "https://loki.example.org", "query": '{job="audit"}'}
     error = "Loki answers 403: no such right."
     followed = Followed()

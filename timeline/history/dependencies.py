@@ -61,6 +61,7 @@ class Dependencies:
         self._readers: dict[What, list[Key] | set[Key]] = {}  # a list as long as there are few
         self._early_readers: dict[What, list[tuple[int, Key]]] = defaultdict(list)  # see `look_until`; sorted
         self._counters: dict[str, list[tuple[At, Key]]] = defaultdict(list)  # by the owner's UID, sorted
+        self._asking: dict[Key, None] = {}  # subjects whose judgements got answers: few, in the order of judging
         self._stale: dict[Key, int] = {}
 
     def begin(self, subject: Key, rules: int = ALL) -> None:
@@ -121,6 +122,10 @@ class Dependencies:
             _remove(self._counters, uid, (at, subject))
         for uid, at in tallied:
             insort(self._counters[uid], (at, subject))
+        if now.answers:
+            self._asking[subject] = None
+        else:
+            self._asking.pop(subject, None)
         if now == _NOTHING:
             del self._reads[subject]
         else:
@@ -198,9 +203,9 @@ class Dependencies:
     def answers(self) -> Iterator[tuple[Key, Iterable[tuple[Answer, int]]]]:
         """Yield each subject with the results of `World.complete` that its judgement got, each with the bits of the
         rules that did."""
-        for subject, reads in self._reads.items():
-            if reads.answers:
-                yield subject, zip(reads.answers, reads.answers_by, strict=True)
+        for subject in self._asking:
+            reads = self._reads[subject]
+            yield subject, zip(reads.answers, reads.answers_by, strict=True)
 
     def take(self) -> dict[Key, int]:
         """Return the subjects that were marked since the last call, each with the bits of the rules that have to judge

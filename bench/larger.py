@@ -110,7 +110,8 @@ def _deletions(lines: list[bytes], at: datetime, revision: int) -> list[bytes]:
 
 
 def _is_gone(event: dict[str, Any]) -> bool:
-    """Return whether the object is gone after a request: deleted at once, or freed of its last finalizer."""
+    """Return whether the object does not exist any more after a request, because it was deleted without a grace period,
+    or because its last finalizer was removed."""
     metadata = (event.get("responseObject") or {}).get("metadata") or {}
     if event["verb"] == "delete" and not metadata.get("uid"):
         return True

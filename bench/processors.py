@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.figures import SAMPLE
-from bench.larger import repeated
+from bench.larger import write_rounds
 
 _ROOT = Path(__file__).resolve().parent.parent
 _ROUNDS = 60  # repetitions of the sample
@@ -105,7 +105,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = options.file or Path(folder, "sample.jsonl")
         if not options.file:
-            path.write_bytes(b"\n".join(repeated(SAMPLE, _ROUNDS)))
+            write_rounds(SAMPLE, _ROUNDS, path)
         command = [sys.executable, "-c", _STAGES, str(path)]
         found = [
             json.loads(subprocess.run(command, cwd=_ROOT, check=True, capture_output=True).stdout)

@@ -33,9 +33,10 @@ def lines_of(path: Path) -> list[bytes]:
     return zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read().splitlines()
 
 
-def world_of(*batches: Iterable[Observation]) -> World:
-    """Return a world that has learned the batches one after the other, and was settled after each of them."""
-    world = World()
+def world_of(*batches: Iterable[Observation], world: World | None = None) -> World:
+    """Return a world, a new one if none is given, that has learned the batches one after the other, and was settled
+    after each of them."""
+    world = world or World()
     for batch in batches:
         for _ in world.learn(batch):
             pass

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.live import batches, observations
 from tests.properties import examples
+from tests.recordings import world_of
 from tests.test_live_order import T, side_by_side, started
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Observation
 from timeline.core.order import SECOND
@@ -31,12 +32,7 @@ def observations_of(name: str) -> list[Observation]:
 
 
 def known(*batches: list[Observation], followed: bool) -> World:
-    world = RecordingWorld(followed=followed)
-    for batch in batches:
-        for _ in world.learn(batch):
-            pass
-        world.settle()
-    return world
+    return world_of(*batches, world=RecordingWorld(followed=followed))
 
 
 def lives(world: World) -> list[object]:

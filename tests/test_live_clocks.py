@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests.recordings import SAMPLE, entries_of
+from tests.recordings import SAMPLE, entries_of, world_of
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Mark, MarkType, Observation
 from timeline.history.clocks import Clocks
 from timeline.history.streams import PASSES
@@ -58,12 +58,7 @@ def drawn(world: World) -> dict[object, list[tuple[int, int]]]:
 
 
 def learned(batches: Iterable[Sequence[Observation]]) -> World:
-    world = World(followed=True)
-    for batch in batches:
-        for _ in world.learn(batch):
-            pass
-        world.settle()
-    return world
+    return world_of(*batches, world=World(followed=True))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -195,7 +195,7 @@ class Reading:
 
 
 def _redacted(batch: list[Observation | Skipped]) -> list[Observation | Skipped]:
-    """Return the same observations without credentials."""
+    """Return these observations with all credentials in them replaced. Lines that were skipped stay as they are."""
     if have_no_credentials([each for each in batch if not isinstance(each, Skipped)]):
         return batch
     return [each if isinstance(each, Skipped) else without_credentials(each) for each in batch]

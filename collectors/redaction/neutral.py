@@ -30,8 +30,8 @@ _RUNS = bytes(ord("a") if chr(code).isalnum() or chr(code) in "+/" else ord(" ")
 _LONG_RUN = b"a" * 17  # characters of Base64; a shorter text is decoded only if it is nothing else
 _SHORT_RUN = re.compile(rb'(?<=")[A-Za-z0-9+/]{16}(?=")')  # the shortest text that is decoded
 _MOST_COLONS = 3  # in texts that are no line of a password file of PostgreSQL
-# A superset of the tokens of kubeadm, of which the first part is left out: all else in the other forms without a fixed
-# beginning is longer than _LONG_RUN, or no ordinary text.
+# This finds the second part of each token of kubeadm, and also some texts that are no such tokens. Credentials of all
+# other forms that have no fixed beginning are longer than _LONG_RUN, or have characters that no ordinary text has.
 _KUBEADM = re.compile(rb"\.(?=[a-f0-9]{0,15}[g-z])[a-z0-9]{16}(?![\w.-])")
 
 

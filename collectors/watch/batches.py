@@ -89,7 +89,7 @@ def written(items: Iterable[Item]) -> bytes:
 
 
 def line(item: Item) -> bytes:
-    """Return the line of an item in a batch."""
+    """Return the line of JSON that stands for an observation or for the status of a watch in a batch."""
     return _status_line(item) if isinstance(item, StreamStatus) else line_of(item)
 
 

@@ -43,8 +43,8 @@ _NOTHING = _Reads()
 
 
 class Dependencies:
-    """This class records what the judgement of each subject read, and marks the subjects that a change affects, each
-    with the bits of the rules that read what has changed.
+    """This class records what the rules read when they judged a subject, which is one object. When some of that
+    changes, it marks the subject to be judged again, by the rules that have read it. Each rule is one bit of a number.
 
     A judgement mostly reads the same as the last one of its subject. Only what differs is noted among the readers.
     """
@@ -221,7 +221,8 @@ def _keep(items: dict[_T, int], read: tuple[_T, ...], read_by: tuple[int, ...], 
 
 @lru_cache(10_000)
 def _shared(rules: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the first of equal tuples that were given lately, so that many subjects share one in memory."""
+    """Return a tuple that equals this one: the one that was passed first, if it is still in the cache. Many subjects so
+    keep one tuple in memory, and not one each."""
     return rules
 
 

@@ -242,7 +242,8 @@ _NONE: frozenset[Name] = frozenset()
 
 @lru_cache(10_000)
 def _shared(names: frozenset[_N]) -> frozenset[_N]:
-    """Return the first of equal sets that were given lately, so that many tracks share one in memory."""
+    """Return a set that equals this one: the one that was passed first, if it is still in the cache. Tracks that
+    refer to the same names so keep one set in memory, and not one each."""
     return names
 
 

@@ -35,7 +35,7 @@ class ObjectEntries:
         self.room = MANY  # the number of entries up to which `fold` is not worth its time
 
     def append(self, entry: Entry) -> None:
-        """Note that an entry has come which nothing was known of."""
+        """Keep a new entry of the object for the next time that its track is continued."""
         if self.track is None:
             return
         if self.fresh is None:

@@ -130,7 +130,8 @@ class Ranks:
         return [] if before < group.rank < after else self._spread(at)
 
     def _spread(self, at: int) -> list[Group]:
-        """Give the groups around a position ranks that are evenly apart, and return these groups."""
+        """Give new ranks to the groups around a position, at equal distances, so that there is room for groups between
+        them again. Return the groups that have new ranks."""
         width = _NEIGHBOURS
         while True:
             first, end = max(0, at - width), min(len(self._groups), at + width + 1)

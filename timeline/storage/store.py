@@ -244,7 +244,7 @@ def write_reach(source: Source, world: World) -> None:
 
 
 class Totals(NamedTuple):
-    """This is what is stored of a source as a whole."""
+    """These are figures and descriptions of a whole source, which are stored once for it and not for each object."""
 
     document: SourceDocumentPayload  # describes its coverage
     shares: shares.Shares

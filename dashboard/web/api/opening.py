@@ -189,7 +189,8 @@ def around(shown: FindingGroupPayload) -> tuple[int, int]:
 
 
 def latest(last: int, width: int | None) -> tuple[int, int]:
-    """Return the range to show at the end of a live source, as `latest` of ranges.js does."""
+    """Return the range of times, in microseconds since 1970, that a page shows when it follows a live source: most of
+    it before the last change. The function `latest` of ranges.js computes the same in the browser."""
     width = width or _MINUTE
     return last - width * 9 // 10, last + width // 10
 

@@ -20,14 +20,14 @@ from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.models import LogStore, Track
 
-# The parameters of the page of which the first requests depend.
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+# The parameters of the page on which its first requests depend.
 _ASKED = (
     *("start", "end", "kinds", "namespace", "name", "rule", "severity", "actor", "noise", "active"),
     *("group", "open", "closed", "unfold", "pins", "focus", "hidden", "finding", "follow"),
 )
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
 
 
 @require_safe

@@ -1,5 +1,5 @@
-// This module draws the marks of events as SVG, with one element for all marks that look the same. Plotly makes an element of each,
-// so that a window with thousands of marks took a fifth of a second whenever it moved.
+// This module draws the marks of events as SVG. All marks that look the same are one element, because thousands of elements, as Plotly
+// makes them, take a fifth of a second whenever the window moves.
 
 import { isOf } from "../state/actors.js";
 import { PALE, inkOf } from "./columns.js";

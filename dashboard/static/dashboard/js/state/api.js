@@ -113,7 +113,10 @@ export const logMarks = (source, question) => request(`/api/sources/${source}/lo
 /** Fetches one line of a log: that with a `sequence`, or the first one from a time `at` (µs) on. */
 export const logLine = (source, log, question) => request(`/api/sources/${source}/logs/${log}/line?${query(question)}`);
 
-/** Returns whether a window answers a question about a range that it contains, at about the same scale, from its first lane on. */
+/**
+ * Returns whether a window that was fetched can be drawn in place of the one that is asked for: it contains that range, has at least as many
+ * lanes from the first one on, the same filters, and a scale that differs by less than a factor of two.
+ */
 function fits({ asked, window }, { start, end, offset, limit, ...rest }) {
   const written = (parameters) => JSON.stringify([...parameters].sort());
   const inside = Math.max(start, window.first) >= window.start && Math.min(end, window.last) <= window.end;

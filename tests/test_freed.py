@@ -1,10 +1,12 @@
 """These tests check what is known of times of which retention has deleted the changes."""
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import connection, transaction
 from django.test import Client
 
 from collectors.formats import read
@@ -15,8 +17,8 @@ from tests.test_retention import watched
 from timeline import queries
 from timeline.core.entries import Entry, Mark, MarkType, Observation, microseconds
 from timeline.history.freed import Freed, Span
-from timeline.models import Cluster, FreedSpan
-from timeline.storage import chunks, freed, retention, tables
+from timeline.models import Cluster, FreedSpan, Source
+from timeline.storage import chunks, freed, retention, store, tables
 from timeline.storage.seen import Seen, seeing
 
 ENGINE = Path(__file__).parent / "data" / "engine"
@@ -70,6 +72,25 @@ def test_an_export_after_retention_says_that_its_beginning_was_deleted(tmp_path:
     page = client.get(f"/sources/{source.pk}/coverage/").content.decode()
     assert "What was deleted" in page and queries.gap_count(source.pk) == 0
     assert FreedSpan.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_span_is_added_while_a_worker_holds_the_source() -> None:
+    """Retention adds it while it keeps a table locked that the worker wants next, so neither may wait for the other."""
+    source = watched(keep_days=10_000)
+    span = Span(10, 20)
+
+    def add() -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lock_timeout = '1s'")
+            freed.add(source, [span])
+        connection.close()
+
+    with transaction.atomic():
+        store.hold(source, Source.objects.get(pk=source.pk).stored)
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(add).result()
+    assert freed.spans(source.pk) == [span]
 
 
 @pytest.mark.django_db(transaction=True)

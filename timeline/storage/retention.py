@@ -203,7 +203,7 @@ def _over(source: Source) -> sql.Composed:
 def _drop_rows(source: Source, before: datetime, near: thinning.Incidents) -> tuple[int, int]:
     """Delete lanes and findings that ended before a time, and what is away from incidents; return the numbers of
     deleted tracks and findings."""
-    Source.objects.select_for_update().get(pk=source.pk)  # a worker that commits meanwhile writes incidents, too
+    Source.objects.select_for_update(no_key=True).get(pk=source.pk)  # a worker writes incidents, too
     away: tuple[datetime, datetime, str] = (before, near.before, near.ranges)
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL("DELETE FROM {0} WHERE {1}").format(store.track_table(source), _over(source)), away)

@@ -106,9 +106,10 @@ class Overtaken(Exception):
 def hold(source: Source, stored: int) -> None:
     """Keep others from changing the source until the current transaction ends.
 
-    `stored` is the number of entries that it should have; raises Overtaken if it has another number.
+    `stored` is the number of entries that it should have; raises Overtaken if it has another number. Rows that refer to
+    the source can still be added: retention adds a freed span while it keeps tables locked that a worker wants next.
     """
-    if not Source.objects.select_for_update().filter(pk=source.pk, stored=stored).exists():
+    if not Source.objects.select_for_update(no_key=True).filter(pk=source.pk, stored=stored).exists():
         raise Overtaken(f"Another import has changed {source.name} meanwhile.")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import msgspec
 import pytest
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 from collectors.formats import read
 from collectors.formats.audit import read_lines
 from collectors.formats.stream import Line
+from collectors.normalise.requests import parameters
 from collectors.redaction.entries import without_credentials
 from collectors.watch.decoding import ObjectDecoder
 from collectors.watch.resources import Resource
@@ -77,6 +79,12 @@ def test_a_refused_update_shows_which_revision_its_client_held() -> None:
     assert (request.actor, request.user_agent, request.identity) == ("somebody", "kubelet/v1", "a1")
     assert (moment(request.received).microsecond, moment(request.staged).microsecond) == (100001, 200002)
     assert request.place == Place("log", 1)
+
+
+@given(st.text("ab=&%+2 \0", max_size=30))
+@examples(300)
+def test_the_parameters_of_an_address_are_those_that_the_standard_library_reads(query: str) -> None:
+    assert parameters(query) == {name: values[0] for name, values in parse_qs(query).items()}
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from tests.credentials import FORMS, TEXTS
 from tests.events import entries_of, event, pod
 from tests.properties import examples
 from timeline.core.entries import Client, Entry, ObjectRef, Owner, Request
+from timeline.kinds.event import EventFacts
 from timeline.kinds.pod import PodFacts
 
 UID = "6ff7cd34-6ed0-4a3c-8a4b-000000000001"
@@ -36,6 +37,7 @@ def entries(of: st.SearchStrategy[str]) -> st.SearchStrategy[Entry | Request]:
         refs.map(lambda ref: replace(ENTRY, ref=ref)),
         st.builds(lambda owner, client: replace(ENTRY, owner=owner, client=client), owners, clients),
         facts.map(lambda each: replace(ENTRY, facts=each)),
+        of.map(lambda text: replace(ENTRY, facts=EventFacts(reason="Failed", message=text))),
         st.builds(lambda text, name: replace(ENTRY, actor=text, user_agent=name, identity=text, action=name), of, of),
         of.map(lambda text: replace(ENTRY, sets=(("node", text), ("finalizers", (text,))))),
         st.builds(

@@ -39,6 +39,7 @@ __all__ = [
 ]
 LOG_LINES = 1_000_000  # lines of logs of programs that one reading keeps; each takes half a kilobyte of memory
 _BATCH = 500  # observations that are checked at a time
+_FEW = 8  # observations that are checked one by one, because some of them may have credentials
 _UNKNOWN = "is not a recording that Causeline knows: "
 
 
@@ -198,6 +199,9 @@ def _redacted(batch: list[Observation | Skipped]) -> list[Observation | Skipped]
     """Return these observations with all credentials in them replaced. Lines that were skipped stay as they are."""
     if have_no_credentials([each for each in batch if not isinstance(each, Skipped)]):
         return batch
+    if len(batch) > _FEW:
+        middle = len(batch) // 2
+        return _redacted(batch[:middle]) + _redacted(batch[middle:])
     return [each if isinstance(each, Skipped) else without_credentials(each) for each in batch]
 
 

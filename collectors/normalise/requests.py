@@ -2,7 +2,7 @@
 named, and the requests that changed nothing."""
 
 import re
-from urllib.parse import parse_qs
+from urllib.parse import unquote_plus
 
 import msgspec
 
@@ -75,13 +75,13 @@ def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request |
     if kind is None:
         kind = kind_of(ref.apiGroup, interner.kind_names.get((ref.apiGroup, ref.resource), ref.resource))
     text, reading = interner.text, verb in READS
-    address = parse_qs(event.requestURI.partition("?")[2][:4096]) if verb in ("list", "watch") else {}
-    selectors = [address[name][0][:_LONGEST] for name in ("labelSelector", "fieldSelector") if name in address]
+    asked = parameters(event.requestURI.partition("?")[2][:4096]) if verb in ("list", "watch") else {}
+    selectors = [asked[name][:_LONGEST] for name in ("labelSelector", "fieldSelector") if name in asked]
     reason = (event.responseStatus.reason if event.responseStatus else None) or ""
     if not _REASON.fullmatch(reason):
         reason = ""
-    since = _first(address, "resourceVersion")
-    match = _first(address, "resourceVersionMatch")
+    since = asked.get("resourceVersion", "")
+    match = asked.get("resourceVersionMatch", "")
     return Request(
         interner.ref(ref, kind.kind, _NO_METADATA),
         text(verb, verb),
@@ -94,7 +94,7 @@ def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request |
         text(ref.subresource, ref.subresource),
         since if since in ("", "0") or revision(since) else UNKNOWN,
         match if match in _MATCHES else "",
-        _first(address, "sendInitialEvents") == "true",
+        asked.get("sendInitialEvents") == "true",
         verb == "patch" and "fieldManager=" in event.requestURI,
         ",".join(selectors),
         text(event.user.username, event.user.username),
@@ -111,8 +111,16 @@ def _creates_unnamed(event: AuditEvent, ref: ObjectReference, code: int) -> bool
     return created and not is_present(event.responseObject) and ref.apiGroup not in _REVIEWS
 
 
-def _first(address: dict[str, list[str]], name: str) -> str:
-    return address.get(name, [""])[0]
+def parameters(query: str) -> dict[str, str]:
+    """Return the parameters of an address, each with the first value that is not empty, as `parse_qs` reads them."""
+    found: dict[str, str] = {}
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        if value:
+            if "%" in part or "+" in part:
+                name, value = unquote_plus(name), unquote_plus(value)
+            found.setdefault(name, value)
+    return found
 
 
 def _revision_in(body: msgspec.Raw) -> int | None:

@@ -15,6 +15,7 @@ from msgspec.structs import fields
 
 from collectors.redaction import policy
 from collectors.redaction.entries import SHORT, TEXTS_OF_REQUEST, clean_name
+from collectors.redaction.objects import clean_text
 from collectors.redaction.text import without_known_forms
 from timeline.core.entries import Client, Entry, Facts, ObjectRef, Owner, Request
 from timeline.kinds.event import EventFacts
@@ -44,7 +45,7 @@ def have_no_credentials(observations: Sequence[object]) -> bool:
             update(_texts_of_entry(each))
             facts = each.facts
             if facts is not None:
-                if type(facts) is EventFacts and facts.message:
+                if type(facts) is EventFacts and facts.message and clean_text(facts.message) != facts.message:
                     return False
                 update(_texts_in(type(facts))(facts))
             if each.sets:

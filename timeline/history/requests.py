@@ -28,6 +28,8 @@ class Requests:
         self._known: dict[Name, dict[object, Request]] = defaultdict(dict)
         self._sorted: dict[Name, list[Request]] = {}  # the answers of `about` that still hold
         self._by_uid: dict[Name, dict[str, list[Request]]] = {}  # the same requests by the UID that they name
+        # The last answer of `of` that was put together: the rules ask about one object, one after the other.
+        self._last_answer: tuple[tuple[Name, str] | None, Sequence[Request]] = None, ()
         self.changed: set[Name] = set()  # the names of which the answer may differ since this set was emptied
 
     def __len__(self) -> int:
@@ -74,7 +76,11 @@ class Requests:
         found = self._by_uid[name]
         if not uid or "" not in found:
             return found.get(uid, ())
-        return sorted(chain(found.get(uid, ()), found[""]), key=_order)
+        asked, answer = self._last_answer
+        if asked != (name, uid):
+            answer = sorted(chain(found.get(uid, ()), found[""]), key=_order)
+            self._last_answer = (name, uid), answer
+        return answer
 
     def names(self) -> set[Name]:
         """Return the names that requests are about."""
@@ -90,6 +96,7 @@ class Requests:
         """Compute the times again the next time they are asked for, since clock offsets have changed."""
         self._sorted.clear()
         self._by_uid.clear()
+        self._last_answer = None, ()
         self.changed.update(self._known)
 
     def forget(self, before: int) -> None:
@@ -105,6 +112,7 @@ class Requests:
     def _outdated(self, name: Name) -> None:
         self._sorted.pop(name, None)
         self._by_uid.pop(name, None)
+        self._last_answer = None, ()
         self.changed.add(name)
 
 

@@ -38,14 +38,16 @@ def mistaken_deletion(child: Track, world: World) -> MistakenDeletion | None:
     actor = actor_of(done.entry) if done else None
     if done is None or actor is None or owner is None or not child.owner or owner.ref.uid != child.owner.uid:
         return None
+    if owner.last.at <= done.at or _is_to_go(owner, done):
+        return None  # the owner is not known to have gone on
     gone = {
         each.ref.uid: each
         for each in world.incarnations(owner.name)
         if each.ended and public_uid(each.ref) and each.ref.uid != owner.ref.uid
     }
+    if not gone:
+        return None
     group, kind, namespace, _ = owner.name
-    if not gone or _is_to_go(owner, done) or owner.last.at <= done.at:
-        return None  # the owner is not known to have gone on
     if not world.complete(group, kind, owner.first.time, done.time, namespace):
         return None
     act, instead = _act(child, done, actor, gone, world), None
@@ -86,11 +88,12 @@ def _act(child: Track, done: Moment, actor: Actor, gone: dict[str, Track], world
         and act.recorded_by >= done.entry.received
         and act.recorded <= done.entry.staged + _APART
     ]
+    if len(acts) != 1 or acts[0].ref.uid not in gone:
+        return None
     others = [_asked(each) for each in world.incarnations(child.name) if each is not child]
     near = [each for each in others if each and abs(each.time - done.time) <= 2 * _APART]
-    if len(acts) != 1 or any(actor_of(each.entry) == actor for each in near):
-        return None  # it may be about another incarnation of the child
-    return acts[0] if acts[0].ref.uid in gone else None
+    # If the actor had another incarnation of the child deleted, too, the Event may be about that one.
+    return None if any(actor_of(each.entry) == actor for each in near) else acts[0]
 
 
 def _instead(child: Track, actor: Actor, gone: dict[str, Track], world: World) -> Track | None:

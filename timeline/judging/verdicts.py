@@ -20,6 +20,9 @@ class Verdict(StrEnum):
 
 def order_of(a: Moment, b: Moment) -> Verdict | None:
     """Return how sure it is that `a` was committed before `b`; None if `b` came first, surely or by its drawn time."""
+    first, second = a.entry.resource_version, b.entry.resource_version
+    if first is not None and second is not None and first != second and a.space == b.space:
+        return Verdict.EXACT if first < second else None  # most pairs: two revisions of one space
     match precedes(a.stamp, b.stamp):
         case True if not dated(a) and not by_revision(a.stamp, b.stamp):
             return Verdict.INCONCLUSIVE  # the time of `a` is only the earliest possible time of its commit

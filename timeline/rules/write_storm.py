@@ -29,13 +29,12 @@ Look at the client's log about this object. A controller should compare the obje
 and wait longer after each refusal.
 """
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from timeline.core.actors import Actor, actor_of
 from timeline.core.durations import Length
-from timeline.core.entries import Request
+from timeline.core.entries import FOREVER, Request
 from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
@@ -59,12 +58,12 @@ _READS = frozenset({"get", "list", "watch"})
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor, list[Request]] = defaultdict(list)
     in_vain = [each for each in world.requests_of(track) if each.code in _IN_VAIN and each.verb not in _READS]
-    lives = world.incarnations(track.name) if in_vain else []
-    begun = [life.first.time for life in lives]
+    if len(in_vain) < WRITES.value:
+        return
+    since, until = _time_of(track, world.incarnations(track.name))
     for request in in_vain:
         uid = request.ref.uid
-        # A request without a UID was sent in the time of the last incarnation that began by then.
-        own = uid == track.ref.uid if uid else bool(lives) and _last(lives, begun, request) is track
+        own = uid == track.ref.uid if uid else since <= request.received < until
         if own and (actor := actor_of(request)):
             by_actor[actor].append(request)
     occurrences = [_occurrence(track, actor, storm) for actor, sent in by_actor.items() for storm in _storms(sent)]
@@ -86,9 +85,14 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
     )
 
 
-def _last(lives: Sequence[Track], begun: Sequence[int], request: Request) -> Track:
-    """Return the last incarnation that had begun when a request was received; the first one if none had."""
-    return lives[max(0, bisect_right(begun, request.received) - 1)]
+def _time_of(track: Track, lives: Sequence[Track]) -> tuple[int, int]:
+    """Return from when until before when (µs since 1970) a request without a UID counts as one about this incarnation:
+    while it was the last that had begun. What came before all incarnations counts for the first."""
+    for number, life in enumerate(lives):
+        if life is track:
+            until = lives[number + 1].first.time if number + 1 < len(lives) else FOREVER
+            return life.first.time if number else -FOREVER, until
+    return 0, 0
 
 
 def _storms(sent: Sequence[Request]) -> Iterator[Sequence[Request]]:

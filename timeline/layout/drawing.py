@@ -117,8 +117,10 @@ class Drawing:
         if reading is None:
             reading = self._readings[track] = spans_and_events(kind, lifeline, until, self._last)
         spans, events, facts = reading
-        if lane not in self._lively and any(self._view[0] <= row[0] <= self._view[1] for row in lifeline):
-            self._lively.add(lane)
+        if lane not in self._lively:
+            first, last = self._view
+            if any(first <= row[0] <= last for row in lifeline):
+                self._lively.add(lane)
         self._lane_of_track[track] = lane
         payload["number"] = min(number, payload["number"]) if self._lives[lane] else number
         self._lives[lane] += 1
@@ -137,32 +139,38 @@ class Drawing:
         self._add_bars(lane, track, spans, created)
         self._add_marks(lane, track, events)
 
-    def add_lives(self, lives: Lives) -> None:
-        """Draw lives as one bar, if their lane is a row of the window. They must come before the tracks of the lane."""
-        lane = self._index.get((lives.lane, lives.root))
-        if lane is None:
-            return
-        payload, row = self._lanes[lane], self._rows[lane]
-        end = max(self._last, lives.start) if lives.end is None else lives.end
-        if any(self._view[0] <= time <= self._view[1] for time in (lives.start, end)):
-            self._lively.add(lane)
-        payload["number"] = min(lives.number, payload["number"]) if self._lives[lane] else lives.number
-        self._lives[lane] += lives.many
-        self._merged += lives.many - 1
-        payload["track"] = lives.track
-        payload["subtitle"] = qualified(row.group, row.kind)
-        bars = self._bars
-        bars["lane"].append(lane)
-        bars["start"].append(lives.start)
-        bars["end"].append(end)
-        bars["text"].append(f"{lives.many} incarnations" if lives.many > 1 else "1 incarnation")
-        bars["tone"].append("pale")
-        bars["open_start"].append(False)
-        bars["open_end"].append(lives.end is None)
-        bars["start_within"].append(None)
-        bars["end_within"].append(None)
-        self._of_bars.append(row.creator)
-        bars["track"].append(lives.track)
+    def add_lives(self, several: Iterable[Lives]) -> None:
+        """Draw lives as one bar each, if their lanes are rows of the window. They must come before the tracks of these
+        lanes, in the order of their beginnings."""
+        bars, (first, last) = self._bars, self._view
+        for lane_key, root, start, until, many, number, track in several:
+            lane = self._index.get((lane_key, root))
+            if lane is None:
+                continue
+            payload, row = self._lanes[lane], self._rows[lane]
+            end = max(self._last, start) if until is None else until
+            if first <= start <= last or first <= end <= last:
+                self._lively.add(lane)
+            if self._lives[lane]:
+                payload["number"] = min(number, payload["number"])
+            else:
+                payload["number"] = number
+                payload["subtitle"] = qualified(row.group, row.kind)
+            self._lives[lane] += many
+            self._merged += many - 1
+            payload["track"] = track
+            bars["lane"].append(lane)
+            bars["start"].append(start)
+            bars["end"].append(end)
+            bars["text"].append(f"{many} incarnations" if many > 1 else "1 incarnation")
+            bars["open_end"].append(until is None)
+            bars["track"].append(track)
+            self._of_bars.append(row.creator)
+        added = len(bars["lane"]) - len(bars["tone"])
+        bars["tone"] += ["pale"] * added
+        bars["open_start"] += [False] * added
+        bars["start_within"] += [None] * added
+        bars["end_within"] += [None] * added
 
     def add_cells(self, cells: Iterable[Cell]) -> None:
         """Draw the cells of strips. Cells of one strip must come in order; neighbours with equal counts are merged."""
@@ -198,51 +206,52 @@ class Drawing:
         return self._span[0] <= time <= self._span[1]
 
     def _add_bars(self, lane: int, track: int, spans: list[Span], created: bool) -> None:
-        bars = self._bars
+        bars, (first, last) = self._bars, self._span
         drawn = False
-        for index, span in enumerate(spans):
-            if span.end < self._span[0] or span.start > self._span[1]:
+        for index, (start, end, phase, open_end, start_within, end_within, actor) in enumerate(spans):
+            if end < first or start > last:
                 continue
-            if drawn and span.end - span.start < self.pixel and not span.open_end:
-                bars["end"][-1] = span.end
-                bars["end_within"][-1] = span.end_within
+            if drawn and end - start < self.pixel and not open_end:
+                bars["end"][-1] = end
+                bars["end_within"][-1] = end_within
                 self._merged += 1
                 continue
             drawn = True
             bars["lane"].append(lane)
-            bars["start"].append(span.start)
-            bars["end"].append(span.end)
-            bars["text"].append(span.phase.text)
-            bars["tone"].append(span.phase.tone)
+            bars["start"].append(start)
+            bars["end"].append(end)
+            bars["text"].append(phase.text)
+            bars["tone"].append(phase.tone)
             bars["open_start"].append(index == 0 and not created)
-            bars["open_end"].append(span.open_end)
-            bars["start_within"].append(span.start_within)
-            bars["end_within"].append(span.end_within)
-            self._of_bars.append(span.actor)
+            bars["open_end"].append(open_end)
+            bars["start_within"].append(start_within)
+            bars["end_within"].append(end_within)
+            self._of_bars.append(actor)
             bars["track"].append(track)
 
     def _add_marks(self, lane: int, track: int, events: list[Event]) -> None:
-        marks = self._marks
+        marks, (first, last) = self._marks, self._span
         previous = None
-        for event in events:
-            if not self._inside(event.time):
+        for time, mark, text, resource_version, interval, actor in events:
+            if not first <= time <= last:
                 continue
-            if previous is not None and event.time - previous < self.pixel and event.mark != "deleted":
-                if event.mark in _WEIGHTY and marks["mark"][-1] != "deleted":
-                    marks["mark"][-1] = event.mark
-                marks["text"][-1] += f"; {event.text}" if len(marks["text"][-1]) < 200 else ""
-                if self._of_marks[-1] != event.actor:
+            if previous is not None and time - previous < self.pixel and mark != "deleted":
+                if mark in _WEIGHTY and marks["mark"][-1] != "deleted":
+                    marks["mark"][-1] = mark
+                if len(marks["text"][-1]) < 200:
+                    marks["text"][-1] += f"; {text}"
+                if self._of_marks[-1] != actor:
                     self._of_marks[-1] = None
                 self._merged += 1
                 continue
-            previous = event.time
+            previous = time
             marks["lane"].append(lane)
-            marks["time"].append(event.time)
-            marks["mark"].append(event.mark)
-            marks["text"].append(event.text)
-            marks["resource_version"].append(event.resource_version)
-            marks["within"].append(event.within)
-            self._of_marks.append(event.actor)
+            marks["time"].append(time)
+            marks["mark"].append(mark)
+            marks["text"].append(text)
+            marks["resource_version"].append(resource_version)
+            marks["within"].append(interval)
+            self._of_marks.append(actor)
             marks["track"].append(track)
 
     @property

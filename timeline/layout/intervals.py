@@ -5,6 +5,7 @@ The module is pure. Times are microseconds since 1970, UTC.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from timeline.core.entries import microseconds
@@ -36,9 +37,9 @@ def bounds(first: int, last: int, proof: Sequence[Any]) -> tuple[int, int, int, 
     They are its earliest and latest beginning, and its earliest and latest end. If beginning and end may overlap, the
     two inner bounds are both the middle. The items of `proof` have the fields of `ProofPayload`.
     """
-    known = {_since_1970(each["time"]): committed(each) for each in proof}
-    start, begun = known.get(first, (first, first))
-    over, end = known.get(last, (last, last))
+    known = {_since_1970(each["time"]): each for each in proof}
+    start, begun = committed(known[first]) if first in known else (first, first)
+    over, end = committed(known[last]) if last in known else (last, last)
     end = max(end, start + 1)
     if begun > over:
         begun = over = (max(start, over) + min(begun, end)) // 2
@@ -52,5 +53,6 @@ def committed(proof: Any) -> tuple[int, int]:
     return min(at, _since_1970(earliest)) if earliest else at, max(at, _since_1970(latest)) if latest else at
 
 
+@lru_cache(10_000)  # a hole, its shades and its arrow tell the same times
 def _since_1970(iso: str) -> int:
     return microseconds(datetime.fromisoformat(iso))

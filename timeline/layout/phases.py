@@ -4,9 +4,11 @@ The module is pure. Times are microseconds since 1970, UTC.
 """
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
+import orjson
 
 from timeline.kinds import Kind, Mark, Phase
 from timeline.payloads.windows import Within
@@ -36,31 +38,53 @@ class Event(NamedTuple):
 
 
 Reading = tuple[list[Span], list[Event], Any]  # what `spans_and_events` returns
+Rows = list[Any]  # what `outline.lifeline` returns; its rows may be tuples, and facts of the type of the kind
 
 
-def spans_and_events(kind: Kind, lifeline: list[list[Any]], until: int | None, last: int) -> Reading:
+def lifeline_of(kind: Kind, stored: bytes) -> Rows:
+    """Return the lifeline that this JSON holds. Its facts are of the type of the kind, unless an older version of
+    Causeline, which stored less in each row, wrote it."""
+    try:
+        rows: Rows = _decoder(kind.facts_type).decode(stored)
+    except msgspec.ValidationError:
+        rows = orjson.loads(stored)
+    return rows
+
+
+@cache
+def _decoder(facts_type: type[Any]) -> msgspec.json.Decoder[Any]:
+    row = tuple[int, str | None, str, str, tuple[int, int | None], str, facts_type | None]  # type: ignore[valid-type]
+    return msgspec.json.Decoder(list[row])
+
+
+def spans_and_events(kind: Kind, lifeline: Rows, until: int | None, last: int) -> Reading:
     """Return the phases of a track, its events, and its last facts.
 
-    `lifeline` is what `outline.lifeline` returns. A track without an end (`until` is None) is drawn until `last`, with
-    an open end.
+    `lifeline` is what `outline.lifeline` or `lifeline_of` returns. A track without an end (`until` is None) is drawn
+    until `last`, with an open end.
     """
     spans: list[Span] = []
     events: list[Event] = []
+    facts_type, phase_of = kind.facts_type, kind.phase
     before: Any = None
     within: Within | None = None
     begun: tuple[int, Phase, Within | None, str] | None = None  # the phase that has not ended yet
     for row in lifeline:
-        time, revision, change, stored = row[0], row[1], row[2], row[-1]
-        within = (row[4][0], row[4][1]) if len(row) > 5 else None  # older versions stored less
-        if stored is None and before is not None and change != "deleted":
+        facts, change = row[-1], row[2]
+        if facts is None and before is not None and change != "deleted":
             continue  # the facts are those of the moment before
-        actor: str = row[5] if len(row) > 6 else ""
-        facts = before if stored is None else msgspec.convert(stored, kind.facts_type)
-        facts = facts if facts is not None else kind.facts_type()
+        time, revision = row[0], row[1]
+        width = len(row)
+        within = tuple(row[4]) if width > 5 else None  # older versions stored less
+        actor: str = row[5] if width > 6 else ""
+        if facts is None:
+            facts = facts_type() if before is None else before
+        elif type(facts) is not facts_type:
+            facts = msgspec.convert(facts, facts_type)
         if change == "deleted":
             events.append(Event(time, "deleted", "deleted", revision, within, actor))
         else:
-            phase = kind.phase(facts)
+            phase = phase_of(facts)
             if begun is None:
                 begun = time, phase, within, actor
             elif begun[1] != phase:
@@ -72,7 +96,7 @@ def spans_and_events(kind: Kind, lifeline: list[list[Any]], until: int | None, l
         before = facts
     if begun is not None:
         end = max(last, begun[0]) if until is None else until
-        time, _, change, *_ = lifeline[-1]
+        time, change = lifeline[-1][0], lifeline[-1][2]
         ended = within if change == "deleted" else None if until is None else (until - time, 0)
         spans.append(Span(begun[0], end, begun[1], until is None, begun[2], ended, begun[3]))
     return spans, events, before

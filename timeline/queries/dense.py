@@ -18,20 +18,23 @@ ONE_BY_ONE = 400  # the most lives of a window that are read one by one
 _BARS = MARKS // 2  # about how many bars of several lives a window has at most
 
 
-def lanes_of(source: Source, lanes: Collection[int], span: tuple[int, int]) -> list[int]:
-    """Return the lanes with the most lives between two times, so that the others have at most `ONE_BY_ONE`."""
+def lanes_of(source: Source, lanes: Collection[int], span: tuple[int, int]) -> tuple[list[int], list[int]]:
+    """Return the lanes with the most lives between two times, so that the others have at most `ONE_BY_ONE`, and the
+    numbers of the tracks of these others between the two times."""
     query = """
-        SELECT lane, count(*) FROM timeline_track
+        SELECT lane, count(*), CASE WHEN count(*) <= %s THEN array_agg(id) END FROM timeline_track
         WHERE source_id = %s AND lane = ANY(%s) AND life && tstzrange(%s, %s, '[]')
         GROUP BY lane ORDER BY 2, 1"""
     with connection.cursor() as cursor:
-        cursor.execute(query, [source.pk, list(lanes), *map(moment, span)])
-        count, found = 0, []
-        for lane, lives in cursor:
+        cursor.execute(query, [ONE_BY_ONE, source.pk, list(lanes), *map(moment, span)])
+        count, crowded, single = 0, list[int](), list[int]()
+        for lane, lives, tracks in cursor.fetchall():
             count += lives
             if count > ONE_BY_ONE:
-                found.append(lane)
-        return found
+                crowded.append(lane)
+            else:
+                single += tracks
+        return crowded, single
 
 
 def lives_of(source: Source, lanes: Collection[int], span: tuple[int, int], pixel: int) -> list[Lives]:
@@ -51,7 +54,8 @@ def lives_of(source: Source, lanes: Collection[int], span: tuple[int, int], pixe
                count(*), min(number), min(id)
         FROM timeline_track
         WHERE source_id = %(source)s AND lane = ANY(%(lanes)s) AND life && tstzrange(%(start)s, %(end)s, '[]')
-        GROUP BY lane, root, floor(extract(epoch FROM greatest(lower(life), %(start)s)) * 1000000 / %(size)s)
+        GROUP BY lane, root,
+                 date_bin(%(size)s * interval '1 microsecond', greatest(lower(life), %(start)s), to_timestamp(0))
         ORDER BY begun, lane"""
     values: dict[str, Any] = {
         "source": source.pk,
@@ -62,4 +66,4 @@ def lives_of(source: Source, lanes: Collection[int], span: tuple[int, int], pixe
     }
     with connection.cursor() as cursor:
         cursor.execute(query, values)
-        return [Lives(*row) for row in cursor]
+        return [Lives(*row) for row in cursor.fetchall()]

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import Any
 
+import orjson
 from django.db import connection
 
 from timeline.core.entries import moment
@@ -10,6 +11,7 @@ from timeline.models import Finding, Occurrence
 from timeline.payloads import occurrences
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.queries.acknowledgements import acknowledged
+from timeline.queries.arrays import array
 
 # The sum keeps the query planner from reading all tracks of the lanes for each row.
 _IN_LANES = """ OR EXISTS (SELECT FROM timeline_track AS named
@@ -58,18 +60,21 @@ def drawn(
         "selected": selected,
         "start": moment(span[0]),
         "end": moment(span[1]),
-        "tracks": list(tracks),
+        "tracks": array(tracks),
         "dense": list(dense),
         "limit": limit,
     }
     with connection.cursor() as cursor:
         cursor.execute(query, values)
         rows: list[tuple[str, list[str]]] = cursor.fetchall()
-    keys = {key for key, _ in rows}
     found: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
-    stored = Finding.objects.filter(source=source_id, identity__in={each for _, members in rows for each in members})
-    for identity, subject, all_of_it in stored.values_list("identity", "subject", "occurrences"):
-        for each in all_of_it:
-            if each["group"] in keys:
-                found.setdefault((each["group"], identity), []).append((subject, each))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT identity, subject, each::text FROM timeline_finding, jsonb_array_elements(occurrences) AS each"
+            " WHERE source_id = %s AND identity = ANY(%s) AND each->>'group' = ANY(%s)",
+            [source_id, list({each for _, members in rows for each in members}), [key for key, _ in rows]],
+        )
+        for identity, subject, text in cursor.fetchall():
+            each = orjson.loads(text)
+            found.setdefault((each["group"], identity), []).append((subject, each))
     return [each for key, members in rows for identity in members for each in found.get((key, identity), ())]

@@ -105,7 +105,7 @@ class Rows:
         values = {**self._values, "limit": limit, "offset": offset, "most": offset + limit}
         with connection.cursor() as cursor:
             cursor.execute(query, values)
-            rows = [self._row(*row) for row in cursor]
+            rows = [self._row(*row) for row in cursor.fetchall()]
         if 0 < len(rows) < limit or not (rows or offset):
             return rows, offset + len(rows), False
         total = self._count(COUNTED + 1)

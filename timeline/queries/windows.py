@@ -4,20 +4,22 @@ Times are microseconds since 1970, UTC.
 """
 
 from collections.abc import Collection
-from typing import Any, Literal
+from typing import Any
 
 from django.db import connection
 
 from timeline.core.entries import moment
+from timeline.history.packing import unpack
 from timeline.kinds import kind_of
 from timeline.layout.assembly import MARKS, Page, Range, assemble
 from timeline.layout.density import Density
 from timeline.layout.drawing import Cell, Drawing, Lives
 from timeline.layout.lanes import LaneRow, RootOwner
-from timeline.layout.phases import Reading, spans_and_events
-from timeline.models import Source, Track, unpacked
+from timeline.layout.phases import Reading, lifeline_of, spans_and_events
+from timeline.models import Source, Track
 from timeline.payloads.windows import ScopePayload, WindowPayload
 from timeline.queries import dense, occurrences
+from timeline.queries.arrays import array
 from timeline.queries.gaps import gaps
 from timeline.queries.rows import Rows
 from timeline.queries.sources import extent
@@ -74,8 +76,12 @@ def _page(source: Source, view: View, rows: Rows, offset: int, limit: int) -> Pa
     counts = rows.counts(list({row.heading for row in page}))
     roots: dict[int, RootOwner] = {}
     if rows.by_owner:
-        owners = Track.objects.filter(source=source, id__in={row.root for row in page})
-        roots = {row[-1]: row for row in owners.values_list("group", "kind", "namespace", "name", "id")}
+        with connection.cursor() as cursor:
+            cursor.execute(
+                'SELECT "group", kind, namespace, name, id FROM timeline_track WHERE source_id = %s AND id = ANY(%s)',
+                [source.pk, list({row.root for row in page})],
+            )
+            roots = {row[-1]: row for row in cursor.fetchall()}
     unnamed = "not known" if view.grouping == "actor" else "cluster"
     folded = rows.folded() if last else None
     return Page(rows.pinned + page, len(rows.pinned), offset, total, more, counts, roots, unnamed, folded)
@@ -90,21 +96,22 @@ def _drawing(
     browser.
     """
     pixel = max(1, width // PIXELS)
-    lanes = {row.lane for row in rows if row.lane}
-    crowded: list[int] = []
+    crowded, single = dense.lanes_of(source, {row.lane for row in rows if row.lane}, span)
     together: list[Lives] = []
-    if (tracks := _tracks(source, "lane", lanes, span)) is None:
-        crowded = dense.lanes_of(source, lanes, span)
-        tracks = _tracks(source, "lane", lanes.difference(crowded), span) or []
+    if crowded:
         together = dense.lives_of(source, crowded, span, pixel)
-        if alone := _tracks(source, "id", [lives.track for lives in together if lives.many == 1], span):
-            tracks += alone
+        alone = [lives.track for lives in together if lives.many == 1]
+        if len(alone) <= dense.ONE_BY_ONE:
+            single += alone
             together = [lives for lives in together if lives.many > 1]
     kinds = {(row.lane, row.root): kind_of(row.group, row.kind) for row in rows if row.lane}
+    tracks: list[tuple[Any, ...]] = []
     readings: dict[int, Reading] = {}
     density = Density(span)
-    for track, lane, root, _, until, lifeline in tracks:
+    for track, lane, root, number, until, stored in _tracks(source, single):
         if kind := kinds.get((lane, root)):
+            lifeline = lifeline_of(kind, unpack(bytes(stored)))
+            tracks.append((track, lane, root, number, until, lifeline))
             readings[track] = spans_and_events(kind, lifeline, until, last)
             density.add(readings[track], lifeline[0][0] if lifeline and lifeline[0][2] == "created" else None)
     drawing = Drawing(rows, span, last, pixel, readings, view)
@@ -112,31 +119,24 @@ def _drawing(
     already = drawing.size + len(together)
     while already + density.size(drawing.pixel) > MARKS and drawing.pixel <= width:
         drawing.pixel *= 2
-    for lives in together:
-        drawing.add_lives(lives)
+    drawing.add_lives(together)
     for each in tracks:
         drawing.add_track(*each)
     return drawing, crowded
 
 
-def _tracks(
-    source: Source, column: Literal["lane", "id"], values: Collection[int], span: tuple[int, int]
-) -> list[tuple[Any, ...]] | None:
-    """Return the tracks of these lanes, or with these numbers, between two times, as `Drawing.add_track` takes them.
-
-    The result is None if they are too many to be read one by one.
-    """
-    query = f"""
-        SELECT id, lane, root, number, (extract(epoch FROM upper(life)) * 1000000)::bigint, lifeline FROM (
-            SELECT * FROM timeline_track
-            WHERE source_id = %s AND {column} = ANY(%s) AND life && tstzrange(%s, %s, '[]') LIMIT %s
-        ) AS found ORDER BY lower(life), number"""
+def _tracks(source: Source, numbers: list[int]) -> list[tuple[Any, ...]]:
+    """Return the tracks with these numbers in the order of their beginnings, as `Drawing.add_track` takes them, but
+    with packed lifelines."""
+    if not numbers:
+        return []
+    query = """
+        SELECT id, lane, root, number, (extract(epoch FROM upper(life)) * 1000000)::bigint, lifeline FROM timeline_track
+        WHERE source_id = %s AND id = ANY(%s::bigint[]) ORDER BY lower(life), number, id"""
     with connection.cursor() as cursor:
-        cursor.execute(query, [source.pk, list(values), *map(moment, span), dense.ONE_BY_ONE + 1])
-        rows = cursor.fetchall()
-    if len(rows) > dense.ONE_BY_ONE:
-        return None
-    return [(*row[:-1], unpacked(row[-1])) for row in rows]
+        cursor.execute(query, [source.pk, array(numbers)])
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
 
 
 def _cells(source: Source, rows: list[LaneRow], span: tuple[int, int]) -> list[Cell]:
@@ -186,10 +186,10 @@ def _add_findings(
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT id, lane, root, strip FROM timeline_track"
-            " WHERE source_id = %s AND id = ANY(%s) AND (strip <> 0 OR lane = ANY(%s))",
-            [source.pk, hidden, list(crowded)],
+            " WHERE source_id = %s AND id = ANY(%s::bigint[]) AND (strip <> 0 OR lane = ANY(%s))",
+            [source.pk, array(hidden), list(crowded)],
         )
-        drawing.fold(cursor)
+        drawing.fold(cursor.fetchall())
     drawing.add_findings(((subject, [each]) for subject, each in found), view.finding)
 
 

@@ -86,6 +86,7 @@ def analyse(
     which changes somebody meant. `observe` is called with every entry and its object, and `learned` with every
     observation that adds information, and the number of its object (see `World.learn`)."""
     inputs = named(inputs)
+    collects = gc.isenabled()
     gc.disable()  # entries form no cycles, and the garbage collector would scan all of them repeatedly
     try:
         bodies = counts or intents or observe is not None or learned is not None
@@ -105,7 +106,8 @@ def analyse(
         world.settle()
         findings = judge_all(world, available_processors())
     finally:
-        gc.enable()
+        if collects:
+            gc.enable()
     entries = sum(seen.changes for seen in world.seen.values())
     nothing = "" if world.seen or findings else nothing_to_judge(name, reading)
     mostly_skipped = tuple(documents.mostly_skipped(skipped.mostly_skipped()))

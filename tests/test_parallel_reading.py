@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ from tests.recordings import SAMPLE
 from timeline.core.entries import Entry
 
 
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=["copies of the process", "programs, because there are other threads"])
+def _at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "READ_ALONE", 0)
+    monkeypatch.setattr(threading, "active_count", lambda: 1 if request.param.startswith("copies") else 2)
 
 
 def items_of(path: Path, processes: int) -> list[Entry | Skipped]:
@@ -69,7 +71,7 @@ def test_a_helper_that_is_killed_takes_nothing_along(monkeypatch: pytest.MonkeyP
         def offer(self, block: Block) -> bool:
             Mortal.blocks += 1
             if Mortal.blocks == 2:
-                os.kill(self._process.pid, signal.SIGKILL)
+                os.kill(self._process, signal.SIGKILL)
             return super().offer(block)
 
     monkeypatch.setattr(parallel, "_Helper", Mortal)
@@ -89,4 +91,6 @@ def test_a_reading_that_is_given_up_ends_its_helper(monkeypatch: pytest.MonkeyPa
     for _, _ in zip(range(400), items, strict=False):
         pass
     items.close()  # type: ignore[attr-defined]
-    assert [process.returncode for process in helpers] == [-signal.SIGTERM]
+    (process,) = helpers
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)

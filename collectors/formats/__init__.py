@@ -4,11 +4,12 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from collectors.formats.depth import is_deeper
+from collectors.formats.redacted import BATCH, Redacted, redacted
 from collectors.formats.rejections import (
     KUBECONFIG,
     certain_rejection,
@@ -18,8 +19,6 @@ from collectors.formats.rejections import (
     rejection_message,
 )
 from collectors.formats.stream import TOO_DEEP, Limits, Line, NotARecording, Recording, Skipped, Usage, open_all
-from collectors.redaction.entries import without_credentials
-from collectors.redaction.screening import have_no_credentials
 from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
 
 __all__ = [
@@ -38,8 +37,6 @@ __all__ = [
     "refused",
 ]
 LOG_LINES = 1_000_000  # lines of logs of programs that one reading keeps; each takes half a kilobyte of memory
-_BATCH = 500  # observations that are checked at a time
-_FEW = 8  # observations that are checked one by one, because some of them may have credentials
 _UNKNOWN = "is not a recording that Causeline knows: "
 
 
@@ -48,7 +45,8 @@ class Format(NamedTuple):
 
     name: str  # how it is called in messages
     sniff: Callable[[bytes], bool]  # say whether a recording that begins with these bytes has this format
-    read: Callable[[Recording, bool], Iterator[Observation | Skipped]]  # read a recording; True keeps the whole objects
+    # Reads a recording; True keeps the whole objects.
+    read: Callable[[Recording, bool], Iterator[Observation | Skipped | Redacted]]
     events: Callable[[Recording], Iterator[Line | Skipped]] | None = None  # its audit events, one a line, unread
 
 
@@ -186,23 +184,28 @@ class Reading:
             recording, format = known
             self.files[recording.name] = format.name
             recording.processes = self._processes
-            items = format.read(recording, self._bodies)
-            while batch := list(islice(items, _BATCH)):
-                yield from bounds.admitted(_redacted(batch), recording.name)
+            for batch in _batches(format.read(recording, self._bodies)):
+                yield from bounds.admitted(batch, recording.name)
                 if bounds.reached:
                     self.close()
                     return
             yield from recording.report_error()
 
 
-def _redacted(batch: list[Observation | Skipped]) -> list[Observation | Skipped]:
-    """Return these observations with all credentials in them replaced. Lines that were skipped stay as they are."""
-    if have_no_credentials([each for each in batch if not isinstance(each, Skipped)]):
-        return batch
-    if len(batch) > _FEW:
-        middle = len(batch) // 2
-        return _redacted(batch[:middle]) + _redacted(batch[middle:])
-    return [each if isinstance(each, Skipped) else without_credentials(each) for each in batch]
+def _batches(items: Iterator[Observation | Skipped | Redacted]) -> Iterator[list[Observation | Skipped]]:
+    """Yield the items in batches, with all credentials in them replaced."""
+    batch: list[Observation | Skipped] = []
+    for item in items:
+        if isinstance(item, Redacted):
+            yield redacted(batch)
+            yield item.items
+            batch = []
+            continue
+        batch.append(item)
+        if len(batch) == BATCH:
+            yield redacted(batch)
+            batch = []
+    yield redacted(batch)
 
 
 class Bounds:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from collectors.formats import Format
 from collectors.formats.json_items import outline
+from collectors.formats.redacted import Redacted
 from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Line, Recording, Skipped
 from collectors.normalise.audit import entries_of
@@ -28,7 +29,7 @@ def sniff(head: bytes) -> bool:
     return ("auditID",) in outline(head) and any(b'"auditID"' in line for line in lines)
 
 
-def read(recording: Recording, bodies: bool) -> Iterator[Observed | Skipped]:
+def read(recording: Recording, bodies: bool) -> Iterator[Observed | Skipped | Redacted]:
     """Yield the entries of an audit log, in the order of its lines, and what was skipped."""
     if recording.processes == 1:
         yield from read_lines(recording.lines(), bodies)

@@ -8,23 +8,25 @@ of the lines: no verdict depends on that order, but an import that is repeated w
 import gc
 import os
 import pickle
-import subprocess
+import signal
 import sys
+import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from mmap import mmap
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from msgspec.structs import replace
 
 from collectors import redaction
-from collectors.formats.stream import Block, Line, Recording, Skipped
-from timeline.core.entries import Entry, Request
+from collectors.formats.redacted import BATCH, Redacted, redacted
+from collectors.formats.stream import Block, Limits, Line, Recording, Skipped
+from timeline.core.entries import Entry, Observation, Request
 
-READ_ALONE = 16 * 1024**2  # bytes that are read before helpers are started, since starting them takes time
+READ_ALONE = 4 * 1024**2  # bytes that are read before there are helpers: they begin with what was learned from these
 _FEWEST_BYTES = 512 * 1024  # bytes that a block has at least, except the last
 _BLOCK_BYTES = 4 * 1024**2  # bytes that a block or an answer may have in shared memory
 _BLOCKS_AHEAD = 4  # blocks that a helper may have at a time
@@ -44,7 +46,7 @@ class Reader(Protocol):
         """Add what a reader of other lines has learned."""
 
 
-def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | Request | Skipped]:
+def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | Request | Skipped | Redacted]:
     """Yield the entries of a recording, in the order of its lines, and what was skipped."""
     blocks = recording.blocks()
     bytes_read = 0
@@ -55,10 +57,12 @@ def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | R
             break
     else:
         return
-    helpers = [_Helper(reader, recording) for _ in range(min(recording.processes - 1, _MOST_HELPERS))]
+    helpers: list[_Helper] = []
     pending_numbers: deque[int] = deque()  # first lines of the blocks that are not yielded yet
-    read: dict[int, Iterable[Entry | Request | Skipped]] = {}  # first line -> entries of a block that was read
+    read: dict[int, Iterable[Entry | Request | Skipped | Redacted]] = {}  # first line -> entries of a block
     try:
+        for _ in range(min(recording.processes - 1, _MOST_HELPERS)):
+            helpers.append(_Helper(reader, recording, helpers))
         for block in _larger_blocks(blocks):
             pending_numbers.append(block.number)
             if not any(helper.offer(block) for helper in helpers):
@@ -99,7 +103,7 @@ def _join(blocks: list[Block]) -> Block:
 class _Helper:
     """This class runs the helper process. If that ends early, the blocks it has not answered are read here."""
 
-    def __init__(self, reader: Reader, recording: Recording) -> None:
+    def __init__(self, reader: Reader, recording: Recording, others: Sequence["_Helper"]) -> None:
         self._reader = reader
         self._limits = recording.limits
         shared_memory = os.memfd_create("causeline")
@@ -109,16 +113,17 @@ class _Helper:
         self._pending: deque[tuple[int, Block]] = deque()
         self._dead = False
         self._pipe, child_end = Pipe()
-        self._process = subprocess.Popen(  # a new process, not a fork: other threads may hold locks
-            [sys.executable, "-P", "-c", _HELPER_CODE, str(child_end.fileno()), str(shared_memory)],
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            stdin=subprocess.DEVNULL,
-            pass_fds=(child_end.fileno(), shared_memory),
-            process_group=0,  # Ctrl-C goes to this process alone, which ends the helper
-        )
+        if threading.active_count() > 1:  # a copy would wait for the locks that other threads hold
+            self._process = _start_program(child_end.fileno(), shared_memory)
+            self._pipe.send((redaction.current(), reader, recording.name, recording.limits))
+        else:  # a copy starts at once, and knows what this process has learned
+            self._process = os.fork()
+            if self._process == 0:
+                for helper in (*others, self):
+                    helper._pipe.close()  # so that each helper notices when this process ends
+                _help(child_end, self._memory, reader, recording.name, recording.limits)
         child_end.close()
         os.close(shared_memory)
-        self._pipe.send((redaction.current(), reader, recording.name, recording.limits))
 
     def offer(self, block: Block) -> bool:
         """Hand a block to the helper; return False if it has no room for it or has ended."""
@@ -137,7 +142,7 @@ class _Helper:
         self._pending.append((self._free_slots.pop(), block))
         return True
 
-    def results(self, until: int) -> Iterator[tuple[int, Iterable[Entry | Request | Skipped]]]:
+    def results(self, until: int) -> Iterator[tuple[int, Iterable[Entry | Request | Skipped | Redacted]]]:
         """Yield the first line and the entries of each block that the helper has read. Wait for those up to the block
         that begins with the line `until`; for none if it is 0."""
         while self._pending and (self._pending[0][1].number <= until or self._dead or self._pipe.poll()):
@@ -146,13 +151,13 @@ class _Helper:
                 if self._dead:
                     raise EOFError
                 items, learned = pickle.loads(self._read_result(slot * _BLOCK_BYTES))
-            except (EOFError, OSError):
+            except (EOFError, OSError, pickle.UnpicklingError):
                 self._dead = True
                 yield block.number, self._reader.read(block.lines(self._limits))
             else:
                 self._free_slots.append(slot)
                 self._reader.merge(learned)
-                yield block.number, items
+                yield block.number, (Redacted(items),)
 
     def _read_result(self, start: int) -> bytes:
         length = self._pipe.recv()
@@ -160,29 +165,52 @@ class _Helper:
 
     def close(self) -> None:
         self._pipe.close()
-        self._process.terminate()
-        self._process.wait()
+        with suppress(ProcessLookupError):
+            os.kill(self._process, signal.SIGKILL)
+        os.waitpid(self._process, 0)
+        self._memory.close()
 
 
-_HELPER_CODE = "from collectors.formats.parallel import run_helper; run_helper()"
+_PROGRAM = "from collectors.formats.parallel import run_helper; run_helper()"
+
+
+def _start_program(pipe: int, shared_memory: int) -> int:
+    """Start a Python program that is the helper process, with these files, and return its process id."""
+    os.set_inheritable(pipe, True)
+    os.set_inheritable(shared_memory, True)
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-P", "-c", _PROGRAM, str(pipe), str(shared_memory)],
+        os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        file_actions=[(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)],
+    )
 
 
 def run_helper() -> None:
-    """Read blocks and answer them, in the helper process, until the other process closes its end."""
-    pipe, shared_memory = Connection(int(sys.argv[1])), int(sys.argv[2])
-    memory = mmap(shared_memory, 0)
-    gc.disable()
-    with suppress(EOFError, OSError):
-        policy, reader, name, limits = pipe.recv()
-        redaction.use(policy)
-        reader.learned()  # discard what was learned before the helper was started
+    """Be the helper process that `_start_program` starts."""
+    pipe, memory = Connection(int(sys.argv[1])), mmap(int(sys.argv[2]), 0)
+    policy, reader, name, limits = pipe.recv()
+    redaction.use(policy)
+    _help(pipe, memory, reader, name, limits)
+
+
+def _help(pipe: Connection, memory: mmap, reader: Reader, name: str, limits: Limits) -> NoReturn:
+    """Read blocks and answer them, in the helper process, until the other process closes its end; then end this
+    process, without any clean-up of what belongs to the other one."""
+    try:
+        os.setpgid(0, 0)  # Ctrl-C goes to the other process alone, which ends this one
+        gc.disable()
+        reader.learned()  # discard what was learned before there was a helper
         while True:
             number, start, end = pipe.recv()
-            block = Block(name, number, memory[start:end])
-            items = list(reader.read(block.lines(limits)))
+            items: list[Observation | Skipped] = []
+            items += reader.read(Block(name, number, memory[start:end]).lines(limits))
+            items = [each for at in range(0, len(items), BATCH) for each in redacted(items[at : at + BATCH])]
             answer = pickle.dumps((items, reader.learned()), pickle.HIGHEST_PROTOCOL)
             if len(answer) <= _BLOCK_BYTES:  # put it where the block was: the reader may be busy for a while
                 memory[start : start + len(answer)] = answer
             pipe.send(len(answer))
             if len(answer) > _BLOCK_BYTES:
                 pipe.send_bytes(answer)
+    finally:
+        os._exit(0)

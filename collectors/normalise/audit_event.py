@@ -19,7 +19,7 @@ class _Extra(msgspec.Struct, gc=False, rename=lambda name: f"authentication.kube
 
 class User(msgspec.Struct, gc=False):
     username: str = ""
-    extra: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    extra: msgspec.Raw = msgspec.Raw()
 
 
 class ObjectReference(msgspec.Struct, gc=False):
@@ -53,16 +53,16 @@ class AuditEvent(msgspec.Struct, gc=False):
     requestURI: str = ""
     user: User = msgspec.field(default_factory=User)
     userAgent: str = ""
-    sourceIPs: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    sourceIPs: msgspec.Raw = msgspec.Raw()
     objectRef: ObjectReference | None = None
     responseStatus: _Outcome | None = None
-    requestObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    responseObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    requestObject: msgspec.Raw = msgspec.Raw()
+    responseObject: msgspec.Raw = msgspec.Raw()
     requestReceivedTimestamp: str = ""
     stageTimestamp: str = ""
-    timestamp: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)  # v1alpha1 and v1beta1, whole seconds
+    timestamp: msgspec.Raw = msgspec.Raw()  # v1alpha1 and v1beta1, whole seconds
     # V1alpha1 and v1beta1; creationTimestamp is when the stage was reached.
-    metadata: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    metadata: msgspec.Raw = msgspec.Raw()
 
 
 _text = msgspec.json.Decoder(str)

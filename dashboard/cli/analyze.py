@@ -123,6 +123,7 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
     from collectors.formats import NotARecording
     from dashboard.web.timestamps import parsed
 
+    gc.disable()  # the process ends when it has told what it found, and the world has no reference cycles to search for
     progress = Progress(sys.stderr)
     try:
         environment.rule_settings()
@@ -152,7 +153,6 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
         seen = {track.ref.namespace for track in analysis.world.tracks()}
         for name in sorted(set(options.namespace) - seen):
             say(f"no object that a rule needs was observed in a namespace {name}")
-    gc.freeze()  # the world has no reference cycles, so the garbage collector need not search it
     options.analysis = analysis  # keeps the world alive until the process ends: see `leave`
     return analysis
 

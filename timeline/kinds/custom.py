@@ -26,8 +26,8 @@ _name = re.compile(r"[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?")
 
 
 class CustomShape(Shape):
-    spec: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    status: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    spec: msgspec.Raw = msgspec.Raw()
+    status: msgspec.Raw = msgspec.Raw()
 
 
 class CustomFacts(Facts, frozen=True, omit_defaults=True, gc=False):

@@ -56,15 +56,15 @@ class EventShape(Shape):
     known."""
 
     reason: str | None = None
-    involvedObject: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    regarding: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    message: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    note: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    source: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    deprecatedSource: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    eventTime: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    firstTimestamp: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    deprecatedFirstTimestamp: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    involvedObject: msgspec.Raw = msgspec.Raw()
+    regarding: msgspec.Raw = msgspec.Raw()
+    message: msgspec.Raw = msgspec.Raw()
+    note: msgspec.Raw = msgspec.Raw()
+    source: msgspec.Raw = msgspec.Raw()
+    deprecatedSource: msgspec.Raw = msgspec.Raw()
+    eventTime: msgspec.Raw = msgspec.Raw()
+    firstTimestamp: msgspec.Raw = msgspec.Raw()
+    deprecatedFirstTimestamp: msgspec.Raw = msgspec.Raw()
     reportingComponent: str | None = None
     reportingController: str | None = None
 

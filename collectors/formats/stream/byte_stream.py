@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from collectors.formats.stream.limits import Unreadable
 
-PIECE = 1024 * 1024  # bytes that are passed on at a time, at most
+PIECE = 256 * 1024  # bytes that are passed on at a time, at most; larger ones do not stay in a processor's cache
 
 
 class ByteStream:

@@ -49,18 +49,22 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 
     def lines(self, limits: Limits) -> Iterator[Line | Skipped]:
         """Yield the lines that are not blank, and a Skipped for each that is too long or holds NUL bytes."""
-        file, limit = self.file, limits.line_bytes
-        for number, data in enumerate(self.data.split(b"\n"), self.number):
-            if data and data[0] > _SPACE and len(data) <= limit:
+        return _lines(self.file, self.number, self.data.split(b"\n"), limits.line_bytes)
+
+
+def _lines(file: str, first: int, lines: list[bytes], limit: int) -> Iterator[Line | Skipped]:
+    """Yield lines as `Block.lines` does. The first of them has the number `first`."""
+    for number, data in enumerate(lines, first):
+        if data and data[0] > _SPACE and len(data) <= limit:
+            yield Line(file, number, data)
+        elif len(data) > limit:
+            yield Skipped(file, number, too_long(limit))
+        else:
+            if data.startswith(b"\0"):
+                yield Skipped(file, number, "NUL bytes stand where text was, as a crash leaves them")
+                data = data.lstrip(b"\0")
+            if data and not data.isspace():
                 yield Line(file, number, data)
-            elif len(data) > limit:
-                yield Skipped(file, number, too_long(limit))
-            else:
-                if data.startswith(b"\0"):
-                    yield Skipped(file, number, "NUL bytes stand where text was, as a crash leaves them")
-                    data = data.lstrip(b"\0")
-                if data and not data.isspace():
-                    yield Line(file, number, data)
 
 
 class Recording:
@@ -98,9 +102,23 @@ class Recording:
             self.error = str(error)
 
     def lines(self) -> Iterator[Line | Skipped]:
-        """Yield every line that is not blank."""
-        for block in self.blocks():
-            yield from block.lines(self.limits)
+        """Yield every line that is not blank. A line that is too long is not held in memory whole."""
+        limit = self.limits.line_bytes
+        parts: list[bytes] = []  # of the line whose end has not been read
+        length = 0
+        for chunk in self.chunks():
+            lines = chunk.split(b"\n")  # the last one goes on in the next chunk
+            parts.append(lines[0][: max(0, limit + 1 - length)])
+            length += len(lines[0])
+            if len(lines) == 1:
+                continue
+            lines[0] = b"".join(parts)
+            parts = [lines.pop()[: limit + 1]]
+            length = len(parts[0])
+            yield from _lines(self.name, self._lines + 1, lines, limit)
+            self._lines += len(lines)
+        if length:
+            yield from _lines(self.name, self._lines + 1, [b"".join(parts)], limit)
 
     def blocks(self) -> Iterator[Block]:
         """Yield all lines in blocks. A line that is too long is not held in memory whole."""

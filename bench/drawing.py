@@ -5,7 +5,7 @@
 URL is the address of a timeline, with the start-up token (http://127.0.0.1:8000/sources/1/?token=…). Without it, the
 bench starts a Causeline of its own, which imports FILE or else the sample. The server is warm: the page is opened once
 before. The bench prints the first paint, the number of marks, the layout shift, and for pans and zooms the milliseconds
-until the next frame that shows them.
+until the next frame that shows them: of the whole recording, which soon has few marks in view, and of a dense window.
 """
 
 import argparse
@@ -109,10 +109,9 @@ class Visit:
         windows += [answer.json() for answer in self._answers if "/window?" in answer.url and answer.ok]
         return max(sum(len(next(iter(window[name].values()))) for name in COLUMNS) for window in windows)
 
-    def gestures(self, count: int) -> list[float]:
-        """Return milliseconds of pans and zooms by keys, wheel and drag, from the whole recording and back to it."""
+    def gestures(self, count: int, deep: int = 12) -> list[float]:
+        """Return milliseconds of pans and zooms by keys, wheel and drag: `deep` of them inwards, then as many back."""
         page = self.page
-        page.keyboard.press("r")
         page.wait_for_timeout(800)
         box = page.locator("#figure").bounding_box()
         assert box
@@ -122,11 +121,11 @@ class Visit:
         for number in range(count):
             match number % 6:
                 case 0 | 1:
-                    page.mouse.wheel(0, -160 if number % 24 < 12 else 160)
+                    page.mouse.wheel(0, -160 if number % (2 * deep) < deep else 160)
                 case 2:
                     page.keyboard.press("d")
                 case 3:
-                    page.keyboard.press("w" if number % 24 < 12 else "s")
+                    page.keyboard.press("w" if number % (2 * deep) < deep else "s")
                 case 4:
                     page.keyboard.press("a")
                 case 5:
@@ -139,12 +138,25 @@ class Visit:
         return [float(each) for each in page.evaluate("bench.drawn")]
 
 
+def densest(page: Page, site: str) -> str:
+    """Return the address of the window with the most marks, among ever shorter ones in the middle of a recording."""
+    asked = site.replace("/sources/", "/api/sources/")
+    whole = page.context.request.get(f"{asked}overview").json()
+    first, last = whole["first"], whole["last"]
+    found = []
+    for part in range(12):
+        query = f"?start={(first + last) // 2}&end={(first + last) // 2 + ((last - first) >> part)}"
+        window = page.context.request.get(f"{asked}window{query}&limit=64&fold=1").json()
+        found.append((sum(len(next(iter(window[name].values()))) for name in COLUMNS), query))
+    return site + max(found)[1]
+
+
 def measure(address: str, gestures: int, browser_path: str | None = None, runs: int = 3) -> Iterator[Figure]:
     """Yield the figures of a timeline in a real browser, after one visit that warms the server."""
     found = browser_path or next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        paints, loops, drawn, marks = [], [], [], 0
+        paints, loops, drawn, dense, marks = [], [], [], [], 0
         for number in range(runs + 1):
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.context.request.get(address)  # signs in with the token of the address
@@ -152,16 +164,22 @@ def measure(address: str, gestures: int, browser_path: str | None = None, runs: 
             visit = Visit(page, address.partition("?")[0])
             if number:
                 paints.append(visit.first)
+                page.keyboard.press("r")  # shows the whole recording
                 drawn.append(visit.gestures(gestures))
+                marks = max(marks, visit.marks())
+                visit = Visit(page, densest(page, address.partition("?")[0]))
+                dense.append(visit.gestures(gestures, 6))
+                marks = max(marks, visit.marks())
                 loops.append(loop())
-            marks = max(marks, visit.marks())
             page.close()
         browser.close()
     beside = tuple(loops)
     yield Figure("first useful paint", tuple(paints), "ms", 1200, at_most=True, loops=beside)
-    for part, asked in ((0.5, None), (0.95, 60)):
-        took = tuple(percentile(each, part) for each in drawn)
-        yield Figure(f"pan or zoom to drawn, p{100 * part:.0f}", took, "ms", asked, at_most=True, loops=beside)
+    for where, times in (("", drawn), (" in a dense window", dense)):
+        for part, asked in ((0.5, None), (0.95, 60)):
+            took = tuple(percentile(each, part) for each in times)
+            name = f"pan or zoom{where} to drawn, p{100 * part:.0f}"
+            yield Figure(name, took, "ms", asked, at_most=True, loops=beside)
     yield Figure("layout shift", (visit.shift,), at_most=True)
     yield Figure("marks in a window, at most", (marks,))
 

@@ -74,7 +74,7 @@ OFFERED = {
     ("clusters", "Access tokens"): "admin",
     ("clusters", "Audit trail"): "admin",
     ("cluster", 'value="pause"'): "editor",
-    ("cluster", "Get the audit log…"): "viewer",
+    ("cluster", "Get the audit log…"): "responder",
     ("log store", "Where the audit log is"): "editor",
 }
 ON = [

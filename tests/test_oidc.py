@@ -254,7 +254,7 @@ def test_the_form_can_be_hidden(provider: IdentityProvider, settings: Settings) 
 
 def test_no_account_has_to_be_there_before_people_can_sign_in_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CAUSELINE_OIDC_ISSUER", "https://idp.example.org")
-    serve._refuse_without_users("postgresql:///there-is-no-such-database")
+    assert not serve._nobody_can_sign_in("postgresql:///there-is-no-such-database")
 
 
 @pytest.mark.parametrize("login", ["token", "open", "on"])

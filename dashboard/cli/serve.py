@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
+ADDS_USER = "`causeline createuser --admin NAME` adds one."
+
 
 def up(options: argparse.Namespace, *, sample: bool = False) -> int:
     """Start all of Causeline, and run until a signal ends it. Return the exit status 0, or raise ServiceError."""
@@ -50,14 +52,17 @@ def up(options: argparse.Namespace, *, sample: bool = False) -> int:
         token = environment.token(data_dir) if login == "token" else ""
         variables |= {"CAUSELINE_LOGIN": login, "CAUSELINE_PORT": str(port)}
         migrate(supervisor, variables, data_dir)
-        if public:
-            _refuse_without_users(variables["DATABASE_URL"])
+        nobody = login == "on" and _nobody_can_sign_in(variables["DATABASE_URL"])
+        if nobody and public:
+            raise ServiceError(f"Nobody could log in: there is no user yet. {ADDS_USER}")
         if sample:
             demo.forget(supervisor, variables, data_dir)
             supervisor.start(demo.program(variables, data_dir))
         supervisor.start(*programs(host, port, options.workers, variables, data_dir, token))
         url = await_page(supervisor, host, port)
         say(f"running{f' as {account}' if account else ''}, with logs in {data_dir / 'logs'}; Ctrl-C stops")
+        if nobody:
+            say(f"CAUSELINE_LOGIN is on, so an account is needed to sign in, and there is none yet. {ADDS_USER}")
         path = import_sample(SAMPLE, supervisor, variables) if sample else "/"
         if sample:
             caused = import_sample(CAUSE, supervisor, variables)
@@ -216,13 +221,11 @@ def _refuse_unprotected(host: str) -> None:
         raise ServiceError("\n  ".join([f"{host} can be reached by others, but", *problems]))
 
 
-def _refuse_without_users(database_url: str) -> None:
-    """Raise ServiceError if no active user exists, and none is made by signing in elsewhere."""
+def _nobody_can_sign_in(database_url: str) -> bool:
+    """Return whether no active user exists, and none is made by signing in elsewhere."""
     if environment.text("CAUSELINE_OIDC_ISSUER", "") or environment.text("CAUSELINE_SIGN_IN_PROXIES", ""):
-        return
+        return False
     import psycopg  # imported here, because only this check needs it
 
     with psycopg.connect(database_url) as connection:
-        row = connection.execute("SELECT count(*) FROM auth_user WHERE is_active").fetchone()
-    if not row or not row[0]:
-        raise ServiceError("Nobody could log in: there is no user yet. `causeline createuser --admin NAME` adds one.")
+        return connection.execute("SELECT 1 FROM auth_user WHERE is_active LIMIT 1").fetchone() is None

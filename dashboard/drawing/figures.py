@@ -46,6 +46,7 @@ SYMBOLS = {
     "taken": "triangle-right",
     "released": "triangle-left",
 }
+AXIS = {"type": "linear", "visible": False, "fixedrange": True}  # the page draws the ticks, and their lines
 CONFIG = {"staticPlot": True, "displayModeBar": False, "displaylogo": False, "showSendToCloud": False}
 PALETTE_FILE = Path(__file__).parent.parent / "static/dashboard/css/palette.css"
 
@@ -147,20 +148,6 @@ def violations(theme: Theme) -> list[dict[str, Any]]:
     ]
 
 
-def template(theme: Theme) -> dict[str, Any]:
-    colours = palette(theme)
-    axis = {"zeroline": False, "showline": False, "ticks": "", "showticklabels": False, "fixedrange": True}
-    return {
-        "layout": {
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-            "font": {"family": "Inter, system-ui, sans-serif", "size": 11, "color": colours["ink"]},
-            "xaxis": {**axis, "gridcolor": colours["grid"], "gridwidth": 1, "tickmode": "array"},
-            "yaxis": {**axis, "showgrid": False},
-        }
-    }
-
-
 def skeleton(theme: Theme) -> dict[str, Any]:
     """Return `data`, `layout` and `config` for `Plotly.react`, as plain JSON values."""
     from plotly import graph_objects as go  # imported late: it takes a quarter of a second
@@ -169,7 +156,10 @@ def skeleton(theme: Theme) -> dict[str, Any]:
     figure = go.Figure(
         data=[area("shade area", shade), *bars(theme), *violations(theme)],
         layout={
-            "template": template(theme),
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "xaxis": AXIS,
+            "yaxis": AXIS,
             "margin": {"l": 0, "r": 0, "t": 0, "b": 0, "pad": 0},
             "autosize": False,
             "showlegend": False,
@@ -179,6 +169,7 @@ def skeleton(theme: Theme) -> dict[str, Any]:
         },
     )
     drawn: dict[str, Any] = json.loads(figure.to_json())
+    del drawn["layout"]["template"]  # that of the package, of which nothing is used
     return {"data": drawn["data"], "layout": drawn["layout"], "config": CONFIG}
 
 

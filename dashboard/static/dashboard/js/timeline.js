@@ -35,6 +35,7 @@ import { showTip } from "./ui/tooltip.js";
 const source = document.body.dataset.source, figure = byId("figure"), stage = byId("stage");
 export const store = new Store(addressBar());
 const live = document.body.dataset.live === "on"; // whether the source is live
+const VIEW = new Set(["start", "end"]); // what pans and zooms change
 const LEAST = 60e6; // the least µs that are shown of a live source
 export const announce = (text) => (byId("announce").textContent = text);
 
@@ -122,21 +123,34 @@ function refresh() {
 
 // -- drawing ----------------------------------------------------------------------------------------------------------
 
-let frame = 0;
-const drawSoon = () => (frame ||= requestAnimationFrame(draw));
+let frame = 0, moved = true; // whether nothing but the view has changed since the last drawing
 
-function draw() {
+function drawSoon() {
+  moved = false;
+  frame ||= requestAnimationFrame(drawFrame);
+}
+
+function moveSoon() {
+  frame ||= requestAnimationFrame(drawFrame);
+}
+
+const drawFrame = () => draw(moved);
+
+function draw(onlyMoved = false) {
   cancelAnimationFrame(frame);
   frame = 0;
+  moved = true;
   if (!store.bounds) return;
-  toolbar.draw(loader.payload);
-  filters.draw();
-  minimap.move(store.view());
   const { payload } = loader;
+  if (onlyMoved && payload) picture.draw(payload, stepping, true); // before the others, because it measures the page
+  toolbar.draw(payload);
+  minimap.move(store.view());
   panel.draw(list, {
     open: selection.open, view: store.view(), selected: store.finding, held: store.arrows, births: birthsOf(payload, selection.selected),
     filtered: store.filtered().length > 0 || store.focus !== "", hidden: store.hidden, now: live ? store.bounds.last : null,
   });
+  if (onlyMoved && payload) return;
+  filters.draw();
   changes.draw();
   stage.dataset.listed = tabs.listed();
   byId("table-toggle").setAttribute("aria-pressed", String(store.table));
@@ -187,7 +201,7 @@ point({
 });
 for (const [id, act] of [["fit", fit], ["reset", reset], ["table-toggle", tabulate]]) byId(id).addEventListener("click", act);
 for (const name of ["themechange", "zonechange"]) document.addEventListener(name, drawSoon);
-onPaper(draw);
+onPaper(() => draw());
 addEventListener("popstate", async () => {
   store.read();
   outline().catch(failed); // the scope may have changed
@@ -204,7 +218,8 @@ new ResizeObserver(() => {
 }).observe(lanes.bench);
 foldIntoSheet(() => store.bounds && toolbar.fit());
 store.subscribe((changed) => {
-  if (changed.some((name) => name !== "offset")) drawSoon();
+  const others = changed.filter((name) => name !== "offset");
+  if (others.length) (others.every((name) => VIEW.has(name)) ? moveSoon : drawSoon)();
   if (!store.bounds) return;
   loader.soon();
   listing.soon();

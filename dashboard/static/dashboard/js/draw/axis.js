@@ -1,9 +1,9 @@
-// This module draws the axis below the lanes, with times or creation numbers. It is HTML, because it stays visible while the
-// lanes scroll, and Plotly need not redraw it.
+// This module draws the axis below the lanes, with times or creation numbers, and the lines of its ticks. The axis is HTML, because
+// it stays visible while the lanes scroll, and Plotly need not redraw it.
 
 import { clock, day, ticks as clockTicks } from "../state/time.js";
 import { scaleOf } from "./columns.js";
-import { byId, el } from "./dom.js";
+import { byId, el, svg } from "./dom.js";
 
 const CHARACTER = 6.7; // px of the axis's mono font
 const APART = 24; // the least px between two creation numbers
@@ -21,6 +21,14 @@ export function ticksOf(scene, axis) {
     found.push({ time: time[i], text: String(number[i]), full: String(number[i]) });
   }
   return found;
+}
+
+/** Draws a line for each tick of a scene into the SVG element `host`. */
+export function drawGrid(host, scene) {
+  const { toPixel } = scaleOf(scene);
+  host.setAttribute("width", scene.width);
+  host.setAttribute("height", scene.height);
+  host.replaceChildren(svg("path", { d: scene.ticks.map(({ time }) => `M${toPixel(time).toFixed(1)} 0V${scene.height}`).join("") }));
 }
 
 /** Draws the ticks of a scene, without texts that would overlap, and the flag of the alert. */

@@ -1,6 +1,13 @@
 // This module draws a scene into the figure that dashboard/drawing/figures.py has built. No other module uses Plotly.
+//
+// Plotly takes 15 ms to draw even a few bars, so it draws more than the view, and while the view moves, what it has drawn is
+// moved and stretched, as Plotly does it while its own figures are dragged. It draws again when the view rests.
 
 import { columns, scaleOf } from "./columns.js";
+
+const BESIDE = 0.5; // the part of the view's width that is drawn on each side of it
+const LEAST = 0.5, MOST = 2; // how far what is drawn may be stretched
+const REST = 200; // ms without a movement after which what is stretched, or has little left on a side, is drawn again
 
 /** Calls back when Plotly is loaded, because the page's own modules may run before it. */
 export function whenReady(act) {
@@ -8,20 +15,31 @@ export function whenReady(act) {
   else document.getElementById("plotly").addEventListener("load", act, { once: true });
 }
 
+/** Returns a scene whose view reaches further on both sides, by a part of its width. */
+function widened(scene, beside) {
+  const { left, right } = scaleOf(scene);
+  const more = (right - left) * beside;
+  return { ...scene, view: { start: scene.scale.from(left - more), end: scene.scale.from(right + more) }, width: scene.width * (1 + 2 * beside) };
+}
+
 export class Chart {
   #revision = 0;
+  #drawn = null; // {left, right (x), width (px)} of what Plotly has drawn
+  #rest = 0;
 
   constructor(host, skeletons) {
     this.host = host;
     this.skeletons = skeletons;
   }
 
-  /** Draws a scene of columns.js with `height`, `ticks` and `theme`. `without`: the names of traces that are left out. */
+  /** Draws a scene of columns.js with `height` and `theme`. `without`: the names of traces that are left out. */
   draw(scene) {
+    clearTimeout(this.#rest);
     const { data, layout, config } = this.skeletons[scene.theme];
-    const { width, height, ticks, scale } = scene;
-    const { left, right } = scaleOf(scene);
-    const filled = columns(scene);
+    const whole = widened(scene, document.body.classList.contains("paper") ? 0 : BESIDE);
+    const { left, right } = scaleOf(whole);
+    const { width, height } = whole;
+    const filled = columns(whole);
     const traces = data.filter(({ name }) => filled.has(name) && name !== scene.without).map((trace) => {
       const column = filled.get(trace.name);
       const marker = column.marker ? { marker: { ...trace.marker, ...column.marker } } : {};
@@ -32,9 +50,30 @@ export class Chart {
       width,
       height,
       datarevision: ++this.#revision,
-      xaxis: { range: [left, right], tickvals: ticks.map((tick) => scale.to(tick.time)) },
-      yaxis: { range: [height, 0] },
+      xaxis: { ...layout.xaxis, range: [left, right] },
+      yaxis: { ...layout.yaxis, range: [height, 0] },
     };
     globalThis.Plotly.react(this.host, traces, figure, config);
+    this.#drawn = { left, right, width };
+    this.#place(scene);
+  }
+
+  /** Shows a scene that differs from the one drawn last in nothing but its view. */
+  move(scene) {
+    const { left, right } = scaleOf(scene);
+    const { stretch, before, after } = this.#drawn ? this.#place(scene) : {};
+    if (!(before >= 0 && after >= 0 && stretch >= LEAST && stretch <= MOST)) return this.draw(scene);
+    clearTimeout(this.#rest);
+    const few = (BESIDE / 2) * (right - left);
+    if (stretch !== 1 || before < few || after < few) this.#rest = setTimeout(() => this.draw(scene), REST);
+  }
+
+  /** Moves what is drawn to where a scene shows it. Returns by how much it is stretched, and what is left on both sides of the view (x). */
+  #place(scene) {
+    const { left, right } = scaleOf(scene), { width, ...drawn } = this.#drawn;
+    const perX = scene.width / (right - left);
+    const stretch = Number((((drawn.right - drawn.left) * perX) / width).toFixed(9)); // of a view that was only moved it is 1
+    this.host.style.transform = `translateX(${((drawn.left - left) * perX).toFixed(2)}px)${stretch === 1 ? "" : ` scaleX(${stretch})`}`;
+    return { stretch, before: left - drawn.left, after: drawn.right - right };
   }
 }

@@ -46,34 +46,72 @@ export function cellTraceOf({ lanes, strips }, i) {
   return `bars ${family} ${share > 0.66 ? "strong" : share > 0.33 ? "pale" : "muted"}`;
 }
 
-/** A map of the name of a trace → its data. */
+/**
+ * A map of the name of a trace → its data. The boxes of an area are one polygon: the line goes from box to box, and at the end the same way
+ * back, so that nothing between them is filled. Of separate polygons, Plotly makes an element of each, which takes most of its time.
+ */
 class Traces extends Map {
+  #corners = new Map(); // name of an area → the first corner of each box
+
   column(name) {
     if (!this.has(name)) this.set(name, { x: [], y: [] });
     return this.get(name);
   }
+
+  /** Adds a polygon, with points [x, y], to an area. */
+  fill(name, points) {
+    this.column(name);
+    if (!this.#corners.has(name)) this.#corners.set(name, []);
+    this.#corners.get(name).push(points[0]);
+    this.#draw(name, points);
+  }
+
+  /** Adds the outline of a polygon to lines. */
+  outline(name, points) {
+    const { x, y } = this.column(name);
+    if (x.length) {
+      x.push(null);
+      y.push(null);
+    }
+    this.#draw(name, points);
+  }
+
+  #draw(name, points) {
+    const { x, y } = this.get(name);
+    for (const point of points) {
+      x.push(point[0]);
+      y.push(point[1]);
+    }
+    x.push(points[0][0]);
+    y.push(points[0][1]);
+  }
+
+  /** Completes all areas, and returns the map. */
+  closed() {
+    for (const [name, corners] of this.#corners) {
+      const { x, y } = this.get(name);
+      for (const corner of corners.slice(0, -1).reverse()) {
+        x.push(corner[0]);
+        y.push(corner[1]);
+      }
+    }
+    return this;
+  }
 }
 
-/** Adds a box with round corners to the data of a trace; all lengths are in px. */
-function box(column, toX, left, right, top, bottom, corner) {
+/** Returns the corners of a box, which is round if it is wide enough. All lengths are in px; the x of the corners comes from the scale. */
+function box(toX, left, right, top, bottom, corner) {
   const c = Math.min(corner, (right - left) / 2);
   const k = c * 0.3; // distance of the middle of a quarter circle from the corner
-  const points = c <= 1 // such as those of the least width, of which there may be thousands
-    ? [[left, top], [right, top], [right, bottom], [left, bottom]]
-    : [
-        [left + c, top], [right - c, top], [right - k, top + k], [right, top + c],
-        [right, bottom - c], [right - k, bottom - k], [right - c, bottom],
-        [left + c, bottom], [left + k, bottom - k], [left, bottom - c],
-        [left, top + c], [left + k, top + k],
-      ];
-  if (column.x.length) {
-    column.x.push(null);
-    column.y.push(null);
-  }
-  for (const [x, y] of [...points, points[0]]) {
-    column.x.push(toX(x));
-    column.y.push(y);
-  }
+  const from = toX(left), to = toX(right);
+  if (c <= 1) return [[from, top], [to, top], [to, bottom], [from, bottom]]; // such as those of the least width, of which there may be thousands
+  const inFrom = toX(left + c), inTo = toX(right - c), nearFrom = toX(left + k), nearTo = toX(right - k);
+  return [
+    [inFrom, top], [inTo, top], [nearTo, top + k], [to, top + c],
+    [to, bottom - c], [nearTo, bottom - k], [inTo, bottom],
+    [inFrom, bottom], [nearFrom, bottom - k], [from, bottom - c],
+    [from, top + c], [nearFrom, top + k],
+  ];
 }
 
 /** Returns the times in which subjects were exposed to chosen findings, as boxes [{start, end, top, bottom}], one for neighbouring lanes with the same times. */
@@ -136,22 +174,27 @@ export function columns(scene) {
     const right = Math.min(Math.max(toPixel(end), from + LEAST), width + room);
     return right > left && right > -room && left < width + room ? [left, right] : null;
   };
-  const addBoxes = ({ lane, start, end }, names, corner) => {
+  const addBoxes = ({ lane, start, end }, nameOf, corner, outlines) => {
     for (let i = 0; i < lane.length; i++) {
       const y = rows[lane[i]];
       const across = y === null ? null : span(start[i], end[i]);
-      if (across) for (const name of names(i)) box(traces.column(name), toX, ...across, y - HALF_BAR, y + HALF_BAR, corner);
+      if (!across) continue;
+      const points = box(toX, ...across, y - HALF_BAR, y + HALF_BAR, corner);
+      traces.fill(nameOf(i), points);
+      if (outlines) traces.outline(outlines, points);
     }
   };
 
-  addBoxes(payload.strips, (i) => [cellTraceOf(payload, i)], 0);
-  addBoxes(payload.bars, (i) => [traceOf(scene, i)], CORNER);
-  addBoxes(payload.holes, () => ["hole area", "hole outlines"], CORNER);
+  addBoxes(payload.strips, (i) => cellTraceOf(payload, i), 0);
+  addBoxes(payload.bars, (i) => traceOf(scene, i), CORNER);
+  addBoxes(payload.holes, () => "hole area", CORNER, "hole outlines");
   for (const { start, end, top, bottom } of exposures(scene)) {
     const across = span(start, end);
     if (!across) continue;
-    for (const name of ["shade area", "shade outlines"]) box(traces.column(name), toX, ...across, top - HALF_BAR - 4, bottom + HALF_BAR + 4, 0);
+    const points = box(toX, ...across, top - HALF_BAR - 4, bottom + HALF_BAR + 4, 0);
+    traces.fill("shade area", points);
+    traces.outline("shade outlines", points);
   }
   addArrows(traces, scene, scale);
-  return traces;
+  return traces.closed();
 }

@@ -19,6 +19,8 @@ const numberOf = (text) => (/^\d{1,17}$/.test(text) ? Number(text) : null);
 
 export class Picture {
   #made = {}; // the input of the current scale
+  #split = null; // the window that is drawn, as `moving.split` returns it
+  #held = []; // what was drawn last, except for the view
   #drawn = [-Infinity, Infinity]; // from, to (px) of the lanes that are drawn
 
   constructor({ store, lanes, list, actors, logs }) {
@@ -40,11 +42,12 @@ export class Picture {
   }
 
   /** Draws only the moving edge: `edge` has its columns, `payload` is the whole window, and `now` the current time (µs). */
-  drawEdge({ payload, edge, now }) {
+  drawEdge({ payload, edge, now }, act = "draw") {
     const { main, pins } = this.scenes;
     if (!main || this.figures.main.clientWidth === 0) return;
+    this.#split = { ...this.#split, payload, edge, now };
     for (const [name, scene] of [["main", main], ...(payload.pins ? [["pins", pins]] : [])]) {
-      this.edges[name].draw({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, alert: null, lane: "", views: [], logs: [], without: "shade outlines" });
+      this.edges[name][act]({ ...scene, payload: edge, among: payload, now, cursor: null, measure: null, alert: null, lane: "", views: [], logs: [], without: "shade outlines" });
     }
   }
 
@@ -58,18 +61,24 @@ export class Picture {
     return store.scale;
   }
 
-  /** Draws the figures, except for hidden ones. `hand` is {cursor, measure}, as in stepping.js. */
-  draw(payload, hand) {
-    whenReady(() => this.#draw(payload, hand));
+  /** Draws the figures, except for hidden ones. `hand` is {cursor, measure}, as in stepping.js. `moved`: only the view may have changed. */
+  draw(payload, hand, moved = false) {
+    whenReady(() => this.#draw(payload, hand, moved));
   }
 
-  #draw(loaded, { cursor, measure }) {
-    const split = this.moving?.split(loaded) ?? { payload: loaded, fixed: loaded };
-    const { payload } = split;
+  #draw(loaded, { cursor, measure }, moved) {
     const { store, lanes, list } = this;
     const width = this.figures.main.clientWidth;
     if (width === 0) return;
-    byId("pins").style.paddingRight = `${lanes.bench.offsetWidth - lanes.bench.clientWidth}px`; // the width of a scroll bar
+    const scrollBar = lanes.bench.offsetWidth - lanes.bench.clientWidth;
+    const held = [loaded, lanes.layout, width, store.axis, scrollBar];
+    const act = moved && this.covers() && held.every((each, i) => each === this.#held[i]) ? "move" : "draw";
+    if (act === "draw") {
+      this.#split = this.moving?.split(loaded) ?? { payload: loaded, fixed: loaded };
+      this.#held = [this.#split.payload, ...held.slice(1)];
+      byId("pins").style.paddingRight = `${scrollBar}px`;
+    }
+    const split = this.#split, { payload } = split;
     const view = store.view();
     const selected = list.rows.get(store.finding);
     const shared = {
@@ -79,7 +88,7 @@ export class Picture {
     };
     const { layout, layoutOfPins } = lanes;
     const [top, bottom] = this.#inSight();
-    this.#drawn = document.body.classList.contains("paper") ? [-Infinity, Infinity] : [top - BESIDE, bottom + BESIDE];
+    if (act === "draw") this.#drawn = document.body.classList.contains("paper") ? [-Infinity, Infinity] : [top - BESIDE, bottom + BESIDE];
     const main = {
       ...shared, ...layout, height: Math.max(1, layout.height), top: Math.max(0, top) + HEADING,
       rows: layout.centres.map((y) => (y !== null && y > this.#drawn[0] && y < this.#drawn[1] ? y : null)),
@@ -89,10 +98,10 @@ export class Picture {
     main.ticks = ticksOf(main, store.axis);
     const pins = { ...shared, ...layoutOfPins, rows: layoutOfPins.centres, measure: null, ticks: main.ticks, top: 0, tops: new Set(), home: () => null };
     this.scenes = { main, pins };
-    const apart = this.moving ? { ticks: [], without: "shade area" } : {}; // these are drawn below the edge
-    this.boards.main.draw({ ...main, ...apart, payload: split.fixed });
-    if (payload.pins) this.boards.pins.draw({ ...pins, ...apart, payload: split.fixed });
-    if (this.moving) this.drawEdge(split);
+    const apart = { payload: split.fixed, without: this.moving ? "shade area" : null }; // that is drawn below the edge
+    this.boards.main[act]({ ...main, ...apart });
+    if (payload.pins) this.boards.pins[act]({ ...pins, ...apart });
+    if (this.moving) this.drawEdge(split, act);
     drawAxis(main);
     lanes.number(payload, view);
     this.figures.main.setAttribute("aria-label", summary(payload, view, selected, list.divide(view).counts));

@@ -1,6 +1,7 @@
 // This module loads a new window when the loaded one no longer fits the state of the store. It does not use the DOM.
 
 const SOON = 100; // ms without a change of the view before a window is loaded
+const LONGEST = 500; // ms after which one is loaded even if the view goes on changing
 const SETTLED = 400; // ms without a change after which the lanes are updated, if the view has moved inside the loaded window
 const MOVED = 0.25; // the part of its width by which the view has to move for that
 
@@ -19,6 +20,9 @@ export function incidentFilterOf(store) {
 export class Loader {
   #soon = 0;
   #settled = 0;
+  #since = null; // when the view began to change (ms)
+  #coming = null; // the question of the request that is not answered yet
+  #again = false; // whether another window may be needed after that answer
 
   /** `place()` → {offset, limit, inSight [first, last], loaded} of the lanes; `focus()` → the root whose group comes first; `keep()` → the keys of lanes that are not folded. */
   constructor({ windows, store, place, focus, keep = () => [], onLoading, onLoaded, onFailed }) {
@@ -64,30 +68,53 @@ export class Loader {
     return Math.abs(start - asked.start) > MOVED * width || Math.abs(end - asked.end) > MOVED * width;
   }
 
-  /** Loads a window soon, if one is needed when the view has not changed for a moment. */
+  /** Loads a window soon, if one is needed when the view has not changed for a moment, or has changed for long. */
   soon() {
     clearTimeout(this.#soon);
     clearTimeout(this.#settled);
-    this.#soon = setTimeout(() => this.stale() && this.load(), SOON);
-    this.#settled = setTimeout(() => this.payload && this.#moved() && this.load(), SETTLED);
+    const now = performance.now();
+    this.#since ??= now;
+    this.#soon = setTimeout(() => this.#look(() => this.stale()), Math.max(0, Math.min(SOON, this.#since + LONGEST - now)));
+    this.#settled = setTimeout(() => this.#look(() => this.payload && this.#moved()), SETTLED);
+  }
+
+  /** Loads a window if it is needed. A request whose answer still has a part of the view is let finish: a slow server would else never answer. */
+  #look(needed) {
+    this.#since = null;
+    if (!needed()) return;
+    if (this.#coming && this.#serves(this.#coming)) this.#again = true;
+    else this.load();
+  }
+
+  /** Returns whether the answer to a question shows some of what the store wants to see now. */
+  #serves(asked) {
+    const { start, end } = this.store.view(), width = asked.end - asked.start; // of which the answer has as much on both sides
+    return start < asked.end + width && end > asked.start - width && this.#view(asked) === this.#view(this.question());
   }
 
   /** Loads a window. Resolves with false if that failed; a request that a newer one replaced does not count as failed. */
   async load() {
     clearTimeout(this.#soon);
     clearTimeout(this.#settled);
+    this.#since = null;
     const asked = this.question();
+    this.#coming = asked;
+    this.#again = false;
     this.onLoading();
     let payload;
     try {
       payload = await this.windows.ask(asked);
     } catch (error) {
-      if (error.name !== "AbortError") this.onFailed(error);
-      return error.name === "AbortError";
+      if (error.name === "AbortError") return true;
+      if (this.#coming === asked) this.#coming = null;
+      this.onFailed(error);
+      return false;
     }
+    if (this.#coming === asked) this.#coming = null;
     this.payload = payload;
     this.asked = asked;
     this.onLoaded(payload);
+    if (this.#again) this.soon();
     return true;
   }
 }

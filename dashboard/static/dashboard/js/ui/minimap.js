@@ -14,6 +14,7 @@ const STEP = 0.1; // the part of the view's width by which an arrow key moves or
 
 export class Minimap {
   #overview = null;
+  #width = 0; // px
 
   constructor({ store, onMove }) {
     this.host = byId("minimap");
@@ -28,18 +29,18 @@ export class Minimap {
   }
 
   get #edge() {
-    return innerWidth < 720 ? 12 : 16;
+    return this.#width < 720 ? 12 : 16;
   }
 
   #x(time) {
     const { first, last } = this.#overview;
-    return this.#edge + ((time - first) / Math.max(1, last - first)) * (this.host.clientWidth - 2 * this.#edge);
+    return this.#edge + ((time - first) / Math.max(1, last - first)) * (this.#width - 2 * this.#edge);
   }
 
   #time(clientX) {
     const { first, last } = this.#overview;
     const x = clientX - this.host.getBoundingClientRect().left;
-    return first + ((x - this.#edge) / (this.host.clientWidth - 2 * this.#edge)) * (last - first);
+    return first + ((x - this.#edge) / (this.#width - 2 * this.#edge)) * (last - first);
   }
 
   /** Extends the minimap of a live source to `last` (µs), and adds findings ({start, severity}) that are newer than the overview. */
@@ -53,7 +54,7 @@ export class Minimap {
   /** Draws an overview (see OverviewPayload). `overview.until` is the end of its counts, if that is before the end of the source. */
   draw(overview) {
     this.#overview = overview;
-    const width = this.host.clientWidth;
+    const width = (this.#width = this.host.clientWidth); // it is measured here only, because that makes the browser compute the layout
     const wanted = Math.max(40, Math.floor((width - 2 * this.#edge) / 4)); // bars are at least three pixels wide
     const share = Math.max(1, Math.ceil(overview.counts.length / wanted));
     const counts = [];
@@ -79,7 +80,7 @@ export class Minimap {
   /** Shows the visible range. */
   move(view) {
     if (!this.#overview) return;
-    const width = this.host.clientWidth;
+    const width = this.#width;
     let left = Math.max(0, this.#x(view.start)), right = Math.min(width, this.#x(view.end));
     if (right - left < LEAST) [left, right] = [(left + right - LEAST) / 2, (left + right + LEAST) / 2];
     this.window.style.left = `${left}px`;

@@ -10,6 +10,7 @@ import { Legend } from "./legend.js";
 const ORDER = ["Jobs", "Services", "Pods", "Claims", "Leases", "Endpoints", "Groups", "Workloads", "Config", "Network", "Other", "Events", "Cluster"];
 const rank = (family) => (ORDER.includes(family) ? ORDER.indexOf(family) : ORDER.length);
 const MOST = 6; // the most kinds that are shown side by side
+const PHONE = matchMedia("(width < 720px)"); // innerWidth would make the browser compute the layout
 
 export class Toolbar {
   #chips = [];
@@ -78,7 +79,7 @@ export class Toolbar {
     const { start, end } = store.view();
     const digits = digitsFor(end - start);
     byId("day").textContent = day(start);
-    byId("range").textContent = innerWidth < 720 ? shortRange(start, end) : `${clock(start, digits)} – ${clock(end, digits)}`;
+    byId("range").textContent = PHONE.matches ? shortRange(start, end) : `${clock(start, digits)} – ${clock(end, digits)}`;
     const zoned = zone().labelOf(start, end), label = byId("zone");
     if (label.textContent !== zoned) {
       label.textContent = zoned;

@@ -1,0 +1,99 @@
+"""A timeline that is panned and zoomed: what is drawn is moved first, and drawn again when the view rests."""
+
+import re
+import time
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import becomes, fits, settled
+
+# The outlines of what Plotly has drawn, in pixels of the screen, and where the marks above it are.
+PLACES = """() => {
+  const chart = document.getElementById("figure").getBoundingClientRect();
+  const cut = (path) => {
+    const { left, right } = path.getBoundingClientRect();
+    return [Math.max(left, chart.left), Math.min(right, chart.right)];
+  };
+  return [...document.querySelectorAll("#plot .fills path")].map(cut).filter(([left, right]) => right > left);
+}"""
+DRAWN = "document.getElementById('plot').layout.datarevision"
+SLOW = 700  # ms
+
+
+@pytest.fixture
+def timeline(page: Page, recording: str) -> Page:
+    page.goto(recording)
+    settled(page)
+    expect(page.locator("#plot .scatterlayer")).to_be_visible()
+    page.wait_for_timeout(300)  # until the view rests
+    return page
+
+
+def moved(page: Page, key: str) -> None:
+    frame = page.locator("#figure").get_attribute("data-drawn")
+    page.keyboard.press(key)
+    page.wait_for_function(f"() => document.getElementById('figure').dataset.drawn !== '{frame}'")
+
+
+@pytest.mark.parametrize(("axis", "keys"), [("time", "d"), ("time", "aws"), ("order", "d")])
+def test_what_is_moved_is_where_it_is_drawn_afterwards(timeline: Page, axis: str, keys: str) -> None:
+    timeline.goto(f"{timeline.url}&axis={axis}")
+    settled(timeline)
+    expect(timeline.locator("#plot .scatterlayer")).to_be_visible()
+    timeline.wait_for_timeout(300)  # until the view rests
+    before = timeline.evaluate(DRAWN)
+    for key in keys:
+        moved(timeline, key)
+    if timeline.evaluate(DRAWN) != before:
+        pytest.skip("It was drawn again at once, because this machine was slow.")
+    quick = timeline.evaluate(PLACES)
+    timeline.evaluate("document.dispatchEvent(new Event('themechange'))")  # draws everything again
+    becomes(timeline, f"() => {DRAWN} > {before}")
+    exact = timeline.evaluate(PLACES)
+    assert len(quick) == len(exact) > 0
+    for one, other in zip(quick, exact, strict=True):
+        assert one == pytest.approx(other, abs=1.5)
+
+
+def test_a_pan_needs_no_new_drawing_until_it_rests(timeline: Page) -> None:
+    before = timeline.evaluate(DRAWN)
+    for key in "dada":
+        moved(timeline, key)
+    assert timeline.evaluate(DRAWN) == before
+    for key in "ddd":
+        moved(timeline, key)
+    becomes(timeline, f"() => {DRAWN} > {before}")
+
+
+def test_a_window_comes_while_the_view_goes_on_moving(timeline: Page) -> None:
+    timeline.keyboard.press("r")
+    settled(timeline)
+    answered: list[float] = []
+
+    def answer(route: Route) -> None:
+        time.sleep(SLOW / 1000)
+        route.continue_()
+
+    timeline.route(re.compile(r"/window\?"), answer)
+    timeline.on(
+        "requestfinished", lambda request: answered.append(time.monotonic()) if "/window?" in request.url else None
+    )
+    until = time.monotonic() + 4
+    step = 0
+    while time.monotonic() < until and not answered:
+        timeline.keyboard.press("w" if step < 12 else "da"[step % 2])
+        timeline.wait_for_timeout(60)
+        step += 1
+    assert answered
+
+
+def test_an_account_is_in_the_menu_of_a_phone(page: Page, recording: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 720})
+    page.goto(recording)
+    expect(page.locator(".finding.selected")).to_be_visible()
+    page.locator("#sheet-open").click()
+    sheet = page.locator("#sheet")
+    expect(sheet.get_by_role("button", name="Sign out")).to_be_visible()
+    expect(sheet.get_by_role("button", name="Light or dark")).to_be_visible()
+    fits(page)

@@ -16,17 +16,19 @@ from timeline.models import Source
 
 ONE_BY_ONE = 400  # the most lives of a window that are read one by one
 _BARS = MARKS // 2  # about how many bars of several lives a window has at most
+# Ranges are ordered by their beginnings, so no life that begins after the end of the window is read from the index.
+_LIVING = """source_id = %(source)s AND lane = ANY(%(lanes)s)
+    AND life && tstzrange(%(start)s, %(end)s, '[]') AND life <= tstzrange(%(end)s, NULL)"""
 
 
 def lanes_of(source: Source, lanes: Collection[int], span: tuple[int, int]) -> tuple[list[int], list[int]]:
     """Return the lanes with the most lives between two times, so that the others have at most `ONE_BY_ONE`, and the
     numbers of the tracks of these others between the two times."""
-    query = """
-        SELECT lane, count(*), CASE WHEN count(*) <= %s THEN array_agg(id) END FROM timeline_track
-        WHERE source_id = %s AND lane = ANY(%s) AND life && tstzrange(%s, %s, '[]')
-        GROUP BY lane ORDER BY 2, 1"""
+    query = f"""
+        SELECT lane, count(*), CASE WHEN count(*) <= {ONE_BY_ONE} THEN array_agg(id) END FROM timeline_track
+        WHERE {_LIVING} GROUP BY lane ORDER BY 2, 1"""
     with connection.cursor() as cursor:
-        cursor.execute(query, [ONE_BY_ONE, source.pk, list(lanes), *map(moment, span)])
+        cursor.execute(query, _values(source, lanes, span))
         count, crowded, single = 0, list[int](), list[int]()
         for lane, lives, tracks in cursor.fetchall():
             count += lives
@@ -47,23 +49,19 @@ def lives_of(source: Source, lanes: Collection[int], span: tuple[int, int], pixe
     size = pixel
     while (span[1] - span[0]) // size > slices:
         size *= 2
-    query = """
+    query = f"""
         SELECT lane, root, (extract(epoch FROM min(lower(life))) * 1000000)::bigint AS begun,
                CASE WHEN bool_and(upper(life) IS NOT NULL)
                     THEN (extract(epoch FROM max(upper(life))) * 1000000)::bigint END,
                count(*), min(number), min(id)
-        FROM timeline_track
-        WHERE source_id = %(source)s AND lane = ANY(%(lanes)s) AND life && tstzrange(%(start)s, %(end)s, '[]')
+        FROM timeline_track WHERE {_LIVING}
         GROUP BY lane, root,
                  date_bin(%(size)s * interval '1 microsecond', greatest(lower(life), %(start)s), to_timestamp(0))
         ORDER BY begun, lane"""
-    values: dict[str, Any] = {
-        "source": source.pk,
-        "lanes": list(lanes),
-        "start": moment(span[0]),
-        "end": moment(span[1]),
-        "size": size,
-    }
     with connection.cursor() as cursor:
-        cursor.execute(query, values)
+        cursor.execute(query, {**_values(source, lanes, span), "size": size})
         return [Lives(*row) for row in cursor.fetchall()]
+
+
+def _values(source: Source, lanes: Collection[int], span: tuple[int, int]) -> dict[str, Any]:
+    return {"source": source.pk, "lanes": list(lanes), "start": moment(span[0]), "end": moment(span[1])}

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Iterable
 from typing import Any
 
-import orjson
+import msgspec
 from django.db import connection
+from typing_extensions import TypedDict  # msgspec skips what is not declared, which is most of an occurrence
 
 from timeline.core.entries import moment
 from timeline.models import Finding, Occurrence
@@ -16,6 +17,28 @@ from timeline.queries.arrays import array
 # The sum keeps the query planner from reading all tracks of the lanes for each row.
 _IN_LANES = """ OR EXISTS (SELECT FROM timeline_track AS named
     WHERE named.source_id = %(source)s AND named.id = ANY(found.tracks) AND named.lane + 0 = ANY(%(dense)s))"""
+
+
+class _Proof(TypedDict):
+    time: str
+    earliest: str | None
+    latest: str | None
+    at: int
+    track: int | None
+
+
+class _Drawn(TypedDict):
+    """These are the fields of an occurrence that are drawn (see `occurrences.occurrence`)."""
+
+    group: str
+    first: int
+    last: int
+    hole: str
+    arrow: str
+    proof: list[_Proof]
+
+
+_DRAWN = msgspec.json.Decoder(_Drawn)
 
 
 def payloads(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload]:
@@ -67,7 +90,7 @@ def drawn(
     with connection.cursor() as cursor:
         cursor.execute(query, values)
         rows: list[tuple[str, list[str]]] = cursor.fetchall()
-    found: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
+    found: dict[tuple[str, str], list[tuple[int, Any]]] = {}
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT identity, subject, each::text FROM timeline_finding, jsonb_array_elements(occurrences) AS each"
@@ -75,6 +98,6 @@ def drawn(
             [source_id, list({each for _, members in rows for each in members}), [key for key, _ in rows]],
         )
         for identity, subject, text in cursor.fetchall():
-            each = orjson.loads(text)
+            each = _DRAWN.decode(text)
             found.setdefault((each["group"], identity), []).append((subject, each))
     return [each for key, members in rows for identity in members for each in found.get((key, identity), ())]

@@ -29,8 +29,8 @@ from timeline.queries.views import views_of
 LANES = 40  # the default number of lanes in a window
 PIXELS = 1200  # the width of a wide screen; bars and marks that are closer than one pixel are merged
 _CELLS = 180  # the number of slices of a strip: 60 on the screen, and as many on each side
-# Some of these are counted for limited readers. The census is read later by the few views that need it.
-_NOT_NEEDED = ("row_counts", "entries", "told", "histogram", "actors", "census")
+# Others are counted for limited readers, and take long to be read. The census is read later by the views that need it.
+_NEEDED = ("first", "last", "sequence", "tide", "views", "cluster")
 _OCCURRENCES = 300  # the most rows of the list of findings whose holes, shades and arrows are drawn
 
 
@@ -49,7 +49,7 @@ def window(
     `offset` and `limit` select lanes. Raises Source.DoesNotExist.
     """
     view = view or View()
-    source = Source.objects.defer(*_NOT_NEEDED).get(pk=source_id)
+    source = Source.objects.only(*_NEEDED).get(pk=source_id)
     first, last = extent(source)
     start = first if start is None else start
     end = max(start, last if end is None else end)  # a default end may be before a given start

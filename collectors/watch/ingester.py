@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from timeline.storage.leases import Lease
     from timeline.storage.live import Live
 
-BATCH = 1000  # observations in one commit at most, as long as no more wait
-BACKLOG_BATCH = 4000  # observations in one commit at most while more wait
-_COMMIT_GOAL = 0.5  # seconds; while more wait, commits grow up to about twice this time, since larger ones take less
+BATCH = 4000  # observations in one commit at most; larger commits take less for each
+SLOW_BATCH = 1000  # the same where commits are slow
+_COMMIT_GOAL = 0.5  # seconds; commits shrink if they take twice this time, and grow again below it
 COMMIT_SECONDS = 0.1  # seconds between two commits at least, unless a whole batch waits
 LOOK_SECONDS = 1.0  # seconds between two looks for a log that is to be added, while the watches report nothing
 IDLE_SECONDS = 5.0  # seconds without a commit after which rules that judge passing time are run
@@ -113,9 +113,9 @@ class Ingester:
         """Let the next commit have more observations if as many as allowed were taken, which means that more wait, and
         their commit was quick; let it have fewer if it was slow."""
         if seconds > 2 * _COMMIT_GOAL:
-            self._most = max(BATCH, self._most // 2)
+            self._most = max(SLOW_BATCH, self._most // 2)
         elif taken >= self._most and seconds < _COMMIT_GOAL:
-            self._most = min(BACKLOG_BATCH, self._most * 2)
+            self._most = min(BATCH, self._most * 2)
 
     def _commit(self, items: Sequence[StreamItem], batch: Sequence[Observation]) -> None:
         """Store what was taken of the feed in one transaction: observations, and states of streams."""

@@ -7,6 +7,7 @@ It is pure. Times are whole microseconds since 1970, UTC. Resource versions are 
 
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -66,6 +67,7 @@ class Clock(StrEnum):
 _WRITER = 253  # the most characters of who made a change; a database index holds it
 
 
+@lru_cache(4096)  # a source has few writers and many writes
 def writer(actor: str | None, user_agent: str | None) -> str:
     """Return who made a change: the account `actor`, or else the program that the user agent names, such as "kubelet";
     "" if neither is known. NUL characters, which PostgreSQL does not accept, are replaced."""

@@ -7,10 +7,10 @@ A subject is the track that a rule judges.
 from bisect import bisect_left, insort
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from timeline.core.order import At
+from timeline.core.sharing import shared
 from timeline.history.lifelines import Key, Track
 
 What = tuple[object, ...]  # the key of something that a judgement can read, such as ("name", name)
@@ -86,13 +86,13 @@ class Dependencies:
         if self._subject:
             reads = _Reads(
                 tuple(self._looked),
-                _shared(tuple(self._looked.values())),
+                shared(tuple(self._looked.values())),
                 tuple(self._looked_until),
-                _shared(tuple(self._looked_until.values())),
+                shared(tuple(self._looked_until.values())),
                 tuple(self._tallied),
-                _shared(tuple(self._tallied.values())),
+                shared(tuple(self._tallied.values())),
                 tuple(self._answers),
-                _shared(tuple(self._answers.values())),
+                shared(tuple(self._answers.values())),
             )
             self._replace(self._subject, reads)
             for each in (self._looked, self._looked_until, self._tallied, self._answers):
@@ -217,13 +217,6 @@ class Dependencies:
 def _keep(items: dict[_T, int], read: tuple[_T, ...], read_by: tuple[int, ...], rules: int) -> None:
     """Add what these rules read."""
     items.update((item, by & rules) for item, by in zip(read, read_by, strict=True) if by & rules)
-
-
-@lru_cache(10_000)
-def _shared(rules: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a tuple that equals this one: the one that was passed first, if it is still in the cache. Many subjects so
-    keep one tuple in memory, and not one each."""
-    return rules
 
 
 def _differing(now: tuple[_T, ...], before: tuple[_T, ...]) -> tuple[Collection[_T], Collection[_T]]:

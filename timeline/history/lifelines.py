@@ -6,12 +6,13 @@ in commit order. `timeline/history/incarnations.py` makes tracks from entries.
 
 from bisect import bisect_right
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 
 from timeline.core.entries import FOREVER, Change, Clock, Entry, ObjectRef, Owner, Place
 from timeline.core.order import SECOND, At, Stamp
+from timeline.core.sharing import shared
 from timeline.kinds import Kind, Reference, kind_of
 
 ANONYMOUS = "life-"  # the beginning of the UID that is made up for a track whose observations carry none
@@ -27,7 +28,6 @@ class Name(NamedTuple):
     name: str
 
 
-_N = TypeVar("_N", str, Name)
 Key = tuple[Name, str]  # the key of a track: its name and its UID, or a made-up one
 
 
@@ -218,7 +218,7 @@ class Track:
         """Return the names of those who changed the object; "" stands for changes of which nothing says who made
         them."""
         if self._writers is None:
-            self._writers = _shared(frozenset({moment.entry.writer for moment in self.moments}))
+            self._writers = shared(frozenset({moment.entry.writer for moment in self.moments}))
         return self._writers
 
     def references(self) -> frozenset[Name]:
@@ -233,18 +233,11 @@ class Track:
                 if moment.facts is not facts:
                     facts = moment.facts
                     found.update(self.kind.references(facts))
-            self._references = _shared(frozenset([_name(each, self.ref.namespace) for each in found]))
+            self._references = shared(frozenset([_name(each, self.ref.namespace) for each in found]))
         return self._references
 
 
 _NONE: frozenset[Name] = frozenset()
-
-
-@lru_cache(10_000)
-def _shared(names: frozenset[_N]) -> frozenset[_N]:
-    """Return a set that equals this one: the one that was passed first, if it is still in the cache. Tracks that
-    refer to the same names so keep one set in memory, and not one each."""
-    return names
 
 
 @lru_cache(10_000)

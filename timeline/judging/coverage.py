@@ -93,8 +93,9 @@ def coverage(world: World) -> list[CoverageRow]:
 
 def _dated(group: str, kind: str, world: World) -> bool:
     """Return whether a watch of this kind shows the times of changes."""
-    changes = [each for track in world.of_kind(group, kind) for each in track.moments if each.change is Change.MODIFIED]
-    return not changes or any(each.user_agent for each in changes)
+    changes = (each for track in world.of_kind(group, kind) for each in track.moments if each.change is Change.MODIFIED)
+    first = next(changes, None)
+    return first is None or first.user_agent != "" or any(each.user_agent for each in changes)
 
 
 def judgeable(

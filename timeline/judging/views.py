@@ -108,17 +108,19 @@ def named_by(moment: Moment) -> int | None:
 
 def read_uses(owner: Track, world: World) -> Iterator[tuple[Actor, Use]]:
     """Yield the uses of copies of an object that may have been old: those that Events and refused updates show."""
-    acts, requests = world.acts(owner.name), world.requests_of(owner)
+    requests, acts = world.requests_of(owner), []
+    for act in world.acts(owner.name):
+        if act.ref.uid == owner.ref.uid and act.client and act.revision and (actor := actor_of(act)):
+            acts.append((act, actor))
     if not acts and not requests:
         return
     revised = _revised(owner)
     children: dict[str, list[Track]] = defaultdict(list)
     for child in world.children(owner) if acts else ():
         children[child.ref.name].append(child)
-    for act in acts:
-        if act.ref.uid == owner.ref.uid and act.client and act.revision and (actor := actor_of(act)):
-            own = children.get(act.child, ()) if act.child else ()
-            yield actor, _recorded(owner, act, actor, own)
+    for act, actor in acts:
+        own = children.get(act.child, ()) if act.child else ()
+        yield actor, _recorded(owner, act, actor, own)
     for request in requests:
         if request.named is not None and refused_as_old(request) and (actor := actor_of(request)):
             sent, unseen = request.received, _replacing(revised, request.named, request.received)

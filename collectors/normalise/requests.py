@@ -78,7 +78,7 @@ def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request |
     asked = parameters(event.requestURI.partition("?")[2][:4096]) if verb in ("list", "watch") else {}
     selectors = [asked[name][:_LONGEST] for name in ("labelSelector", "fieldSelector") if name in asked]
     reason = (event.responseStatus.reason if event.responseStatus else None) or ""
-    if not _REASON.fullmatch(reason):
+    if reason and not _REASON.fullmatch(reason):
         reason = ""
     since = asked.get("resourceVersion", "")
     match = asked.get("resourceVersionMatch", "")

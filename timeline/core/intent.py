@@ -6,7 +6,6 @@ hash. The object was redacted before.
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 
@@ -52,7 +51,7 @@ _BAD = frozenset(
     {"Failed", "ReplicaFailure", "NetworkUnavailable", "MemoryPressure", "DiskPressure", "PIDPressure", "Degraded",
      "Stalled", "NonStructuralSchema", "NamespaceDeletionContentFailure", "NamespaceDeletionDiscoveryFailure"}
 )  # fmt: skip
-_LARGEST_SPEC = 8192  # bytes of a spec whose aspects are remembered
+_REMEMBERED = 1000  # specs of which is remembered what they say
 
 
 class _Metadata(msgspec.Struct, gc=False):
@@ -77,6 +76,7 @@ class _Wanted(NamedTuple):
     rest: str
 
 
+_known: dict[bytes, _Wanted] = {}  # what specs say, by their hashes
 _decode = msgspec.json.Decoder().decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_metadata = msgspec.json.Decoder(_Metadata)
@@ -111,8 +111,7 @@ def _aspects(kind: str, whole: dict[str, msgspec.Raw]) -> dict[str, str]:
         _read_metadata(_read(whole["metadata"], _decode_metadata) or _Metadata(), found)
     wanted = _Wanted((), "", "")
     if "spec" in whole:
-        spec = bytes(whole["spec"])
-        wanted = _wanted(spec) if len(spec) <= _LARGEST_SPEC else _wanted.__wrapped__(spec)
+        wanted = _wanted(bytes(whole["spec"]))
         found.update(wanted.aspects)
     for key, value in whole.items():
         if key in _DATA:
@@ -134,9 +133,22 @@ def _read(part: msgspec.Raw, decoder: msgspec.json.Decoder[_Part]) -> _Part | No
         return None
 
 
-@lru_cache(1000)
 def _wanted(spec: bytes) -> _Wanted:
-    """Return what a spec says. Most changes of an object repeat its spec byte for byte."""
+    """Return what a spec says. Most changes of an object repeat its spec byte for byte, so the results are remembered
+    by a hash: the spec of a CustomResourceDefinition has 30 KB."""
+    key = blake2b(spec, digest_size=16).digest()
+    known = _known.get(key)
+    if known is None:
+        known = _read_spec(spec)
+        if len(known.aspects) <= _MOST:  # others would take much memory
+            if len(_known) == _REMEMBERED:
+                _known.clear()
+            _known[key] = known
+    return known
+
+
+def _read_spec(spec: bytes) -> _Wanted:
+    """Return what a spec says, without remembering it."""
     fields = _decode(spec)
     if not isinstance(fields, dict):
         return _Wanted((), "", "")

@@ -21,6 +21,7 @@ from timeline.payloads.incidents import Incident, incidents_of, parts_of, payloa
 
 Report = Callable[[AnyReading, int], None]  # called with the reading and its number of entries so far
 _EVERY = 2_000  # entries between two reports
+_NOT_COUNTED = (Request, LogLine)
 SKIPS_KEPT = 10_000  # skipped lines that are kept; more are only counted
 
 
@@ -137,8 +138,10 @@ class Skips:
         """Count an observation that was used."""
         place = None if isinstance(item, Mark) else item.place
         if place:
-            self._used_lines[place.file] += 1
-            self._last_line[place.file] = max(place.line, self._last_line.get(place.file, 0))
+            file, line = place.file, place.line
+            self._used_lines[file] += 1
+            if line > self._last_line.get(file, 0):
+                self._last_line[file] = line
 
     def mostly_skipped(self) -> dict[str, list[int]]:
         """Return, for each file of which more than half of the known lines was skipped: [skipped lines, all lines]."""
@@ -161,7 +164,7 @@ def _entries(
         if observe and isinstance(item, Entry):
             observe(item)
         yield item
-        if isinstance(item, Request | LogLine):
+        if isinstance(item, _NOT_COUNTED):
             continue
         count += 1
         if report and count % _EVERY == 0:

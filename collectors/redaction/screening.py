@@ -98,8 +98,9 @@ def _are_harmless(texts: list[str]) -> bool:
     """Return whether no text, each of at least SHORT characters, has a credential."""
     if policy.patterns():
         return all(clean_name(text) == text for text in texts)
-    if _are_uuids([text for text in texts if len(text) == _UUID_LENGTH]):
-        texts = [text for text in texts if len(text) != _UUID_LENGTH]
+    as_long = [text for text in texts if len(text) == _UUID_LENGTH]
+    others = [] if _are_uuids(as_long) else [text for text in as_long if not _are_uuids([text])]
+    texts = [text for text in texts if len(text) != _UUID_LENGTH] + others
     names = []
     for text in texts:
         if any(each in text for each in _FREE_TEXT):

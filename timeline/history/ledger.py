@@ -104,24 +104,8 @@ class Ledger:
         """
         keeps, objects, extend = self._keeps, self._objects, self.extent.extend
         for entry in entries:
-            if isinstance(entry, Mark):
-                if entry.what is MarkType.FREED:
-                    if self.freed.add(entry.since, entry.time):
-                        yield 0, entry
-                    continue
-                if entry.what is MarkType.LISTED:
-                    self.seen[entry.group, entry.kind].streamed = True
-                if self.streams[entry.group, entry.kind].learn(entry):
-                    self.extent.reach(entry.time, entry.time, logged=False)
-                    yield 0, entry
-                continue
-            if isinstance(entry, Request):
-                if self.requests.learn(entry):
-                    self.unnamed.learn(entry)
-                    yield 0, entry
-                continue
-            if isinstance(entry, LogLine):
-                if self.logs.learn(entry):
+            if not isinstance(entry, Entry):
+                if self._learn_other(entry):
                     yield 0, entry
                 continue
             if keeps and not keeps(entry):
@@ -166,6 +150,24 @@ class Ledger:
                 yield known.number, entry
             elif news:
                 yield known.number, entry
+
+    def _learn_other(self, other: Mark | Request | LogLine) -> bool:
+        """Learn what is no change of an object; return whether it adds information."""
+        if isinstance(other, Request):
+            if not self.requests.learn(other):
+                return False
+            self.unnamed.learn(other)
+            return True
+        if isinstance(other, LogLine):
+            return self.logs.learn(other)
+        if other.what is MarkType.FREED:
+            return self.freed.add(other.since, other.time)
+        if other.what is MarkType.LISTED:
+            self.seen[other.group, other.kind].streamed = True
+        if not self.streams[other.group, other.kind].learn(other):
+            return False
+        self.extent.reach(other.time, other.time, logged=False)
+        return True
 
     def _without_body(self, entry: Entry) -> Entry:
         """Return an entry as it is kept here. Bodies are stored elsewhere; to hold a million entries in memory, only

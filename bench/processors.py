@@ -38,6 +38,7 @@ def loop():
             orjson.loads(line)
 _, bare = timed(loop)
 from collectors.formats import Limits, read
+from collectors.formats.parallel import LEAST_BYTES
 from collectors.formats.stream import Usage, open_all
 from timeline.history.world import World
 from timeline.judge import judge, matters, rulebook
@@ -45,7 +46,8 @@ rulebook()
 starting = time.process_time() - bare
 gc.disable()
 inputs = [(path, "log")]
-_, cutting = timed(lambda: [len(block.data) for one in open_all(inputs, Usage(Limits())) for block in one.blocks()])
+opened = open_all(inputs, Usage(Limits()))
+_, cutting = timed(lambda: [len(block.data) for one in opened for block in one.blocks(LEAST_BYTES)])
 def pieces():
     began = time.process_time()
     observed, taken = [], [0.0, 0.0, 0.0]

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
 from collectors.formats import read
 from collectors.formats.stream import Limits, Line, Recording, Skipped, Usage, open_all
-from collectors.formats.stream.byte_stream import PIECE
+from collectors.formats.stream.byte_stream import PIECE, ByteStream
 from tests.events import event
 from tests.objects import refusal
+from tests.properties import examples
 
 Pack = Callable[[bytes], bytes]
 PACKINGS: list[Pack] = [bytes, gzip.compress, zstandard.compress]
@@ -179,6 +182,23 @@ def test_a_bomb_does_not_fill_the_memory(tmp_path: Path, bomb: Callable[[int], b
     assert peak < 150 << 20
     assert [type(item) for item in items] == [Skipped]
     assert [item.line for item in items if isinstance(item, Skipped)] == [1]
+
+
+@given(st.lists(st.text("ab\n", min_size=1, max_size=6), max_size=12), st.integers(1, 20), st.integers(1, 5))
+@examples(300)
+def test_lines_are_the_same_in_blocks_of_any_size(pieces: list[str], least: int, longest: int) -> None:
+    class InPieces(Recording):
+        def chunks(self) -> Iterator[bytes]:
+            return map(str.encode, pieces)
+
+    def recording() -> Recording:
+        return InPieces("log", ByteStream(iter(())), Limits(line_bytes=longest))
+
+    lines = list(recording().lines())
+    cut = recording()
+    blocks = list(cut.blocks(least))
+    assert [line for block in blocks for line in block.lines(cut.limits)] == lines
+    assert all(len(block.data) >= least for block in blocks[:-1])
 
 
 def test_progress_counts_the_bytes_taken_from_the_disk(tmp_path: Path) -> None:

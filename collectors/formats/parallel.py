@@ -19,15 +19,13 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn, Protocol
 
-from msgspec.structs import replace
-
 from collectors import redaction
 from collectors.formats.redacted import BATCH, Redacted, redacted
 from collectors.formats.stream import Block, Limits, Line, Recording, Skipped
 from timeline.core.entries import Entry, Observation, Request
 
 READ_ALONE = 4 * 1024**2  # bytes that are read before there are helpers: they begin with what was learned from these
-_FEWEST_BYTES = 512 * 1024  # bytes that a block has at least, except the last
+LEAST_BYTES = 512 * 1024  # bytes that a block has at least, except the last
 _BLOCK_BYTES = 4 * 1024**2  # bytes that a block or an answer may have in shared memory
 _BLOCKS_AHEAD = 4  # blocks that a helper may have at a time
 _BLOCKS_WAITING = 12  # blocks for each helper that may wait for an earlier one; with more, this process waits
@@ -48,7 +46,7 @@ class Reader(Protocol):
 
 def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | Request | Skipped | Redacted]:
     """Yield the entries of a recording, in the order of its lines, and what was skipped."""
-    blocks = recording.blocks()
+    blocks = recording.blocks(LEAST_BYTES)
     bytes_read = 0
     for block in blocks:
         yield from reader.read(block.lines(recording.limits))
@@ -63,7 +61,7 @@ def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | R
     try:
         for _ in range(min(recording.processes - 1, _MOST_HELPERS)):
             helpers.append(_Helper(reader, recording, helpers))
-        for block in _larger_blocks(blocks):
+        for block in blocks:
             pending_numbers.append(block.number)
             if not any(helper.offer(block) for helper in helpers):
                 items = reader.read(block.lines(recording.limits))
@@ -80,24 +78,6 @@ def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | R
     finally:
         for helper in helpers:
             helper.close()
-
-
-def _larger_blocks(blocks: Iterator[Block]) -> Iterator[Block]:
-    """Join blocks until they have enough bytes to be worth handing over."""
-    blocks_held: list[Block] = []
-    size = 0
-    for block in blocks:
-        blocks_held.append(block)
-        size += len(block.data)
-        if size >= _FEWEST_BYTES:
-            yield _join(blocks_held)
-            blocks_held, size = [], 0
-    if blocks_held:
-        yield _join(blocks_held)
-
-
-def _join(blocks: list[Block]) -> Block:
-    return blocks[0] if len(blocks) == 1 else replace(blocks[0], data=b"\n".join(block.data for block in blocks))
 
 
 class _Helper:

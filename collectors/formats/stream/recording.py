@@ -120,23 +120,40 @@ class Recording:
         if length:
             yield from _lines(self.name, self._lines + 1, [b"".join(parts)], limit)
 
-    def blocks(self) -> Iterator[Block]:
-        """Yield all lines in blocks. A line that is too long is not held in memory whole."""
+    def blocks(self, least: int = 1) -> Iterator[Block]:
+        """Yield all lines in blocks, each of at least so many bytes but for the last. A line that is too long is not
+        held in memory whole."""
         limit = self.limits.line_bytes + 1
-        line_parts: list[bytes | memoryview] = []  # of the line whose end has not been read
-        length = 0
+        parts: list[bytes | memoryview] = []  # of the next block
+        size = 0  # bytes of these
+        length = 0  # of the line whose end has not been read
         for chunk in self.chunks():
-            end = chunk.rfind(b"\n")
-            if end >= 0:
-                first = chunk.index(b"\n")
-                line_parts += chunk[: min(first, max(0, limit - length))], memoryview(chunk)[first:end]
-                yield Block(self.name, self._lines + 1, b"".join(line_parts))
-                self._lines += chunk.count(b"\n")
-                line_parts, length = [], 0
-            line_parts.append(chunk[end + 1 :][: max(0, limit - length)])
-            length += len(chunk) - end - 1
-        if length:
-            yield Block(self.name, self._lines + 1, b"".join(line_parts))
+            first, last = chunk.find(b"\n"), chunk.rfind(b"\n")
+            before = chunk if first < 0 else chunk[:first] if length + first > limit else b""
+            if before:
+                parts.append(before[: max(0, limit - length)])
+                size += len(parts[-1])
+            if first < 0:
+                length += len(chunk)
+                continue
+            start = first if before else 0
+            if size + last - start < least:
+                parts.append(memoryview(chunk)[start : last + 1 + limit])
+                size += len(parts[-1])
+            else:
+                parts.append(memoryview(chunk)[start:last])
+                yield self._block(parts, 1)
+                parts = [chunk[last + 1 :][:limit]]
+                size = len(parts[0])
+            length = len(chunk) - last - 1
+        if size:
+            yield self._block(parts, 0)
+
+    def _block(self, parts: list[bytes | memoryview], ended: int) -> Block:
+        """Return these bytes as the next block, and count its lines; of the last line only if it is `ended`."""
+        block = Block(self.name, self._lines + 1, b"".join(parts))
+        self._lines += block.data.count(b"\n") + ended
+        return block
 
     def why_empty(self) -> str:
         """Return why nothing could be read of a recording whose head is empty."""

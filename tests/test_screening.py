@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from collectors import redaction
+from collectors.formats.redacted import redacted
 from collectors.redaction import Policy
 from collectors.redaction.entries import without_credentials
 from collectors.redaction.screening import have_no_credentials
@@ -52,6 +53,12 @@ def test_what_redaction_would_change_is_never_called_harmless(observed: Sequence
     changed = any(without_credentials(each) != each for each in observed)
     for _ in range(2):  # the second time, the texts may be remembered
         assert not (changed and have_no_credentials(observed))
+
+
+@given(st.lists(entries(harmless) | entries(texts), max_size=40))
+@examples(100)
+def test_many_are_redacted_as_each_by_itself(observed: list[Entry | Request]) -> None:
+    assert redacted([*observed]) == [without_credentials(each) for each in observed]
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -5,8 +5,8 @@
 
 import { columns, scaleOf } from "./columns.js";
 
-const BESIDE = 0.5; // the part of the view's width that is drawn on each side of it
-const LEAST = 0.5, MOST = 2; // how far what is drawn may be stretched
+const BESIDE = 0.75; // the part of the view's width that is drawn on each side of it
+const LEAST = 0.4, MOST = 3; // how far what is drawn may be stretched
 const REST = 200; // ms without a movement after which what is stretched, or has little left on a side, is drawn again
 
 /** Calls back when Plotly is loaded, because the page's own modules may run before it. */
@@ -64,7 +64,7 @@ export class Chart {
     const { stretch, before, after } = this.#drawn ? this.#place(scene) : {};
     if (!(before >= 0 && after >= 0 && stretch >= LEAST && stretch <= MOST)) return this.draw(scene);
     clearTimeout(this.#rest);
-    const few = (BESIDE / 2) * (right - left);
+    const few = (BESIDE / 3) * (right - left);
     if (stretch !== 1 || before < few || after < few) this.#rest = setTimeout(() => this.draw(scene), REST);
   }
 

@@ -23,6 +23,7 @@ export class Loader {
   #since = null; // when the view began to change (ms)
   #coming = null; // the question of the request that is not answered yet
   #again = false; // whether another window may be needed after that answer
+  #held = null; // lets an answer that waits for the view to rest go on
 
   /** `place()` → {offset, limit, inSight [first, last], loaded} of the lanes; `focus()` → the root whose group comes first; `keep()` → the keys of lanes that are not folded. */
   constructor({ windows, store, place, focus, keep = () => [], onLoading, onLoaded, onFailed }) {
@@ -81,9 +82,16 @@ export class Loader {
   /** Loads a window if it is needed. A request whose answer still has a part of the view is let finish: a slow server would else never answer. */
   #look(needed) {
     this.#since = null;
+    if (this.#held) return this.#release();
     if (!needed()) return;
     if (this.#coming && this.#serves(this.#coming)) this.#again = true;
     else this.load();
+  }
+
+  #release() {
+    this.#held?.();
+    this.#held = null;
+    this.#again = true;
   }
 
   /** Returns whether the answer to a question shows some of what the store wants to see now. */
@@ -97,6 +105,7 @@ export class Loader {
     clearTimeout(this.#soon);
     clearTimeout(this.#settled);
     this.#since = null;
+    this.#release();
     const asked = this.question();
     this.#coming = asked;
     this.#again = false;
@@ -110,7 +119,10 @@ export class Loader {
       this.onFailed(error);
       return false;
     }
-    if (this.#coming === asked) this.#coming = null;
+    // While what is drawn still serves, a new window does not interrupt the movement.
+    if (this.#since !== null && !this.stale()) await new Promise((rested) => (this.#held = rested));
+    if (this.#coming !== asked) return true;
+    this.#coming = null;
     this.payload = payload;
     this.asked = asked;
     this.onLoaded(payload);

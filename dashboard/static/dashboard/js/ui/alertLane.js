@@ -55,6 +55,7 @@ function bodyOf(alert) {
 }
 
 export class AlertLane {
+  #width = 0; // of the axis (px)
   #found = { alerts: [], more: false, start: 0, end: -1 };
   #timer = 0;
   #askedAt = -Infinity;
@@ -74,7 +75,10 @@ export class AlertLane {
     byId("alert-close").addEventListener("click", () => this.#close());
     document.addEventListener("zonechange", () => [this.draw(), this.#shown && this.#fill(this.#shown)]);
     document.addEventListener("newalerts", () => this.#soon(Math.max(PAUSE, this.#askedAt + OFTEN - performance.now()), true));
-    new ResizeObserver(() => this.draw()).observe(byId("bench"));
+    new ResizeObserver(() => {
+      this.#width = this.marks.clientWidth; // measured here only, because that makes the browser compute the layout
+      this.draw();
+    }).observe(byId("bench"));
     store.subscribe((changed) => {
       if (changed.some((name) => (name === "change" || name === "line") && store[name])) this.panel.hidden = true;
       if (store.bounds) [this.draw(), this.#soon(PAUSE)];
@@ -109,7 +113,7 @@ export class AlertLane {
     const { store } = this;
     if (!store.bounds) return;
     const view = store.view();
-    const width = this.marks.clientWidth;
+    const width = this.#width;
     const drawn = store.axis === "time" && width ? barsOf(this.#found.alerts, view, store.bounds?.last ?? 0, width) : [];
     const rows = Math.min(ROWS, Math.max(0, ...drawn.map(({ row }) => row + 1)));
     const hidden = drawn.filter(({ row }) => row < 0).length;

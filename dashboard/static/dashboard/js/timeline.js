@@ -1,6 +1,7 @@
 // This module connects the parts of the timeline. The store holds the state, and drawing follows from it.
 
 import { byId } from "./draw/dom.js";
+import { Frames } from "./draw/frames.js";
 import { BLOCK, Lanes, MARGIN } from "./draw/lanes.js";
 import { ROW } from "./draw/layout.js";
 import { Picture } from "./draw/picture.js";
@@ -35,7 +36,6 @@ import { showTip } from "./ui/tooltip.js";
 const source = document.body.dataset.source, figure = byId("figure"), stage = byId("stage");
 export const store = new Store(addressBar());
 const live = document.body.dataset.live === "on"; // whether the source is live
-const VIEW = new Set(["start", "end"]); // what pans and zooms change
 const LEAST = 60e6; // the least µs that are shown of a live source
 export const announce = (text) => (byId("announce").textContent = text);
 
@@ -123,23 +123,10 @@ function refresh() {
 
 // -- drawing ----------------------------------------------------------------------------------------------------------
 
-let frame = 0, moved = true; // whether nothing but the view has changed since the last drawing
-
-function drawSoon() {
-  moved = false;
-  frame ||= requestAnimationFrame(drawFrame);
-}
-
-function moveSoon() {
-  frame ||= requestAnimationFrame(drawFrame);
-}
-
-const drawFrame = () => draw(moved);
+const frames = new Frames(draw), drawSoon = () => frames.soon();
 
 function draw(onlyMoved = false) {
-  cancelAnimationFrame(frame);
-  frame = 0;
-  moved = true;
+  frames.begun();
   if (!store.bounds) return;
   const { payload } = loader;
   if (onlyMoved && payload) picture.draw(payload, stepping, true); // before the others, because it measures the page
@@ -218,8 +205,7 @@ new ResizeObserver(() => {
 }).observe(lanes.bench);
 foldIntoSheet(() => store.bounds && toolbar.fit());
 store.subscribe((changed) => {
-  const others = changed.filter((name) => name !== "offset");
-  if (others.length) (others.every((name) => VIEW.has(name)) ? moveSoon : drawSoon)();
+  frames.changed(changed);
   if (!store.bounds) return;
   loader.soon();
   listing.soon();

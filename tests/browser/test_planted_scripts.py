@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote, urldefrag, urljoin, urlsplit
 
 import pytest
 import zstandard
@@ -114,6 +114,7 @@ def test_nothing_planted_runs_on_any_page(page: Page, arrive: Arrive, planted: s
         "/sources/999999/",
         f"/go?name={quote(IMAGE)}",
     ]
+    found = set(waiting)
     seen: Counter[str] = Counter()
     shown = ""
     while waiting:
@@ -126,9 +127,11 @@ def test_nothing_planted_runs_on_any_page(page: Page, arrive: Arrive, planted: s
         arrive(address)
         check(page)
         shown += page.locator("body").inner_text()
-        links = [urljoin(address, link) for link in page.evaluate(LINKS)]
+        links = [urldefrag(urljoin(address, link)).url for link in page.evaluate(LINKS)]
         mine = [link for link in links if not link.startswith("/sources/") or link.startswith(planted)]
-        waiting += [link for link in mine if urlsplit(link).scheme == "" and link not in waiting]
+        new = [link for link in dict.fromkeys(mine) if urlsplit(link).scheme == "" and link not in found]
+        found.update(new)
+        waiting += new
     for markup in (IMAGE, "<script>ran(2)", LINK):
         assert markup in shown, f"{markup} is shown nowhere"
     assert {"/", "/sources/…/", "/sources/…/objects/…/", "/sources/…/findings/…/", "/rules/"} <= set(seen)

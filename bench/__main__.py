@@ -1,11 +1,12 @@
 """Measure everything for which a speed is promised, and compare it with what was measured before.
 
-    python -m bench [--only windows live] [--check] [--write]
+    python -m bench [--only windows live] [--log FILE] [--check] [--write]
 
 Each bench runs in a process of its own, and prints a row for each figure: the median of its runs with the least and the
 most, and what is asked. With --check, the end fails if a figure has become more than 15 % worse than the one in
 bench/baseline.json. What depends on the machine is compared by how it stands to a bare loop of `orjson.loads` in the
-same run. With --write, the figures become that baseline.
+same run. With --write, the figures become that baseline. With --log, a worker also follows a replay of that audit log,
+such as one of a busy control plane: live sources of many objects cost more for each entry than the sample.
 """
 
 import argparse
@@ -36,10 +37,14 @@ BENCHES = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=BENCHES, default=list(BENCHES))
+    parser.add_argument("--log", type=Path, help="an audit log with objects")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    figures = [figure for name in options.only for figure in measured(BENCHES[name])]
+    commands = [BENCHES[name] for name in options.only]
+    if options.log:
+        commands.append(["bench.live", str(options.log), "--runs", "1"])
+    figures = [figure for command in commands for figure in measured(command)]
     now = {figure.what: figure.compared for figure in figures}
     if options.write:
         BASELINE.write_bytes(orjson.dumps(known() | now, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))

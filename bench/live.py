@@ -148,24 +148,25 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20, help="of the sample")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
+    of = f" of {options.file.name}" if options.file else ""
     with prepared(options.file, options.rounds) as (path, variables):
-        show(ingest(path, options.runs, variables))
-        show(compare(path, options.runs, variables))
+        show(ingest(path, options.runs, variables, of))
+        show(compare(path, options.runs, variables, of))
 
 
-def ingest(path: Path, runs: int, variables: dict[str, str]) -> Iterator[Figure]:
-    """Yield the figures of a worker that follows a replay."""
+def ingest(path: Path, runs: int, variables: dict[str, str], of: str) -> Iterator[Figure]:
+    """Yield the figures of a worker that follows a replay; `of` names the recording if it is not the sample."""
     lines = path.with_suffix(".watch")
     rows = [(followed(path, lines, variables), run(BARE, [str(lines)], 1).seconds) for _ in range(runs)]
     size = lines.stat().st_size / rows[0][0].entries
     ratios = tuple(bare / taken.seconds for taken, bare in rows)
-    yield Figure(f"live, one worker ÷ loop, {rows[0][0].entries} entries of {size:.0f} bytes", ratios, asked=0.10)
+    yield Figure(f"live{of}, one worker ÷ loop, {rows[0][0].entries} entries of {size:.0f} bytes", ratios, asked=0.10)
     rates = tuple(taken.entries / taken.seconds for taken, _ in rows)
-    yield Figure("live, entries a second", rates, asked=5000, loops=tuple(1 / bare for _, bare in rows))
-    yield Figure("live, memory", tuple(taken.peak for taken, _ in rows), "MiB", asked=300, at_most=True)
+    yield Figure(f"live{of}, entries a second", rates, asked=5000, loops=tuple(1 / bare for _, bare in rows))
+    yield Figure(f"live{of}, memory", tuple(taken.peak for taken, _ in rows), "MiB", asked=300, at_most=True)
 
 
-def compare(path: Path, runs: int, variables: dict[str, str]) -> Iterator[Figure]:
+def compare(path: Path, runs: int, variables: dict[str, str], of: str) -> Iterator[Figure]:
     """Yield the processor time of an event of a Pod beside that of the typed `Watch`: from HTTP to the packed batch of
     a collector, and from HTTP to the commit of a worker."""
     lines = path.with_suffix(".pods")
@@ -175,8 +176,8 @@ def compare(path: Path, runs: int, variables: dict[str, str]) -> Iterator[Figure
         other = watched(_TYPED, path, taken.entries, variables)
         rows.append((watched(_COLLECT, path, taken.entries, variables) / other, taken.cpu / taken.entries / other))
     what = "processor time an entry ÷ typed Watch"
-    yield Figure(f"collector, {what}", tuple(collector for collector, _ in rows), asked=0.3, at_most=True)
-    yield Figure(f"worker, {what}", tuple(worker for _, worker in rows), at_most=True)
+    yield Figure(f"collector{of}, {what}", tuple(collector for collector, _ in rows), asked=0.3, at_most=True)
+    yield Figure(f"worker{of}, {what}", tuple(worker for _, worker in rows), at_most=True)
 
 
 @contextmanager

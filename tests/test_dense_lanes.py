@@ -11,7 +11,7 @@ from timeline.history.world import World
 from timeline.layout.assembly import MARKS
 from timeline.models import Source, Track
 from timeline.pipeline import ingest
-from timeline.queries import dense
+from timeline.queries import dense, windows
 from timeline.storage.seen import Seen, seeing
 
 pytestmark = pytest.mark.django_db
@@ -80,3 +80,20 @@ def test_findings_are_drawn_on_lives_that_are_drawn_together(sample: Source, mon
     assert incarnations == [
         lane["subtitle"].rpartition(" · ")[2] for lane in together["lanes"] if "incarnations" in lane["subtitle"]
     ]
+
+
+def test_of_a_window_with_very_many_changes_the_ends_of_lives_are_exact(
+    sample: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = queries.window(sample.pk)
+    monkeypatch.setattr(windows, "_LONG", 0)
+    short = queries.window(sample.pk)
+    ends = []
+    for shown in (whole, short):
+        lives: dict[int, list[int]] = {}
+        for track, start, end in zip(*(shown["bars"][key] for key in ("track", "start", "end")), strict=True):
+            lives.setdefault(track, []).extend((start, end))
+        ends.append({track: (min(times), max(times)) for track, times in lives.items()})
+    assert ends[0] == ends[1]
+    assert whole["births"] == short["births"]
+    assert 0 < len(short["marks"]["time"]) <= len(whole["marks"]["time"])

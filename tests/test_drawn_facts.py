@@ -5,7 +5,7 @@ import orjson
 
 from tests import recordings
 from timeline.layout import outline
-from timeline.layout.phases import lifeline_of, spans_and_events
+from timeline.layout.phases import lifeline_of, spans_and_events, thinned
 
 
 def test_what_is_drawn_of_a_lifeline_is_what_its_moments_say() -> None:
@@ -34,3 +34,29 @@ def test_a_stored_lifeline_is_drawn_as_the_one_that_was_stored() -> None:
                 spans_and_events(track.kind, each, track.until, world.last) for each in (stored, written)
             )
             assert drawn == expected
+
+
+def test_of_long_lifelines_one_change_in_each_pixel_is_read_and_both_ends() -> None:
+    world = recordings.world_of(recordings.observations_of(recordings.SAMPLE))
+    fewer = 0
+    for track in world.tracks():
+        stored = orjson.dumps(outline.lifeline(track))
+        rows = lifeline_of(track.kind, stored)
+        whole = spans_and_events(track.kind, rows, track.until, world.last)
+        at_once = len({row[0] for row in rows}) == len(rows)
+        if at_once:
+            drawn = spans_and_events(track.kind, thinned(track.kind, stored, 1), track.until, world.last)
+            assert drawn == whole
+        for pixel in (1_000, 1_000_000, 3_600_000_000):
+            kept = thinned(track.kind, stored, pixel)
+            fewer += len(rows) - len(kept)
+            assert [row[:-1] for row in (kept[0], kept[-1])] == [row[:-1] for row in (rows[0], rows[-1])]
+            spans, events, facts = spans_and_events(track.kind, kept, track.until, world.last)
+            assert facts == whole[2]
+            assert [(each.start, each.phase) for each in spans[:1]] == [
+                (each.start, each.phase) for each in whole[0][:1]
+            ]
+            assert [(each.end, each.phase) for each in spans[-1:]] == [(each.end, each.phase) for each in whole[0][-1:]]
+            assert len(events) <= len(whole[1])
+            assert {row[0] for row in kept} <= {row[0] for row in rows}
+    assert fewer > 100

@@ -15,7 +15,7 @@ from timeline.layout.assembly import MARKS, Page, Range, assemble
 from timeline.layout.density import Density
 from timeline.layout.drawing import Cell, Drawing, Lives
 from timeline.layout.lanes import LaneRow, RootOwner
-from timeline.layout.phases import Reading, lifeline_of, spans_and_events
+from timeline.layout.phases import Reading, lifeline_of, spans_and_events, thinned
 from timeline.models import Source, Track
 from timeline.payloads.windows import ScopePayload, WindowPayload
 from timeline.queries import dense, occurrences
@@ -31,6 +31,7 @@ PIXELS = 1200  # the width of a wide screen; bars and marks that are closer than
 _CELLS = 180  # the number of slices of a strip: 60 on the screen, and as many on each side
 # Others are counted for limited readers, and take long to be read. The census is read later by the views that need it.
 _NEEDED = ("first", "last", "sequence", "tide", "views", "cluster")
+_LONG = 1_000_000  # bytes of the lifelines of a window, about 5000 changes; of longer ones each change is not read
 _OCCURRENCES = 300  # the most rows of the list of findings whose holes, shades and arrows are drawn
 
 
@@ -108,9 +109,11 @@ def _drawing(
     tracks: list[tuple[Any, ...]] = []
     readings: dict[int, Reading] = {}
     density = Density(span)
-    for track, lane, root, number, until, stored in _tracks(source, single):
+    found = [(*row, unpack(bytes(stored))) for *row, stored in _tracks(source, single)]
+    is_long = sum(len(row[-1]) for row in found) > _LONG
+    for track, lane, root, number, until, text in found:
         if kind := kinds.get((lane, root)):
-            lifeline = lifeline_of(kind, unpack(bytes(stored)))
+            lifeline = thinned(kind, text, pixel) if is_long else lifeline_of(kind, text)
             tracks.append((track, lane, root, number, until, lifeline))
             readings[track] = spans_and_events(kind, lifeline, until, last)
             density.add(readings[track], lifeline[0][0] if lifeline and lifeline[0][2] == "created" else None)

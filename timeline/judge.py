@@ -119,7 +119,7 @@ def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
     """
     dependencies = world.dependencies if isinstance(world, RecordingWorld) else None
     found: dict[Key, list[Finding]] = {}
-    ends = _horizons(world)
+    ends = {rule: (rule, time) for rule, time in _horizons(world).items()}
     for track in subjects:
         if dependencies:
             dependencies.begin(track.key)
@@ -136,7 +136,7 @@ def judged_again(
     """Judge subjects by those rules that read something that has changed, whose bits are given with each. Return the
     findings of all rules about each subject, by its key: those of the other rules are among the `known` ones."""
     found: dict[Key, list[Finding]] = {}
-    ends = _horizons(world)
+    ends = {rule: (rule, time) for rule, time in _horizons(world).items()}
     for track, bits in subjects.items():
         world.dependencies.begin(track.key, bits)
         now = _found(track, world, ends, bits, world.dependencies)
@@ -149,9 +149,14 @@ def judged_again(
 
 
 def _found(
-    track: Track, world: World, ends: Mapping[str, int], bits: int, dependencies: Dependencies | None
+    track: Track,
+    world: World,
+    ends: Mapping[str, tuple[str, int]],
+    bits: int,
+    dependencies: Dependencies | None,
 ) -> list[Finding]:
-    """Return the findings of the rules with these bits about a track."""
+    """Return the findings of the rules with these bits about a track. `ends` has the `World.horizon` of those rules
+    that have one, by rule id."""
     if world.is_duplicate(track):
         return []
     found: list[Finding] = []
@@ -160,7 +165,7 @@ def _found(
             continue
         if dependencies:
             dependencies.judging(bit)
-        world.horizon = (rule.id, ends[rule.id]) if rule.id in ends else None
+        world.horizon = ends.get(rule.id)
         for finding in rule.judge(track, world):
             if _judgeable(finding, world):
                 found.append(incidents.anchored(causes.explained(finding, world), track, world))

@@ -22,9 +22,17 @@ function widened(scene, beside) {
   return { ...scene, view: { start: scene.scale.from(left - more), end: scene.scale.from(right + more) }, width: scene.width * (1 + 2 * beside) };
 }
 
+const equal = (one, other) => one.length === other.length && one.every((each, i) => each === other[i]);
+
+/** Returns whether two results of `columns` would be drawn alike. */
+const alike = (one, other) => one.size === other.size && [...one].every(([name, { x, y, marker }]) => {
+  const beside = other.get(name);
+  return beside && equal(x, beside.x) && equal(y, beside.y) && equal(marker?.size ?? [], beside.marker?.size ?? []);
+});
+
 export class Chart {
   #revision = 0;
-  #drawn = null; // {left, right (x), width (px)} of what Plotly has drawn
+  #drawn = null; // what Plotly has drawn: {whole (the scene with the view that is drawn), left, right (its x), filled (its columns)}
   #rest = 0;
 
   constructor(host, skeletons) {
@@ -35,6 +43,7 @@ export class Chart {
   /** Draws a scene of columns.js with `height` and `theme`. `without`: the names of traces that are left out. */
   draw(scene) {
     clearTimeout(this.#rest);
+    if (this.#stands(scene)) return;
     const { data, layout, config } = this.skeletons[scene.theme];
     const whole = widened(scene, document.body.classList.contains("paper") ? 0 : BESIDE);
     const { left, right } = scaleOf(whole);
@@ -54,25 +63,36 @@ export class Chart {
       yaxis: { ...layout.yaxis, range: [height, 0] },
     };
     globalThis.Plotly.react(this.host, traces, figure, config);
-    this.#drawn = { left, right, width };
+    this.#drawn = { whole, left, right, filled };
     this.#place(scene);
+  }
+
+  /** Returns whether what is drawn shows a scene as it would be drawn now, and has enough on both sides; moves it there. */
+  #stands(scene) {
+    const { whole, filled } = this.#drawn ?? {};
+    if (!whole || ["scale", "theme", "height", "without"].some((name) => scene[name] !== whole[name])) return false;
+    return this.#fresh(scene, this.#place(scene)) && alike(filled, columns({ ...scene, view: whole.view, width: whole.width }));
+  }
+
+  /** Returns whether what is drawn is not stretched, and has enough on both sides of the view. */
+  #fresh(scene, { stretch, before, after }) {
+    const { left, right } = scaleOf(scene), few = (BESIDE / 3) * (right - left);
+    return stretch === 1 && before >= few && after >= few;
   }
 
   /** Shows a scene that differs from the one drawn last in nothing but its view. */
   move(scene) {
-    const { left, right } = scaleOf(scene);
-    const { stretch, before, after } = this.#drawn ? this.#place(scene) : {};
+    const placed = this.#drawn ? this.#place(scene) : {}, { stretch, before, after } = placed;
     if (!(before >= 0 && after >= 0 && stretch >= LEAST && stretch <= MOST)) return this.draw(scene);
     clearTimeout(this.#rest);
-    const few = (BESIDE / 3) * (right - left);
-    if (stretch !== 1 || before < few || after < few) this.#rest = setTimeout(() => this.draw(scene), REST);
+    if (!this.#fresh(scene, placed)) this.#rest = setTimeout(() => this.draw(scene), REST);
   }
 
   /** Moves what is drawn to where a scene shows it. Returns by how much it is stretched, and what is left on both sides of the view (x). */
   #place(scene) {
-    const { left, right } = scaleOf(scene), { width, ...drawn } = this.#drawn;
+    const { left, right } = scaleOf(scene), { whole, ...drawn } = this.#drawn;
     const perX = scene.width / (right - left);
-    const stretch = Number((((drawn.right - drawn.left) * perX) / width).toFixed(9)); // of a view that was only moved it is 1
+    const stretch = Number((((drawn.right - drawn.left) * perX) / whole.width).toFixed(9)); // of a view that was only moved it is 1
     this.host.style.transform = `translateX(${((drawn.left - left) * perX).toFixed(2)}px)${stretch === 1 ? "" : ` scaleX(${stretch})`}`;
     return { stretch, before: left - drawn.left, after: drawn.right - right };
   }

@@ -6,6 +6,7 @@ bounded in bytes. Of an object with other strings, the fields that have these na
 """
 
 import re
+from itertools import filterfalse
 
 import orjson
 
@@ -92,14 +93,14 @@ def _telling_names(raw: bytes) -> set[bytes] | None:
     # has an odd number of quotes ends outside of strings, and the next one begins in a string, too.
     pieces = raw.split(b',"')
     pieces[0] = pieces[0][2:]
-    unknown = [piece for piece in pieces if piece not in _pieces]
+    unknown = list(filterfalse(_pieces.__contains__, pieces))  # without a step of Python for each known piece
     strings = list[bytes]()
     for piece in unknown:
         texts = (_with_other_escapes(piece) if b"\\" in piece else piece).split(b'"')
         if len(texts) % 2:
             return None
         strings += texts[::2]
-    strings = [each for each in strings if each not in _strings]
+    strings = list(filterfalse(_strings.__contains__, strings))
     names = _names.intersection(strings)
     if not _are_judged([each for each in strings if each not in names] if names else strings, names):
         return None
@@ -128,6 +129,9 @@ def _are_judged(strings: list[bytes], names: set[bytes]) -> bool:
     if any(len(each) > _LONGEST for each in strings):
         return False  # to judge it by itself takes longer than the walk
     for quoted in strings:
+        if len(strings) > 1 and are_ordinary([quoted]):  # a tenth of the time of `is_neutral`
+            _strings.remember([quoted])
+            continue
         try:
             text = str(orjson.loads(b'"%b"' % quoted))
         except ValueError:

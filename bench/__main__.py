@@ -32,7 +32,10 @@ BENCHES = {
     "drawing": ["bench.drawing", "--lines", "1000000"],
     "pushing": ["bench.pushing"],
 }
-BY_NAME = {"ten-million": ["bench.ten_million"]}  # these run only if they are asked for
+BY_NAME = {  # these run only if they are asked for
+    "importing-large": ["bench.importing_large"],
+    "ten-million": ["bench.ten_million"],
+}
 
 
 def main() -> int:

@@ -27,8 +27,8 @@ from bench.figures import SAMPLE, Figure, show
 from bench.larger import write_rounds
 
 _ROUNDS = 60  # repetitions of the sample, which make about 100 000 lines
-_ROOT = Path(__file__).resolve().parent.parent
-_IMPORT = """
+ROOT = Path(__file__).resolve().parent.parent
+IMPORT = """
 import resource, sys, time
 from pathlib import Path
 import django
@@ -87,7 +87,7 @@ def prepared(file: Path | None, rounds: int) -> Iterator[tuple[Path, dict[str, s
 def servers(data_dir: Path) -> Iterator[dict[str, str]]:
     """Run PostgreSQL and Valkey during the context, and yield the environment variables that Django needs for them."""
     command = [sys.executable, "-m", "dashboard.services", "--data-dir", str(data_dir)]
-    with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as services:
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as services:
         assert services.stdin and services.stdout
         addresses = json.loads(services.stdout.readline())
         yield os.environ | {
@@ -117,10 +117,10 @@ def imported(path: Path, variables: dict[str, str]) -> Import:
     with psycopg.connect(variables["DATABASE_URL"], autocommit=True) as connection:
         connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
         migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-        subprocess.run(migrate, cwd=_ROOT, env=variables, check=True)
+        subprocess.run(migrate, cwd=ROOT, env=variables, check=True)
         before = _size(connection)
-        command = [sys.executable, "-c", _IMPORT, str(path)]
-        done = subprocess.run(command, cwd=_ROOT, env=variables, check=True, stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, "-c", IMPORT, str(path)]
+        done = subprocess.run(command, cwd=ROOT, env=variables, check=True, stdout=subprocess.PIPE, text=True)
         seconds, entries, peak = done.stdout.split()
         connection.execute("VACUUM")
         time.sleep(1)

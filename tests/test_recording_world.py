@@ -31,7 +31,7 @@ def test_every_question_that_rules_ask_is_recorded() -> None:
     sources = [source for source in sources if source.name not in ELSEWHERE]
     asked = {name for source in sources for name in re.findall(r"\bworld\.([a-z]\w*)", source.read_text("utf-8"))}
     asked &= vars(World).keys()
-    recorded = vars(RecordingWorld).keys() | {"referrers"}  # calls `_referrer_keys`, which is recorded
+    recorded = vars(RecordingWorld).keys() | {"referrers"}  # calls `_referrers`, which is recorded
     assert asked - recorded - COMPOSED <= FIXED | UNSTORED
 
 

@@ -3,7 +3,7 @@
 It is pure. It is not in the wing `judging`, because it loads every rule.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 
@@ -94,7 +94,7 @@ def judge(world: World, subjects: Iterable[Track], *, untracked: bool = False) -
     With `untracked`, also return findings about objects that have no track, because only the log of a program names
     them.
     """
-    findings = chain.from_iterable(judged(world, subjects).values())
+    findings = chain.from_iterable(found for _, found in _judged_each(world, subjects))
     return in_order(findings, judged_untracked(world) if untracked else ())
 
 
@@ -117,17 +117,20 @@ def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
 
     A `RecordingWorld` records what each judgement reads.
     """
+    return dict(_judged_each(world, subjects))
+
+
+def _judged_each(world: World, subjects: Iterable[Track]) -> Iterator[tuple[Key, list[Finding]]]:
     dependencies = world.dependencies if isinstance(world, RecordingWorld) else None
-    found: dict[Key, list[Finding]] = {}
     ends = {rule: (rule, time) for rule, time in _horizons(world).items()}
     for track in subjects:
         if dependencies:
             dependencies.begin(track.key)
-        found[track.key] = _found(track, world, ends, ALL, dependencies)
-    world.horizon = None
+        found = _found(track, world, ends, ALL, dependencies)
+        world.horizon = None
+        yield track.key, [settled(finding, world) for finding in found] if world.live else found
     if dependencies:
         dependencies.end()
-    return _settled(found, world)
 
 
 def judged_again(

@@ -4,6 +4,7 @@ import gc
 import itertools
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from errno import ENOSPC
 from pathlib import Path, PurePath
 
 from django.conf import settings
@@ -14,12 +15,15 @@ from collectors.analysis import SKIPS_KEPT, Report, Skips, nothing_to_judge, two
 from collectors.formats import AnyReading, Limits, NotARecording, Skipped, named, read
 from timeline.core.entries import LogLine, Observation, Request
 from timeline.core.processors import available_processors
+from timeline.core.spill import Spill
+from timeline.history.ledger import Spilling
 from timeline.history.world import World
 from timeline.models import Source
 from timeline.pipeline import TwoClusters, ingest
 from timeline.storage import store
 
 _ENDINGS = {".gz", ".json", ".jsonl", ".log", ".ndjson", ".txt", ".zst"}
+IN_MEMORY = 150_000  # changes that an import keeps in memory; what more there are is in a file of the data directory
 _EVERY = 2_000  # entries between two reports
 _RESERVE = 64 * 1024**2  # bytes that an import leaves free on disk
 _TO_COME = 1024  # bytes per entry that storing may still take after reading: tracks, indexes, PostgreSQL's log
@@ -79,10 +83,12 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count, re
     names = [name for _, name in inputs]
     called = ", ".join(names)
     reading = reading or read(inputs, bodies=True, limits=limits, processes=available_processors())
-    world = store.open_again(source) if source.ready else World()
+    spill = Spill(settings.DATA_DIR)
+    spilling = Spilling(spill, IN_MEMORY)
+    world = store.open_again(source, spilling) if source.ready else World(spilling=spilling)
     gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
     try:
-        with transaction.atomic():
+        with spill, transaction.atomic():
             new = ingest(source, world, count.entries(reading))
             if not count.read and not (source.ready and count.kept) and not world.dated_logs:
                 raise NotARecording(_nothing(called, reading, count.skips))
@@ -92,6 +98,11 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count, re
         store.close_again(source)
         if isinstance(error.__cause__, DiskFull):
             raise NoRoom(_NO_ROOM.format("The disk of the database is full")) from error
+        raise
+    except OSError as error:
+        store.close_again(source)
+        if error.errno == ENOSPC:
+            raise NoRoom(_NO_ROOM.format("The disk of the data directory is full")) from error
         raise
     except TwoClusters as error:
         store.close_again(source)

@@ -5,11 +5,13 @@ time the request was received and the time its response was finished. The drawn 
 received times in revision order: it never leaves these bounds and never shows a later revision left of an earlier one.
 """
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
+from timeline.core.columns import Numbers, in_order
 from timeline.core.entries import FOREVER
 
 At = tuple[int, int]  # a place in commit order: drawn time (microseconds since 1970) and revision
@@ -49,10 +51,33 @@ class CommitClock:
 
     def __init__(self, stamps: Iterable[tuple[int, int, int]] = ()) -> None:
         """Start with these commits, each (resource version, received, staged); times are microseconds since 1970."""
-        self._revisions: list[int] = []
+        self._revisions: list[int] = []  # an array in a clock `of_many` commits
         self._times: list[int] = []
         self._last = 0
         self.extend(stamps)
+
+    @classmethod
+    def of_many(cls, stamps: Iterable[tuple[int, int, int]]) -> "CommitClock":
+        """Return the same clock as the constructor, for so many commits that they take too much memory otherwise. None
+        can be added to it."""
+        revisions, received, staged = Numbers(), array("q"), array("q")
+        for revision, began, answered in in_order(stamps):
+            if not revisions.values or revision != revisions.values[-1]:  # the first stamp of each counts
+                revisions.append(revision)
+                received.append(began)
+                staged.append(answered)
+        soonest = array("q", [FOREVER]) * len(staged)  # when the first of the later revisions was answered
+        for at in range(len(staged) - 2, -1, -1):
+            soonest[at] = min(soonest[at + 1], staged[at + 1])
+        clock, highest, steps, times = cls(), -1, Numbers(), array("q")
+        for revision, began, answered in zip(revisions.values, received, soonest, strict=True):
+            if highest < began <= answered:  # otherwise the response is stale (see `extend`)
+                highest = began
+                steps.append(revision)
+                times.append(began)
+        clock._revisions, clock._times = cast("list[int]", steps.values), cast("list[int]", times)
+        clock._last = revisions.values[-1] if len(staged) else 0
+        return clock
 
     def extend(self, stamps: Iterable[tuple[int, int, int]]) -> bool:
         """Add commits that all follow the known ones, in the form of the constructor. Return False, and add none, if

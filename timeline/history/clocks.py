@@ -7,8 +7,8 @@ for each space (see `timeline/core/order.py`).
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, takewhile
 from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
@@ -19,13 +19,14 @@ from timeline.history.lifelines import Name, name_of
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.spaces import calibrated, shared
 from timeline.history.streams import Stream
+from timeline.history.written import Write, Writes
 from timeline.kinds import kind_of
 
 RECENT = 20_000  # the latest changes of each space, whose drawn times may still move when another change arrives late
 _ON_ITS_WAY = 5 * SECOND  # µs that a change may take at most from its commit until the watch reports it
 Stamped = tuple[int, int, int]  # resource version, received, staged
 
-Entries = Mapping[GroupKind, Sequence[Entry]]
+Entries = Mapping[GroupKind, Sequence[Entry] | Writes]
 
 _Timed = TypeVar("_Timed", Entry, Request)
 _FOLDED = Name("", "", "", "")
@@ -109,31 +110,35 @@ class Clocks:
             if entry.clock is Clock.AUDIT and entry.place
         )
 
-    def rebuild(self, entries: Entries, folded: Mapping[GroupKind, Iterable[Stamped]], *, live: bool) -> None:
-        """Build spaces and clocks anew.
+    def rebuild(
+        self,
+        entries: Entries,
+        folded: Mapping[GroupKind, Iterable[Stamped]],
+        *,
+        live: bool,
+        clock: Callable[[Iterable[Stamped]], CommitClock] = CommitClock,
+    ) -> None:
+        """Build spaces and clocks anew, each clock by `clock`.
 
         `entries` are all entries with a revision, in corrected times, and `folded` the stamps of the writes that were
         left out (see `timeline/history/folding.py`), both by kind. `live` says whether all entries come from watches.
         """
         self._spaces = self._live_spaces() if live else calibrated(self._seen, entries)
-        stamps: dict[str, list[Stamped]] = defaultdict(list)
+        stamps: dict[str, list[Iterable[Stamped]]] = defaultdict(list)
         for kind, of_kind in entries.items():
-            stamps[self._spaces[kind]] += [
-                (each.resource_version or 0, each.near if each.arrived else each.received, each.staged)
-                for each in of_kind
-            ]
+            stamps[self._spaces[kind]].append(_stamps(of_kind))
         for kind, left_out in folded.items():
-            stamps[self._spaces[kind]] += left_out
+            stamps[self._spaces[kind]].append(left_out)
         for space, steps in self._steps.items():
-            stamps[space] += [(revision, time, FOREVER) for revision, time in steps.items()]
+            stamps[space].append([(revision, time, FOREVER) for revision, time in steps.items()])
         self._clocks = defaultdict(CommitClock)
         for space, commits in stamps.items():
-            self._clocks[space] = CommitClock(commits)
+            self._clocks[space] = clock(chain.from_iterable(commits))
         self._recent = defaultdict(list)
         self._bounded = set()
         if live:
             for kind, of_kind in entries.items():
-                self._recent[self._spaces[kind]] += map(_recent, of_kind)
+                self._recent[self._spaces[kind]] += (_recent(each) for each in of_kind if isinstance(each, Entry))
             for kind, left_out in folded.items():
                 self._recent[self._spaces[kind]] += [_Recent(*stamp, _FOLDED) for stamp in left_out]
             for space, recent in self._recent.items():
@@ -288,6 +293,10 @@ class Clocks:
         """Set the steps to what `steps` returned; the next `rebuild` uses them."""
         for space, revision, time in steps:
             self._steps[space][revision] = time
+
+
+def _stamps(entries: Iterable[Entry | Write]) -> Iterator[Stamped]:
+    return ((each.resource_version or 0, each.near if each.arrived else each.received, each.staged) for each in entries)
 
 
 def _recent(entry: Entry) -> _Recent:

@@ -9,11 +9,11 @@ The module is pure. See docs/decisions/0007-completeness.md.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
+from timeline.core.columns import Numbers, column, in_order
 from timeline.core.entries import Change, Clock
 from timeline.core.order import SECOND, by_revision
 from timeline.history.ledger import Ledger
@@ -87,7 +87,7 @@ class Completeness:
     def __init__(self, found: Sequence[Loss], ledger: Ledger) -> None:
         self._ledger = ledger
         self.losses = found
-        self.holes = [] if ledger.live else _jumps(ledger)  # live watches report their gaps
+        self.holes = [] if ledger.live else _jumps(self._commits, ledger.deletions())  # live watches report their gaps
         self.kinds: set[GroupKind] = set()
         self.whole_log = False
         streamed = [loss.kind for loss in found if loss.streamed]
@@ -121,81 +121,106 @@ class Completeness:
         if not by_revision(start, end):
             return False
         assert start.resource_version is not None and end.resource_version is not None
-        revised, bare = self._commits
-        first, last = (
-            bisect_right(revised, (start.resource_version + 1,)),
-            bisect_left(revised, (end.resource_version,)),
-        )
-        between = (revised[at] for at in range(first, last))
+        commits = self._commits
+        first = bisect_left(commits.revisions, start.resource_version + 1)
+        last = bisect_left(commits.revisions, end.resource_version)
         seen = {
-            revision for revision, received, staged in between if received <= end.staged and start.received <= staged
+            commits.revisions[at]
+            for at in range(first, last)
+            if commits.received[at] <= end.staged and start.received <= commits.staged[at]
         }
-        inside = bare[bisect_left(bare, (start.staged,)) : bisect_right(bare, (end.received,))]
+        received = commits.bare_received
+        inside = commits.bare_staged[bisect_left(received, start.staged) : bisect_left(received, end.received)]
         missing = end.resource_version - start.resource_version - 1 - len(seen)
         if any(each.streamed for each in self._ledger.seen.values()):
             return missing == 0  # writes without a revision in the log may be writes with one in a watch
-        return missing == sum(staged <= end.received for _, staged in inside)
+        return missing == sum(staged <= end.received for staged in inside)
 
     def accounts_since(self, after: Moment, time: int) -> bool:
         """Return whether every revision is known from a moment on until `time`, in microseconds since 1970."""
         revision = after.stamp.resource_version
         if revision is None:
             return False
-        revised, bare = self._commits
+        commits = self._commits
         last = revision
-        for each, received, _ in revised[bisect_left(revised, (revision,)) :]:
-            if each > last + 1:
+        for at in range(bisect_left(commits.revisions, revision), len(commits.revisions)):
+            if commits.revisions[at] > last + 1:
                 break
-            last = each
-            if received >= time:
-                return not bare[bisect_left(bare, (after.stamp.received,)) : bisect_left(bare, (time,))]
+            last = commits.revisions[at]
+            if commits.received[at] >= time:
+                bare = commits.bare_received
+                return bisect_left(bare, after.stamp.received) >= bisect_left(bare, time)
         return False
 
     @cached_property
-    def _commits(self) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
-        """Return all observed writes, sorted: those with a revision as (revision, received, staged), and the others as
-        (received, staged)."""
-        revised, bare = [], []
-        for revision, received, staged in self._ledger.stamps():
-            if revision is None:
-                bare.append((received, staged))
-            else:
-                revised.append((revision, received, staged))
-        return sorted(revised), sorted(bare)
+    def _commits(self) -> "_Commits":
+        return _commits_of(self._ledger)
 
 
-def _jumps(ledger: Ledger) -> list[tuple[int, int]]:
-    """Return the stretches (start, end), in microseconds since 1970, in which many revisions in a row are missing from
-    a log that has nearly all others."""
-    revisions: dict[int, tuple[int, int]] = {}
-    received, staged = [], []  # the times of writes without a revision
-    for revision, arrived, answered in ledger.stamps():
+class _Commits(NamedTuple):
+    """These are all observed writes in columns; those with a revision are sorted by it and then by time, the others by
+    time."""
+
+    revisions: Sequence[int]
+    received: Sequence[int]
+    staged: Sequence[int]
+    bare_received: Sequence[int]
+    bare_staged: Sequence[int]
+
+
+def _commits_of(ledger: Ledger) -> _Commits:
+    bare: list[tuple[int, int]] = []
+    revised = in_order(_revised(ledger, bare))
+    revisions, received, staged = (Numbers() for _ in range(3))
+    for revision, began, answered in revised:
+        revisions.append(revision)
+        received.append(began)
+        staged.append(answered)
+    bare.sort()
+    times = [column(each) for each in zip(*bare, strict=True)] if bare else [[], []]
+    return _Commits(revisions.values, received.values, staged.values, *times)
+
+
+def _revised(ledger: Ledger, bare: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Yield the stamps of all writes with a revision, and add those of the others to `bare`."""
+    for revision, received, staged in ledger.stamps():
         if revision is None:
-            received.append(arrived)
-            staged.append(answered)
-        elif revision not in revisions or (arrived, answered) < revisions[revision]:
-            revisions[revision] = arrived, answered
-    if len(revisions) < 2:
+            bare.append((received, staged))
+        else:
+            yield revision, received, staged
+
+
+def _jumps(commits: _Commits, deletions: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the stretches (start, end), in microseconds since 1970, in which many revisions in a row are missing from
+    a log that has nearly all others. `deletions` are (received, staged) of those that have a revision."""
+    count = 0  # of different revisions
+    jumps: list[tuple[int, int, int, int]] = []  # (missing revisions, received before, received and staged after)
+    last = before = 0
+    for revision, arrived, answered in zip(commits.revisions, commits.received, commits.staged, strict=True):
+        if count and revision == last:
+            continue
+        if count and revision - last > _JUMP:
+            jumps.append((revision - last - 1, before, arrived, answered))
+        last, before = revision, arrived
+        count += 1
+    if count < 2:
         return []
-    ordered = sorted(revisions)
-    missing = ordered[-1] - ordered[0] + 1 - len(ordered) - len(received)
-    for entry in ledger.entries():
-        if entry.change is Change.DELETED and entry.resource_version is not None and entry.clock is Clock.AUDIT:
-            # Before the deletion, the API server may have set deletionTimestamp: a write that no response shows.
-            received.append(entry.received)
-            staged.append(entry.staged)
+    missing = last - commits.revisions[0] + 1 - count - len(commits.bare_received)
+    received, staged = [*commits.bare_received], [*commits.bare_staged]
+    for began, ended in deletions if jumps else ():
+        # Before the deletion, the API server may have set deletionTimestamp: a write that no response shows.
+        received.append(began)
+        staged.append(ended)
     received.sort()
     staged.sort()
     holes = []
-    for before, after in pairwise(ordered):
-        if after - before > _JUMP:
-            (start, _), (end, answered) = revisions[before], revisions[after]
-            between = bisect_right(received, answered) - bisect_left(staged, start)
-            if after - before - 1 - between >= _JUMP:
-                holes.append((min(start, end), max(start, end)))
-                missing -= after - before - 1 - between
-    seldom = len(holes) * _SELDOM <= len(ordered)
-    return holes if seldom and missing <= len(ordered) * _SPARSE else []
+    for size, start, end, answered in jumps:
+        between = bisect_right(received, answered) - bisect_left(staged, start)
+        if size - between >= _JUMP:
+            holes.append((min(start, end), max(start, end)))
+            missing -= size - between
+    seldom = len(holes) * _SELDOM <= count
+    return holes if seldom and missing <= count * _SPARSE else []
 
 
 def _within(loss: Loss, hole: tuple[int, int]) -> bool:

@@ -1,36 +1,45 @@
 """This module finds entries that cannot come from one cluster. It is pure."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 
+from timeline.core.columns import Numbers
 from timeline.core.entries import Entry
 from timeline.history.object_entries import ObjectEntries
 from timeline.history.spaces import FEW, shared
 
 
-def two_clusters(objects: Iterable[ObjectEntries]) -> tuple[Entry, Entry] | None:
+def two_clusters(objects: Callable[[], Iterable[ObjectEntries]]) -> tuple[Entry, Entry] | None:
     """Return two entries of different objects that have the same resourceVersion, if there are at least FEW such
     resourceVersions; else None.
 
-    Kinds that may have a counter of their own are ignored. The result does not depend on the order of the objects.
+    Kinds that may have a counter of their own are ignored. The result does not depend on the order of the objects,
+    which `objects` returns each time that it is called.
     """
-    revised = [
-        (entry.resource_version, entry)
-        for each in objects
-        if each.uid and shared(each.name.group, each.name.kind)
-        for entry in each.entries.values()
-        if entry.resource_version is not None
-    ]
-    if len({revision for revision, _ in revised}) == len(revised):
+    revisions = Numbers()
+    for entry in _revised(objects()):
+        revisions.append(entry.resource_version or 0)
+    ordered = sorted(revisions.values)
+    repeated = {one for one, other in pairwise(ordered) if one == other}
+    if not repeated:
         return None
     writers: dict[int, dict[str, Entry]] = defaultdict(dict)
-    for revision, entry in revised:
-        writers[revision][entry.ref.uid] = entry
+    for entry in _revised(objects()):
+        if entry.resource_version in repeated:
+            writers[entry.resource_version][entry.ref.uid] = entry
     clashes = [revision for revision, by_uid in writers.items() if len(by_uid) > 1]
     if len(clashes) < FEW:
         return None
     first, second, *_ = sorted(writers[min(clashes)].values(), key=_position)
     return first, second
+
+
+def _revised(objects: Iterable[ObjectEntries]) -> Iterator[Entry]:
+    """Yield the entries with a revision of the counter that most kinds share."""
+    for each in objects:
+        if each.uid and shared(each.name.group, each.name.kind):
+            yield from (entry for entry in each.entries.values() if entry.resource_version is not None)
 
 
 def two_uids(objects: Iterable[ObjectEntries]) -> tuple[Entry, Entry] | None:

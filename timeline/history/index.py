@@ -30,7 +30,7 @@ class Index:
             self._by_uid[uid] = track
         if track.owner:
             insort(self._children[track.owner.uid], (track.first.at, track.key))
-        for key, start, end in _spells_of(track):
+        for key, start, end in spells_of(track):
             starts, ends = self._spells.setdefault(key, ([], []))
             insort(starts, start)
             if end is not None:
@@ -51,7 +51,7 @@ class Index:
             del children[bisect_left(children, (track.first.at, track.key))]
             if not children:
                 del self._children[track.owner.uid]
-        for key, start, end in _spells_of(track):
+        for key, start, end in spells_of(track):
             starts, ends = self._spells[key]
             del starts[bisect_left(starts, start)]
             if end is not None:
@@ -99,14 +99,14 @@ def counted_otherwise(track: Track, before: Track) -> int | None:
 def _edges_of(track: Track) -> set[tuple[tuple[str, str], bool, At]]:
     """Return the beginning and the end of each spell of a track, as (key, whether it is the end, place)."""
     edges = set()
-    for key, start, end in _spells_of(track):
+    for key, start, end in spells_of(track):
         edges.add((key, False, start))
         if end is not None:
             edges.add((key, True, end))
     return edges
 
 
-def _spells_of(track: Track) -> Iterator[tuple[tuple[str, str], At, At | None]]:
+def spells_of(track: Track) -> Iterator[tuple[tuple[str, str], At, At | None]]:
     """Yield each spell with the key under which it is counted: the owner's UID and the name of the spell."""
     if track.owner and public_uid(track.ref):  # a track without a UID may be the same object as one with a UID
         for spell, start, end in track.kind.spells(track):

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -27,7 +28,8 @@ from timeline.core.entries import (
 from timeline.core.intent import intent_of
 from timeline.core.joining import joined
 from timeline.core.observations import identity, merged, reconciled
-from timeline.core.order import SECOND
+from timeline.core.order import SECOND, CommitClock
+from timeline.core.spill import Spill
 from timeline.history.acts import Acts, acted_in
 from timeline.history.clocks import Clocks, Moved, Stamped
 from timeline.history.conflicts import two_clusters, two_uids
@@ -41,11 +43,24 @@ from timeline.history.object_entries import ObjectEntries
 from timeline.history.requests import Requests, without_effect
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.snapshot import ObjectSnapshot, Snapshot
+from timeline.history.spilled_objects import ObjectKey, SpilledLanes, SpilledObjects
 from timeline.history.streams import Stream
 from timeline.history.unnamed import Unnamed
+from timeline.history.written import Write, Written
 
 _ALL = 0, FOREVER  # the range of all revisions
-_Key = tuple[str, str, str, str, str]  # UID, name, namespace, kind and group of an object
+
+
+class Spilling(NamedTuple):
+    """This says how much of a source is kept in memory, and where the rest is."""
+
+    spill: Spill
+    entries: int  # up to so many, all entries are in memory
+
+    @property
+    def part(self) -> int:
+        """Return how many entries are in memory if there are too many."""
+        return self.entries // 4
 
 
 class Ledger:
@@ -55,19 +70,30 @@ class Ledger:
     settled only once, when everything was learned, and leaves out repetitive writes (see `timeline/history/folding.py`)
     of recordings, too; a ledger without `keeps` leaves them out of live sources only.
 
+    With `spilling`, it is settled only once, too, and what is too much for memory is in a file.
+
     With `intents`, it keeps of each body what somebody wants of the object (see `timeline/core/intent.py`). With
     `followed`, a worker watches the source, and audit logs only add to what its watches show.
     """
 
     def __init__(
-        self, keeps: Callable[[Entry], bool] | None = None, *, intents: bool = False, followed: bool = False
+        self,
+        keeps: Callable[[Entry], bool] | None = None,
+        *,
+        intents: bool = False,
+        followed: bool = False,
+        spilling: Spilling | None = None,
     ) -> None:
         self._keeps = keeps
+        self._spilling = spilling
+        self._count = 0  # entries that were new
+        self._spilled: SpilledObjects | None = None  # the same as `_objects` since there are too many entries
+        self._written: Written | None = None  # what is known of all entries, if they are in a file
         self._followed = followed
         self._intents: dict[Intent | None, Intent | None] | None = {} if intents else None  # each value once
         self._refused: dict[object, Entry] = {}  # entries that `keeps` refused, without facts but for acts
-        self._objects: dict[_Key, ObjectEntries] = {}
-        self._lanes: dict[Name, list[ObjectEntries]] = {}
+        self._objects: dict[ObjectKey, ObjectEntries] | SpilledObjects = {}
+        self._lanes: dict[Name, list[ObjectEntries]] = {}  # not used any more when objects are spilled
         self._lane_numbers: dict[Name, int] = {}
         self._numbers = 0  # how many objects there ever were
         self._lanes_numbered = 0  # how many lanes there ever were
@@ -102,7 +128,7 @@ class Ledger:
         This is a generator: it learns only as far as the caller consumes it. A ledger that later learns just the
         yielded observations knows the same.
         """
-        keeps, objects, extend = self._keeps, self._objects, self.extent.extend
+        keeps, extend = self._keeps, self.extent.extend
         for entry in entries:
             if not isinstance(entry, Entry):
                 if self._learn_other(entry):
@@ -113,7 +139,7 @@ class Ledger:
                 continue
             ref = entry.ref
             key = ref.uid, ref.name, ref.namespace, ref.kind, ref.group
-            known = objects.get(key) or self._begin(key)
+            known = self._objects.get(key) or self._begin(key)
             change = identity(entry)
             before = known.entries.get(change)
             if entry.arrived and entry.change is not Change.OBSERVED:
@@ -193,12 +219,13 @@ class Ledger:
             self._refused[change] = now
             seen.recount(before, now)
 
-    def _begin(self, key: _Key) -> ObjectEntries:
+    def _begin(self, key: ObjectKey) -> ObjectEntries:
         uid, name, namespace, kind, group = key
         lane = Name(group, kind, namespace, name)
         self._numbers += 1
         known = self._objects[key] = ObjectEntries(lane, uid, self._numbers, self.seen[lane[:2]])
-        self._lanes.setdefault(lane, []).append(known)
+        if self._spilled is None:
+            self._lanes.setdefault(lane, []).append(known)
         if lane not in self._lane_numbers:
             self._lanes_numbered += 1
             self._lane_numbers[lane] = self._lanes_numbered
@@ -210,7 +237,8 @@ class Ledger:
 
     def _note(self, known: ObjectEntries, entry: Entry, before: Entry | None = None) -> None:
         """Note that an entry is new, or replaces what was known of the same change before."""
-        self._unsettled[known.name] = None
+        if self._spilling is None or not self._note_spilled(before):
+            self._unsettled[known.name] = None
         if entry.clock is Clock.AUDIT or len(known.entries) == 1:
             self.unnamed.note(known.name)
         if self._followed:
@@ -224,8 +252,24 @@ class Ledger:
             return
         if before is not None and entry.near != before.near:
             self.clocks.reconsider()
-        if not self._keeps:  # with `keeps`, everything is settled at once, and nobody needs to know what was new
+        if not self._keeps and not self._spilling:  # else everything is settled at once, whatever was new
             self._fresh.append(entry)
+
+    def _note_spilled(self, before: Entry | None) -> bool:
+        """Count an entry if it is new; return whether there are so many that objects are in a file."""
+        assert self._spilling
+        if self._spilled is not None:
+            if before is None:
+                self._spilled.count()
+            return True
+        self._count += before is None
+        if self._count > self._spilling.entries and isinstance(self._objects, dict):
+            self._spilled = SpilledObjects(self._objects, self._spilling.spill, self._spilling.part, self.seen)
+            self._objects = self._spilled
+            self._lanes = {}
+            self.unnamed.lanes = SpilledLanes(self._spilled)
+            self._unsettled = {}
+        return self._spilled is not None
 
     # Settling
 
@@ -237,6 +281,7 @@ class Ledger:
                 self._unsettled.update(dict.fromkeys(ahead))
         names: Iterable[Name] = self._unsettled
         if self._keeps:
+            assert isinstance(self._objects, dict)
             for each in self._objects.values():
                 if len(each.entries) >= MANY or each.folded:
                     each.fold(self._blind(each.name))
@@ -257,11 +302,27 @@ class Ledger:
         self._retimed = []
         return settled
 
+    @property
+    def is_spilled(self) -> bool:
+        """Return whether there are so many entries that they are in a file. Then call `lives` and not `settle`."""
+        return self._spilled is not None
+
+    def lives(self) -> Iterator[tuple[Name, list[Track]]]:
+        """Yield each name with its tracks, sorted by name, when everything was learned."""
+        assert self._spilled
+        self._rebuild()
+        self.unnamed.settle(self.extent.logged[0], self.remembered)
+        for name in self._spilled.names():
+            yield name, self._lives(name, _ALL)
+
+    def _objects_of(self, name: Name) -> list[ObjectEntries]:
+        return self._spilled.of_name(name) if self._spilled else self._lanes.get(name, [])
+
     def _lives(self, name: Name, moved: tuple[int, int] | None) -> list[Track]:
         """Return the tracks of a name. Its changes with revisions in the range `moved` may be drawn at other times than
         before."""
         space = self.clocks.space(name[:2])
-        objects = self._lanes[name]
+        objects = self._objects_of(name)
         if self._followed and self._grows_only(name, objects):
             clock = self.clocks.of_space(space)
             return together([each.built(clock, space, moved) for each in objects])
@@ -289,7 +350,7 @@ class Ledger:
     def _grow(self) -> Moved | None:
         """Add the new entries to the clocks, and return which known changes may be drawn at other times now; None if
         the clocks have to be built anew."""
-        if self._keeps or (len(self.extent.files) > 1 and not self.live):
+        if self._keeps or self._spilling or (len(self.extent.files) > 1 and not self.live):
             return None
         if not self.live:
             return {} if not self._retimed and self.clocks.extend(self._fresh) else None
@@ -297,6 +358,9 @@ class Ledger:
 
     def _rebuild(self) -> None:
         """Build clocks, offsets and spaces from everything that is known."""
+        if self._spilled and not self.live:
+            self._rebuild_spilled()
+            return
         entries: dict[GroupKind, list[Entry]] = defaultdict(list)
         for each in self._objects.values():
             entries[each.name[:2]] += [entry for entry in each.entries.values() if entry.resource_version is not None]
@@ -319,6 +383,27 @@ class Ledger:
                 folded[each.name[:2]] += self._folded([each])
         self.clocks.rebuild(entries, folded, live=self.live)
 
+    def _rebuild_spilled(self) -> None:
+        """Do what `_rebuild` does, without having all entries in memory at once."""
+        assert self._spilled
+        written = Written()
+        for each in self._spilled.values():
+            written.add(each)
+        self._written = written
+        if len(self.extent.files) > 1:
+            self.clocks.compare_files(written.revised)
+            if ahead := self.clocks.offsets:
+                self.requests.reconsider()
+                self.acts.reconsider()
+                written.correct(ahead)
+            self._correct_extent()
+        folded = {kind: [self._corrected_stamp(*each) for each in of_kind] for kind, of_kind in written.folded.items()}
+        self.clocks.rebuild(written.revised, folded, live=False, clock=CommitClock.of_many)
+
+    def _corrected_stamp(self, file: str, revision: int, received: int, staged: int) -> Stamped:
+        ahead = self.clocks.offsets.get(file, 0)
+        return revision, received - ahead, self.clocks.earlier(staged, ahead)
+
     def _correct_extent(self) -> None:
         """Compute the extent again from corrected times, since a clock that is ahead would make the source last
         longer."""
@@ -336,23 +421,36 @@ class Ledger:
         known = chain(kept, self._refused.values())
         return map(self.clocks.corrected, known) if self.clocks.offsets else known
 
+    def _writes(self) -> Iterable[Entry | Write]:
+        """Return every change that is kept or was refused, in corrected times and in no order."""
+        return self._written if self._written is not None else self.entries()
+
     def stamps(self) -> Iterator[tuple[int | None, int, int]]:
         """Yield (resource version, received, staged) of every observed change, in corrected times and in no order."""
-        for entry in self.entries():
+        for entry in self._writes():
             yield entry.resource_version, entry.received, entry.staged
         yield from self._folded()
+
+    def deletions(self) -> Iterator[tuple[int, int]]:
+        """Yield (received, staged) of each deletion with a revision that an audit log shows, in corrected times."""
+        for entry in self._writes():
+            if entry.change is Change.DELETED and entry.resource_version is not None and entry.clock is Clock.AUDIT:
+                yield entry.received, entry.staged
 
     def _folded(self, objects: Iterable[ObjectEntries] | None = None) -> Iterator[Stamped]:
         """Yield the stamps of the writes of these objects that were left out, in corrected times; by default those of
         all objects."""
+        if objects is None and self._written is not None:
+            for of_kind in self._written.folded.values():
+                yield from (self._corrected_stamp(*left_out) for left_out in of_kind)
+            return
         for each in self._objects.values() if objects is None else objects:
-            for file, revision, received, staged in each.folded or ():
-                ahead = self.clocks.offsets.get(file, 0)
-                yield revision, received - ahead, self.clocks.earlier(staged, ahead)
+            for left_out in each.folded or ():
+                yield self._corrected_stamp(*left_out)
 
     def logged_times(self) -> set[int]:
         """Return when the writes in audit logs were received, in microseconds since 1970."""
-        times = {entry.received for entry in self.entries() if entry.clock is Clock.AUDIT}
+        times = {entry.received for entry in self._writes() if entry.clock is Clock.AUDIT}
         return times.union(received for _, received, _ in self._folded())
 
     def commits(self) -> Iterator[tuple[int, int]]:
@@ -376,11 +474,11 @@ class Ledger:
         They are of two namespaces kube-system, or of two objects with the same resourceVersion, if that happens
         repeatedly.
         """
-        return self.two_kube_systems() or two_clusters(self._objects.values())
+        return self.two_kube_systems() or two_clusters(self._objects.values)
 
     def two_kube_systems(self) -> tuple[Entry, Entry] | None:
         """Return entries of two namespaces kube-system, of which a cluster has only one; None if there are none."""
-        return two_uids(self._lanes.get(Name("", "Namespace", "", "kube-system"), ()))
+        return two_uids(self._objects_of(Name("", "Namespace", "", "kube-system")))
 
     def number(self, name: Name, uid: str) -> int:
         """Return the number of an object, from 1; 0 if it was never observed. All incarnations of a name without UIDs
@@ -396,6 +494,7 @@ class Ledger:
     def forget(self, name: Name, uid: str) -> None:
         """Forget an object that ended long ago. All incarnations of a name without UIDs are one object, and are
         forgotten together."""
+        assert isinstance(self._objects, dict)
         known = self._objects.pop((uid, name.name, name.namespace, name.kind, name.group), None)
         if known is None:
             return
@@ -438,7 +537,7 @@ class Ledger:
             evidence=[
                 *self.requests,
                 *self.logs,
-                *(entry for entry in self.acts if _key(entry.ref) not in self._objects),
+                *(entry for entry in self.acts if not self._objects.get(_key(entry.ref))),
             ],
             steps=self.clocks.steps(),
             objects=[
@@ -484,7 +583,7 @@ class Ledger:
         self._numbers, self._lanes_numbered = snapshot.numbers, snapshot.lanes
 
 
-def _key(ref: ObjectRef) -> _Key:
+def _key(ref: ObjectRef) -> ObjectKey:
     return ref.uid, ref.name, ref.namespace, ref.kind, ref.group
 
 

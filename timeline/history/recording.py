@@ -145,7 +145,7 @@ class RecordingWorld(World):
 
     def of_kind(self, group: str, kind: str, until: int | None = None) -> Iterator[Track]:
         self._look(until, "kind", group, kind)
-        for name in self._tracks.index.names(group, kind):
+        for name in self._tracks.names(group, kind):
             self._look_at_duplicates(name)
         return super().of_kind(group, kind, until)
 
@@ -217,9 +217,9 @@ class RecordingWorld(World):
         self.dependencies.count(owner_uid, at)
         return super().tally(owner_uid, spell, at)
 
-    def _referrer_keys(self, name: Name, until: int | None = None) -> Collection[Key]:
+    def _referrers(self, name: Name, until: int | None = None) -> Iterator[Track]:
         self._look(until, "referrers", name)
-        return super()._referrer_keys(name, until)
+        return super()._referrers(name, until)
 
     def owner_of(self, track: Track) -> Track | None:
         return self._find_owner(track)  # never from the cache of `World`: each judgement records what it looked at

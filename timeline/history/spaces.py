@@ -11,13 +11,14 @@ from itertools import accumulate
 from timeline.core.entries import Change, Clock, Entry, Level
 from timeline.core.order import SECOND
 from timeline.history.seen import GroupKind, Seen
+from timeline.history.written import Write, Writes
 from timeline.kinds import kind_of
 
 FEW = 3  # how many revisions must agree to take two counters for one, or clash to take one counter for two
 
 
 def calibrated(
-    observed: Mapping[GroupKind, Seen], entries: Mapping[GroupKind, Sequence[Entry]]
+    observed: Mapping[GroupKind, Seen], entries: Mapping[GroupKind, Sequence[Entry] | Writes]
 ) -> dict[GroupKind, str]:
     """Return the space of each kind; "" is the one that most kinds share.
 
@@ -56,7 +57,7 @@ def calibrated(
     return spaces
 
 
-def _timely(entry: Entry) -> bool:
+def _timely(entry: Entry | Write) -> bool:
     """Return whether the time of an entry is that of its own change."""
     return entry.clock is Clock.AUDIT or entry.change is Change.CREATED
 

@@ -3,11 +3,13 @@
 It is pure. A track is one incarnation of an object; the tracks of one name share a lane.
 """
 
+from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from timeline.core.entries import Change
-from timeline.core.order import SECOND
+from timeline.core.order import SECOND, At
 from timeline.history.index import Index
 from timeline.history.lifelines import Key, Moment, Name, Track, public_uid
 from timeline.history.seen import GroupKind, Seen
@@ -34,58 +36,76 @@ class Settlement(NamedTuple):
         return [each.track for each in self.replaced] + self.bounded
 
 
-class Tracks:
-    """This class keeps the tracks of one source. `seen` says how much of each kind was observed."""
+class Lookups(ABC):
+    """This is what can be asked about the tracks of one source, wherever they are kept."""
 
     def __init__(self, seen: Mapping[GroupKind, Seen]) -> None:
-        self.index = Index()
         self._seen = seen
-        self._lanes: dict[Name, list[Track]] = {}
-        self._by_key: dict[Key, Track] = {}
-        self._names: list[Name] | None = None  # the names of all lanes, sorted; None when they must be sorted anew
-        # The tracks without a UID of those names that have tracks with a UID, too.
-        self._mixed: dict[Name, list[Track]] = {}
 
+    @abstractmethod
     def __iter__(self) -> Iterator[Track]:
         """Yield all tracks, by name and then in the order in which they began."""
-        if self._names is None:
-            self._names = sorted(self._lanes)
-        for name in self._names:
-            yield from self._lanes[name]
 
-    def __getitem__(self, key: Key) -> Track:
-        return self._by_key[key]
+    @abstractmethod
+    def __len__(self) -> int: ...
 
-    def get(self, key: Key) -> Track | None:
-        return self._by_key.get(key)
+    @abstractmethod
+    def get(self, key: Key) -> Track | None: ...
+
+    @abstractmethod
+    def has(self, name: Name) -> bool:
+        """Return whether a name has tracks."""
+
+    @abstractmethod
+    def lane(self, name: Name) -> Collection[Track]:
+        """Return every track of a name, in the order in which they began."""
+
+    @abstractmethod
+    def incarnations(self, name: Name, until: int | None = None) -> list[Track]:
+        """Return the tracks of a name in the order in which they began, without duplicates (see `is_duplicate`): those
+        that began by a drawn time, and the first one after these."""
+
+    @abstractmethod
+    def begun(self, name: Name, until: int | None = None) -> Iterator[Track]:
+        """Yield the tracks of a name that began by a drawn time, as `incarnations` returns them."""
+
+    @abstractmethod
+    def is_mixed(self, name: Name) -> bool:
+        """Return whether some tracks of this name have a UID while others have none."""
+
+    @abstractmethod
+    def without_uid(self, name: Name) -> Sequence[Track]:
+        """Return the tracks without a UID of a name that has tracks with a UID, too; otherwise none."""
+
+    @abstractmethod
+    def names(self, group: str, kind: str) -> Sequence[Name]:
+        """Return the names of one kind that have tracks, sorted."""
+
+    @abstractmethod
+    def of_uid(self, uid: str) -> Track | None: ...
+
+    @abstractmethod
+    def children(self, owner_uid: str) -> list[Track]:
+        """Return the tracks with this owner, in the order in which they began; none for the UID ""."""
+
+    @abstractmethod
+    def referrers(self, name: Name, until: int | None = None) -> Iterator[Track]:
+        """Yield the tracks that began by a drawn time and refer to a name, in no order."""
+
+    @abstractmethod
+    def tally(self, owner_uid: str, spell: str, at: At) -> int:
+        """Return how many children of an owner were in a spell right after a place in commit order."""
 
     def resolve(self, keys: Iterable[Key]) -> list[Track]:
         """Return the tracks of these keys, without keys that no longer exist."""
-        return [track for key in keys if (track := self._by_key.get(key))]
-
-    def lane(self, name: Name) -> Collection[Track]:
-        """Return every track of a name, in the order in which they began."""
-        return self._lanes.get(name, ())
-
-    def incarnations(self, name: Name) -> list[Track]:
-        """Return the tracks of a name in the order in which they began, without duplicates (see `is_duplicate`)."""
-        lane = self._lanes.get(name, [])
-        return [track for track in lane if not self.is_duplicate(track)] if name in self._mixed else lane
-
-    def is_mixed(self, name: Name) -> bool:
-        """Return whether some tracks of this name have a UID while others have none."""
-        return name in self._mixed
-
-    def without_uid(self, name: Name) -> Sequence[Track]:
-        """Return the tracks without a UID of a name that has tracks with a UID, too; otherwise none."""
-        return self._mixed.get(name, ())
+        return [track for key in keys if (track := self.get(key))]
 
     def is_duplicate(self, track: Track) -> bool:
         """Return whether a track consists only of writes without a UID that a watch shows as writes of tracks with a
         UID."""
-        if track.name not in self._mixed or public_uid(track.ref):
+        if not self.is_mixed(track.name) or public_uid(track.ref):
             return False
-        others = [other for other in self._lanes[track.name] if public_uid(other.ref)]
+        others = [other for other in self.lane(track.name) if public_uid(other.ref)]
         return all(any(self.shows(other, moment) for other in others) for moment in track.moments)
 
     def shows(self, track: Track, moment: Moment) -> bool:
@@ -99,6 +119,68 @@ class Tracks:
             return created is not None and entry.received < created + SECOND
         deleted = entry.change is Change.DELETED and track.ended is None
         return seen.streamed and (not deleted or moment.time <= seen.streamed_until + SECOND)
+
+
+class Tracks(Lookups):
+    """This class keeps the tracks of one source in memory. `seen` says how much of each kind was observed."""
+
+    def __init__(self, seen: Mapping[GroupKind, Seen]) -> None:
+        super().__init__(seen)
+        self.index = Index()
+        self._lanes: dict[Name, list[Track]] = {}
+        self._by_key: dict[Key, Track] = {}
+        self._names: list[Name] | None = None  # the names of all lanes, sorted; None when they must be sorted anew
+        # The tracks without a UID of those names that have tracks with a UID, too.
+        self._mixed: dict[Name, list[Track]] = {}
+
+    def __iter__(self) -> Iterator[Track]:
+        if self._names is None:
+            self._names = sorted(self._lanes)
+        for name in self._names:
+            yield from self._lanes[name]
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def get(self, key: Key) -> Track | None:
+        return self._by_key.get(key)
+
+    def has(self, name: Name) -> bool:
+        return bool(self._lanes.get(name))
+
+    def lane(self, name: Name) -> Collection[Track]:
+        return self._lanes.get(name, ())
+
+    def incarnations(self, name: Name, until: int | None = None) -> list[Track]:
+        lives = self._lanes.get(name, [])
+        if name in self._mixed:
+            lives = [track for track in lives if not self.is_duplicate(track)]
+        return lives if until is None else lives[: bisect_right(lives, until, key=began) + 1]
+
+    def begun(self, name: Name, until: int | None = None) -> Iterator[Track]:
+        return (track for track in self.incarnations(name) if until is None or track.first.time <= until)
+
+    def is_mixed(self, name: Name) -> bool:
+        return name in self._mixed
+
+    def without_uid(self, name: Name) -> Sequence[Track]:
+        return self._mixed.get(name, ())
+
+    def names(self, group: str, kind: str) -> Sequence[Name]:
+        return self.index.names(group, kind)
+
+    def of_uid(self, uid: str) -> Track | None:
+        return self.index.of_uid(uid)
+
+    def children(self, owner_uid: str) -> list[Track]:
+        return self.resolve(self.index.children(owner_uid))
+
+    def referrers(self, name: Name, until: int | None = None) -> Iterator[Track]:
+        found = map(self._by_key.__getitem__, self.index.referrers(name))
+        return (track for track in found if until is None or track.first.time <= until)
+
+    def tally(self, owner_uid: str, spell: str, at: At) -> int:
+        return self.index.tally(owner_uid, spell, at)
 
     def settle(self, lives: Mapping[Name, list[Track]]) -> Settlement:
         """Replace all tracks of each of these names by the given ones, and return what that changed."""
@@ -181,3 +263,8 @@ class Tracks:
             bounds += [service.ended.time for service in services if service.ended]
         before, track.gone_by = track.gone_by, min((time for time in bounds if time > track.last.time), default=None)
         return before != track.gone_by
+
+
+def began(track: Track) -> int:
+    """Return the drawn time at which a track began, in microseconds since 1970."""
+    return track.first.time

@@ -44,7 +44,7 @@ class Unnamed:
         corrected: Callable[[Entry], Entry],
     ) -> None:
         """The arguments belong to the ledger; this class only reads them."""
-        self._lanes = lanes
+        self.lanes = lanes  # another mapping when the ledger moves its objects to a file
         self._requests = requests
         self._corrected = corrected
         self._scopes: dict[Name, set[Name]] = {}  # by kind and namespace: the names in it
@@ -58,7 +58,7 @@ class Unnamed:
             return
         scope = Name(request.ref.group, request.ref.kind, request.ref.namespace, "")
         if scope not in self._scopes:
-            self._scopes[scope] = {name for name in self._lanes if name[:3] == scope[:3]}
+            self._scopes[scope] = {name for name in self.lanes if name[:3] == scope[:3]}
         self._stale.add(scope)
 
     def note(self, name: Name) -> None:
@@ -108,7 +108,7 @@ class Unnamed:
         found = []
         begun = self._begun(scope.namespace)
         for name in self._scopes[scope]:
-            entries = [self._corrected(each) for one in self._lanes.get(name, ()) for each in one.entries.values()]
+            entries = [self._corrected(each) for one in self.lanes.get(name, ()) for each in one.entries.values()]
             if not entries or any(each.change is Change.CREATED and each.clock is Clock.AUDIT for each in entries):
                 continue
             born = min((each.facts.created for each in entries if each.facts and each.facts.created), default=0)
@@ -122,7 +122,7 @@ class Unnamed:
 
     def _begun(self, namespace: str) -> bool:
         """Return whether the log shows the creation of a namespace, so that nothing existed in it before."""
-        objects = self._lanes.get(Name("", "Namespace", "", namespace), ())
+        objects = self.lanes.get(Name("", "Namespace", "", namespace), ())
         entries = (each for one in objects for each in one.entries.values())
         return any(each.change is Change.CREATED and each.clock is Clock.AUDIT for each in entries)
 

@@ -16,8 +16,9 @@ from timeline.history.acts import Act
 from timeline.history.completeness import Completeness, losses
 from timeline.history.expiry import expired
 from timeline.history.freed import Freed
-from timeline.history.ledger import Ledger
+from timeline.history.ledger import Ledger, Spilling
 from timeline.history.lifelines import ANONYMOUS, Key, Moment, Name, Track, anonymous, name_of, public_uid
+from timeline.history.paged_tracks import PagedTrack, PagedTracks
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.snapshot import Snapshot
 from timeline.history.streams import Stream
@@ -35,14 +36,20 @@ class World:
     `keeps` returns whether an entry belongs to a track; all other entries are only counted. For a source that grows,
     use `timeline.history.recording.RecordingWorld`, which also records what each judgement reads. Without `intents`,
     nobody asks for the changes that somebody meant (see `timeline.judging.intents`). `followed` says that a worker
-    watches the source.
+    watches the source. With `spilling`, the world is settled only once, and what is too much for memory is in a file.
     """
 
     def __init__(
-        self, keeps: Callable[[Entry], bool] | None = None, *, intents: bool = True, followed: bool = False
+        self,
+        keeps: Callable[[Entry], bool] | None = None,
+        *,
+        intents: bool = True,
+        followed: bool = False,
+        spilling: Spilling | None = None,
     ) -> None:
-        self._ledger = Ledger(keeps, intents=intents, followed=followed)
-        self._tracks = Tracks(self._ledger.seen)
+        self._ledger = Ledger(keeps, intents=intents, followed=followed, spilling=spilling)
+        self._spilling = spilling
+        self._tracks: Tracks | PagedTracks = Tracks(self._ledger.seen)
         # Tracks that may miss writes. Which of these count is decided later, when the beginning of the log is known.
         self._suspects: set[Key] = set()
         self._completeness: Completeness | None = None
@@ -62,10 +69,15 @@ class World:
         return self._ledger.learn(entries)
 
     def settle(self) -> list[Track]:
-        """Put everything that was learned since the last call into commit order; return the tracks that changed."""
+        """Put everything that was learned since the last call into commit order; return the tracks that changed; none
+        if they are in a file."""
         return self._settle().changed
 
     def _settle(self) -> Settlement:
+        if self._ledger.is_spilled:
+            self._settle_in_file()
+            return Settlement([], [], [])
+        assert isinstance(self._tracks, Tracks)
         settlement = self._tracks.settle(self._ledger.settle())
         self._suspects.difference_update(track.key for track in settlement.removed)
         for track, before, _ in settlement.replaced:
@@ -78,13 +90,25 @@ class World:
         self._computed = {}
         return settlement
 
+    def _settle_in_file(self) -> None:
+        """Settle everything that was learned, name by name."""
+        assert self._spilling
+        spill, part = self._spilling.spill, self._spilling.part
+        self._tracks = PagedTracks(self._ledger.seen, spill, part, self.number)
+        for name, tracks in self._ledger.lives():
+            self._tracks.add(name, tracks)
+            self._suspects.update(track.key for track in tracks if losses(track, self._ledger, begins=-1))
+        self._tracks.finish()
+
     def expired(self, before: int, events: int) -> list[Track]:
         """Return the tracks that ended before a drawn time and that no remaining track needs. `events` is the limit for
         Events about objects that no longer exist."""
+        assert isinstance(self._tracks, Tracks)
         return expired(self._tracks, before, events)
 
     def forget(self, tracks: Collection[Track], before: int) -> None:
         """Forget tracks that ended before a drawn time, as `expired` returned them."""
+        assert isinstance(self._tracks, Tracks)
         for track in tracks:
             self._tracks.remove(track)
             self._suspects.discard(track.key)
@@ -222,7 +246,7 @@ class World:
 
         A line that names no namespace counts if only one object of this kind is known by this name.
         """
-        alone = [each for each in self._tracks.index.names(name.group, name.kind) if each.name == name.name]
+        alone = [each for each in self._tracks.names(name.group, name.kind) if each.name == name.name]
         return self._ledger.logs.naming(name, alone=alone == [name])
 
     @property
@@ -281,22 +305,33 @@ class World:
         """Yield all tracks, by name and then in the order in which they began."""
         return iter(self._tracks)
 
+    @property
+    def count_of_tracks(self) -> int:
+        return len(self._tracks)
+
+    def track_at(self, ordinal: int) -> Track:
+        """Return a track of a world in a file by its place in `tracks`."""
+        assert isinstance(self._tracks, PagedTracks)
+        return self._tracks.at(ordinal)
+
+    @property
+    def is_in_file(self) -> bool:
+        """Return whether the tracks are in a file, so that keeping all of them would take too much memory."""
+        return isinstance(self._tracks, PagedTracks)
+
     # `until` of these questions leaves out what began later than a drawn time. In a source that grows, a subject that
     # has ended is then not judged again for what comes after it.
 
     def of_kind(self, group: str, kind: str, until: int | None = None) -> Iterator[Track]:
         """Yield the tracks of one kind that began by a drawn time, by name and then in the order in which they
         began."""
-        for name in self._tracks.index.names(group, kind):
-            for track in self._tracks.incarnations(name):
-                if until is None or track.first.time <= until:
-                    yield track
+        for name in self._tracks.names(group, kind):
+            yield from self._tracks.begun(name, until)
 
     def incarnations(self, name: Name, until: int | None = None) -> list[Track]:
         """Return the tracks of a name in the order in which they began, without duplicates: those that began by a drawn
         time, and the first one after these."""
-        lives = self._tracks.incarnations(name)
-        return lives if until is None else lives[: bisect_right(lives, until, key=_began) + 1]
+        return self._tracks.incarnations(name, until)
 
     def writes_without_uid(self, track: Track) -> list[Moment]:
         """Return the writes of which no observation shows whether they are those of this track or of another one of
@@ -314,7 +349,7 @@ class World:
         return self._tracks.get(key)
 
     def of_uid(self, uid: str) -> Track | None:
-        return self._tracks.index.of_uid(uid)
+        return self._tracks.of_uid(uid)
 
     def id_of(self, ref: ObjectRef) -> int | None:
         """Return the number of an object within the source, from 1; None if there is no such track."""
@@ -323,6 +358,8 @@ class World:
 
     def number(self, track: Track) -> int:
         """Return the number of a track within the source, which is unique and never changes."""
+        if isinstance(track, PagedTrack):
+            return track.number
         uid = track.ref.uid
         if not uid.startswith(ANONYMOUS):
             return self._ledger.number(track.name, uid)
@@ -334,11 +371,11 @@ class World:
 
     def lanes_of(self, names: Iterable[Name]) -> list[int]:
         """Return the sorted numbers of the lanes of those names that have tracks."""
-        return sorted(self._ledger.lane_number(name) for name in names if self._tracks.lane(name))
+        return sorted(self._ledger.lane_number(name) for name in names if self._tracks.has(name))
 
     def children(self, owner: Track) -> list[Track]:
         """Return the tracks whose controller is this one, in the order in which they began."""
-        return self._tracks.resolve(self._tracks.index.children(owner.ref.uid))
+        return self._tracks.children(owner.ref.uid)
 
     def tally(self, owner_uid: str, spell: str, at: At) -> int:
         """Return how many children of an owner were in a spell right after `at`, a `Moment.at`.
@@ -346,16 +383,15 @@ class World:
         A spell is a named stretch of time of a track, as `Kind.spells` gives it. The cost is logarithmic in the number
         of children.
         """
-        return self._tracks.index.tally(owner_uid, spell, at)
+        return self._tracks.tally(owner_uid, spell, at)
 
     def referrers(self, name: Name, until: int | None = None) -> list[Track]:
         """Return the tracks that began by a drawn time and that referred to an object of this name at any time, sorted
         by key."""
-        found = self._tracks.resolve(sorted(self._referrer_keys(name, until)))
-        return found if until is None else [track for track in found if track.first.time <= until]
+        return sorted(self._referrers(name, until), key=lambda track: track.key)
 
-    def _referrer_keys(self, name: Name, until: int | None = None) -> Collection[Key]:
-        return self._tracks.index.referrers(name)
+    def _referrers(self, name: Name, until: int | None = None) -> Iterator[Track]:
+        return self._tracks.referrers(name, until)
 
     def owner_of(self, track: Track) -> Track | None:
         """Return the track of the controller; for an object without ownerReferences, the track of the object to which
@@ -363,6 +399,8 @@ class World:
 
         Endpoints belong to the Service of their name, and other objects to the owner of all Pods that refer to them.
         """
+        if isinstance(self._tracks, PagedTracks):
+            return self._tracks.owner(track, self._find_owner)
         if track.key not in self._owners:
             self._owners[track.key] = self._find_owner(track)
         return self._owners[track.key]
@@ -373,8 +411,7 @@ class World:
         if track.ref.kind == "Endpoints":  # written without an ownerReference, under its Service's name
             return self._living(Name("", "Service", track.ref.namespace, track.ref.name), track.first.time)
         owner = None
-        for key in self._referrer_keys(track.name):
-            user = self._tracks[key]
+        for user in self._referrers(track.name):
             if user.ref.kind == "Pod" and (root := self.root(user)) is not user:
                 if track.first.at < root.first.at or (owner and owner.name != root.name):
                     return None  # it existed before, like the ServiceAccount of a namespace, or others share it
@@ -470,10 +507,6 @@ class World:
             return False
         strays = (each for life in others for each in life.moments if start <= each.time < end)
         return not all(self._tracks.shows(track, each) for each in strays)
-
-
-def _began(track: Track) -> int:
-    return track.first.time
 
 
 def _is_opaque(moment: Moment) -> bool:

@@ -4,6 +4,7 @@ The result does not depend on the order in which observations were learned, nor 
 """
 
 import hashlib
+from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -122,7 +123,7 @@ class _Writes:
         self.activity = activity
         self.named = bool(entry.client)  # whether it is known on which copies updates rested (see `views.named_by`)
         self.copies = 0
-        self.received: list[int] = []  # when each write was received
+        self.received = array("q")  # when each write was received
 
     def add_up(self) -> None:
         one, received = self.activity, self.received
@@ -130,7 +131,7 @@ class _Writes:
         one.accounts[self.account] += len(received)
         one.writes += len(received)
         one.copies += self.copies
-        one.minutes.update([time // _MINUTE for time in received])
+        one.minutes.update(time // _MINUTE for time in received)
         earliest = min(received)
         one.first = min(one.first or earliest, earliest)
         one.last = max(one.last, max(received))

@@ -66,7 +66,11 @@ class Arrangement:
 
     def lanes(self) -> list[Lane]:
         """Return all lanes, sorted by place."""
-        return sorted(map(self._lane, self._lanes), key=lambda lane: lane.place)
+        return [*self.each_lane()]
+
+    def each_lane(self) -> Iterator[Lane]:
+        """Yield all lanes, sorted by place, without keeping their tracks."""
+        return map(self._lane, sorted(self._lanes, key=self._place))
 
     def strips(self) -> list[Strip]:
         """Return all strips, sorted by place."""

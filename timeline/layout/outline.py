@@ -21,10 +21,26 @@ ACTORS = 1000  # the most actors that a source lists
 STEPS = 20_000  # the most steps of revisions in a report; with more, it has none, and cannot measure by revisions
 
 
-def census(lanes: list[Lane]) -> list[tuple[str, str, int]]:
-    """Return (namespace, family, number of lanes) for each namespace and family, sorted."""
-    counts = Counter((lane.tracks[0].ref.namespace, lane.tracks[0].family) for lane in lanes)
-    return [(*key, count) for key, count in sorted(counts.items())]
+class Census:
+    """This class counts lanes by namespace and family."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def add(self, lane: Lane) -> None:
+        self._counts[lane.tracks[0].ref.namespace, lane.tracks[0].family] += 1
+
+    def rows(self) -> list[tuple[str, str, int]]:
+        """Return (namespace, family, number of lanes), sorted."""
+        return [(*key, count) for key, count in sorted(self._counts.items())]
+
+
+def census(lanes: Iterable[Lane]) -> list[tuple[str, str, int]]:
+    """Return the census of these lanes."""
+    counted = Census()
+    for lane in lanes:
+        counted.add(lane)
+    return counted.rows()
 
 
 def span(tracks: list[Track]) -> tuple[int, int | None]:
@@ -97,20 +113,34 @@ class Tide(NamedTuple):
     until: int = 0  # the end of that range
 
 
-def tide(world: World, lanes: list[Lane]) -> Tide:
-    """Return the numbers of lanes for each of the `SLICES` slices of time of a world."""
-    width = max(1, (world.last - world.first) / SLICES)
-    highest, begun, ended = [0] * SLICES, [0] * SLICES, [0] * (SLICES + 1)
-    for lane in lanes:
+class Tides:
+    """This class counts the lanes in each of the `SLICES` slices of time of a world."""
+
+    def __init__(self, world: World) -> None:
+        self._first, self._last = world.first, world.last
+        self._width = max(1, (world.last - world.first) / SLICES)
+        self._highest, self._begun, self._ended = [0] * SLICES, [0] * SLICES, [0] * (SLICES + 1)
+
+    def add(self, lane: Lane) -> None:
         first, last = span(lane.tracks)
-        index = max(0, min(SLICES - 1, int((first - world.first) / width)))
-        highest[index] = max(highest[index], lane.place)
-        begun[index] += 1
+        index = max(0, min(SLICES - 1, int((first - self._first) / self._width)))
+        self._highest[index] = max(self._highest[index], lane.place)
+        self._begun[index] += 1
         if last is not None:
-            ended[max(0, min(SLICES, int((last - world.first) / width) + 1))] += 1
-    begun = list(itertools.accumulate(begun))
-    living = [up - down for up, down in zip(begun, itertools.accumulate(ended), strict=False)]
-    return Tide(list(itertools.accumulate(highest, max)), begun, living, world.first, world.last)
+            self._ended[max(0, min(SLICES, int((last - self._first) / self._width) + 1))] += 1
+
+    def tide(self) -> Tide:
+        begun = list(itertools.accumulate(self._begun))
+        living = [up - down for up, down in zip(begun, itertools.accumulate(self._ended), strict=False)]
+        return Tide(list(itertools.accumulate(self._highest, max)), begun, living, self._first, self._last)
+
+
+def tide(world: World, lanes: Iterable[Lane]) -> Tide:
+    """Return the numbers of lanes for each of the `SLICES` slices of time of a world."""
+    counted = Tides(world)
+    for lane in lanes:
+        counted.add(lane)
+    return counted.tide()
 
 
 def steps(commits: Iterable[tuple[int, int]]) -> StepsPayload:

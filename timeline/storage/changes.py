@@ -19,10 +19,11 @@ _TABLE = sql.Identifier("timeline_intent_change")
 _COLUMNS = ("source_id", "at", "track", "number", "lane", "namespace", "wide", "grade", "document")
 
 
-def rows_of(source: Source, world: World) -> list[tuple[Any, ...]]:
-    """Return the rows that follow from the world of a recording."""
+def rows_of(source: Source, world: World) -> Iterable[tuple[Any, ...]]:
+    """Return the rows that follow from the world of a recording. If that is in a file, they are made one by one."""
     packer = Packer(ENTRIES)
-    return [row for track in world.tracks() for row in _rows(source, world, track, packer)]
+    rows = (row for track in world.tracks() for row in _rows(source, world, track, packer))
+    return rows if world.is_in_file else [*rows]
 
 
 def write(source: Source, rows: Iterable[tuple[Any, ...]]) -> None:

@@ -8,12 +8,14 @@ from django.db import DatabaseError, ProgrammingError, connection, transaction
 from psycopg import sql
 
 from timeline.core.entries import Mark, moment
+from timeline.history.ledger import Spilling
 from timeline.history.lifelines import Track
 from timeline.history.packing import Packer
 from timeline.history.world import World
 from timeline.judging.rulebook import VERSION
 from timeline.layout import outline, places
 from timeline.layout.arrangement import Arrangement
+from timeline.layout.large_arrangement import LargeArrangement
 from timeline.models import Gap, Source
 from timeline.payloads.findings import SourceDocumentPayload
 from timeline.storage import chunks, shares, tables
@@ -48,10 +50,10 @@ def open_source(name: str, owner: int | None = None) -> Source:
     return source
 
 
-def open_again(source: Source) -> World:
+def open_again(source: Source, spilling: Spilling | None = None) -> World:
     """Prepare a stored source for another import; return a world that has learned its entries."""
     tables.drop_leftovers(source)
-    world = World()
+    world = World(spilling=spilling)
     for _ in world.learn(chunks.observations(source.pk)):
         pass
     with transaction.atomic():
@@ -131,7 +133,7 @@ def track_rows(
     source: Source,
     world: World,
     lane: places.Lane,
-    order: Arrangement,
+    order: Arrangement | LargeArrangement,
     packer: Packer,
     is_written: Callable[[Track, tuple[object, ...]], bool] = lambda track, others: False,
 ) -> Iterator[tuple[Any, ...]]:
@@ -207,7 +209,9 @@ def _array(values: list[int] | list[str]) -> str | None:
     return f"{{{','.join(map(str, values))}}}" if values else None
 
 
-def strip_row(source: Source, world: World, strip: places.Strip, order: Arrangement) -> tuple[Any, ...]:
+def strip_row(
+    source: Source, world: World, strip: places.Strip, order: Arrangement | LargeArrangement
+) -> tuple[Any, ...]:
     """Return the row of a strip, with the columns of `STRIP`."""
     tracks = [track for lane in strip.lanes for track in lane.tracks]
     ref = tracks[0].ref

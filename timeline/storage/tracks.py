@@ -16,7 +16,7 @@ from timeline.history.packing import LIFELINES, Packer
 from timeline.history.world import World
 from timeline.layout import outline
 from timeline.layout.arrangement import Arrangement
-from timeline.layout.places import Lane
+from timeline.layout.large_arrangement import LargeArrangement
 from timeline.models import Source, Strip
 from timeline.storage import tables
 from timeline.storage.copying import copied, copy_into, upsert
@@ -41,7 +41,8 @@ def writing(source: Source, world: World) -> Iterator[None]:
     With two or more processors, the rows of a new recording are made in a copy of this process during the context,
     and a thread writes them. Therefore the context must not use the database.
     """
-    if source.ready or available_processors() < 2 or not _FEWEST <= sum(1 for _ in world.tracks()) <= _MOST:
+    few = not _FEWEST <= world.count_of_tracks <= _MOST
+    if source.ready or available_processors() < 2 or few or world.is_in_file:
         yield
         _write(source, world)
         return
@@ -68,27 +69,41 @@ def _write(source: Source, world: World) -> None:
             totals = _fill(connection.connection, source, _arranged(source, world))
         _write_totals(source, totals)
         return
-    order = Arrangement.of(world)
-    lanes, packer = order.lanes(), Packer(LIFELINES)
-    rows = (row for lane in lanes for row in track_rows(source, world, lane, order, packer))
-    upsert(track_table(source), TRACK, ("source_id", "id"), rows)
-    numbers = [world.number(track) for lane in lanes for track in lane.tracks]
+    arranged = _Arranged(source, world)
+    upsert(track_table(source), TRACK, ("source_id", "id"), arranged.rows())
+    numbers = [world.number(track) for track in world.tracks()]
     with connection.cursor() as cursor:  # tracks of an older version that are now merged with others
         cursor.execute(sql.SQL("DELETE FROM {} WHERE id <> ALL(%s)").format(track_table(source)), [numbers])
-    _write_totals(source, _totals(source, world, order, lanes))
+    _write_totals(source, arranged.totals())
+
+
+class _Arranged:
+    """This makes the rows of all tracks, and meanwhile what follows from their order."""
+
+    def __init__(self, source: Source, world: World) -> None:
+        self._source = source
+        self._world = world
+        self._order = LargeArrangement(world) if world.is_in_file else Arrangement.of(world)
+        self._census, self._tides = outline.Census(), outline.Tides(world)
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        packer = Packer(LIFELINES)
+        for lane in self._order.each_lane():
+            self._census.add(lane)
+            self._tides.add(lane)
+            yield from track_rows(self._source, self._world, lane, self._order, packer)
+
+    def totals(self) -> Totals:
+        """Return the totals, when all rows were made."""
+        strips = [strip_row(self._source, self._world, strip, self._order) for strip in self._order.strips()]
+        return Totals(self._census.rows(), self._tides.tide()._asdict(), strips)
 
 
 def _arranged(source: Source, world: World) -> Iterator[Totals | bytes]:
-    """Yield the totals, and then the rows of all tracks as COPY reads them, in blocks."""
-    order = Arrangement.of(world)
-    lanes, packer = order.lanes(), Packer(LIFELINES)
-    yield _totals(source, world, order, lanes)
-    yield from copied(row for lane in lanes for row in track_rows(source, world, lane, order, packer))
-
-
-def _totals(source: Source, world: World, order: Arrangement, lanes: list[Lane]) -> Totals:
-    strips = [strip_row(source, world, strip, order) for strip in order.strips()]
-    return Totals(outline.census(lanes), outline.tide(world, lanes)._asdict(), strips)
+    """Yield the rows of all tracks as COPY reads them, in blocks, and then the totals."""
+    arranged = _Arranged(source, world)
+    yield from copied(arranged.rows())
+    yield arranged.totals()
 
 
 def _fill(raw: "psycopg.Connection[Any]", source: Source, items: Iterator[Any]) -> Totals:
@@ -96,13 +111,17 @@ def _fill(raw: "psycopg.Connection[Any]", source: Source, items: Iterator[Any]) 
 
     It takes planner statistics, too. If this raises, then the transaction is as it was before.
     """
-    totals: Totals = next(items)
+    totals: Totals | None = None
     with raw.transaction(), raw.cursor() as cursor:
         with cursor.copy(copy_into(track_table(source), TRACK)) as copy:
-            for block in items:
-                copy.write(block)
+            for item in items:
+                if isinstance(item, Totals):
+                    totals = item
+                else:
+                    copy.write(item)
         tables.build_indexes(cursor, track_table(source), of="timeline_track")
         cursor.execute(sql.SQL("ANALYZE {}").format(track_table(source)))
+    assert totals
     return totals
 
 

@@ -1,0 +1,138 @@
+"""A world that keeps its objects and tracks in a file answers like one that has all in memory."""
+
+import random
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import gettempdir
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.properties import examples
+from tests.recordings import SAMPLE, findings_of, observations_of
+from timeline.core.columns import in_order
+from timeline.core.entries import Observation
+from timeline.core.order import CommitClock
+from timeline.core.spill import Spill
+from timeline.history.ledger import Spilling
+from timeline.history.lifelines import name_of
+from timeline.history.world import World
+from timeline.judge import rulebook
+from timeline.layout.arrangement import Arrangement
+from timeline.layout.large_arrangement import LargeArrangement
+from timeline.payloads import documents
+
+HERE = Path(__file__).parent
+RECORDINGS = [
+    SAMPLE,
+    *sorted((HERE / "rules").glob("*/*.jsonl")),
+    *sorted((HERE / "data" / "engine").glob("*.jsonl*")),
+    *sorted((HERE / "data" / "engine").iterdir()),
+]
+RECORDINGS = [each for each in dict.fromkeys(RECORDINGS) if each.suffix != ".md"]
+
+
+@cache
+def observed(path: Path) -> tuple[list[Observation], object, object]:
+    entries: list[Observation] = [*observations_of(path)]
+    world, news = learned(World(), entries)
+    return entries, news, everything(world)
+
+
+def learned(world: World, entries: Sequence[Observation]) -> tuple[World, object]:
+    news = [*world.learn(entries)]
+    assert world.two_clusters() is None
+    world.settle()
+    return world, news
+
+
+def everything(world: World) -> object:
+    tracks = [
+        (
+            *(track.key, track.ref, track.owner, track.moments, track.gone_by, world.number(track), world.lane(track)),
+            (owner.key if (owner := world.owner_of(track)) else None, world.root(track).key),
+            ([child.key for child in world.children(track)], [each.key for each in world.referrers(track.name)]),
+        )
+        for track in world.tracks()
+    ]
+    findings = findings_of(world)
+    document = documents.source_document(world, rulebook())
+    kept = world.completeness.losses, world.completeness.holes, world.offsets, world.own_counters
+    order = LargeArrangement(world) if world.is_in_file else Arrangement.of(world)
+    lanes = [
+        (lane.place, lane.strip, [(track.key, order.number(track), order.root(track).key) for track in lane.tracks])
+        for lane in order.each_lane()
+    ]
+    strips = [(strip.place, strip.owner.key, [lane.place for lane in strip.lanes]) for strip in order.strips()]
+    return tracks, lanes, strips, findings, document, kept, sorted(world.commits()), world.first, world.last
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_the_same_is_known_with_nothing_in_memory(path: Path, tmp_path: Path) -> None:
+    entries, news, expected = observed(path)
+    with Spill(tmp_path) as spill:
+        world, now = learned(World(spilling=Spilling(spill, 0)), entries)
+        assert now == news
+        assert everything(world) == expected
+    assert list(tmp_path.iterdir()) == []
+
+
+@examples(30)
+@given(path=st.sampled_from(RECORDINGS), seed=st.integers(0, 2**32), most=st.integers(0, 300))
+def test_late_and_repeated_lines_find_their_objects(
+    path: Path, seed: int, most: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    entries, _, _ = observed(path)
+    chance = random.Random(seed)
+    shuffled = entries + chance.sample(entries, len(entries) // 3)
+    chance.shuffle(shuffled)
+    plain, news = learned(World(), shuffled)
+    with Spill(tmp_path_factory.mktemp("spilled")) as spill:
+        world, now = learned(World(spilling=Spilling(spill, most)), shuffled)
+        assert now == news
+        assert everything(world) == everything(plain)
+
+
+def test_a_world_below_the_limit_uses_no_file(tmp_path: Path) -> None:
+    entries, _, expected = observed(SAMPLE)
+    with Spill(tmp_path) as spill:
+        world, _ = learned(World(spilling=Spilling(spill, 100_000)), entries)
+        assert not world.is_in_file
+        assert everything(world) == expected
+
+
+def test_a_track_is_the_same_as_long_as_somebody_holds_it(tmp_path: Path) -> None:
+    with Spill(tmp_path) as spill:
+        world, _ = learned(World(spilling=Spilling(spill, 0)), observed(SAMPLE)[0])
+        held = next(each for each in world.tracks() if each.ref.kind == "Pod")
+        assert world.is_in_file
+        assert [*world.tracks()]
+        assert world.track((name_of(held.ref), held.ref.uid)) is held
+
+
+stamps = st.tuples(st.integers(1, 40) | st.integers(2**64, 2**64 + 3), st.integers(0, 50), st.integers(0, 60))
+
+
+@examples(200)
+@given(st.lists(stamps))
+def test_a_clock_of_many_commits_draws_like_any_other(commits: list[tuple[int, int, int]]) -> None:
+    one, many = CommitClock(commits), CommitClock.of_many(commits)
+    assert ([*one.steps()], one.last) == ([*many.steps()], many.last)
+
+
+@examples(50)
+@given(st.lists(stamps, max_size=50))
+def test_rows_that_are_sorted_in_parts_are_in_order(rows: list[tuple[int, int, int]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("timeline.core.columns._RUN", 7)
+        assert [*in_order(rows)] == sorted(rows)
+
+
+@examples(20)
+@given(st.lists(st.binary(max_size=9000), max_size=300))
+def test_what_was_put_into_a_file_is_read_again(values: list[bytes]) -> None:
+    with Spill(Path(gettempdir())) as spill:
+        places = [spill.put(value) for value in values]
+        assert [spill.get(place) for place in places] == values

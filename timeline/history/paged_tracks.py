@@ -1,0 +1,306 @@
+"""This module keeps the settled tracks of a source that is too large for memory.
+
+Each track is in a temporary file, and is read when a rule asks for it. What finds the tracks is in memory, about 150
+bytes for each. The answers are those of `timeline/history/tracks.py` and `timeline/history/index.py`.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from weakref import WeakValueDictionary
+
+from timeline.core.columns import Numbers, in_order
+from timeline.core.order import At
+from timeline.core.spill import Spill
+from timeline.history.index import spells_of
+from timeline.history.lifelines import Key, Name, Track, public_uid
+from timeline.history.seen import GroupKind, Seen
+from timeline.history.spilled_objects import digest
+from timeline.history.tracks import Lookups, began
+
+_NEVER = -1  # in columns of times
+_NAMES = 6  # names of which the incarnations were asked for last
+_UNKNOWN, _NOBODY = -2, -1  # in the column of owners
+
+
+class PagedTrack(Track):
+    """This is a track that was read from the file. As long as anything holds it, it is not read again."""
+
+    __slots__ = ("__weakref__", "number", "ordinal")
+
+    number: int  # see `World.number`
+    ordinal: int  # its place among all tracks, by name and then in the order in which they began
+
+
+def ordinal_of(track: Track) -> int:
+    """Return the place of a track that was read from the file among all tracks."""
+    assert isinstance(track, PagedTrack)
+    return track.ordinal
+
+
+class _Found:
+    """These are ordinals by digests, in columns sorted by both."""
+
+    def __init__(self) -> None:
+        self._rows: list[array[int]] = [array("q"), array("I")]
+        self._digests: Sequence[int] = ()
+        self._ordinals: Sequence[int] = ()
+
+    def add(self, what: object, ordinal: int) -> None:
+        self._rows[0].append(digest(what))
+        self._rows[1].append(ordinal)
+
+    def sort(self) -> None:
+        digests, ordinals = array("q"), array("I")
+        for each, ordinal, _ in in_order((each, ordinal, 0) for each, ordinal in zip(*self._rows, strict=True)):
+            digests.append(each)
+            ordinals.append(ordinal)
+        self._digests, self._ordinals, self._rows = digests, ordinals, []
+
+    def get(self, what: object) -> Sequence[int]:
+        """Return the ordinals that were added with a value, in ascending order. A few may be of other values."""
+        wanted = digest(what)
+        first = bisect_left(self._digests, wanted)
+        return self._ordinals[first : bisect_right(self._digests, wanted, first)]
+
+
+class _Edges:
+    """These are the beginnings or ends of spells, by owner and spell, in columns sorted by place."""
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[array[int], array[int], Numbers]] = [(array("q"), array("q"), Numbers())]
+
+    def add(self, key: tuple[str, str], at: At) -> None:
+        digests, times, revisions = self._rows[0]
+        digests.append(digest(key))
+        times.append(at[0])
+        revisions.append(at[1])
+
+    def sort(self) -> None:
+        digests, times, revisions = self._rows[0]
+        ordered = array("q"), array("q"), Numbers()
+        for key, time, revision in in_order(zip(digests, times, revisions.values, strict=True)):
+            ordered[0].append(key)
+            ordered[1].append(time)
+            ordered[2].append(revision)
+        self._rows = [ordered]
+
+    def count(self, key: tuple[str, str], at: At) -> int:
+        """Return how many are at or before a place."""
+        digests, times, revisions = self._rows[0]
+        wanted = digest(key)
+        first = bisect_left(digests, wanted)
+        end = bisect_right(digests, wanted, first)
+        begun = bisect_left(times, at[0], first, end)
+        return bisect_right(revisions.values, at[1], begun, bisect_right(times, at[0], begun, end)) - first
+
+
+class PagedTracks(Lookups):
+    """This class keeps the tracks of one source in a file. `seen` says how much of each kind was observed.
+
+    Of the tracks that were read, those with `most` moments in all stay in memory. `number` returns the number of a
+    track within the source.
+    """
+
+    def __init__(self, seen: Mapping[GroupKind, Seen], spill: Spill, most: int, number: Callable[[Track], int]) -> None:
+        super().__init__(seen)
+        self._spill = spill
+        self._most = most
+        self._number = number
+        self._names: list[Name] = []
+        self._starts = array("I")  # the ordinal of the first track of each name
+        self._of_name: dict[Name, int] = {}  # the index of each name
+        self._kinds: dict[GroupKind, tuple[int, int]] = {}  # the first index of the names of a kind, and the end
+        self._mixed: set[Name] = set()
+        # A value for each track:
+        self._places = array("q")
+        self._numbers = array("q")
+        self._began = array("q")
+        self._last = array("q")
+        self._created = array("q")
+        self._ended = array("q")
+        self._gone_by = array("q")
+        self._owners = array("i")
+        self._uids = array("q")
+        self._by_uid, self._children, self._referrers = _Found(), _Found(), _Found()
+        self._spells = _Edges(), _Edges()
+        self._alive: WeakValueDictionary[int, PagedTrack] = WeakValueDictionary()
+        self._recent: dict[int, PagedTrack] = {}
+        self._held = 0  # moments of the recent tracks
+        # The last answers about incarnations: the tracks of one name ask about the same names, one after the other.
+        self._incarnations: dict[Name, list[Track]] = {}
+
+    # Filling
+
+    def add(self, name: Name, tracks: Sequence[Track]) -> None:
+        """Add all tracks of a name. Names come sorted."""
+        index = len(self._names)
+        self._names.append(name)
+        self._of_name[name] = index
+        self._kinds[name[:2]] = self._kinds.get(name[:2], (index, 0))[0], index + 1
+        self._starts.append(len(self._places))
+        if len({bool(public_uid(track.ref)) for track in tracks}) == 2:
+            self._mixed.add(name)
+        for track in tracks:
+            self._add(track)
+
+    def _add(self, track: Track) -> None:
+        ordinal = len(self._places)
+        self._places.append(self._spill.put((track.ref, track.owner, track.moments)))
+        self._numbers.append(self._number(track))
+        self._began.append(track.first.time)
+        self._last.append(track.last.time)
+        self._created.append(track.created.time if track.created else _NEVER)
+        self._ended.append(track.ended.time if track.ended else _NEVER)
+        self._gone_by.append(_NEVER)
+        self._owners.append(_UNKNOWN)
+        self._uids.append(digest(track.ref.uid))
+        if uid := public_uid(track.ref):
+            self._by_uid.add(uid, ordinal)
+        if track.owner:
+            self._children.add(track.owner.uid, ordinal)
+        for key, start, end in spells_of(track):
+            self._spells[0].add(key, start)
+            if end is not None:
+                self._spells[1].add(key, end)
+        for name in track.references():
+            self._referrers.add(name, ordinal)
+
+    def finish(self) -> None:
+        """Sort what finds tracks, and set `gone_by`, when all names were added."""
+        for each in (self._by_uid, self._children, self._referrers, *self._spells):
+            each.sort()
+        for name in self._names:
+            if name.kind == "Endpoints" or len(self._range(name)) > 1:
+                self._bind(name)
+        self._recent, self._held, self._incarnations = {}, 0, {}  # tracks that were read before `gone_by` was known
+
+    def _bind(self, name: Name) -> None:
+        """Set `gone_by` of the tracks of a name, as `Tracks` does."""
+        if all(self._ended[each] != _NEVER for each in self._range(name)):
+            return
+        bounds = [time for each in self._lives(name) if (time := self._created[each]) != _NEVER]
+        if name.kind == "Endpoints":
+            services = self._lives(Name("", "Service", name.namespace, name.name))
+            bounds += [time for each in services if (time := self._ended[each]) != _NEVER]
+        for each in self._range(name):
+            if self._ended[each] == _NEVER:
+                self._gone_by[each] = min((time for time in bounds if time > self._last[each]), default=_NEVER)
+
+    # Reading
+
+    def at(self, ordinal: int) -> Track:
+        """Return a track by its place among all tracks."""
+        return self._read(ordinal)
+
+    def _read(self, ordinal: int) -> PagedTrack:
+        track = self._recent.pop(ordinal, None)
+        if track is None:
+            track = self._alive.get(ordinal)
+            if track is None:
+                ref, owner, moments = self._spill.get(self._places[ordinal])
+                track = PagedTrack(ref, self._names[bisect_right(self._starts, ordinal) - 1], owner, moments)
+                track.number, track.ordinal = self._numbers[ordinal], ordinal
+                if (gone_by := self._gone_by[ordinal]) != _NEVER:
+                    track.gone_by = gone_by
+                self._alive[ordinal] = track
+            self._held += len(track.moments)
+        self._recent[ordinal] = track
+        while self._held > self._most and len(self._recent) > 1:
+            self._held -= len(self._recent.pop(next(iter(self._recent))).moments)
+        return track
+
+    def _range(self, name: Name) -> range:
+        """Return the ordinals of all tracks of a name."""
+        index = self._of_name.get(name)
+        if index is None:
+            return range(0)
+        return range(self._starts[index], self._starts[index + 1] if index + 1 < len(self._starts) else len(self))
+
+    def _lives(self, name: Name) -> Iterable[int]:
+        """Return the ordinals of the tracks of a name without duplicates."""
+        lane = self._range(name)
+        return [each for each in lane if not self.is_duplicate(self._read(each))] if name in self._mixed else lane
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[Track]:
+        return map(self._read, range(len(self)))
+
+    def get(self, key: Key) -> Track | None:
+        name, uid = key
+        lane, wanted = self._range(name), digest(uid)
+        start = lane.start
+        while start < lane.stop:
+            try:
+                start = self._uids.index(wanted, start, lane.stop)
+            except ValueError:
+                return None
+            if (track := self._read(start)).ref.uid == uid:
+                return track
+            start += 1
+        return None
+
+    def lane(self, name: Name) -> list[Track]:
+        return [self._read(each) for each in self._range(name)]
+
+    def has(self, name: Name) -> bool:
+        return name in self._of_name
+
+    def incarnations(self, name: Name, until: int | None = None) -> list[Track]:
+        lives = self._incarnations.pop(name, None)
+        if lives is None:
+            lives = [self._read(each) for each in self._lives(name)]
+        self._incarnations[name] = lives
+        if len(self._incarnations) > _NAMES:
+            del self._incarnations[next(iter(self._incarnations))]
+        return lives if until is None else lives[: bisect_right(lives, until, key=began) + 1]
+
+    def begun(self, name: Name, until: int | None = None) -> Iterator[Track]:
+        for each in self._lives(name):
+            if until is None or self._began[each] <= until:
+                yield self._read(each)
+
+    def is_mixed(self, name: Name) -> bool:
+        return name in self._mixed
+
+    def without_uid(self, name: Name) -> Sequence[Track]:
+        return [track for track in self.lane(name) if not public_uid(track.ref)] if name in self._mixed else ()
+
+    def names(self, group: str, kind: str) -> Sequence[Name]:
+        first, end = self._kinds.get((group, kind), (0, 0))
+        return self._names[first:end]
+
+    def of_uid(self, uid: str) -> Track | None:
+        for each in reversed(self._by_uid.get(uid)):
+            if (track := self._read(each)).ref.uid == uid:
+                return track
+        return None
+
+    def children(self, owner_uid: str) -> list[Track]:
+        found = [self._read(each) for each in self._children.get(owner_uid)] if owner_uid else []
+        of_owner = [track for track in found if track.owner and track.owner.uid == owner_uid]
+        return sorted(of_owner, key=lambda track: (track.first.at, track.key))
+
+    def referrers(self, name: Name, until: int | None = None) -> Iterator[Track]:
+        for each in self._referrers.get(name):
+            if until is None or self._began[each] <= until:
+                track = self._read(each)
+                if name in track.references():
+                    yield track
+
+    def tally(self, owner_uid: str, spell: str, at: At) -> int:
+        starts, ends = self._spells
+        return starts.count((owner_uid, spell), at) - ends.count((owner_uid, spell), at)
+
+    def owner(self, track: Track, find: Callable[[Track], Track | None]) -> Track | None:
+        """Return what `find` returns for a track, which is called only once."""
+        assert isinstance(track, PagedTrack)
+        known = self._owners[track.ordinal]
+        if known == _UNKNOWN:
+            found = find(track)
+            assert found is None or isinstance(found, PagedTrack)
+            self._owners[track.ordinal] = _NOBODY if found is None else found.ordinal
+            return found
+        return None if known == _NOBODY else self._read(known)

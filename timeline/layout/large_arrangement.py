@@ -1,0 +1,135 @@
+"""This pure module orders the lanes of a world whose tracks are in a file, as `timeline/layout/arrangement.py` does.
+
+It has about 30 bytes of each track in memory, and some hundred of each lane.
+"""
+
+from array import array
+from collections.abc import Iterator
+
+from timeline.core.columns import Numbers, in_order
+from timeline.history.lifelines import Name, Track
+from timeline.history.paged_tracks import ordinal_of
+from timeline.history.world import World
+from timeline.kinds import NOISE
+from timeline.layout.places import Lane, Strip, beginning, place
+from timeline.layout.strips import LaneKey, OwnedKind, Strips
+
+
+class LargeArrangement:
+    """This class keeps the lanes of a world in the order of creation, in groups by root owner."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._roots: dict[Name, int] = {}  # the index of each root owner
+        self._names: list[Name] = []  # the root owners by their index
+        self._root_of = array("I")  # by ordinal: the index of the root owner of each track
+        # By lane: its key, the ordinals of all tracks of its name, and its place.
+        self._lanes: dict[LaneKey, int] = {}
+        self._spans: list[range] = []
+        self._places: list[int] = []
+        self._strips = Strips()
+        self._numbers = self._numbered(self._read())
+        for root, name in self._lanes:
+            span = self._spans[self._lanes[root, name]]
+            index = self._roots[root]
+            first = min(self._numbers[each] for each in span if self._root_of[each] == index)
+            self._places.append(place(self._ranks[index], first))
+        for lane in self._lanes:
+            self._strips.enter(lane, self._owned(lane))
+        self._strips.settle(self._place)
+
+    def root(self, track: Track) -> Track:
+        """Return the first incarnation of the name at the end of a track's chain of owners."""
+        return self._world.incarnations(self._names[self._root_of[ordinal_of(track)]])[0]
+
+    def number(self, track: Track) -> int:
+        """Return a track's creation number within its group, from 1."""
+        return self._numbers[ordinal_of(track)]
+
+    def each_lane(self) -> Iterator[Lane]:
+        """Yield all lanes, sorted by place."""
+        return map(self._lane, sorted(self._lanes, key=self._place))
+
+    def strips(self) -> Iterator[Strip]:
+        """Yield all strips, sorted by place."""
+        for owned, at in sorted(self._strips.places().items(), key=lambda each: each[1]):
+            if owner := self._world.track(owned[0]):
+                lanes = sorted(self._strips.lanes(owned), key=self._place)
+                yield Strip(at, owner, [*map(self._lane, lanes)])
+
+    def _read(self) -> tuple["array[int]", "array[int]", Numbers]:
+        """Find the root owner and the lane of each track; return whether it is noise, when it began, and its first
+        revision."""
+        noise, began, revisions = array("B"), array("q"), Numbers()
+        start = 0
+        before: Name | None = None
+        for ordinal, track in enumerate(self._world.tracks()):
+            root = self._world.root(track).name
+            if root not in self._roots:
+                self._roots[root] = len(self._names)
+                self._names.append(root)
+            self._root_of.append(self._roots[root])
+            noise.append(track.family in NOISE)
+            time, revision, name, _ = beginning(track)
+            began.append(time)
+            revisions.append(revision)
+            if name != before:
+                start = ordinal
+            before = name
+            lane = self._lanes.setdefault((root, name), len(self._spans))
+            if lane == len(self._spans):
+                self._spans.append(range(0))
+            self._spans[lane] = range(start, ordinal + 1)
+        return noise, began, revisions
+
+    def _numbered(self, read: tuple["array[int]", "array[int]", Numbers]) -> "array[int]":
+        """Rank the groups, and return the number of each track within its group."""
+        noise, began, revisions = read
+        heads = sorted((beginning(self._world.incarnations(name)[0]), index) for name, index in self._roots.items())
+        self._ranks = array("I", [0]) * len(heads)
+        for rank, (_, index) in enumerate(heads, 1):
+            self._ranks[index] = rank
+        numbers = array("I", [0]) * len(began)
+        group = number = 0
+        for alike in _runs(
+            (2 * self._ranks[root] + noise[each], began[each], each) for each, root in enumerate(self._root_of)
+        ):
+            rank = self._ranks[self._root_of[alike[0]]]
+            group, number = rank, number if rank == group else 0
+            if len(alike) > 1:
+                alike.sort(key=lambda each: revisions.values[each])
+            if len({revisions.values[each] for each in alike}) < len(alike):
+                alike.sort(key=lambda each: beginning(self._world.track_at(each)))
+            for each in alike:
+                number += 1
+                numbers[each] = number
+        return numbers
+
+    def _owned(self, lane: LaneKey) -> OwnedKind | None:
+        owner = self._world.owner_of(self._tracks(lane)[0])
+        return (owner.key, lane[1].group, lane[1].kind, lane[1].namespace) if owner else None
+
+    def _lane(self, lane: LaneKey) -> Lane:
+        return Lane(self._place(lane), self._strips.place_of(lane), self._tracks(lane))
+
+    def _tracks(self, lane: LaneKey) -> list[Track]:
+        root = self._roots[lane[0]]
+        found = [each for each in self._spans[self._lanes[lane]] if self._root_of[each] == root]
+        return [self._world.track_at(each) for each in sorted(found, key=self._numbers.__getitem__)]
+
+    def _place(self, lane: LaneKey) -> int:
+        return self._places[self._lanes[lane]]
+
+
+def _runs(rows: Iterator[tuple[int, int, int]]) -> Iterator[list[int]]:
+    """Yield the last numbers of rows of which the first two are equal, sorted by these."""
+    before: tuple[int, int] | None = None
+    run: list[int] = []
+    for *alike, each in in_order(rows):
+        if run and (alike[0], alike[1]) != before:
+            yield run
+            run = []
+        before = alike[0], alike[1]
+        run.append(each)
+    if run:
+        yield run

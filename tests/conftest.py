@@ -6,6 +6,7 @@ import os
 import signal
 from collections import deque
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
@@ -32,34 +33,51 @@ settings.load_profile(SUITE)
 
 # Seconds that files take whose tests wait long for processes.
 LONGEST = {
-    "test_collecting.py": 120, "test_sending_kills.py": 90, "test_kills.py": 75, "test_planted_scripts.py": 60,
-    "test_launcher.py": 60, "test_workers.py": 50, "test_commands.py": 50, "test_demo.py": 45, "test_services.py": 45,
-    "test_tasks.py": 40, "test_portions.py": 35, "test_high_availability.py": 35, "test_faults.py": 30,
-    "test_backups.py": 30, "test_migrations.py": 30, "test_alertmanager.py": 25, "test_tutorial.py": 20,
-    "test_audit_faults.py": 20, "test_alert_kills.py": 15,
+    "test_sending_kills.py": 85, "test_kills.py": 70, "test_collecting.py": 60, "test_watch.py": 50,
+    "test_services.py": 50, "test_launcher.py": 50, "test_high_availability.py": 45, "test_workers.py": 45,
+    "test_demo.py": 40, "test_mcp.py": 40, "test_backups.py": 35, "test_commands.py": 35, "test_faults.py": 35,
+    "test_portions.py": 30, "test_apprise.py": 30, "test_tasks.py": 25, "test_alertmanager.py": 25, "test_root.py": 25,
+    "test_record.py": 20, "test_slow_requests.py": 20, "test_replay_faults.py": 20, "test_pull_stores.py": 20,
+    "test_probes.py": 20, "test_share_links.py": 20, "test_migrations.py": 15, "test_tutorial.py": 15,
+    "test_audit_faults.py": 10, "test_alert_kills.py": 10,
 }  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let the workers of pytest-xdist begin with the tests that wait long, so that none still runs one at the end.
+    """Let the workers of pytest-xdist begin with the tests that take long, so that none still runs one at the end.
 
-    Each worker begins with its part of the list. The last one gets no such tests: it uses the processors meanwhile.
+    Each worker begins with its part of the list. One half of them begins with the tests that wait long. The other half
+    begins with those of the browser: these use the processors meanwhile, and the fewer workers run such tests, the
+    fewer start a browser and the Causeline that it looks at.
     """
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    shares: list[list[pytest.Item]] = [[] for _ in range(max(1, workers - 1))]
-    seconds = [0] * len(shares)
-    for name, wait in sorted(LONGEST.items(), key=lambda each: -each[1]):
-        least = seconds.index(min(seconds))
-        shares[least] += [item for item in items if item.path.name == name]
-        seconds[least] += wait
-    others = deque(item for item in items if item.path.name not in LONGEST)
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    waiting = {file: LONGEST[file.name] for file in files if file.name in LONGEST}
+    looking = {file: len(files[file]) for file in files if file.parent.name == "browser"}
+    half = workers // 2
+    shares = [*_shares(waiting, max(1, half)), *_shares(looking, max(1, workers - half))][:workers]
+    first = {file for share in shares for file in share}
+    others = deque(item for item in items if item.path not in first)
     ordered: list[pytest.Item] = []
-    for number in range(workers):
+    for number, share in enumerate(shares):
         end = len(ordered) + (len(items) - len(ordered)) // (workers - number)
-        ordered += shares[number] if number < len(shares) else []
+        ordered += [item for file in share for item in files[file]]
         while len(ordered) < end and others:
             ordered.append(others.popleft())
     items[:] = ordered
+
+
+def _shares(costs: dict[Path, int], count: int) -> list[list[Path]]:
+    """Distribute files evenly, the most expensive ones first."""
+    shares: list[list[Path]] = [[] for _ in range(count)]
+    sums = [0] * count
+    for file, cost in sorted(costs.items(), key=lambda each: -each[1]):
+        least = sums.index(min(sums))
+        shares[least].append(file)
+        sums[least] += cost
+    return shares
 
 
 @pytest.hookimpl(wrapper=True)

@@ -232,7 +232,7 @@ def becomes(page: Page, script: str, argument: object = None) -> Any:
     deadline = time.monotonic() + PATIENCE / 1000
     while not (answer := page.evaluate(script, argument)):
         assert time.monotonic() < deadline, f"it does not become true: {script}"
-        page.wait_for_timeout(20)
+        page.wait_for_timeout(50)
     return answer
 
 
@@ -258,7 +258,7 @@ def fits(page: Page) -> None:
     deadline = time.monotonic() + PATIENCE / 1000
     while wide := page.evaluate(TOO_WIDE):
         assert time.monotonic() < deadline, f"{page.url} is {wide}"
-        page.wait_for_timeout(20)
+        page.wait_for_timeout(50)
 
 
 def press_and_read(button: Locator, words: str) -> None:

@@ -1,8 +1,10 @@
 """These tests sign people in with an OpenID Connect provider, also with one that sends what it must not."""
 
 import copy
+import os
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from allauth.socialaccount.models import SocialAccount
@@ -14,6 +16,7 @@ from pytest_django import Settings
 from dashboard.access import grants, oidc, sessions
 from dashboard.cli import serve
 from tests.identity_provider import CLIENT, SECRET, STRANGE, IdentityProvider, identity_provider
+from tests.running import migrated
 
 pytestmark = pytest.mark.django_db
 
@@ -253,8 +256,10 @@ def test_the_form_can_be_hidden(provider: IdentityProvider, settings: Settings) 
 
 
 def test_no_account_has_to_be_there_before_people_can_sign_in_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_rows = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{migrated()}").geturl()
+    assert serve._nobody_can_sign_in(without_rows)
     monkeypatch.setenv("CAUSELINE_OIDC_ISSUER", "https://idp.example.org")
-    assert not serve._nobody_can_sign_in("postgresql:///there-is-no-such-database")
+    assert not serve._nobody_can_sign_in(without_rows)
 
 
 @pytest.mark.parametrize("login", ["token", "open", "on"])

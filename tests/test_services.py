@@ -383,16 +383,23 @@ def test_a_process_that_outlives_its_program_does_not_keep_it_from_starting_agai
         "pathlib.Path('runs').open('a').write('x')\n"
         "if not os.fork():\n"
         "    os.setsid()\n"
-        "    pathlib.Path('forked').touch()\n"
+        "    pathlib.Path('forking').write_text(str(os.getpid()))\n"
+        "    os.replace('forking', 'forked')\n"
         "time.sleep(100)"
     )
     supervisor.start(python(tmp_path, "forking", code, lock=tmp_path / "lock"))
     runs = tmp_path / "runs"
     supervisor.wait(lambda: runs.exists() and runs.read_text() == "x", 10, "it did not start")
     [leader] = [run.process.pid for run in supervisor._runs() if run.process]
-    supervisor.wait((tmp_path / "forked").exists, 10, "it did not fork")
+    forked = tmp_path / "forked"
+    supervisor.wait(forked.exists, 10, "it did not fork")
+    survivor = int(forked.read_text())
     os.kill(leader, signal.SIGKILL)
     supervisor.wait(lambda: runs.read_text() == "xx", 10, "it was not started again")
+    [again] = [run.process.pid for run in supervisor._runs() if run.process]
+    alive = processes().keys()
+    assert again != leader and again in alive
+    assert survivor not in alive, "both would use the files that the lock is for"
 
 
 def test_stopping_kills_what_does_not_listen_and_what_a_program_left_in_its_group(

@@ -9,11 +9,12 @@ from tempfile import gettempdir
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.properties import examples
 from tests.recordings import SAMPLE, findings_of, observations_of
 from timeline.core.columns import in_order
-from timeline.core.entries import Observation
+from timeline.core.entries import Entry, Observation
 from timeline.core.order import CommitClock
 from timeline.core.spill import Spill
 from timeline.history.ledger import Spilling
@@ -80,19 +81,54 @@ def test_the_same_is_known_with_nothing_in_memory(path: Path, tmp_path: Path) ->
 
 
 @examples(30)
-@given(path=st.sampled_from(RECORDINGS), seed=st.integers(0, 2**32), most=st.integers(0, 300))
+@given(
+    path=st.sampled_from(RECORDINGS),
+    seed=st.integers(0, 2**32),
+    most=st.integers(0, 300),
+    long=st.sampled_from([1, 32]),
+)
 def test_late_and_repeated_lines_find_their_objects(
-    path: Path, seed: int, most: int, tmp_path_factory: pytest.TempPathFactory
+    path: Path, seed: int, most: int, long: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     entries, _, _ = observed(path)
     chance = random.Random(seed)
     shuffled = entries + chance.sample(entries, len(entries) // 3)
     chance.shuffle(shuffled)
     plain, news = learned(World(), shuffled)
-    with Spill(tmp_path_factory.mktemp("spilled")) as spill:
+    with Spill(tmp_path_factory.mktemp("spilled")) as spill, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("timeline.history.spilled_objects._LONG", long)
         world, now = learned(World(spilling=Spilling(spill, most)), shuffled)
         assert now == news
         assert everything(world) == everything(plain)
+
+
+def test_an_object_that_is_written_all_the_time_is_not_read_again_for_each_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = next(each for each in observed(SAMPLE)[0] if isinstance(each, Entry) and each.ref.kind == "Lease")
+    entries: list[Observation] = [
+        replace(
+            lease,
+            ref=replace(lease.ref, name=f"lease-{number}", uid=f"uid-{number}"),
+            resource_version=1_000_000 + 20 * turn + number,
+        )
+        for turn in range(200)
+        for number in range(20)
+    ]
+    read: list[int] = []
+    get = Spill.get
+
+    def noted(spill: Spill, place: int) -> object:
+        read.append(place)
+        return get(spill, place)
+
+    monkeypatch.setattr(Spill, "get", noted)
+    with Spill(tmp_path) as spill:
+        world = World(spilling=Spilling(spill, 1600))
+        assert len([*world.learn(entries)]) == len(entries)
+        assert len(read) <= 40  # each object may be read once or twice while it has few entries
+        world.settle()
+        assert {len(track.moments) for track in world.tracks()} == {200}
 
 
 def test_a_world_below_the_limit_uses_no_file(tmp_path: Path) -> None:

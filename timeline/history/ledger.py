@@ -139,8 +139,11 @@ class Ledger:
                 continue
             ref = entry.ref
             key = ref.uid, ref.name, ref.namespace, ref.kind, ref.group
-            known = self._objects.get(key) or self._begin(key)
             change = identity(entry)
+            if self._spilled is None:
+                known = self._objects.get(key) or self._begin(key)
+            else:
+                known = self._spilled.for_change(key, change, whole=entry.arrived != 0) or self._begin(key)
             before = known.entries.get(change)
             if entry.arrived and entry.change is not Change.OBSERVED:
                 self.streams[ref.group, ref.kind].show(ref.namespace, entry.resource_version, entry.arrived)

@@ -2,11 +2,14 @@
 in memory; all others are in a temporary file.
 
 An object that is asked for comes back from the file as it was, so a ledger knows the same with any number of objects in
-memory.
+memory. An object with many entries is in the file in parts: a new entry begins another part, and the others need not be
+read. Otherwise, objects that are written all the time, such as Leases, would be read and written whole for each entry.
 """
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from timeline.core.spill import Spill
 from timeline.history.lifelines import Name
@@ -15,12 +18,35 @@ from timeline.history.seen import GroupKind, Seen
 
 ObjectKey = tuple[str, str, str, str, str]  # UID, name, namespace, kind and group of an object
 _BITS = 2**63 - 1
+_LONG = 32  # entries; an object that leaves memory with so many is kept in parts
 
 
 def digest(value: object) -> int:
     """Return 63 bits by which equal values are found in this process and its copies. Whoever finds one has to compare
     it."""
     return hash(value) & _BITS
+
+
+class _Parts:
+    """This is an object of which all entries, or all but the latest, are in the file in parts."""
+
+    __slots__ = ("_changes", "number", "places")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.places = array("q")  # of the parts, in the order in which they were written
+        self._changes = array("q")  # the sorted digests of what identifies the entries
+
+    def add(self, place: int, part: ObjectEntries) -> None:
+        """Add a part that was written to the file."""
+        self.places.append(place)
+        self._changes = array("q", sorted(chain(self._changes, map(digest, part.entries))))
+
+    def may_have(self, change: object) -> bool:
+        """Return whether an entry in the file may show a change, which is given as `observations.identity`."""
+        wanted = digest(change)
+        at = bisect_left(self._changes, wanted)
+        return at < len(self._changes) and self._changes[at] == wanted
 
 
 class SpilledObjects:
@@ -39,22 +65,40 @@ class SpilledObjects:
         self._held = sum(len(each.entries) for each in known.values())  # entries of these objects, or a few more
         # By name: the digest of the UID of each object in the file, followed by its place.
         self._cold: dict[Name, array[int]] = {}
+        self._parts: dict[Name, dict[str, _Parts]] = {}  # by name and UID; the latest entries may be in memory
         self._last: tuple[Name | None, list[ObjectEntries]] = None, []  # the last answer of `of_name`
         for each in known.values():
             self._cold.setdefault(each.name, array("q"))
 
     def get(self, key: ObjectKey) -> ObjectEntries | None:
         """Return an object, which is then in memory until others have been used; None if it is not known."""
-        if self._held > self._most:
-            self._cool(self._most // 2)
+        self._make_room()
         found = self._warm.pop(key, None)
-        if found is None:
-            found = self._taken(key)
+        if found is None or self._parts_of(key):
+            latest, found = found, self._taken(key)
             if found is None:
                 return None
             self._held += len(found.entries)
+            if latest:
+                found.entries.update(latest.entries)
         self._warm[key] = found
         return found
+
+    def for_change(self, key: ObjectKey, change: object, *, whole: bool) -> ObjectEntries | None:
+        """Return an object like `get`, for an entry that shows this change (`observations.identity`).
+
+        Without `whole`, the entries that are not in memory are left out if surely none of them shows the same change.
+        """
+        self._make_room()
+        parts = self._parts_of(key)
+        if parts is None or whole or parts.may_have(change):
+            return self.get(key)
+        latest = self._warm.pop(key, None)
+        if latest is None:
+            name = _name(key)
+            latest = ObjectEntries(name, key[0], parts.number, self._seen[name[:2]])
+        self._warm[key] = latest
+        return latest
 
     def __setitem__(self, key: ObjectKey, known: ObjectEntries) -> None:
         self._warm[key] = known
@@ -81,8 +125,13 @@ class SpilledObjects:
         if self._warm:
             self._cool(0)
         if self._last[0] != name:
-            self._last = name, [self._read(name, place)[1] for place in self._cold.get(name, array("q"))[1::2]]
+            found = [self._read(name, place)[1] for place in self._cold.get(name, array("q"))[1::2]]
+            self._last = name, found + [self._joined(name, each) for each in self._parts.get(name, {}).values()]
         return self._last[1]
+
+    def _make_room(self) -> None:
+        if self._held > self._most:
+            self._cool(self._most // 2)
 
     def _cool(self, most: int) -> None:
         """Write those objects to the file that were used longest ago, until no more than `most` entries are in
@@ -93,14 +142,23 @@ class SpilledObjects:
             each = self._warm.pop(key)
             self._held -= len(each.entries)
             place = self._spill.put((uid, each.number, each.entries, each.folded, each.room))
-            self._cold[each.name].extend((digest(uid), place))
+            parts = self._parts_of(key)
+            if parts is None and len(each.entries) < _LONG:
+                self._cold[each.name].extend((digest(uid), place))
+                continue
+            if parts is None:
+                parts = self._parts.setdefault(each.name, {})[uid] = _Parts(each.number)
+            parts.add(place, each)
         if not self._warm:
             self._held = 0
 
     def _taken(self, key: ObjectKey) -> ObjectEntries | None:
         """Take an object out of the file."""
-        uid, name, namespace, kind, group = key
-        places = self._cold.get(lane := Name(group, kind, namespace, name))
+        uid, lane = key[0], _name(key)
+        if parts := self._parts_of(key):
+            del self._parts[lane][uid]
+            return self._joined(lane, parts)
+        places = self._cold.get(lane)
         if not places:
             return None
         wanted = digest(uid)
@@ -117,11 +175,26 @@ class SpilledObjects:
                 del places[at : at + 2]
                 return each
 
+    def _parts_of(self, key: ObjectKey) -> _Parts | None:
+        of_name = self._parts.get(_name(key)) if self._parts else None
+        return of_name.get(key[0]) if of_name else None
+
+    def _joined(self, name: Name, parts: _Parts) -> ObjectEntries:
+        first, *others = (self._read(name, place)[1] for place in parts.places)
+        for each in others:
+            first.entries.update(each.entries)
+        return first
+
     def _read(self, name: Name, place: int) -> tuple[str, ObjectEntries]:
         uid, number, entries, folded, room = self._spill.get(place)
         each = ObjectEntries(name, uid, number, self._seen[name[:2]])
         each.entries, each.folded, each.room = entries, folded, room
         return uid, each
+
+
+def _name(key: ObjectKey) -> Name:
+    _, name, namespace, kind, group = key
+    return Name(group, kind, namespace, name)
 
 
 class SpilledLanes(Mapping[Name, Sequence[ObjectEntries]]):

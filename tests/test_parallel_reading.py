@@ -3,11 +3,15 @@
 import json
 import os
 import signal
+import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from collectors import redaction
 from collectors.formats import Skipped, parallel, read
 from collectors.formats.stream import Block
 from tests.events import event, pod
@@ -94,3 +98,41 @@ def test_a_reading_that_is_given_up_ends_its_helper(monkeypatch: pytest.MonkeyPa
     (process,) = helpers
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
+
+
+def test_a_process_that_ignores_its_children_reads_with_helpers() -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # as whoever starts the process may have set it
+    try:
+        together = items_of(SAMPLE, 2)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert together == items_of(SAMPLE, 1)
+
+
+def test_a_program_that_ends_at_once_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    monkeypatch.setattr(redaction, "current", lambda: b"x" * 3_000_000)  # more than a pipe holds
+    assert items_of(SAMPLE, 2) == items_of(SAMPLE, 1)
+
+
+def inheritable_files() -> set[int]:
+    found = set()
+    for each in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # the file with which the folder is listed is closed by then
+            if os.get_inheritable(int(each.name)):
+                found.add(int(each.name))
+    return found
+
+
+def test_no_other_program_gets_the_files_of_a_helper(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = inheritable_files()
+    during: set[int] = set()
+    spawn = os.posix_spawn
+
+    def spied(*args: Any, **options: Any) -> int:
+        during.update(inheritable_files())
+        return spawn(*args, **options)
+
+    monkeypatch.setattr(os, "posix_spawn", spied)
+    assert items_of(SAMPLE, 2) == items_of(SAMPLE, 1)
+    assert during <= before

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from collectors import redaction
 from collectors.formats.redacted import redacted
-from collectors.redaction import Policy
+from collectors.redaction import Policy, screening
+from collectors.redaction import entries as one_by_one
 from collectors.redaction.entries import without_credentials
 from collectors.redaction.screening import have_no_credentials
 from tests.credentials import FORMS, TEXTS
@@ -77,3 +78,12 @@ def test_patterns_of_a_house_count() -> None:
         assert not have_no_credentials([*observed, replace(ENTRY, actor="somebody else, later")])
     finally:
         redaction.use(Policy())
+
+
+def test_long_messages_are_not_remembered() -> None:
+    text = "The volume is not attached. " * 100
+    observed = [replace(ENTRY, facts=EventFacts(reason="Failed", message=text))]
+    assert have_no_credentials(observed)
+    assert without_credentials(observed[0]) == observed[0]
+    assert text not in screening._known
+    assert text not in one_by_one._harmless

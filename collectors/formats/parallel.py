@@ -93,17 +93,21 @@ class _Helper:
         self._pending: deque[tuple[int, Block]] = deque()
         self._dead = False
         self._pipe, child_end = Pipe()
-        if threading.active_count() > 1:  # a copy would wait for the locks that other threads hold
+        is_program = threading.active_count() > 1  # a copy would wait for the locks that other threads hold
+        if is_program:
             self._process = _start_program(child_end.fileno(), shared_memory)
-            self._pipe.send((redaction.current(), reader, recording.name, recording.limits))
         else:  # a copy starts at once, and knows what this process has learned
             self._process = os.fork()
             if self._process == 0:
-                for helper in (*others, self):
-                    helper._pipe.close()  # so that each helper notices when this process ends
-                _help(child_end, self._memory, reader, recording.name, recording.limits)
-        child_end.close()
+                pipes = [helper._pipe for helper in (*others, self)]
+                _help(child_end, self._memory, reader, recording.name, recording.limits, pipes)
+        child_end.close()  # before anything is sent: a helper that has ended would else never be noticed
         os.close(shared_memory)
+        if is_program:
+            try:
+                self._pipe.send((redaction.current(), reader, recording.name, recording.limits))
+            except OSError:
+                self._dead = True
 
     def offer(self, block: Block) -> bool:
         """Hand a block to the helper; return False if it has no room for it or has ended."""
@@ -147,7 +151,10 @@ class _Helper:
         self._pipe.close()
         with suppress(ProcessLookupError):
             os.kill(self._process, signal.SIGKILL)
-        os.waitpid(self._process, 0)
+        with suppress(
+            ChildProcessError
+        ):  # nobody can wait for it if whoever started this process let it ignore SIGCHLD
+            os.waitpid(self._process, 0)
         self._memory.close()
 
 
@@ -156,13 +163,17 @@ _PROGRAM = "from collectors.formats.parallel import run_helper; run_helper()"
 
 def _start_program(pipe: int, shared_memory: int) -> int:
     """Start a Python program that is the helper process, with these files, and return its process id."""
-    os.set_inheritable(pipe, True)
-    os.set_inheritable(shared_memory, True)
     return os.posix_spawn(
         sys.executable,
         [sys.executable, "-P", "-c", _PROGRAM, str(pipe), str(shared_memory)],
         os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        file_actions=[(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)],
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            # A file that is duplicated to its own number stays open in this program, but not in those that other
+            # threads start at the same time, as an inheritable one would.
+            (os.POSIX_SPAWN_DUP2, pipe, pipe),
+            (os.POSIX_SPAWN_DUP2, shared_memory, shared_memory),
+        ],
     )
 
 
@@ -174,11 +185,24 @@ def run_helper() -> None:
     _help(pipe, memory, reader, name, limits)
 
 
-def _help(pipe: Connection, memory: mmap, reader: Reader, name: str, limits: Limits) -> NoReturn:
+def _help(
+    pipe: Connection,
+    memory: mmap,
+    reader: Reader,
+    name: str,
+    limits: Limits,
+    others: Sequence[Connection] = (),
+) -> NoReturn:
     """Read blocks and answer them, in the helper process, until the other process closes its end; then end this
-    process, without any clean-up of what belongs to the other one."""
+    process, without any clean-up of what belongs to the other one.
+
+    `others` are the other process's ends of pipes. They are closed here, so that each helper notices when that process
+    ends.
+    """
     try:
         os.setpgid(0, 0)  # Ctrl-C goes to the other process alone, which ends this one
+        for each in others:
+            each.close()
         gc.disable()
         reader.learned()  # discard what was learned before there was a helper
         while True:

@@ -18,6 +18,7 @@ from timeline.kinds.event import EventFacts
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _UUID_LENGTH = 36
 SHORT = 14  # characters; no credential that is recognised by its form is shorter
+LONGEST = 2048  # characters of a text that is remembered: whoever can write Events chooses how long their messages are
 _CACHED = 4096  # results in each cache
 _harmless: set[str] = set()
 
@@ -103,9 +104,10 @@ def clean_name(text: str) -> str:
     clean = clean_text(text) if " " in text or "=" in text or "://" in text else without_known_forms(text)
     if clean != text:
         return clean
-    if len(_harmless) == _CACHED:
-        _harmless.clear()
-    _harmless.add(text)
+    if len(text) <= LONGEST:
+        if len(_harmless) >= _CACHED:  # other threads add to it, too
+            _harmless.clear()
+        _harmless.add(text)
     return text
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import fields
 
 from collectors.redaction import policy
-from collectors.redaction.entries import SHORT, TEXTS_OF_REQUEST, clean_name
+from collectors.redaction.entries import LONGEST, SHORT, TEXTS_OF_REQUEST, clean_name
 from collectors.redaction.objects import clean_text
 from collectors.redaction.text import without_known_forms
 from timeline.core.entries import Client, Entry, Facts, ObjectRef, Owner, Request
@@ -63,7 +63,7 @@ def have_no_credentials(observations: Sequence[object]) -> bool:
         return False
     if len(_known) > _MOST_KNOWN:
         _known.clear()
-    _known.update(each for each in new if not isinstance(each, str) or len(each) != _UUID_LENGTH)
+    _known.update(each for each in new if not isinstance(each, str) or _UUID_LENGTH != len(each) <= LONGEST)
     return True
 
 

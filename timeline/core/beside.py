@@ -36,7 +36,10 @@ def computed(compute: Callable[[], Iterator[Any]]) -> Iterator[Iterator[Any]]:
     finally:
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
-        os.waitpid(process, 0)
+        with suppress(
+            ChildProcessError
+        ):  # nobody can wait for it if whoever started this process let it ignore SIGCHLD
+            os.waitpid(process, 0)
         receiving.close()
 
 

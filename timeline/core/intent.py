@@ -141,7 +141,7 @@ def _wanted(spec: bytes) -> _Wanted:
     if known is None:
         known = _read_spec(spec)
         if len(known.aspects) <= _MOST:  # others would take much memory
-            if len(_known) == _REMEMBERED:
+            if len(_known) >= _REMEMBERED:  # other threads add to it, too
                 _known.clear()
             _known[key] = known
     return known

@@ -148,6 +148,27 @@ def test_a_track_is_the_same_as_long_as_somebody_holds_it(tmp_path: Path) -> Non
         assert world.track((name_of(held.ref), held.ref.uid)) is held
 
 
+def test_incarnations_that_ended_long_ago_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Spill(tmp_path) as spill:
+        world, _ = learned(World(spilling=Spilling(spill, 0)), observed(SAMPLE)[0])
+        names = {track.name for track in world.tracks()}
+        over = 0
+        for lives in map(world.incarnations, names):
+            for life in lives[2:]:
+                late = world.incarnations(life.name, after=life.first)
+                left_out = len(lives) - len(late)
+                assert [*late] == [*lives[left_out:]]
+                ended = lives[: left_out + 1] if left_out else []
+                assert all(each.ended and each.ended.time < life.first.time for each in ended)
+                over += left_out
+        assert over
+        many = next(name for name in names if len(world.incarnations(name)) > 2)
+        read: list[int] = []
+        monkeypatch.setattr(spill, "get", read.append)
+        assert len(world.incarnations(many)) > 2
+        assert not read
+
+
 stamps = st.tuples(st.integers(1, 40) | st.integers(2**64, 2**64 + 3), st.integers(0, 50), st.integers(0, 60))
 
 

@@ -65,7 +65,7 @@ def test_what_is_handed_on_is_enough_to_learn_it_all_again(seed: int) -> None:
 
 
 def the(world: World, *name: str) -> list[Track]:
-    return world.incarnations(Name(*name))
+    return [*world.incarnations(Name(*name))]
 
 
 def test_a_name_keeps_its_lives_apart() -> None:

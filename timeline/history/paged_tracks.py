@@ -6,20 +6,21 @@ bytes for each. The answers are those of `timeline/history/tracks.py` and `timel
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, overload
 from weakref import WeakValueDictionary
 
 from timeline.core.columns import Numbers, in_order
 from timeline.core.order import At
 from timeline.core.spill import Spill
 from timeline.history.index import spells_of
-from timeline.history.lifelines import Key, Name, Track, public_uid
+from timeline.history.lifelines import Key, Moment, Name, Track, public_uid
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.spilled_objects import digest
-from timeline.history.tracks import Lookups, began
+from timeline.history.tracks import Lookups
 
 _NEVER = -1  # in columns of times
-_NAMES = 6  # names of which the incarnations were asked for last
+_NOT_OVER = 2**63 - 1
 _UNKNOWN, _NOBODY = -2, -1  # in the column of owners
 
 
@@ -36,6 +37,16 @@ def ordinal_of(track: Track) -> int:
     """Return the place of a track that was read from the file among all tracks."""
     assert isinstance(track, PagedTrack)
     return track.ordinal
+
+
+def _over(track: Track) -> tuple[int, int]:
+    """Return when a track ended, and the highest revision of its creation and its end; _NOT_OVER for both unless both
+    show that it ended before a later moment."""
+    edges = [each for each in (track.created, track.ended) if each]
+    revisions = [_NOT_OVER if (revision := each.entry.resource_version) is None else revision for each in edges]
+    if not track.ended or max(revisions) >= _NOT_OVER:
+        return _NOT_OVER, _NOT_OVER
+    return track.ended.time, max(revisions)
 
 
 class _Found:
@@ -95,6 +106,37 @@ class _Edges:
         return bisect_right(revisions.values, at[1], begun, bisect_right(times, at[0], begun, end)) - first
 
 
+class _Lives(Sequence[Track]):
+    """These are tracks of one name in the order in which they began. Each is read when it is asked for."""
+
+    def __init__(self, read: Callable[[int], Track], ordinals: Sequence[int]) -> None:
+        self._read = read
+        self._ordinals = ordinals
+
+    def __len__(self) -> int:
+        return len(self._ordinals)
+
+    @overload
+    def __getitem__(self, index: int) -> Track: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Track]: ...
+
+    def __getitem__(self, index: int | slice) -> Track | Sequence[Track]:
+        if isinstance(index, slice):
+            return _Lives(self._read, self._ordinals[index])
+        return self._read(self._ordinals[index])
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        lives = self._ordinals[start:stop]
+        if not isinstance(value, PagedTrack):
+            raise ValueError
+        at = bisect_left(lives, value.ordinal)
+        if at == len(lives) or lives[at] != value.ordinal:
+            raise ValueError
+        return at + start
+
+
 class PagedTracks(Lookups):
     """This class keeps the tracks of one source in a file. `seen` says how much of each kind was observed.
 
@@ -111,7 +153,8 @@ class PagedTracks(Lookups):
         self._starts = array("I")  # the ordinal of the first track of each name
         self._of_name: dict[Name, int] = {}  # the index of each name
         self._kinds: dict[GroupKind, tuple[int, int]] = {}  # the first index of the names of a kind, and the end
-        self._mixed: set[Name] = set()
+        self._mixed: dict[Name, list[int] | None] = {}  # of names of which some tracks have no UID: see `_lives`
+        self._spaces: dict[Name, str] = {}  # the counter of the revisions of a name, if it is not ""
         # A value for each track:
         self._places = array("q")
         self._numbers = array("q")
@@ -120,6 +163,8 @@ class PagedTracks(Lookups):
         self._created = array("q")
         self._ended = array("q")
         self._gone_by = array("q")
+        self._over_by = array("q")  # when this track and all before it of its name had ended, or _NOT_OVER
+        self._over_with = array("q")  # the highest revision that created or ended any of these, or _NOT_OVER
         self._owners = array("i")
         self._uids = array("q")
         self._by_uid, self._children, self._referrers = _Found(), _Found(), _Found()
@@ -127,8 +172,6 @@ class PagedTracks(Lookups):
         self._alive: WeakValueDictionary[int, PagedTrack] = WeakValueDictionary()
         self._recent: dict[int, PagedTrack] = {}
         self._held = 0  # moments of the recent tracks
-        # The last answers about incarnations: the tracks of one name ask about the same names, one after the other.
-        self._incarnations: dict[Name, list[Track]] = {}
 
     # Filling
 
@@ -140,9 +183,15 @@ class PagedTracks(Lookups):
         self._kinds[name[:2]] = self._kinds.get(name[:2], (index, 0))[0], index + 1
         self._starts.append(len(self._places))
         if len({bool(public_uid(track.ref)) for track in tracks}) == 2:
-            self._mixed.add(name)
+            self._mixed[name] = None
+        if space := tracks[0].first.space:
+            self._spaces[name] = space
+        over = _NEVER, _NEVER
         for track in tracks:
             self._add(track)
+            over = max(over[0], (found := _over(track))[0]), max(over[1], found[1])
+            self._over_by.append(over[0])
+            self._over_with.append(over[1])
 
     def _add(self, track: Track) -> None:
         ordinal = len(self._places)
@@ -173,7 +222,7 @@ class PagedTracks(Lookups):
         for name in self._names:
             if name.kind == "Endpoints" or len(self._range(name)) > 1:
                 self._bind(name)
-        self._recent, self._held, self._incarnations = {}, 0, {}  # tracks that were read before `gone_by` was known
+        self._recent, self._held = {}, 0  # tracks that were read before `gone_by` was known
 
     def _bind(self, name: Name) -> None:
         """Set `gone_by` of the tracks of a name, as `Tracks` does."""
@@ -217,10 +266,15 @@ class PagedTracks(Lookups):
             return range(0)
         return range(self._starts[index], self._starts[index + 1] if index + 1 < len(self._starts) else len(self))
 
-    def _lives(self, name: Name) -> Iterable[int]:
+    def _lives(self, name: Name) -> Sequence[int]:
         """Return the ordinals of the tracks of a name without duplicates."""
         lane = self._range(name)
-        return [each for each in lane if not self.is_duplicate(self._read(each))] if name in self._mixed else lane
+        if name not in self._mixed:
+            return lane
+        lives = self._mixed[name]
+        if lives is None:
+            lives = self._mixed[name] = [each for each in lane if not self.is_duplicate(self._read(each))]
+        return lives
 
     def __len__(self) -> int:
         return len(self._places)
@@ -248,14 +302,17 @@ class PagedTracks(Lookups):
     def has(self, name: Name) -> bool:
         return name in self._of_name
 
-    def incarnations(self, name: Name, until: int | None = None) -> list[Track]:
-        lives = self._incarnations.pop(name, None)
-        if lives is None:
-            lives = [self._read(each) for each in self._lives(name)]
-        self._incarnations[name] = lives
-        if len(self._incarnations) > _NAMES:
-            del self._incarnations[next(iter(self._incarnations))]
-        return lives if until is None else lives[: bisect_right(lives, until, key=began) + 1]
+    def incarnations(self, name: Name, until: int | None = None, after: Moment | None = None) -> Sequence[Track]:
+        lives = self._lives(name)
+        if until is not None:
+            lives = lives[: bisect_right(lives, until, key=self._began.__getitem__) + 1]
+        if after and (revision := after.entry.resource_version) and after.space == self._spaces.get(name, ""):
+            over = min(
+                bisect_left(lives, after.time, key=self._over_by.__getitem__),
+                bisect_left(lives, revision, key=self._over_with.__getitem__),
+            )
+            lives = lives[max(0, over - 1) :]
+        return _Lives(self._read, lives)
 
     def begun(self, name: Name, until: int | None = None) -> Iterator[Track]:
         for each in self._lives(name):

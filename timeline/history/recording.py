@@ -149,9 +149,9 @@ class RecordingWorld(World):
             self._look_at_duplicates(name)
         return super().of_kind(group, kind, until)
 
-    def incarnations(self, name: Name, until: int | None = None) -> list[Track]:
+    def incarnations(self, name: Name, until: int | None = None, after: Moment | None = None) -> Sequence[Track]:
         self._look_at_duplicates(name)
-        lives = super().incarnations(name, until)
+        lives = super().incarnations(name, until, after)
         # Nothing that begins after the last one that is returned can change the answer.
         ends = until is not None and lives and lives[-1].first.time > until and not self._tracks.is_mixed(name)
         self._look(lives[-1].first.time if ends else None, "name", name)

@@ -61,9 +61,13 @@ class Lookups(ABC):
         """Return every track of a name, in the order in which they began."""
 
     @abstractmethod
-    def incarnations(self, name: Name, until: int | None = None) -> list[Track]:
+    def incarnations(self, name: Name, until: int | None = None, after: Moment | None = None) -> Sequence[Track]:
         """Return the tracks of a name in the order in which they began, without duplicates (see `is_duplicate`): those
-        that began by a drawn time, and the first one after these."""
+        that began by a drawn time, and the first one after these.
+
+        With `after`, those of the first tracks that ended before this moment, surely and by their drawn times, may be
+        left out, except for the last of these.
+        """
 
     @abstractmethod
     def begun(self, name: Name, until: int | None = None) -> Iterator[Track]:
@@ -151,7 +155,7 @@ class Tracks(Lookups):
     def lane(self, name: Name) -> Collection[Track]:
         return self._lanes.get(name, ())
 
-    def incarnations(self, name: Name, until: int | None = None) -> list[Track]:
+    def incarnations(self, name: Name, until: int | None = None, after: Moment | None = None) -> list[Track]:
         lives = self._lanes.get(name, [])
         if name in self._mixed:
             lives = [track for track in lives if not self.is_duplicate(track)]

@@ -328,10 +328,14 @@ class World:
         for name in self._tracks.names(group, kind):
             yield from self._tracks.begun(name, until)
 
-    def incarnations(self, name: Name, until: int | None = None) -> list[Track]:
+    def incarnations(self, name: Name, until: int | None = None, after: Moment | None = None) -> Sequence[Track]:
         """Return the tracks of a name in the order in which they began, without duplicates: those that began by a drawn
-        time, and the first one after these."""
-        return self._tracks.incarnations(name, until)
+        time, and the first one after these.
+
+        With `after`, those of the first tracks that ended before this moment, surely and by their drawn times, may be
+        left out, except for the last of these.
+        """
+        return self._tracks.incarnations(name, until, after)
 
     def writes_without_uid(self, track: Track) -> list[Moment]:
         """Return the writes of which no observation shows whether they are those of this track or of another one of
@@ -430,8 +434,7 @@ class World:
         """Return the last incarnation of a name that began by a drawn time; if none did, the first one; None without
         any."""
         lives = self.incarnations(name, time)
-        before = [track for track in lives if track.first.time <= time]
-        return before[-1] if before else lives[0] if lives else None
+        return next((track for track in reversed(lives) if track.first.time <= time), lives[0] if lives else None)
 
     # Completeness: where rules may conclude from the absence of a write that it never happened
 
@@ -502,9 +505,10 @@ class World:
     def strays(self, track: Track, start: int, end: int) -> bool:
         """Return whether writes without a UID, from the drawn time `start` until before `end`, may belong to this track
         although no watch shows them as its writes."""
-        others = [life for life in self.incarnations(track.name) if not public_uid(life.ref)]
-        if not others or not public_uid(track.ref):
+        lives = self.incarnations(track.name)
+        if not public_uid(track.ref) or not self._tracks.is_mixed(track.name):
             return False
+        others = [life for life in lives if not public_uid(life.ref)]
         strays = (each for life in others for each in life.moments if start <= each.time < end)
         return not all(self._tracks.shows(track, each) for each in strays)
 

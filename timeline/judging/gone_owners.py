@@ -40,24 +40,30 @@ def mistaken_deletion(child: Track, world: World) -> MistakenDeletion | None:
         return None
     if owner.last.at <= done.at or _is_to_go(owner, done):
         return None  # the owner is not known to have gone on
-    gone = {
-        each.ref.uid: each
-        for each in world.incarnations(owner.name)
-        if each.ended and public_uid(each.ref) and each.ref.uid != owner.ref.uid
-    }
-    if not gone:
+    if not any(_is_gone(each, owner) for each in world.incarnations(owner.name)):
         return None
     group, kind, namespace, _ = owner.name
     if not world.complete(group, kind, owner.first.time, done.time, namespace):
         return None
-    act, instead = _act(child, done, actor, gone, world), None
-    if act is None and (instead := _instead(child, actor, gone, world)) is None:
+    act, instead = _act(child, done, actor, owner, world), None
+    if act is None and (instead := _instead(child, actor, owner, world)) is None:
         return None
-    before = gone[act.ref.uid if act else instead.owner.uid if instead and instead.owner else ""]
-    went = before.ended
-    if went is None or order_of(went, done) is not Verdict.EXACT:
+    before = _gone(act.ref.uid if act else instead.owner.uid if instead and instead.owner else "", owner, world)
+    went = before.ended if before else None
+    if before is None or went is None or order_of(went, done) is not Verdict.EXACT:
         return None
     return MistakenDeletion(actor, done, owner, before, went, act, instead)
+
+
+def _is_gone(track: Track, owner: Track) -> bool:
+    """Return whether a track of an owner's name is another incarnation, which was deleted."""
+    return bool(track.ended and public_uid(track.ref) and track.ref.uid != owner.ref.uid)
+
+
+def _gone(uid: str, owner: Track, world: World) -> Track | None:
+    """Return the incarnation of an owner's name that has this UID, if it is another one that was deleted."""
+    found = world.track((owner.name, uid))
+    return found if found and _is_gone(found, owner) else None
 
 
 def _asked(track: Track) -> Moment | None:
@@ -76,11 +82,11 @@ def _is_to_go(owner: Track, done: Moment) -> bool:
     )
 
 
-def _act(child: Track, done: Moment, actor: Actor, gone: dict[str, Track], world: World) -> Act | None:
+def _act(child: Track, done: Moment, actor: Actor, owner: Track, world: World) -> Act | None:
     """Return the Event by which the actor recorded that it deleted the child for an owner that was gone."""
     acts = [
         act
-        for act in world.acts(next(iter(gone.values())).name)
+        for act in world.acts(owner.name)
         if act.child == child.ref.name
         and "Delete" in act.reason
         and (who := actor_of(act)) is not None
@@ -88,7 +94,7 @@ def _act(child: Track, done: Moment, actor: Actor, gone: dict[str, Track], world
         and act.recorded_by >= done.entry.received
         and act.recorded <= done.entry.staged + _APART
     ]
-    if len(acts) != 1 or acts[0].ref.uid not in gone:
+    if len(acts) != 1 or _gone(acts[0].ref.uid, owner, world) is None:
         return None
     others = [_asked(each) for each in world.incarnations(child.name) if each is not child]
     near = [each for each in others if each and abs(each.time - done.time) <= 2 * _APART]
@@ -96,7 +102,7 @@ def _act(child: Track, done: Moment, actor: Actor, gone: dict[str, Track], world
     return None if any(actor_of(each.entry) == actor for each in near) else acts[0]
 
 
-def _instead(child: Track, actor: Actor, gone: dict[str, Track], world: World) -> Track | None:
+def _instead(child: Track, actor: Actor, owner: Track, world: World) -> Track | None:
     """Return the object that the actor created next under the same name, if it is for an owner that was gone."""
     lives = world.incarnations(child.name)
     after = lives[lives.index(child) + 1 :][:1]
@@ -104,7 +110,7 @@ def _instead(child: Track, actor: Actor, gone: dict[str, Track], world: World) -
         created = each.created
         who = actor_of(created.entry) if created and created.entry.client else None
         if created and who and (who.process, who.component) == (actor.process, actor.component):
-            before = gone.get(each.owner.uid) if each.owner else None
+            before = _gone(each.owner.uid, owner, world) if each.owner else None
             if before and before.ended and order_of(before.ended, created) is Verdict.EXACT:
                 return each
     return None

@@ -6,7 +6,7 @@ it, the workload is unknown, and does not count as different from any other.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Moment, Name, Track
@@ -36,7 +36,7 @@ class Holders:
         """Return the Pod that the identity of the holder names; None if no such Pod was observed."""
         names = (Name("", "Pod", space, pod) for pod in _pod_names(term.holder) for space in self._namespaces(term))
         renewed = self.lease.moments[term.renewed]
-        lives = next((pods for name in names if (pods := self.world.incarnations(name, renewed.time))), [])
+        lives = next((pods for name in names if (pods := self.world.incarnations(name, renewed.time))), ())
         return existing(lives, renewed)
 
     def _namespaces(self, term: Term) -> tuple[str, ...]:
@@ -97,11 +97,10 @@ class Holders:
         return all(components) and components[0] != components[1]
 
 
-def existing(lives: list[Track], at: Moment) -> Track | None:
+def existing(lives: Sequence[Track], at: Moment) -> Track | None:
     """Return the incarnation of a name that existed at a moment: the last one that began by then, or else the first;
     None without any."""
-    begun = [track for track in lives if track.first.time <= at.time] or lives[:1]
-    return begun[-1] if begun else None
+    return next((track for track in reversed(lives) if track.first.time <= at.time), lives[0] if lives else None)
 
 
 def last_ref(name: Name, world: World) -> ObjectRef:

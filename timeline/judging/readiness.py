@@ -41,7 +41,7 @@ def endpoints_of(service: Track, world: World) -> list[Track]:
         if track.ref.kind == "EndpointSlice"
         and not (track.owner and track.owner.kind == "Service" and track.owner.uid != service.ref.uid)
     ]
-    return slices or world.incarnations(service.name._replace(kind="Endpoints"))
+    return slices or [*world.incarnations(service.name._replace(kind="Endpoints"))]
 
 
 def ready(pieces: list[Track], end: int) -> list[Span]:

@@ -2,7 +2,7 @@
 that."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from timeline.core.order import SECOND
@@ -37,7 +37,7 @@ def needed(user: Track) -> Iterator[tuple[Name, Moment]]:
                 yield Name("", "PersistentVolumeClaim", user.ref.namespace, claim), moment
 
 
-def times_missing(since: Moment, lives: list[Track]) -> Iterator[Missing]:
+def times_missing(since: Moment, lives: Sequence[Track]) -> Iterator[Missing]:
     """Yield the times after a moment in which no object of a name existed.
 
     `lives` are the incarnations of the name. The times end with the first of them that was not observed to end.

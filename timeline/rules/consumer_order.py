@@ -115,8 +115,7 @@ def _within(line: LogLine) -> int:
 
 def _life_at(lives: Sequence[Track], time: int) -> Track:
     """Return the incarnation that the line of a log is about: the last that began by its time, else the first."""
-    begun = [life for life in lives if life.first.time <= time]
-    return begun[-1] if begun else lives[0]
+    return next((life for life in reversed(lives) if life.first.time <= time), lives[0])
 
 
 def _finding(ref: ObjectRef, overlooked: Sequence[_Overlooked]) -> Finding:

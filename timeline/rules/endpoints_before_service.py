@@ -105,7 +105,7 @@ def _early(endpoints: Track, name: Name, world: World) -> Case | None:
     born, left = endpoints.created, endpoints.asked_to_end
     if not born or written_by_kubernetes(endpoints):
         return None
-    before, after = split_at(born, world.incarnations(name, left))
+    before, after = split_at(born, world.incarnations(name, left, after=born))
     if any(each.ended is None or order_of(each.ended, born) in (None, Verdict.INCONCLUSIVE) for each in before):
         return None  # a Service existed when the endpoints were created, or may have existed
     service, came = after[0] if after else (None, None)

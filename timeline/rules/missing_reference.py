@@ -102,7 +102,7 @@ def judge(user: Track, world: World) -> Iterator[Finding]:
     ran = went_on(user)
     waiting = _Waiting(user, ran, waited_until(user, ran), {})
     for name, since in needed(user):
-        missing = times_missing(since, world.incarnations(name, waiting.left))
+        missing = times_missing(since, world.incarnations(name, waiting.left, after=since))
         found = [(each, evidence) for each in missing if (evidence := _evidence(waiting, name, each, world))]
         if found and (finding := _finding(user, name, *max(found, key=lambda each: each[1].end - each[0].start.time))):
             yield finding

@@ -40,10 +40,12 @@ Service, let it publish addresses that are not ready yet: in a Volcano job with 
 ["--publish-not-ready-addresses=true"]`, in a Service of your own with `publishNotReadyAddresses: true`.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.tracks import began
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.endings import surely_live
@@ -69,7 +71,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
     if not born or not subdomain:
         return
     name = Name("", "Service", pod.ref.namespace, subdomain)
-    before, after = split_at(born, world.incarnations(name, pod.asked_to_end))
+    before, after = split_at(born, world.incarnations(name, pod.asked_to_end, after=born))
     earlier = [service.ended for service in before if service.ended]
     gone = [order_of(end, born) for end in earlier]
     if len(earlier) < len(before) or None in gone:
@@ -110,7 +112,8 @@ def _service_missed(name: Name, earlier: list[Moment], born: Moment, world: Worl
     missing."""
     since = earlier[-1].at if earlier else (0, 0)
     slices = [each for each in world.referrers(name, born.time) if each.owner and each.owner.kind == "Service"]
-    endpoints = [*slices, *world.incarnations(name._replace(kind="Endpoints"), born.time)]
+    lives = world.incarnations(name._replace(kind="Endpoints"), born.time)
+    endpoints = [*slices, *lives[bisect_left(lives, since[0], key=began) :]]
     begun = [each.first.time for each in endpoints if since < each.first.at < born.at]
     return bool(begun) and not world.complete("", "Service", min(begun), born.time, name.namespace)
 
@@ -119,7 +122,8 @@ def _doubt(pod: Track, name: Name, earlier: list[Moment], came: Moment, world: W
     """Return a sentence that says which writes may be missing that would explain the order; "" if none may be."""
     since = earlier[-1].at if earlier else (0, 0)
     endpoints = world.incarnations(name._replace(kind="Endpoints"), came.time)
-    if any(since < each.first.at < came.at for each in endpoints):
+    begun = endpoints[bisect_left(endpoints, since[0], key=began) :]
+    if any(since < each.first.at < came.at for each in begun):
         return _LOST  # Kubernetes writes Endpoints only for a Service, so one existed
     if not earlier and not world.complete("", "Service", pod.first.time, came.time, name.namespace):
         return _LOST

@@ -86,7 +86,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
     left = min(finished + [asked for asked in [pod.asked_to_end] if asked is not None], default=None)
     gaps = [
         gap
-        for gap in _gaps(Name("", "Service", pod.ref.namespace, subdomain), pod.first.time, left, world)
+        for gap in _gaps(Name("", "Service", pod.ref.namespace, subdomain), pod.first, left, world)
         if _existed(pod, gap, left) and not _torn_down(pod, gap, left, world)
     ]
     gaps = [gap for gap in gaps if _verdict(pod, gap, world) is not Verdict.INCONCLUSIVE] or gaps
@@ -108,12 +108,12 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
     )
 
 
-def _gaps(name: Name, began: int, left: int | None, world: World) -> Iterator[Gap]:
-    """Yield the gaps of a headless Service for a Pod that began at a drawn time.
+def _gaps(name: Name, began: Moment, left: int | None, world: World) -> Iterator[Gap]:
+    """Yield the gaps of a headless Service for a Pod that began at a moment.
 
     `left` is the drawn time at which the Pod finished, or its deletion was requested; None if neither was observed.
     """
-    for gone, went, following, back in absences(world.incarnations(name, left), began):
+    for gone, went, following, back in absences(world.incarnations(name, left, after=began), began.time):
         if went.facts.names_pods:
             lasts = back.time if back else world.last if left is None else world.no_later(left)
             yield Gap(gone, went, following, back, max(went.time, lasts), went.time + TEARDOWN.microseconds)

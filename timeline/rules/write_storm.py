@@ -88,11 +88,12 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
 def _time_of(track: Track, lives: Sequence[Track]) -> tuple[int, int]:
     """Return from when until before when (µs since 1970) a request without a UID counts as one about this incarnation:
     while it was the last that had begun. What came before all incarnations counts for the first."""
-    for number, life in enumerate(lives):
-        if life is track:
-            until = lives[number + 1].first.time if number + 1 < len(lives) else FOREVER
-            return life.first.time if number else -FOREVER, until
-    return 0, 0
+    try:
+        number = lives.index(track)
+    except ValueError:
+        return 0, 0
+    until = lives[number + 1].first.time if number + 1 < len(lives) else FOREVER
+    return track.first.time if number else -FOREVER, until
 
 
 def _storms(sent: Sequence[Request]) -> Iterator[Sequence[Request]]:

@@ -23,7 +23,7 @@ from timeline.storage.copying import copied, copy_into, upsert
 from timeline.storage.store import STRIP, TRACK, strip_row, track_rows, track_table
 
 _FEWEST = 5_000  # tracks that are worth a copy of the process
-_MOST = 300_000  # tracks; what the copy shares with this process takes up to as much memory again
+_MOST = 300_000  # tracks in memory; what the copy shares with this process takes up to as much memory again
 
 
 class Totals(NamedTuple):
@@ -41,8 +41,8 @@ def writing(source: Source, world: World) -> Iterator[None]:
     With two or more processors, the rows of a new recording are made in a copy of this process during the context,
     and a thread writes them. Therefore the context must not use the database.
     """
-    few = not _FEWEST <= world.count_of_tracks <= _MOST
-    if source.ready or available_processors() < 2 or few or world.is_in_file:
+    is_shared = world.count_of_tracks >= _FEWEST and (world.is_in_file or world.count_of_tracks <= _MOST)
+    if source.ready or available_processors() < 2 or not is_shared:
         yield
         _write(source, world)
         return

@@ -10,7 +10,7 @@ from tests import events, stored
 from tests.recordings import ROOT
 from tests.test_queries import window
 from timeline import queries
-from timeline.core.entries import writer
+from timeline.core.entries import _writer, writer
 from timeline.history.world import World
 from timeline.kinds import NOISE
 from timeline.models import Source, Track
@@ -80,6 +80,13 @@ def lanes(shown: WindowPayload) -> list[str]:
 )
 def test_an_actor_is_an_account_or_else_a_program(account: str | None, agent: str | None, who: str) -> None:
     assert writer(account, agent) == who
+
+
+def test_long_user_agents_are_not_remembered_whole() -> None:
+    assert writer(None, "a" * 300_000) == "a" * 253
+    found = _writer.cache_info().currsize
+    assert writer(None, "a" * 300_001) == "a" * 253  # is the same to the cache
+    assert _writer.cache_info().currsize == found
 
 
 def test_everything_that_is_drawn_says_who_made_it(two: Source) -> None:

@@ -67,11 +67,15 @@ class Clock(StrEnum):
 _WRITER = 253  # the most characters of who made a change; a database index holds it
 
 
-@lru_cache(4096)  # a source has few writers and many writes
 def writer(actor: str | None, user_agent: str | None) -> str:
     """Return who made a change: the account `actor`, or else the program that the user agent names, such as "kubelet";
     "" if neither is known. NUL characters, which PostgreSQL does not accept, are replaced."""
-    return (actor or (user_agent or "").partition("/")[0].partition(" ")[0])[:_WRITER].replace("\0", "\ufffd")
+    return _writer((actor or "")[:_WRITER], (user_agent or "")[:_WRITER])
+
+
+@lru_cache(4096)  # a source has few writers and many writes; both are cut before, as clients choose their user agents
+def _writer(actor: str, user_agent: str) -> str:
+    return (actor or user_agent.partition("/")[0].partition(" ")[0]).replace("\0", "\ufffd")
 
 
 class Level(StrEnum):

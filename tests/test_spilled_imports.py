@@ -1,6 +1,7 @@
 """An import that keeps nearly nothing in memory stores the same rows as one that keeps everything."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from collectors.formats import Limits
 from collectors.uploads import recordings
 from collectors.uploads.recordings import Count, Stopped, import_into
 from tests.recordings import SAMPLE
+from timeline.core import beside
 from timeline.core.spill import Spill
 from timeline.models import Source
 from timeline.storage import store
@@ -37,7 +39,8 @@ def spilled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
     monkeypatch.setattr(Spill, "put", noted)
     monkeypatch.setattr(recordings, "IN_MEMORY", 5)
-    monkeypatch.setattr("timeline.storage.tracks._FEWEST", 1)  # the rows of tracks are made in a copy of the process
+    for module in ("pipeline", "storage.tracks"):  # copies of the process help as for a large log
+        monkeypatch.setattr(f"timeline.{module}._FEWEST", 1)
     yield places
 
 
@@ -76,6 +79,27 @@ def test_all_rows_are_the_same(
     places = request.getfixturevalue("spilled")
     assert stored(imported(path, times)) == expected
     assert places
+
+
+def test_without_copies_of_the_process_the_rows_are_the_same(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    expected = stored(imported(SAMPLE))
+    request.getfixturevalue("spilled")
+    broken: list[object] = []
+
+    @contextmanager
+    def ended(compute: object) -> Iterator[Iterator[object]]:
+        def nothing() -> Iterator[object]:
+            broken.append(compute)
+            raise beside.Broken
+            yield
+
+        yield nothing()
+
+    monkeypatch.setattr(beside, "computed", ended)
+    assert stored(imported(SAMPLE)) == expected
+    assert len(broken) == 2
 
 
 def test_nothing_is_left_of_an_import_that_fails(spilled: list[int]) -> None:

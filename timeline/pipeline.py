@@ -3,20 +3,26 @@
 Each call orders, judges and stores them, and notifies browsers, in one transaction.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from django.db import transaction
 
 from timeline import metrics
+from timeline.core import beside
 from timeline.core.entries import Observation
+from timeline.core.processors import available_processors
+from timeline.history.lifelines import Track
 from timeline.history.world import World
-from timeline.judge import judge, judged_again, rulebook, touched
+from timeline.judge import in_order, judge, judged_again, rulebook, touched
+from timeline.judging.findings import Finding
 from timeline.judging.rulebook import VERSION
 from timeline.models import Source
 from timeline.payloads import documents
 from timeline.storage import actors, changes, chunks, findings, freed, incidents, logs, notify, store, tracks, views
 from timeline.storage.live import Live
+
+_FEWEST = 5_000  # tracks in a file that are worth a copy of the process
 
 
 class TwoClusters(Exception):
@@ -55,7 +61,7 @@ def _judge(source: Source, world: World, cause: str) -> None:
     source.judged = VERSION
     with tracks.writing(source, world):
         with metrics.JUDGE_SECONDS.labels(cause).time():
-            found = judge(world, world.tracks())
+            found = _judged(world)
         acted = actors.added_up(world, found)
         meant = changes.rows_of(source, world)
         totals = store.totals(source, world, documents.source_document(world, rulebook(), shown=False))
@@ -69,6 +75,26 @@ def _judge(source: Source, world: World, cause: str) -> None:
     freed.add(source, world.freed.spans)
     store.write_source(source, world, totals)
     notify.notify(source=source.pk)
+
+
+def _judged(world: World) -> list[Finding]:
+    """Return the findings about all tracks. If these are in a file, then a copy of this process judges the second half,
+    since it needs little memory of its own."""
+    if not world.is_in_file or world.count_of_tracks < _FEWEST or available_processors() < 2:
+        return judge(world, world.tracks())
+    half = world.count_of_tracks // 2
+    _ = rulebook(), world.completeness  # imported and computed once, before the process is copied
+    with beside.computed(lambda: iter([judge(world, _tracks(world, half, world.count_of_tracks))])) as answer:
+        first = judge(world, _tracks(world, 0, half))
+        try:
+            second = next(answer)
+        except beside.Broken:
+            second = judge(world, _tracks(world, half, world.count_of_tracks))
+    return in_order(first, second)
+
+
+def _tracks(world: World, start: int, stop: int) -> Iterator[Track]:
+    return map(world.track_at, range(start, stop))
 
 
 class Committed(NamedTuple):

@@ -3,8 +3,9 @@ pure.
 
 The copy has everything that this process has in memory, which would take longer to send to another process than to
 use. It is made by `fork`, so it may only compute and send: connections belong to this process, and a lock that another
-thread held when the copy was made stays locked in it. While both use the same objects, the copy takes up to as much
-memory as these have.
+thread held when the copy was made stays locked in it. An import has other threads, which report its progress and write
+rows. So what is computed beside them may use no lock: it must not write to a log, count a metric, or import a module
+that was not imported before. While both use the same objects, the copy takes up to as much memory as these have.
 """
 
 import os

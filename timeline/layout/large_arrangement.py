@@ -106,16 +106,20 @@ class LargeArrangement:
         return numbers
 
     def _owned(self, lane: LaneKey) -> OwnedKind | None:
-        owner = self._world.owner_of(self._tracks(lane)[0])
+        owner = self._world.owner_of(self._world.track_at(self._ordinals(lane)[0]))
         return (owner.key, lane[1].group, lane[1].kind, lane[1].namespace) if owner else None
 
     def _lane(self, lane: LaneKey) -> Lane:
         return Lane(self._place(lane), self._strips.place_of(lane), self._tracks(lane))
 
     def _tracks(self, lane: LaneKey) -> list[Track]:
+        return [*map(self._world.track_at, self._ordinals(lane))]
+
+    def _ordinals(self, lane: LaneKey) -> list[int]:
+        """Return the ordinals of the tracks of a lane, by their numbers."""
         root = self._roots[lane[0]]
-        found = [each for each in self._spans[self._lanes[lane]] if self._root_of[each] == root]
-        return [self._world.track_at(each) for each in sorted(found, key=self._numbers.__getitem__)]
+        found = (each for each in self._spans[self._lanes[lane]] if self._root_of[each] == root)
+        return sorted(found, key=self._numbers.__getitem__)
 
     def _place(self, lane: LaneKey) -> int:
         return self._places[self._lanes[lane]]

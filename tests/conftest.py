@@ -96,6 +96,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_runtest_teardown() -> None:
+    """Enable garbage collection again: commands that a test calls disable it, because their own process would end."""
+    gc.enable()
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
     """Let Django create the database of the tests as a copy of a migrated one."""

@@ -42,7 +42,6 @@ def causeline(*arguments: str | Path, columns: int = 100) -> tuple[int, str, str
     output, errors = io.BytesIO(), io.BytesIO()
     with (
         patch.dict(os.environ, ENVIRONMENT | {"COLUMNS": str(columns)}, clear=True),
-        patch("gc.freeze"),  # this process goes on, and its garbage is still to be collected
         redirect_stdout(io.TextIOWrapper(output, encoding="utf-8", write_through=True)),
         redirect_stderr(io.TextIOWrapper(errors, encoding="utf-8", write_through=True)),
     ):

@@ -486,7 +486,10 @@ class Ledger:
     def number(self, name: Name, uid: str) -> int:
         """Return the number of an object, from 1; 0 if it was never observed. All incarnations of a name without UIDs
         share one number."""
-        known = self._objects.get((uid, name.name, name.namespace, name.kind, name.group))
+        key = uid, name.name, name.namespace, name.kind, name.group
+        if self._spilled:
+            return self._spilled.number(key)
+        known = self._objects.get(key)
         return known.number if known else 0
 
     def lane_number(self, name: Name) -> int:

@@ -1,7 +1,9 @@
 """This module keeps the settled tracks of a source that is too large for memory.
 
-Each track is in a temporary file, and is read when a rule asks for it. What finds the tracks is in memory, about 150
-bytes for each. The answers are those of `timeline/history/tracks.py` and `timeline/history/index.py`.
+A few tracks of one name after another are together in a temporary file, and are read when a rule asks for one of them:
+who goes through one name asks for the next one soon, and to read them together takes half the time. What finds the
+tracks is in memory, about 150 bytes for each. The answers are those of `timeline/history/tracks.py` and
+`timeline/history/index.py`.
 """
 
 from array import array
@@ -22,6 +24,8 @@ from timeline.history.tracks import Lookups
 _NEVER = -1  # in columns of times
 _NOT_OVER = 2**63 - 1
 _UNKNOWN, _NOBODY = -2, -1  # in the column of owners
+_TOGETHER = 16  # tracks that are read together at most
+_MOMENTS = 64  # of these tracks, unless a track alone has more
 
 
 class PagedTrack(Track):
@@ -47,6 +51,20 @@ def _over(track: Track) -> tuple[int, int]:
     if not track.ended or max(revisions) >= _NOT_OVER:
         return _NOT_OVER, _NOT_OVER
     return track.ended.time, max(revisions)
+
+
+def _together(tracks: Sequence[Track]) -> Iterator[list[Track]]:
+    """Divide tracks into those that are put into the file together."""
+    held: list[Track] = []
+    moments = 0
+    for track in tracks:
+        if held and (len(held) == _TOGETHER or moments + len(track.moments) > _MOMENTS):
+            yield held
+            held, moments = [], 0
+        held.append(track)
+        moments += len(track.moments)
+    if held:
+        yield held
 
 
 class _Found:
@@ -156,7 +174,7 @@ class PagedTracks(Lookups):
         self._mixed: dict[Name, list[int] | None] = {}  # of names of which some tracks have no UID: see `_lives`
         self._spaces: dict[Name, str] = {}  # the counter of the revisions of a name, if it is not ""
         # A value for each track:
-        self._places = array("q")
+        self._places = array("q")  # in the file; tracks that are together have one place
         self._numbers = array("q")
         self._began = array("q")
         self._last = array("q")
@@ -181,11 +199,14 @@ class PagedTracks(Lookups):
         self._names.append(name)
         self._of_name[name] = index
         self._kinds[name[:2]] = self._kinds.get(name[:2], (index, 0))[0], index + 1
-        self._starts.append(len(self._places))
+        self._starts.append(len(self._numbers))
         if len({bool(public_uid(track.ref)) for track in tracks}) == 2:
             self._mixed[name] = None
         if space := tracks[0].first.space:
             self._spaces[name] = space
+        for together in _together(tracks):
+            place = self._spill.put([(track.ref, track.owner, track.moments) for track in together])
+            self._places.extend([place] * len(together))
         over = _NEVER, _NEVER
         for track in tracks:
             self._add(track)
@@ -194,8 +215,7 @@ class PagedTracks(Lookups):
             self._over_with.append(over[1])
 
     def _add(self, track: Track) -> None:
-        ordinal = len(self._places)
-        self._places.append(self._spill.put((track.ref, track.owner, track.moments)))
+        ordinal = len(self._numbers)
         self._numbers.append(self._number(track))
         self._began.append(track.first.time)
         self._last.append(track.last.time)
@@ -247,17 +267,33 @@ class PagedTracks(Lookups):
         if track is None:
             track = self._alive.get(ordinal)
             if track is None:
-                ref, owner, moments = self._spill.get(self._places[ordinal])
-                track = PagedTrack(ref, self._names[bisect_right(self._starts, ordinal) - 1], owner, moments)
-                track.number, track.ordinal = self._numbers[ordinal], ordinal
-                if (gone_by := self._gone_by[ordinal]) != _NEVER:
-                    track.gone_by = gone_by
-                self._alive[ordinal] = track
+                return self._read_together(ordinal)
             self._held += len(track.moments)
         self._recent[ordinal] = track
+        self._make_room()
+        return track
+
+    def _read_together(self, ordinal: int) -> PagedTrack:
+        """Read a track and those that are in the same place."""
+        place = self._places[ordinal]
+        name = self._names[bisect_right(self._starts, ordinal) - 1]
+        first = bisect_left(self._places, place)
+        for number, (ref, owner, moments) in enumerate(self._spill.get(place), first):
+            if number not in self._alive:
+                track = self._alive[number] = PagedTrack(ref, name, owner, moments)
+                track.number, track.ordinal = self._numbers[number], number
+                if (gone_by := self._gone_by[number]) != _NEVER:
+                    track.gone_by = gone_by
+                self._recent[number] = track
+                self._held += len(moments)
+        wanted = self._recent[ordinal] = self._recent.pop(ordinal)
+        self._make_room()
+        return wanted
+
+    def _make_room(self) -> None:
+        """Leave out the tracks that were used longest ago if too many moments are in memory."""
         while self._held > self._most and len(self._recent) > 1:
             self._held -= len(self._recent.pop(next(iter(self._recent))).moments)
-        return track
 
     def _range(self, name: Name) -> range:
         """Return the ordinals of all tracks of a name."""

@@ -63,10 +63,11 @@ class SpilledObjects:
         self._most = most
         self._seen = seen
         self._held = sum(len(each.entries) for each in known.values())  # entries of these objects, or a few more
-        # By name: the digest of the UID of each object in the file, followed by its place.
+        # By name: the digest of the UID of each object in the file, followed by its place; sorted by digest.
         self._cold: dict[Name, array[int]] = {}
         self._parts: dict[Name, dict[str, _Parts]] = {}  # by name and UID; the latest entries may be in memory
         self._last: tuple[Name | None, list[ObjectEntries]] = None, []  # the last answer of `of_name`
+        self._numbers: tuple[Name | None, dict[str, int]] = None, {}  # by UID: the numbers of the objects of a name
         for each in known.values():
             self._cold.setdefault(each.name, array("q"))
 
@@ -129,6 +130,13 @@ class SpilledObjects:
             self._last = name, found + [self._joined(name, each) for each in self._parts.get(name, {}).values()]
         return self._last[1]
 
+    def number(self, key: ObjectKey) -> int:
+        """Return the number of an object; 0 if it is not known."""
+        name = _name(key)
+        if self._numbers[0] != name:
+            self._numbers = name, {each.uid: each.number for each in self.of_name(name)}
+        return self._numbers[1].get(key[0], 0)
+
     def _make_room(self) -> None:
         if self._held > self._most:
             self._cool(self._most // 2)
@@ -144,7 +152,9 @@ class SpilledObjects:
             place = self._spill.put((uid, each.number, each.entries, each.folded, each.room))
             parts = self._parts_of(key)
             if parts is None and len(each.entries) < _LONG:
-                self._cold[each.name].extend((digest(uid), place))
+                places = self._cold[each.name]
+                at = _first(places, wanted := digest(uid))
+                places[at:at] = array("q", (wanted, place))
                 continue
             if parts is None:
                 parts = self._parts.setdefault(each.name, {})[uid] = _Parts(each.number)
@@ -162,18 +172,14 @@ class SpilledObjects:
         if not places:
             return None
         wanted = digest(uid)
-        at = -1
-        while True:
-            try:
-                at = places.index(wanted, at + 1)
-            except ValueError:
-                return None
-            if at % 2:
-                continue
+        at = _first(places, wanted)
+        while at < len(places) and places[at] == wanted:
             found, each = self._read(lane, places[at + 1])
             if found == uid:
                 del places[at : at + 2]
                 return each
+            at += 2
+        return None
 
     def _parts_of(self, key: ObjectKey) -> _Parts | None:
         of_name = self._parts.get(_name(key)) if self._parts else None
@@ -190,6 +196,11 @@ class SpilledObjects:
         each = ObjectEntries(name, uid, number, self._seen[name[:2]])
         each.entries, each.folded, each.room = entries, folded, room
         return uid, each
+
+
+def _first(places: "array[int]", wanted: int) -> int:
+    """Return the index of the first digest in `SpilledObjects._cold` that is not less than this one."""
+    return 2 * bisect_left(range(len(places) // 2), wanted, key=lambda each: places[2 * each])
 
 
 def _name(key: ObjectKey) -> Name:

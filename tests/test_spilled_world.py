@@ -16,8 +16,7 @@ from tests.recordings import SAMPLE, findings_of, observations_of
 from timeline.core.columns import in_order
 from timeline.core.entries import Entry, Observation
 from timeline.core.order import CommitClock
-from timeline.core.spill import Spill
-from timeline.history.ledger import Spilling
+from timeline.core.spill import Spill, Spilling
 from timeline.history.lifelines import name_of
 from timeline.history.world import World
 from timeline.judge import rulebook

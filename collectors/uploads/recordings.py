@@ -15,8 +15,7 @@ from collectors.analysis import SKIPS_KEPT, Report, Skips, nothing_to_judge, two
 from collectors.formats import AnyReading, Limits, NotARecording, Skipped, named, read
 from timeline.core.entries import LogLine, Observation, Request
 from timeline.core.processors import available_processors
-from timeline.core.spill import Spill
-from timeline.history.ledger import Spilling
+from timeline.core.spill import Spill, Spilling
 from timeline.history.world import World
 from timeline.models import Source
 from timeline.pipeline import TwoClusters, ingest

@@ -8,7 +8,7 @@ import os
 import pickle
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import zstandard
 
@@ -84,3 +84,15 @@ class Spill:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class Spilling(NamedTuple):
+    """This says how much of a source is kept in memory, and where the rest is."""
+
+    spill: Spill
+    entries: int  # up to so many, all entries are in memory, and as many requests
+
+    @property
+    def part(self) -> int:
+        """Return how many entries are in memory if there are too many."""
+        return self.entries // 4

@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -29,7 +28,7 @@ from timeline.core.intent import intent_of
 from timeline.core.joining import joined
 from timeline.core.observations import identity, merged, reconciled
 from timeline.core.order import SECOND, CommitClock
-from timeline.core.spill import Spill
+from timeline.core.spill import Spilling
 from timeline.history.acts import Acts, acted_in
 from timeline.history.clocks import Clocks, Moved, Stamped
 from timeline.history.conflicts import two_clusters, two_uids
@@ -49,18 +48,6 @@ from timeline.history.unnamed import Unnamed
 from timeline.history.written import Write, Written
 
 _ALL = 0, FOREVER  # the range of all revisions
-
-
-class Spilling(NamedTuple):
-    """This says how much of a source is kept in memory, and where the rest is."""
-
-    spill: Spill
-    entries: int  # up to so many, all entries are in memory
-
-    @property
-    def part(self) -> int:
-        """Return how many entries are in memory if there are too many."""
-        return self.entries // 4
 
 
 class Ledger:
@@ -107,7 +94,7 @@ class Ledger:
         self.seen: dict[GroupKind, Seen] = defaultdict(Seen)
         self.streams: dict[GroupKind, Stream] = defaultdict(Stream)  # of kinds that are watched live
         self.clocks = Clocks(self.seen, self.streams)
-        self.requests = Requests(self.clocks.corrected_request)
+        self.requests = Requests(self.clocks.corrected_request, spilling)
         self.unnamed = Unnamed(self._lanes, self.requests, self.clocks.corrected)
         self.acts = Acts(self.clocks.corrected)
         self.logs = Logs(lambda: self.extent.last)

@@ -9,23 +9,32 @@ from itertools import chain
 
 from timeline.core.entries import Entry, Request
 from timeline.core.order import SECOND
+from timeline.core.spill import Spilling
 from timeline.history.lifelines import Name, name_of
+from timeline.history.spilled_requests import SpilledRequests
 
 _LONGEST = (
     86_400 * SECOND
 )  # µs that a watch whose end no line shows can have lasted; API servers end them after an hour
 
 
+_ANSWERS = 4  # names of which the requests stay in memory, however many they are: rules ask for these repeatedly
+
+
 class Requests:
     """This class keeps requests by the object, or the kind, that they are about.
 
-    What it answers does not depend on the order in which requests were learned, nor on repetitions.
+    What it answers does not depend on the order in which requests were learned, nor on repetitions. With `spilling`,
+    requests that are too many for memory are in a file.
     """
 
-    def __init__(self, corrected: Callable[[Request], Request]) -> None:
+    def __init__(self, corrected: Callable[[Request], Request], spilling: Spilling | None = None) -> None:
         """`corrected` returns a request with the offset of its file's clock subtracted from its times."""
         self._corrected = corrected
+        self._spilling = spilling
+        self._count = 0  # requests that were new
         self._known: dict[Name, dict[object, Request]] = defaultdict(dict)
+        self._spilled: SpilledRequests | None = None  # what `_known` was, since there are too many requests
         self._sorted: dict[Name, list[Request]] = {}  # the answers of `about` that still hold
         self._by_uid: dict[Name, dict[str, list[Request]]] = {}  # the same requests by the UID that they name
         # The last answer of `of` that was put together: the rules ask about one object, one after the other.
@@ -42,12 +51,18 @@ class Requests:
     def learn(self, request: Request) -> bool:
         """Learn a request; return whether that added information. A log shows the start and the end of a watch."""
         name = name_of(request.ref)
-        known = self._known[name]
         key = request.identity or (request.verb, request.received)
-        before = known.get(key)
+        before = self._known[name].get(key) if self._spilled is None else self._spilled.get(name, key)
         if before is not None and _precedence(before) <= _precedence(request):
             return False
-        known[key] = request
+        if self._spilled is None:
+            self._known[name][key] = request
+            self._count += before is None
+            if self._spilling and self._count > self._spilling.entries:
+                self._spilled = SpilledRequests(self._known, self._spilling.spill, self._spilling.part)
+                self._known = {}
+        else:
+            self._spilled.put(name, key, request)
         self._outdated(name)
         return True
 
@@ -56,23 +71,25 @@ class Requests:
 
         With an empty name, these are the requests about all objects of a kind, in one namespace or in all.
         """
-        if name not in self._known:
+        if not self._has(name):
             return ()
         if name not in self._sorted:
-            requests = map(self._corrected, self._known[name].values())
-            self._sorted[name] = sorted(requests, key=_order)
+            found = self._known[name].values() if self._spilled is None else self._spilled.about(name)
+            self._sorted[name] = sorted(map(self._corrected, found), key=_order)
+        self._use(name)
         return self._sorted[name]
 
     def of(self, name: Name, uid: str) -> Sequence[Request]:
         """Return the requests about the object with this name and UID, and those that name no UID, in the order in
         which they were received."""
-        if name not in self._known:
+        if not self._has(name):
             return ()
         if name not in self._by_uid:
             by_uid: dict[str, list[Request]] = defaultdict(list)
             for each in self.about(name):
                 by_uid[each.ref.uid].append(each)
             self._by_uid[name] = dict(by_uid)
+        self._use(name)
         found = self._by_uid[name]
         if not uid or "" not in found:
             return found.get(uid, ())
@@ -84,13 +101,13 @@ class Requests:
 
     def names(self) -> set[Name]:
         """Return the names that requests are about."""
-        return set(self._known)
+        return set(self._known if self._spilled is None else self._spilled)
 
-    def watches(self) -> Sequence[Request]:
-        """Return the watches of all objects of a kind, in the order in which they were received."""
-        kinds = chain.from_iterable(each.values() for name, each in self._known.items() if not name.name)
-        found = (self._corrected(each) for each in kinds if each.verb == "watch")
-        return sorted(found, key=_order)
+    def watches(self) -> Iterator[Request]:
+        """Yield the watches of all objects of a kind, kind by kind in the order in which they were received."""
+        for name in sorted(self.names()):
+            if not name.name:
+                yield from (each for each in self.about(name) if each.verb == "watch")
 
     def reconsider(self) -> None:
         """Compute the times again the next time they are asked for, since clock offsets have changed."""
@@ -108,6 +125,20 @@ class Requests:
                 self._known[name] = kept
             if not kept:
                 del self._known[name]
+
+    def _has(self, name: Name) -> bool:
+        return name in (self._known if self._spilled is None else self._spilled)
+
+    def _use(self, name: Name) -> None:
+        """Note that the requests about a name were asked for. If requests are in a file, then the answers that were not
+        asked for longest are left out if there are too many."""
+        if self._spilled is None or not self._spilling:
+            return
+        self._sorted[name] = self._sorted.pop(name)
+        while len(self._sorted) > _ANSWERS and sum(map(len, self._sorted.values())) > self._spilling.part:
+            last = next(iter(self._sorted))
+            del self._sorted[last]
+            self._by_uid.pop(last, None)
 
     def _outdated(self, name: Name) -> None:
         self._sorted.pop(name, None)

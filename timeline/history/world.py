@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 from timeline.core.actors import actor_of
 from timeline.core.entries import Change, Entry, LogLine, ObjectRef, Observation, Request, Unknown
 from timeline.core.order import SECOND, At
+from timeline.core.spill import Spilling
 from timeline.history.acts import Act
 from timeline.history.completeness import Completeness, losses
 from timeline.history.expiry import expired
 from timeline.history.freed import Freed
-from timeline.history.ledger import Ledger, Spilling
+from timeline.history.ledger import Ledger
 from timeline.history.lifelines import ANONYMOUS, Key, Moment, Name, Track, anonymous, name_of, public_uid
 from timeline.history.paged_tracks import PagedTrack, PagedTracks
 from timeline.history.seen import GroupKind, Seen
@@ -271,8 +272,9 @@ class World:
         """Return each log of a program, sorted by name, with its lines in the order of its file."""
         return [(name, self._ledger.logs.log(name)) for name in self._ledger.logs.names()]
 
-    def watches(self) -> Sequence[Request]:
-        """Return the watch requests about all objects of a kind, in the order in which they were received."""
+    def watches(self) -> Iterator[Request]:
+        """Yield the watch requests about all objects of a kind, kind by kind in the order in which they were
+        received."""
         return self._ledger.requests.watches()
 
     def writes_of(self, process: str) -> Sequence[tuple[Track, Moment]]:

@@ -8,7 +8,7 @@ from django.db import DatabaseError, ProgrammingError, connection, transaction
 from psycopg import sql
 
 from timeline.core.entries import Mark, moment
-from timeline.history.ledger import Spilling
+from timeline.core.spill import Spilling
 from timeline.history.lifelines import Track
 from timeline.history.packing import Packer
 from timeline.history.world import World

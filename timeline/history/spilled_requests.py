@@ -1,0 +1,87 @@
+"""This module keeps the requests of a source that are too many for memory in a temporary file. It is pure.
+
+In memory are the requests that were learned last, and 8 bytes of each other one: a digest by which a repetition is
+found. The requests of one name that were learned after one another are together in the file.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from timeline.core.entries import Request
+from timeline.core.spill import Spill
+from timeline.history.lifelines import Name
+from timeline.history.spilled_objects import digest
+
+
+class _Written:
+    """These are the requests about one name that are in the file."""
+
+    __slots__ = ("digests", "places")
+
+    def __init__(self) -> None:
+        self.digests = array("q")  # of what identifies each, sorted
+        self.places = array("q")  # in the order in which they were written; a later one replaces an earlier one
+
+    def may_have(self, key: object) -> bool:
+        wanted = digest(key)
+        at = bisect_left(self.digests, wanted)
+        return at < len(self.digests) and self.digests[at] == wanted
+
+
+class SpilledRequests:
+    """These are requests by the name that they are about, and by what identifies each.
+
+    At most `most` of them are in memory while they are learned.
+    """
+
+    def __init__(self, known: dict[Name, dict[object, Request]], spill: Spill, most: int) -> None:
+        self._warm = known
+        self._spill = spill
+        self._most = most
+        self._written: dict[Name, _Written] = {}
+        self._held = sum(map(len, known.values()))
+
+    def get(self, name: Name, key: object) -> Request | None:
+        """Return a request; None if it is not known."""
+        found = self._warm[name].get(key) if name in self._warm else None
+        written = self._written.get(name)
+        if found is None and written and written.may_have(key):
+            parts = map(self._spill.get, reversed(written.places))
+            found = next((part[key] for part in parts if key in part), None)
+        return found
+
+    def put(self, name: Name, key: object, request: Request) -> None:
+        """Add a request, or replace the one that this key identifies."""
+        of_name = self._warm.setdefault(name, {})
+        self._held += key not in of_name
+        of_name[key] = request
+        if self._held > self._most:
+            self._write()
+
+    def _write(self) -> None:
+        """Write all requests in memory to the file."""
+        for name, requests in self._warm.items():
+            written = self._written.setdefault(name, _Written())
+            written.places.append(self._spill.put(requests))
+            written.digests = array("q", sorted(chain(written.digests, map(digest, requests))))
+        self._warm = {}
+        self._held = 0
+
+    def about(self, name: Name) -> Iterable[Request]:
+        """Return the requests about a name, in no order."""
+        found: dict[object, Request] = {}
+        if written := self._written.get(name):
+            for part in map(self._spill.get, written.places):
+                found.update(part)
+        found.update(self._warm.get(name, {}))
+        return found.values()
+
+    def __contains__(self, name: Name) -> bool:
+        return name in self._written or name in self._warm
+
+    def __iter__(self) -> Iterator[Name]:
+        """Yield the names that requests are about."""
+        yield from self._written
+        yield from (name for name in self._warm if name not in self._written)

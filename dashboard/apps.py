@@ -4,6 +4,9 @@ from types import ModuleType
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate, pre_migrate
 
+# With the defaults, a large window is searched for garbage about twenty times while it is made.
+_THRESHOLDS = 50_000, 20, 20
+
 
 class DashboardConfig(AppConfig):
     name = "dashboard"
@@ -24,5 +27,6 @@ class DashboardConfig(AppConfig):
             pre_migrate.connect(limits.before_migration, sender=self, dispatch_uid="causeline.views")
             post_migrate.connect(limits.after_migration, sender=self, dispatch_uid="causeline.views")
             gc.freeze()  # what was imported stays, so no later collection has to look at it
+            gc.set_threshold(*_THRESHOLDS)
         finally:
             gc.enable()

@@ -15,17 +15,15 @@ from celery import bootsteps, signals
 
 from collectors.watch.lease_manager import STOP_SECONDS, LeaseManager
 
-# Of the garbage collector: with the defaults, scanning all objects took a third of the time.
-_THRESHOLDS = 50_000, 20, 20
 _ARENA_MAX, _ARENAS = -8, 2  # M_ARENA_MAX and its value for glibc's mallopt
 
 
 def prepare_process() -> None:
-    """Set memory allocator and garbage collector of this process as one that watches clusters needs them."""
+    """Set the memory allocator of this process as one that watches clusters needs it, and keep the garbage collector
+    from what was imported since Django was set up."""
     with suppress(OSError, AttributeError):  # glibc keeps an arena for each thread, which took a third more memory
         ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)
     gc.freeze()
-    gc.set_threshold(*_THRESHOLDS)
 
 
 class WatchStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries no types

@@ -118,7 +118,9 @@ def main() -> None:
     config = uvicorn.Config("dashboard.asgi:application", host=options.host, port=options.port, **OPTIONS)
     config.load()
     from dashboard.metrics import exposition, processes  # these need Django, which the line above loads
+    from timeline.storage import sessions
 
+    sessions.keep_sessions()
     processes.start("web")
     if settings.METRICS_PORT:
         exposition.serve(settings.METRICS_HOST, settings.METRICS_PORT)

@@ -21,6 +21,11 @@ def use_pooler() -> None:
         described.update(settings.POOLER)
 
 
+def keep_sessions() -> None:
+    """Keep the sessions that this process opens from now on for its next requests (see `storage.engine`)."""
+    connections.settings["default"]["ENGINE"] = "timeline.storage.engine"
+
+
 def direct_parameters() -> dict[str, Any]:
     """Return the parameters of psycopg's `connect` for a session that belongs to its caller until it is closed."""
     wrapper = connections.create_connection("default")

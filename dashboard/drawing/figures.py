@@ -1,7 +1,7 @@
 """This module builds the Plotly figure of the timeline without data: traces, colours, layout. No queries, no HTTP.
 
-The page gets this skeleton as JSON, and `chart.js` fills the columns of the traces by their names. x is whole
-microseconds since the start of the loaded window, y is pixels from the top of the first lane shown.
+The page gets this skeleton as JSON, and `chart.js` fills the columns of the traces by their names. x is pixels from
+the left of what is drawn, y is pixels from the top of the first lane shown.
 Colours come from `palette.css`, which the pages use too.
 """
 
@@ -120,31 +120,16 @@ def bars(theme: Theme) -> list[dict[str, Any]]:
 def violations(theme: Theme) -> list[dict[str, Any]]:
     colours = palette(theme)
     dashed = {"color": colours["violation"], "width": 1.3, "dash": "4px,3px", "simplify": False}
-    head = {
-        "symbol": "triangle-up",
-        "angleref": "previous",
-        "opacity": 1,
-        "color": colours["violation"],
-        "line": {"width": 0},
-    }
     return [
         area("hole area", colours["paper"]),
         scatter(name="hole outlines", mode="lines", line=dashed),
         scatter(name="shade outlines", mode="lines", line=dashed),
         *(
-            scatter(
-                name=name,
-                mode="lines+markers",
-                line={"color": colours["violation"], "width": width, "simplify": False},
-                marker=head,
-            )
+            scatter(name=name, mode="lines", line={"color": colours["violation"], "width": width, "simplify": False})
             for name, width in (("arrows beside", 1), ("arrows", 2))
         ),
-        scatter(
-            name="ends out of sight",
-            mode="markers",
-            marker={"symbol": "circle", "size": 8, "opacity": 1, "color": colours["violation"], "line": {"width": 0}},
-        ),
+        area("arrow heads", colours["violation"]),
+        area("ends out of sight", colours["violation"]),
     ]
 
 

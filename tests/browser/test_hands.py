@@ -365,8 +365,8 @@ def test_enter_opens_the_change_of_the_event_and_escape_gives_the_focus_back(tim
 
 
 def test_the_arrow_of_a_finding_can_be_kept(timeline: Page) -> None:
-    heads = "data.find((trace) => trace.name === 'arrows').marker.size.filter(Boolean).length"
-    leading = f"document.querySelector('#plot').{heads}"
+    curves = "data.find((trace) => trace.name === 'arrows').x.filter((x) => x === null).length + 1"
+    leading = f"document.querySelector('#plot').{curves}"
     timeline.get_by_role("button", name="2 Pods created before Service ring").click()
     for text in ("≈ 30 ms", "16–28 ms"):
         item = timeline.locator(".finding", has_text=f"{text} before")

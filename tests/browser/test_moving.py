@@ -17,7 +17,7 @@ PLACES = """() => {
   };
   return [...document.querySelectorAll("#plot .fills path")].map(cut).filter(([left, right]) => right > left);
 }"""
-DRAWN = "document.getElementById('plot').layout.datarevision"
+DRAWN = "Number(document.getElementById('plot').dataset.revision)"
 SLOW = 700  # ms
 
 

@@ -193,11 +193,12 @@ def test_an_arrow_whose_lane_is_out_of_sight_ends_in_a_dot(timeline: Page) -> No
     timeline.locator("[data-kind=Pods]").click()
     expect(timeline.locator(".lane .badge", has_text="svc")).to_have_count(0)
     expect(timeline.locator(".pill-label")).to_have_text("Service ≈ 30 ms late")
-    dotted = "document.querySelector('#plot').data.find((trace) => trace.name === 'ends out of sight').x.length"
-    timeline.wait_for_function(f"() => {dotted} === 1")
+    # A dot has 16 corners. An area has the first one of each again, and then goes back from dot to dot.
+    points = "document.querySelector('#plot').data.find((trace) => trace.name === 'ends out of sight').x.length"
+    timeline.wait_for_function(f"() => {points} === 17")
     timeline.get_by_role("button", name=re.compile("vcj ring")).click()
     expect(timeline.locator(".lane-name", has_text="ring-weak-0")).to_have_count(0)
-    timeline.wait_for_function(f"() => {dotted} === 2")
+    timeline.wait_for_function(f"() => {points} === 2 * 17 + 1")
     expect(timeline.locator(".pill-label")).to_have_text("Service ≈ 30 ms late")
 
 
@@ -241,7 +242,7 @@ def test_dark_mode_redraws_the_chart(timeline: Page) -> None:
     expect(timeline.locator("body")).to_have_css("background-color", "rgb(20, 24, 29)")
 
 
-DRAWN = "() => document.getElementById('plot').data?.map(({ name }) => name) ?? []"
+DRAWN = "() => (document.getElementById('plot').data ?? []).filter(({ x }) => x.length).map(({ name }) => name)"
 
 
 def test_colours_can_say_who_wrote_what(timeline: Page) -> None:

@@ -1,13 +1,16 @@
 // This module draws a scene into the figure that dashboard/drawing/figures.py has built. No other module uses Plotly.
 //
-// Plotly takes 15 ms to draw even a few bars, so it draws more than the view, and while the view moves, what it has drawn is
-// moved and stretched, as Plotly does it while its own figures are dragged. It draws again when the view rests.
+// Plotly makes an element of each trace, with its style. To draw other data it would check and compute the whole figure again, for
+// 15 ms and more, so the outlines of these elements are written here. More than the view is drawn, and while the view moves, that is
+// moved and stretched, as Plotly does it while its own figures are dragged.
 
 import { columns, scaleOf } from "./columns.js";
 
 const BESIDE = 0.75; // the part of the view's width that is drawn on each side of it
 const LEAST = 0.4, MOST = 3; // how far what is drawn may be stretched
 const REST = 200; // ms without a movement after which what is stretched, or has little left on a side, is drawn again
+const STEP = 1024; // px by which the figure grows, so that it is seldom made again because there are more lanes
+const ANY = { x: [0, 1, 1], y: [0, 0, 1] }; // with which Plotly makes the one element of an area or of lines
 
 /** Calls back when Plotly is loaded, because the page's own modules may run before it. */
 export function whenReady(act) {
@@ -22,17 +25,22 @@ function widened(scene, beside) {
   return { ...scene, view: { start: scene.scale.from(left - more), end: scene.scale.from(right + more) }, width: scene.width * (1 + 2 * beside) };
 }
 
-const equal = (one, other) => one.length === other.length && one.every((each, i) => each === other[i]);
+const written = (number) => Math.round(number * 100) / 100;
 
-/** Returns whether two results of `columns` would be drawn alike. */
-const alike = (one, other) => one.size === other.size && [...one].every(([name, { x, y, marker }]) => {
-  const beside = other.get(name);
-  return beside && equal(x, beside.x) && equal(y, beside.y) && equal(marker?.size ?? [], beside.marker?.size ?? []);
-});
+/** Returns the data of an SVG path through points; null ends a line. `closed`: the path is an area. */
+function outlineOf({ x, y }, closed) {
+  let path = "", next = "M";
+  for (let i = 0; i < x.length; i++) {
+    if (x[i] !== null) path += `${next}${written(x[i])},${written(y[i])}`;
+    next = x[i] === null ? "M" : "L";
+  }
+  return closed && path ? `${path}Z` : path;
+}
 
 export class Chart {
+  #made = null; // what Plotly has made: {theme, width, height, paths (name of a trace → {path, trace, outline (as it is drawn)})}
+  #drawn = null; // what is drawn: {whole (the scene with the view that is drawn), left, right (its x)}
   #revision = 0;
-  #drawn = null; // what Plotly has drawn: {whole (the scene with the view that is drawn), left, right (its x), filled (its columns)}
   #rest = 0;
 
   constructor(host, skeletons) {
@@ -40,38 +48,43 @@ export class Chart {
     this.skeletons = skeletons;
   }
 
-  /** Draws a scene of columns.js with `height` and `theme`. `without`: the names of traces that are left out. */
+  /** Draws a scene of columns.js with `height` and `theme`. `without`: the name of a trace that is left out. */
   draw(scene) {
     clearTimeout(this.#rest);
-    if (this.#stands(scene)) return;
-    const { data, layout, config } = this.skeletons[scene.theme];
-    const whole = widened(scene, document.body.classList.contains("paper") ? 0 : BESIDE);
-    const { left, right } = scaleOf(whole);
-    const { width, height } = whole;
+    const stays = this.#drawn?.whole.scale === scene.scale && this.#fresh(scene, this.#place(scene));
+    const { view, width } = stays ? this.#drawn.whole : widened(scene, document.body.classList.contains("paper") ? 0 : BESIDE);
+    const whole = { ...scene, view, width };
     const filled = columns(whole);
-    const traces = data.filter(({ name }) => filled.has(name) && name !== scene.without).map((trace) => {
-      const column = filled.get(trace.name);
-      const marker = column.marker ? { marker: { ...trace.marker, ...column.marker } } : {};
-      return { ...trace, ...column, ...marker };
-    });
-    const figure = {
-      ...layout,
-      width,
-      height,
-      datarevision: ++this.#revision,
-      xaxis: { ...layout.xaxis, range: [left, right] },
-      yaxis: { ...layout.yaxis, range: [height, 0] },
-    };
-    globalThis.Plotly.react(this.host, traces, figure, config);
-    this.#drawn = { whole, left, right, filled };
+    filled.delete(scene.without);
+    const { theme, width: wide, height, paths } = this.#made ?? {};
+    if (theme !== scene.theme || wide !== width || height < scene.height || [...filled.keys()].some((name) => !paths.has(name))) this.#make(whole, filled);
+    for (const [name, each] of this.#made.paths) this.#write(each, filled.get(name) ?? { x: [], y: [] });
+    this.#drawn = { whole, ...scaleOf(whole) };
+    this.host.dataset.revision = ++this.#revision;
     this.#place(scene);
   }
 
-  /** Returns whether what is drawn shows a scene as it would be drawn now, and has enough on both sides; moves it there. */
-  #stands(scene) {
-    const { whole, filled } = this.#drawn ?? {};
-    if (!whole || ["scale", "theme", "height", "without"].some((name) => scene[name] !== whole[name])) return false;
-    return this.#fresh(scene, this.#place(scene)) && alike(filled, columns({ ...scene, view: whole.view, width: whole.width }));
+  /** Lets Plotly make the elements of these traces, and of those that were there before. */
+  #make({ theme, width, height: least }, filled) {
+    const { data, layout, config } = this.skeletons[theme];
+    const height = Math.ceil(least / STEP) * STEP;
+    const traces = data.filter(({ name }) => filled.has(name) || this.#made?.paths.has(name)).map((trace) => ({ ...trace, ...ANY }));
+    const figure = {
+      ...layout, width, height, datarevision: this.#revision,
+      xaxis: { ...layout.xaxis, range: [0, width] },
+      yaxis: { ...layout.yaxis, range: [height, 0] },
+    };
+    globalThis.Plotly.react(this.host, traces, figure, config);
+    const elements = this.host.querySelectorAll(".scatterlayer .trace");
+    const paths = new Map(traces.map((trace, i) => [trace.name, { trace, path: elements[i].querySelector("path"), outline: null }]));
+    this.#made = { theme, width, height, paths };
+  }
+
+  /** Gives a trace its data, and draws them unless that would change nothing. */
+  #write(each, column) {
+    Object.assign(each.trace, column);
+    const outline = outlineOf(column, each.trace.fill === "toself");
+    if (outline !== each.outline) each.path.setAttribute("d", (each.outline = outline));
   }
 
   /** Returns whether what is drawn is not stretched, and has enough on both sides of the view. */

@@ -10,15 +10,15 @@
 //   actor: the actor whose changes alone are not pale, or "" for everybody,
 //   home: function from the key of a finding to the y of the heading of its group, or null,
 //   chosen, related: keys of the selected and pinned findings, and of those whose arrows explain them}
-// x comes from the scale, and y is in px. Boxes are made at the scale of the view, so that corners are round and the
-// shortest phase is two pixels wide.
+// x and y are px from the left and the top of the view. Boxes are made at the scale of the view, so that corners are round and
+// the shortest phase is two pixels wide.
 
 import { SEVERAL, isOf } from "../state/actors.js";
 import { arrowsOf } from "./arrows.js";
 
 export const HALF_BAR = 9;
 export const PALE = 0.3; // opacity of marks by others than the actor of the filter
-const CORNER = 3, LEAST = 2, HEAD = 16; // px: radius of corners, least width of a bar, size of an arrow's head
+const CORNER = 3, LEAST = 2, HEAD = 16; // px: radius of corners, least width of a bar, height of an arrow's head
 
 /** Returns the scale of a scene: {left, right (x of the ends of the view), toPixel(time) → px, toX(px) → x}. */
 export const scaleOf = ({ view, scale, width }) => {
@@ -66,22 +66,23 @@ class Traces extends Map {
     this.#draw(name, points);
   }
 
-  /** Adds the outline of a polygon to lines. */
-  outline(name, points) {
+  /** Adds a line through points to lines; the outline of a polygon if it is `closed`. */
+  outline(name, points, closed = true) {
     const { x, y } = this.column(name);
     if (x.length) {
       x.push(null);
       y.push(null);
     }
-    this.#draw(name, points);
+    this.#draw(name, points, closed);
   }
 
-  #draw(name, points) {
+  #draw(name, points, closed = true) {
     const { x, y } = this.get(name);
     for (const point of points) {
       x.push(point[0]);
       y.push(point[1]);
     }
+    if (!closed) return;
     x.push(points[0][0]);
     y.push(points[0][1]);
   }
@@ -99,18 +100,16 @@ class Traces extends Map {
   }
 }
 
-/** Returns the corners of a box, which is round if it is wide enough. All lengths are in px; the x of the corners comes from the scale. */
-function box(toX, left, right, top, bottom, corner) {
+/** Returns the corners of a box, which is round if it is wide enough. All lengths are in px. */
+function box(left, right, top, bottom, corner) {
   const c = Math.min(corner, (right - left) / 2);
   const k = c * 0.3; // distance of the middle of a quarter circle from the corner
-  const from = toX(left), to = toX(right);
-  if (c <= 1) return [[from, top], [to, top], [to, bottom], [from, bottom]]; // such as those of the least width, of which there may be thousands
-  const inFrom = toX(left + c), inTo = toX(right - c), nearFrom = toX(left + k), nearTo = toX(right - k);
+  if (c <= 1) return [[left, top], [right, top], [right, bottom], [left, bottom]]; // such as those of the least width, of which there may be thousands
   return [
-    [inFrom, top], [inTo, top], [nearTo, top + k], [to, top + c],
-    [to, bottom - c], [nearTo, bottom - k], [inTo, bottom],
-    [inFrom, bottom], [nearFrom, bottom - k], [from, bottom - c],
-    [from, top + c], [nearFrom, top + k],
+    [left + c, top], [right - c, top], [right - k, top + k], [right, top + c],
+    [right, bottom - c], [right - k, bottom - k], [right - c, bottom],
+    [left + c, bottom], [left + k, bottom - k], [left, bottom - c],
+    [left, top + c], [left + k, top + k],
   ];
 }
 
@@ -127,36 +126,31 @@ export function exposures({ payload, centres, chosen }) {
   return boxes;
 }
 
-/** Adds the curve of an arrow to the data of a trace. */
-function curve(column, { from, to, start, end }, { toPixel, toX }) {
+const DOT = Array.from({ length: 16 }, (_, i) => [4 * Math.cos((i * Math.PI) / 8), 4 * Math.sin((i * Math.PI) / 8)]);
+
+/** Adds the curve of an arrow to a trace, and its head to another. */
+function addArrow(traces, { lead, from, to, start, end }, toPixel) {
   const x0 = toPixel(from), x1 = toPixel(to), y0 = start.y;
-  const way = Math.sign(end.y - y0) || 1;
-  const tip = end.dot || end.leaves ? end.y : end.y - way * (HALF_BAR + 2 + HEAD / 2); // the tip of the arrow touches the circle of the later event
-  const middle = (y0 + tip) / 2;
-  const size = column.marker.size;
-  if (column.x.length) {
-    column.x.push(null);
-    column.y.push(null);
-    size.push(0);
-  }
-  for (let i = 0; i <= 24; i++) {
+  const way = Math.sign(end.y - y0) || 1, pointed = !end.dot && !end.leaves;
+  const tip = pointed ? end.y - way * (HALF_BAR + 2) : end.y; // the tip of the head touches the circle of the later event
+  const last = pointed ? tip - (way * HEAD) / 2 : tip; // the curve ends inside the head
+  const middle = (y0 + last) / 2;
+  const points = Array.from({ length: 25 }, (_, i) => {
     const t = i / 24, u = 1 - t;
-    column.x.push(toX(x0 * (u * u * u + 3 * u * u * t) + x1 * (3 * u * t * t + t * t * t)));
-    column.y.push(y0 * u * u * u + 3 * middle * u * t + tip * t * t * t);
-    size.push(i === 24 && !end.dot && !end.leaves ? HEAD : 0);
-  }
+    return [x0 * (u * u * u + 3 * u * u * t) + x1 * (3 * u * t * t + t * t * t), y0 * u * u * u + 3 * middle * u * t + last * t * t * t];
+  });
+  traces.outline(lead ? "arrows" : "arrows beside", points, false);
+  if (!pointed) return;
+  const [[xb, yb], [x, y]] = points.slice(-2), far = Math.hypot(x - xb, y - yb) || 1, [dx, dy] = [(x - xb) / far, (y - yb) / far];
+  const at = (along, across) => [x + (along * dx - across * dy) * HEAD, y + (along * dy + across * dx) * HEAD];
+  traces.fill("arrow heads", [at(0.5, 0), at(-0.25, 0.577), at(-0.25, -0.577)]);
 }
 
-function addArrows(traces, scene, scale) {
+function addArrows(traces, scene, toPixel) {
   for (const one of arrowsOf(scene)) {
-    const column = traces.column(one.lead ? "arrows" : "arrows beside");
-    column.marker ??= { size: [] };
-    curve(column, one, scale);
+    addArrow(traces, one, toPixel);
     for (const [time, end] of [[one.from, one.start], [one.to, one.end]]) {
-      if (!end.dot) continue;
-      const dots = traces.column("ends out of sight");
-      dots.x.push(scale.toX(scale.toPixel(time)));
-      dots.y.push(end.y);
+      if (end.dot) traces.fill("ends out of sight", DOT.map(([x, y]) => [toPixel(time) + x, end.y + y]));
     }
   }
 }
@@ -164,8 +158,7 @@ function addArrows(traces, scene, scale) {
 /** Returns the data of all traces of a scene, by the name of the trace. */
 export function columns(scene) {
   const { payload, rows, width } = scene;
-  const scale = scaleOf(scene);
-  const { toPixel, toX } = scale;
+  const { toPixel } = scaleOf(scene);
   const traces = new Traces();
   const room = 40; // px beyond the edges, so that rounded corners are outside
   const span = (start, end) => {
@@ -179,7 +172,7 @@ export function columns(scene) {
       const y = rows[lane[i]];
       const across = y === null ? null : span(start[i], end[i]);
       if (!across) continue;
-      const points = box(toX, ...across, y - HALF_BAR, y + HALF_BAR, corner);
+      const points = box(...across, y - HALF_BAR, y + HALF_BAR, corner);
       traces.fill(nameOf(i), points);
       if (outlines) traces.outline(outlines, points);
     }
@@ -191,10 +184,10 @@ export function columns(scene) {
   for (const { start, end, top, bottom } of exposures(scene)) {
     const across = span(start, end);
     if (!across) continue;
-    const points = box(toX, ...across, top - HALF_BAR - 4, bottom + HALF_BAR + 4, 0);
+    const points = box(...across, top - HALF_BAR - 4, bottom + HALF_BAR + 4, 0);
     traces.fill("shade area", points);
     traces.outline("shade outlines", points);
   }
-  addArrows(traces, scene, scale);
+  addArrows(traces, scene, toPixel);
   return traces.closed();
 }

@@ -8,7 +8,7 @@ from timeline.kinds import Kind, Metadata, kind_of
 
 class Interner:
     """This class keeps one copy of each object reference, owner, client and text of one log, and the kinds the log
-    names."""
+    names. It begins anew when there are too many, since the objects of a long log come and go."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -42,6 +42,8 @@ class Interner:
                 uid,
             )
             if kind != "Event":  # most Events occur only once
+                if len(self._refs) >= _REFS:
+                    self._refs.clear()
                 self._refs[key] = known
         return known
 
@@ -55,6 +57,8 @@ class Interner:
             return owner(metadata)
         known = self._owners.get(uid)
         if known is None:
+            if len(self._owners) >= _REFS:
+                self._owners.clear()
             known = self._owners[uid] = owner(metadata)
         return known
 
@@ -73,6 +77,7 @@ class Interner:
         return kind_of(group, name) if name else None
 
 
+_REFS = 50_000  # how many references to objects are kept, about 15 MB
 _CLIENTS = 10_000  # how many clients are kept; each new token of a Pod looks like another one
 _KINDS = {
     ("", "pods"): "Pod",

@@ -43,14 +43,15 @@ def ordinal_of(track: Track) -> int:
     return track.ordinal
 
 
-def _over(track: Track) -> tuple[int, int]:
-    """Return when a track ended, and the highest revision of its creation and its end; _NOT_OVER for both unless both
-    show that it ended before a later moment."""
-    edges = [each for each in (track.created, track.ended) if each]
-    revisions = [_NOT_OVER if (revision := each.entry.resource_version) is None else revision for each in edges]
-    if not track.ended or max(revisions) >= _NOT_OVER:
+def _over(track: Track, before: int) -> tuple[int, int]:
+    """Return when a track ended, and the highest revision of its beginning and its end; _NOT_OVER for both unless both
+    show that it ended before a later moment, and that it began after `before`, the revision with which the track before
+    it ended."""
+    began = track.first.entry.resource_version
+    ended = track.ended.entry.resource_version if track.ended else None
+    if not track.ended or began is None or ended is None or began <= before or max(began, ended) >= _NOT_OVER:
         return _NOT_OVER, _NOT_OVER
-    return track.ended.time, max(revisions)
+    return track.ended.time, max(began, ended)
 
 
 def _together(tracks: Sequence[Track]) -> Iterator[list[Track]]:
@@ -210,7 +211,7 @@ class PagedTracks(Lookups):
         over = _NEVER, _NEVER
         for track in tracks:
             self._add(track)
-            over = max(over[0], (found := _over(track))[0]), max(over[1], found[1])
+            over = max(over[0], (found := _over(track, over[1]))[0]), max(over[1], found[1])
             self._over_by.append(over[0])
             self._over_with.append(over[1])
 
@@ -350,9 +351,10 @@ class PagedTracks(Lookups):
             lives = lives[max(0, over - 1) :]
         return _Lives(self._read, lives)
 
-    def begun(self, name: Name, until: int | None = None) -> Iterator[Track]:
+    def begun(self, name: Name, until: int | None = None, after: int | None = None) -> Iterator[Track]:
         for each in self._lives(name):
-            if until is None or self._began[each] <= until:
+            over = after is not None and _NEVER != self._ended[each] < after
+            if not over and (until is None or self._began[each] <= until):
                 yield self._read(each)
 
     def is_mixed(self, name: Name) -> bool:
@@ -376,9 +378,10 @@ class PagedTracks(Lookups):
         of_owner = [track for track in found if track.owner and track.owner.uid == owner_uid]
         return sorted(of_owner, key=lambda track: (track.first.at, track.key))
 
-    def referrers(self, name: Name, until: int | None = None) -> Iterator[Track]:
+    def referrers(self, name: Name, until: int | None = None, since: int | None = None) -> Iterator[Track]:
         for each in self._referrers.get(name):
-            if until is None or self._began[each] <= until:
+            began = self._began[each]
+            if (until is None or began <= until) and (since is None or began >= since):
                 track = self._read(each)
                 if name in track.references():
                     yield track

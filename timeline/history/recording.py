@@ -143,11 +143,11 @@ class RecordingWorld(World):
         self.dependencies.look(*SEEN)
         return super().seen
 
-    def of_kind(self, group: str, kind: str, until: int | None = None) -> Iterator[Track]:
+    def of_kind(self, group: str, kind: str, until: int | None = None, after: int | None = None) -> Iterator[Track]:
         self._look(until, "kind", group, kind)
         for name in self._tracks.names(group, kind):
             self._look_at_duplicates(name)
-        return super().of_kind(group, kind, until)
+        return super().of_kind(group, kind, until, after)
 
     def incarnations(self, name: Name, until: int | None = None, after: Moment | None = None) -> Sequence[Track]:
         self._look_at_duplicates(name)
@@ -217,9 +217,9 @@ class RecordingWorld(World):
         self.dependencies.count(owner_uid, at)
         return super().tally(owner_uid, spell, at)
 
-    def _referrers(self, name: Name, until: int | None = None) -> Iterator[Track]:
+    def _referrers(self, name: Name, until: int | None = None, since: int | None = None) -> Iterator[Track]:
         self._look(until, "referrers", name)
-        return super()._referrers(name, until)
+        return super()._referrers(name, until, since)
 
     def owner_of(self, track: Track) -> Track | None:
         return self._find_owner(track)  # never from the cache of `World`: each judgement records what it looked at

@@ -70,8 +70,9 @@ class Lookups(ABC):
         """
 
     @abstractmethod
-    def begun(self, name: Name, until: int | None = None) -> Iterator[Track]:
-        """Yield the tracks of a name that began by a drawn time, as `incarnations` returns them."""
+    def begun(self, name: Name, until: int | None = None, after: int | None = None) -> Iterator[Track]:
+        """Yield the tracks of a name that began by a drawn time, as `incarnations` returns them, without those that
+        were observed to end before `after`, a drawn time."""
 
     @abstractmethod
     def is_mixed(self, name: Name) -> bool:
@@ -93,8 +94,8 @@ class Lookups(ABC):
         """Return the tracks with this owner, in the order in which they began; none for the UID ""."""
 
     @abstractmethod
-    def referrers(self, name: Name, until: int | None = None) -> Iterator[Track]:
-        """Yield the tracks that began by a drawn time and refer to a name, in no order."""
+    def referrers(self, name: Name, until: int | None = None, since: int | None = None) -> Iterator[Track]:
+        """Yield the tracks that began between two drawn times and refer to a name, in no order."""
 
     @abstractmethod
     def tally(self, owner_uid: str, spell: str, at: At) -> int:
@@ -161,8 +162,11 @@ class Tracks(Lookups):
             lives = [track for track in lives if not self.is_duplicate(track)]
         return lives if until is None else lives[: bisect_right(lives, until, key=began) + 1]
 
-    def begun(self, name: Name, until: int | None = None) -> Iterator[Track]:
-        return (track for track in self.incarnations(name) if until is None or track.first.time <= until)
+    def begun(self, name: Name, until: int | None = None, after: int | None = None) -> Iterator[Track]:
+        for track in self.incarnations(name):
+            over = after is not None and track.ended is not None and track.ended.time < after
+            if not over and (until is None or track.first.time <= until):
+                yield track
 
     def is_mixed(self, name: Name) -> bool:
         return name in self._mixed
@@ -179,9 +183,11 @@ class Tracks(Lookups):
     def children(self, owner_uid: str) -> list[Track]:
         return self.resolve(self.index.children(owner_uid))
 
-    def referrers(self, name: Name, until: int | None = None) -> Iterator[Track]:
-        found = map(self._by_key.__getitem__, self.index.referrers(name))
-        return (track for track in found if until is None or track.first.time <= until)
+    def referrers(self, name: Name, until: int | None = None, since: int | None = None) -> Iterator[Track]:
+        for track in map(self._by_key.__getitem__, self.index.referrers(name)):
+            began = track.first.time
+            if (until is None or began <= until) and (since is None or began >= since):
+                yield track
 
     def tally(self, owner_uid: str, spell: str, at: At) -> int:
         return self.index.tally(owner_uid, spell, at)

@@ -324,11 +324,11 @@ class World:
     # `until` of these questions leaves out what began later than a drawn time. In a source that grows, a subject that
     # has ended is then not judged again for what comes after it.
 
-    def of_kind(self, group: str, kind: str, until: int | None = None) -> Iterator[Track]:
-        """Yield the tracks of one kind that began by a drawn time, by name and then in the order in which they
-        began."""
+    def of_kind(self, group: str, kind: str, until: int | None = None, after: int | None = None) -> Iterator[Track]:
+        """Yield the tracks of one kind that began by a drawn time, by name and then in the order in which they began,
+        without those that were observed to end before `after`, a drawn time."""
         for name in self._tracks.names(group, kind):
-            yield from self._tracks.begun(name, until)
+            yield from self._tracks.begun(name, until, after)
 
     def incarnations(self, name: Name, until: int | None = None, after: Moment | None = None) -> Sequence[Track]:
         """Return the tracks of a name in the order in which they began, without duplicates: those that began by a drawn
@@ -391,13 +391,13 @@ class World:
         """
         return self._tracks.tally(owner_uid, spell, at)
 
-    def referrers(self, name: Name, until: int | None = None) -> list[Track]:
-        """Return the tracks that began by a drawn time and that referred to an object of this name at any time, sorted
-        by key."""
-        return sorted(self._referrers(name, until), key=lambda track: track.key)
+    def referrers(self, name: Name, until: int | None = None, since: int | None = None) -> list[Track]:
+        """Return the tracks that began between two drawn times and that referred to an object of this name at any time,
+        sorted by key."""
+        return sorted(self._referrers(name, until, since), key=lambda track: track.key)
 
-    def _referrers(self, name: Name, until: int | None = None) -> Iterator[Track]:
-        return self._tracks.referrers(name, until)
+    def _referrers(self, name: Name, until: int | None = None, since: int | None = None) -> Iterator[Track]:
+        return self._tracks.referrers(name, until, since)
 
     def owner_of(self, track: Track) -> Track | None:
         """Return the track of the controller; for an object without ownerReferences, the track of the object to which

@@ -7,7 +7,7 @@ import hashlib
 from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
 from timeline.core.actors import Actor, actor_of
@@ -16,7 +16,7 @@ from timeline.core.order import SECOND
 from timeline.history.lifelines import Name, Track
 from timeline.history.world import World
 from timeline.judging.findings import Finding
-from timeline.judging.requests import overtaken_by, refused_as_old, replaced_by
+from timeline.judging.requests import Explaining, overtaken_by, refused_as_old, replaced_by
 from timeline.judging.views import named_by, read_uses
 
 _MINUTE = 60 * SECOND
@@ -168,6 +168,7 @@ def _add_refusals(
     name: Name, world: World, found: dict[Key, Activity], written: dict[tuple[Key, Name], list[int]]
 ) -> None:
     refused: dict[Key, list[int]] = defaultdict(list)
+    lives: _Lives | None = None  # of the name
     for request in world.requests(name):
         actor = actor_of(request)
         if not request.refused or request.verb not in _WRITES or actor is None:
@@ -177,7 +178,12 @@ def _add_refusals(
         if not refused_as_old(request):
             one.refused += 1
         else:
-            match _why(request, name, world):
+            if uid := request.ref.uid:
+                named = world.of_uid(uid)
+                about = _Lives([named] if named else [], world)
+            else:
+                about = lives = lives or _Lives(world.incarnations(name), world)
+            match _why(request, about, world):
                 case "stale":
                     one.stale += 1
                 case "race":
@@ -190,24 +196,31 @@ def _add_refusals(
         found[key].retries += sum(at < len(tried) and tried[at] <= time + _AGAIN for time, at in later)
 
 
-def _why(request: Request, name: Name, world: World) -> str:
+class _Lives:
+    """These are the tracks that a refused write may be about."""
+
+    def __init__(self, tracks: Sequence[Track], world: World) -> None:
+        self.tracks = tracks
+        self.explaining = [Explaining(track, world) for track in tracks]
+        bounds = (moment.committed for track in tracks for moment in track.moments)
+        # The earliest and the latest time of each commit, in microseconds since 1970.
+        self.commits = [(earliest, latest) for earliest, latest in bounds if latest is not None]
+
+
+def _why(request: Request, lives: _Lives, world: World) -> str:
     """Return "stale" if the revision that a refused write named had surely been replaced before it was received, "race"
     if another write was under way at the same time, else ""."""
-    uid = request.ref.uid
-    named = world.of_uid(uid) if uid else None
-    tracks = ([named] if named else []) if uid else world.incarnations(name)
-    for track in tracks:
+    for number, explaining in enumerate(lives.explaining):
+        if not explaining.may(request):
+            continue
+        track = lives.tracks[number]
         replacing = None if request.named is None else replaced_by(track, request.named)
         if replacing and replacing.entry.staged < request.received:
             return "stale"
         if replacing is None and overtaken_by(track, request, world):
             return "stale"
-    for track in tracks:
-        for moment in track.moments:
-            earliest, latest = moment.committed
-            if earliest <= request.staged and latest is not None and latest >= request.received:
-                return "race"
-    return ""
+    under_way = any(earliest <= request.staged and latest >= request.received for earliest, latest in lives.commits)
+    return "race" if under_way else ""
 
 
 def _add_lease(lease: Track, found: dict[Key, Activity]) -> None:

@@ -37,6 +37,29 @@ def refused_as_old(request: Request) -> bool:
     return conflict and (request.verb == "update" or (request.verb == "patch" and not request.applied))
 
 
+class Explaining:
+    """This says quickly which refused writes a track surely does not explain. A name may have thousands of tracks and
+    of refused writes that name no UID, and each of these may be about each of the tracks."""
+
+    def __init__(self, track: Track, world: World) -> None:
+        self._revisions = {
+            revision
+            for each in track.moments
+            for revision in (each.replaces, each.entry.named, each.entry.resource_version)
+        }
+        moments = (*track.moments, *world.writes_without_uid(track))
+        written = [each for each in moments if each.change is not Change.OBSERVED and each.clock is Clock.AUDIT]
+        last = max(written, key=lambda each: (each.entry.staged, each.at), default=None)
+        self._first = min((each.entry.staged for each in written), default=FOREVER)
+        self._over = last.entry.staged if last and last.change is Change.DELETED else FOREVER
+
+    def may(self, request: Request) -> bool:
+        """Return whether `replaced_by` or `overtaken_by` may find a write that explains why a request was refused."""
+        if request.named is not None and request.named in self._revisions:
+            return True
+        return self._first < request.received <= self._over
+
+
 def overtaken_by(track: Track, request: Request, world: World) -> Moment | None:
     """Return the last write of an object before a refused one, if no other write can explain that it was refused.
 

@@ -131,7 +131,7 @@ def _waiting(election: Election, rivals: list[Handover]) -> list[ObjectRef]:
         for name in election.holders.schedulers(term):
             led[name].append((election.write(term.taken).time, end))
     found = []
-    for pod in election.world.of_kind("", "Pod", election.lease.until) if schedulers else ():
+    for pod in election.world.of_kind("", "Pod", election.lease.until, after=begin) if schedulers else ():
         scheduler = pod.value("scheduler")
         if scheduler not in schedulers:
             continue

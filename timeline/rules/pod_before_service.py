@@ -111,7 +111,8 @@ def _service_missed(name: Name, earlier: list[Moment], born: Moment, world: Worl
     """Return whether endpoints show that a Service existed before the Pod although its creation and deletion are
     missing."""
     since = earlier[-1].at if earlier else (0, 0)
-    slices = [each for each in world.referrers(name, born.time) if each.owner and each.owner.kind == "Service"]
+    referring = world.referrers(name, born.time, since=since[0])
+    slices = [each for each in referring if each.owner and each.owner.kind == "Service"]
     lives = world.incarnations(name._replace(kind="Endpoints"), born.time)
     endpoints = [*slices, *lives[bisect_left(lives, since[0], key=began) :]]
     begun = [each.first.time for each in endpoints if since < each.first.at < born.at]

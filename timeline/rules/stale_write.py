@@ -40,7 +40,7 @@ from timeline.core.entries import Clock, Request
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
-from timeline.judging.requests import moment_of, overtaken_by, refused_as_old, replaced_by
+from timeline.judging.requests import Explaining, moment_of, overtaken_by, refused_as_old, replaced_by
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 
@@ -72,8 +72,10 @@ class _Conflict:
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor | None, list[_Conflict]] = defaultdict(list)
-    for request in world.requests_of(track):
-        if refused_as_old(request) and (conflict := _conflict(track, request, world)):
+    refused = [each for each in world.requests_of(track) if refused_as_old(each)]
+    explaining = Explaining(track, world) if refused else None
+    for request in refused:
+        if explaining and explaining.may(request) and (conflict := _conflict(track, request, world)):
             by_actor[actor_of(request)].append(conflict)
     occurrences = sorted(
         (_occurrence(track, actor, conflicts) for actor, conflicts in by_actor.items()),

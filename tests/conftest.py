@@ -3,12 +3,14 @@ read it."""
 
 import gc
 import os
+import shutil
 import signal
 from collections import deque
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from django.conf import settings as django_settings
 from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.contrib.auth.models import User
 from django.db import connection, transaction
@@ -116,6 +118,13 @@ def sample(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterato
     yield source
     with django_db_blocker.unblock():
         store.discard_source(source)
+
+
+@pytest.fixture
+def empty_uploads() -> None:
+    """Remove the files of uploads that earlier tests have left."""
+    for folder in django_settings.UPLOAD_DIR.glob("*"):
+        shutil.rmtree(folder)
 
 
 @pytest.fixture

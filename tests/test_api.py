@@ -1,7 +1,6 @@
 """These tests check the HTTP API: what it answers, what it refuses, and its messages."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,15 +19,8 @@ from tests.recordings import SAMPLE
 from timeline.models import Source, Track, Upload
 from timeline.storage import store
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_uploads")]
 OCTETS = "application/octet-stream"
-
-
-@pytest.fixture(autouse=True)
-def clean() -> Iterator[None]:
-    yield
-    for file in django_settings.UPLOAD_DIR.glob("*"):
-        shutil.rmtree(file)
 
 
 def problem(answer: Any, status: int) -> str:

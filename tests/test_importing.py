@@ -1,7 +1,6 @@
 """These tests import uploads: each becomes a complete recording once, whatever happens to its worker."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -33,15 +32,8 @@ from timeline.history.world import World
 from timeline.models import Finding, Source, Track, Upload
 from timeline.storage import store
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_uploads")]
 ENTRIES = 775  # in the sample
-
-
-@pytest.fixture(autouse=True)
-def clean() -> Iterator[None]:
-    yield
-    for file in settings.UPLOAD_DIR.glob("*"):
-        shutil.rmtree(file)
 
 
 def received(content: bytes | None = None, name: str = "audit.jsonl.zst") -> Upload:

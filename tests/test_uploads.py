@@ -4,7 +4,7 @@ refused."""
 import base64
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +18,10 @@ from collectors.uploads import receiving
 from tests.recordings import SAMPLE
 from timeline.models import Source, Upload
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_uploads")]
 OCTETS = "application/octet-stream"
 KUBECONFIG = b"apiVersion: v1\nclusters: []\nkind: Config\nusers: [{name: a, user: {token: pl4nted}}]\n"
 WATCH = Path(__file__).parent / "data/objects/watch"
-
-
-@pytest.fixture(autouse=True)
-def clean() -> Iterator[None]:
-    yield
-    for folder in django_settings.UPLOAD_DIR.glob("*"):
-        shutil.rmtree(folder)
 
 
 def announced(client: Client, *files: tuple[str, int], name: str = "recording") -> Any:

@@ -1,6 +1,7 @@
 """These tests import uploads: each becomes a complete recording once, whatever happens to its worker."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -340,6 +341,50 @@ def test_an_import_that_crashed_is_done_again_with_the_same_rows(
     assert (upload.state, upload.attempt) == ("done", 2)
     assert upload.source and stored.stored_of(upload.source) == stored.stored_of(whole.source)
     assert {source.pk for source in Source.objects.all()} == {whole.source_id, upload.source_id}
+    assert stored.tables() == stored.tables_of(whole.source_id, upload.source_id)
+
+
+KILLED = """
+import os, signal, sys
+import django
+django.setup()
+from collectors.uploads import importing, recordings
+from timeline.core.spill import Spill
+recordings.IN_MEMORY = 5
+put = Spill.put
+def killed_after_some(spill, value):
+    place = put(spill, value)
+    if place > 10_000:
+        spill._write()
+        assert spill._file is not None
+        os.kill(os.getpid(), signal.SIGKILL)
+    return place
+Spill.put = killed_after_some
+importing.run(importing.take_up(int(sys.argv[1])))
+"""
+
+
+def test_an_import_that_is_killed_while_it_uses_a_file_leaves_no_file_and_is_done_again() -> None:
+    whole = imported()
+    assert whole.source
+    before = sorted(settings.DATA_DIR.rglob("*"))
+    upload = received()
+    url = urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}").geturl()
+    own = {"DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "dashboard.settings"}
+    command = [sys.executable, "-c", KILLED, str(upload.pk)]
+    ended = subprocess.run(command, env=os.environ | own, capture_output=True, text=True, timeout=patient(60))
+    upload.refresh_from_db()
+    assert ended.returncode == -signal.SIGKILL, (ended.stderr, upload.error)
+    left = {path for path in settings.DATA_DIR.rglob("*") if path not in before}
+    assert left <= {receiving.path_of(upload), receiving.path_of(upload).parent}
+    upload.refresh_from_db()
+    assert upload.state == "importing"
+    grow_old(upload)
+    tasks.take_up_uploads()
+    tasks.import_upload(upload.pk)
+    upload.refresh_from_db()
+    assert (upload.state, upload.attempt) == ("done", 2)
+    assert upload.source and stored.stored_of(upload.source) == stored.stored_of(whole.source)
     assert stored.tables() == stored.tables_of(whole.source_id, upload.source_id)
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from bench.larger import repeated
 from tests.properties import examples
 from tests.recordings import SAMPLE, findings_of, observations_of
 from timeline.core.columns import in_order
@@ -20,6 +21,7 @@ from timeline.core.spill import Spill, Spilling
 from timeline.history.lifelines import name_of
 from timeline.history.world import World
 from timeline.judge import rulebook
+from timeline.judging.activity import activities
 from timeline.layout.arrangement import Arrangement
 from timeline.layout.large_arrangement import LargeArrangement
 from timeline.payloads import documents
@@ -99,6 +101,33 @@ def test_late_and_repeated_lines_find_their_objects(
         world, now = learned(World(spilling=Spilling(spill, most)), shuffled)
         assert now == news
         assert everything(world) == everything(plain)
+
+
+@pytest.fixture(scope="module")
+def turns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a log that creates and deletes the objects of the sample again and again, under the same names."""
+    path = tmp_path_factory.mktemp("turns") / "turns.jsonl"
+    path.write_bytes(b"\n".join(repeated(SAMPLE, 4)))
+    return path
+
+
+@pytest.mark.parametrize("most", [0, 60, 2_000])
+def test_the_same_is_known_of_names_with_many_incarnations(turns: Path, most: int, tmp_path: Path) -> None:
+    entries, news, expected = observed(turns)
+    with Spill(tmp_path) as spill:
+        world, now = learned(World(spilling=Spilling(spill, most)), entries)
+        assert now == news
+        assert everything(world) == expected
+        assert world.is_in_file
+        requests = {name: world.requests(name) for name in sorted(world.requested_names())}
+        plain, _ = learned(World(), entries)
+        assert requests == {name: plain.requests(name) for name in sorted(plain.requested_names())}
+        assert sum(map(len, requests.values())) > 1_500
+        assert [*world.watches()] == [*plain.watches()]
+        assert activities(world, []).keys() == activities(plain, []).keys()
+        assert [vars(each) for each in activities(world, []).values()] == [
+            vars(each) for each in activities(plain, []).values()
+        ]
 
 
 def test_an_object_that_is_written_all_the_time_is_not_read_again_for_each_entry(

@@ -301,6 +301,11 @@ class World:
         result: T = self._computed[key]
         return result
 
+    def once_in_file(self, key: object, compute: Callable[[], T]) -> T:
+        """Return what `compute` returns. If the tracks are in a file, it is called once for each key, since it takes
+        longer then, and such a source is judged only once."""
+        return self.once(key, compute) if self.is_in_file else compute()
+
     # Tracks and their relations
 
     def tracks(self) -> Iterator[Track]:

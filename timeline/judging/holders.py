@@ -67,11 +67,8 @@ class Holders:
     def component(self, term: Term) -> str:
         """Return the component that the holder's Events name; "" without Events, or if it only repeats the identity."""
         if self._components is None:
-            self._components = {}
-            for event in self.world.referrers(self.lease.name):
-                leads = _LEADS.match(getattr(event.last.facts, "message", ""))
-                if leads and event.last.facts.reason == "LeaderElection":
-                    self._components[leads[1]] = event.last.facts.component
+            name = self.lease.name
+            self._components = self.world.once_in_file(("components", name), lambda: _components(name, self.world))
         component = self._components.get(term.holder, "")
         return "" if component == term.holder or component in _pod_names(term.holder) else component
 
@@ -83,7 +80,7 @@ class Holders:
     def schedulers(self, term: Term) -> set[str]:
         """Return the scheduler names that the holder serves, from the arguments of its workload, or else its Events."""
         name = self.workload(term)
-        locks = {lock for each in self.world.incarnations(name) for lock in _locks(each)} if name else set()
+        locks = self.world.once_in_file(("locks", name), lambda: _all_locks(name, self.world)) if name else set()
         own = (self.lease.ref.namespace, self.lease.ref.name)
         configured = {scheduler for lock in locks if lock[:2] == own for scheduler in lock.schedulers}
         return configured or {component for component in [self.component(term)] if component}
@@ -100,13 +97,28 @@ class Holders:
 def existing(lives: Sequence[Track], at: Moment) -> Track | None:
     """Return the incarnation of a name that existed at a moment: the last one that began by then, or else the first;
     None without any."""
-    return next((track for track in reversed(lives) if track.first.time <= at.time), lives[0] if lives else None)
+    found = next((track for track in reversed(lives) if track.first.time <= at.time), None)
+    return found or (lives[0] if lives else None)
 
 
 def last_ref(name: Name, world: World) -> ObjectRef:
     """Return a reference to the last object of a name; without a UID if no object of that name was observed."""
     lives = world.incarnations(name)
     return lives[-1].ref if lives else ObjectRef(name.group, "v1", name.kind, name.namespace, name.name)
+
+
+def _components(lease: Name, world: World) -> dict[str, str]:
+    """Return the component that the Events of a Lease name for each holder."""
+    found = {}
+    for event in world.referrers(lease):
+        leads = _LEADS.match(getattr(event.last.facts, "message", ""))
+        if leads and event.last.facts.reason == "LeaderElection":
+            found[leads[1]] = event.last.facts.component
+    return found
+
+
+def _all_locks(workload: Name, world: World) -> set[Lock]:
+    return {lock for each in world.incarnations(workload) for lock in _locks(each)}
 
 
 def _locks(workload: Track) -> Iterable[Lock]:

@@ -139,6 +139,17 @@ def running(folder: Path, *parts: str, **settings: str) -> Iterator[Running]:
         _brokers.add(number)
 
 
+@contextmanager
+def migrated_database() -> Iterator[str]:
+    """Yield the address of a database of its own that is migrated and has no rows, on the server that the tests use."""
+    name = f"causeline_copy_{secrets.token_hex(8)}"
+    _create_database(name, template=migrated())
+    try:
+        yield _database_named(os.environ["DATABASE_URL"], name)
+    finally:
+        _drop_database(name)
+
+
 @cache
 def migrated() -> str:
     """Return the name of a migrated database without rows, from which the others are copied."""

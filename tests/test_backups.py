@@ -15,6 +15,7 @@ import pytest
 from dashboard.environment import database
 from tests.patience import patient
 from tests.recordings import SAMPLE
+from tests.running import migrated_database
 from tests.variables import ROOT
 
 CLUSTER = os.environ["DATABASE_URL"]
@@ -63,7 +64,7 @@ def filled() -> Iterator[str]:
         "Upload.objects.create(name='half');"
         "from django.contrib.sessions.backends.db import SessionStore; SessionStore().save()"
     )
-    with empty_database() as url:
+    with migrated_database() as url:
         assert causeline(url, "createuser", "ada").returncode == 0
         done = causeline(url, "manage", "shell", "--verbosity", "0", "--command", ingest)
         assert done.returncode == 0, done.stderr.decode()
@@ -92,8 +93,7 @@ def test_what_was_backed_up_is_there_again(filled: str, tmp_path: Path) -> None:
 
 def test_a_pipe_does_as_well_and_tables_without_rows_or_of_others_are_no_hindrance(filled: str) -> None:
     dump = causeline(filled, "backup", "-").stdout
-    with empty_database() as other:
-        assert causeline(other, "manage", "migrate", "--verbosity", "0").returncode == 0
+    with migrated_database() as other:
         with psycopg.connect(other) as connection:
             connection.execute("CREATE TABLE strangers AS SELECT 1")
         done = causeline(other, "restore", "-", given=dump)

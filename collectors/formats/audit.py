@@ -13,6 +13,7 @@ from collectors.formats.json_items import outline
 from collectors.formats.redacted import Redacted
 from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Line, Recording, Skipped
+from collectors.formats.waiting import Waiting
 from collectors.normalise.audit import entries_of
 from collectors.normalise.audit_event import AuditEvent
 from collectors.normalise.interning import Interner
@@ -70,7 +71,8 @@ class AuditEvents:
         self._interner = Interner()
         if kinds is not None:
             self._interner.kind_names = kinds
-        self._unnamed: list[tuple[str, Observed]] = []  # (resource, entry): the resource's kind may be on another line
+        # (resource, entry): the resource's kind may be on another line.
+        self._unnamed: Waiting[tuple[str, Observed]] = Waiting(_line)
 
     def read(self, lines: Iterable[Line | Skipped]) -> Iterator[Observed | Skipped]:
         interner, bodies = self._interner, self._bodies
@@ -96,25 +98,26 @@ class AuditEvents:
                 elif (each.ref.group, resource) in interner.kind_names:
                     yield _with_kind(each, resource, interner.kind_names)
                 else:
-                    self._unnamed.append((resource, each))
+                    self._unnamed.add((resource, each))
 
     def learned(self) -> Learned:
         """Return what a reader of other lines of the log needs, as far as it is new since the last call.
 
         These are the names of kinds, and the entries whose kind is not known yet.
         """
-        unnamed, self._unnamed = self._unnamed, []
+        unnamed, self._unnamed = [*self._unnamed], Waiting(_line)
         return self._interner.kind_names, unnamed
 
     def merge(self, learned: Learned) -> None:
         """Add what the reader of other lines has learned."""
         kind_names, unnamed = learned
         self._interner.kind_names.update(kind_names)
-        self._unnamed += unnamed
+        for each in unnamed:
+            self._unnamed.add(each)
 
     def unnamed_entries(self) -> Iterator[Observed]:
         """Yield the entries whose kind was not on their own line, in order of lines, now that all lines were read."""
-        for resource, entry in sorted(self._unnamed, key=_line):
+        for resource, entry in self._unnamed:
             yield _with_kind(entry, resource, self._interner.kind_names)
 
 

@@ -23,6 +23,10 @@ from timeline.storage import store
 
 _ENDINGS = {".gz", ".json", ".jsonl", ".log", ".ndjson", ".txt", ".zst"}
 IN_MEMORY = 150_000  # changes that an import keeps in memory; what more there are is in a file of the data directory
+# Of files that are so large that most of their changes are going to be in the file, fewer are kept in memory from the
+# beginning: what many small objects leave between others when they are freed cannot be used for all else.
+_LARGE = 1024**3  # bytes
+_IN_MEMORY_OF_LARGE = 40_000
 _EVERY = 2_000  # entries between two reports
 _RESERVE = 64 * 1024**2  # bytes that an import leaves free on disk
 _TO_COME = 1024  # bytes per entry that storing may still take after reading: tracks, indexes, PostgreSQL's log
@@ -83,7 +87,8 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count, re
     called = ", ".join(names)
     reading = reading or read(inputs, bodies=True, limits=limits, processes=available_processors())
     spill = Spill(settings.DATA_DIR)
-    spilling = Spilling(spill, IN_MEMORY)
+    size = sum(path.stat().st_size for path, _ in inputs if path.is_file())
+    spilling = Spilling(spill, min(IN_MEMORY, _IN_MEMORY_OF_LARGE) if size >= _LARGE else IN_MEMORY)
     world = store.open_again(source, spilling) if source.ready else World(spilling=spilling)
     gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
     try:

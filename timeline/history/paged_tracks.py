@@ -13,6 +13,7 @@ from typing import Any, overload
 from weakref import WeakValueDictionary
 
 from timeline.core.columns import Numbers, in_order
+from timeline.core.entries import Clock
 from timeline.core.order import At
 from timeline.core.spill import Spill
 from timeline.history.index import spells_of
@@ -43,15 +44,23 @@ def ordinal_of(track: Track) -> int:
     return track.ordinal
 
 
-def _over(track: Track, before: int) -> tuple[int, int]:
+def _over(track: Track, before: int, *, bare: bool) -> tuple[int, int]:
     """Return when a track ended, and the highest revision of its beginning and its end; _NOT_OVER for both unless both
     show that it ended before a later moment, and that it began after `before`, the revision with which the track before
-    it ended."""
-    began = track.first.entry.resource_version
-    ended = track.ended.entry.resource_version if track.ended else None
-    if not track.ended or began is None or ended is None or began <= before or max(began, ended) >= _NOT_OVER:
+    it ended. With `bare`, the times at which requests were received and answered are used in place of revisions."""
+    if not track.ended:
+        return _NOT_OVER, _NOT_OVER
+    first, last = track.first.entry, track.ended.entry
+    began, ended = (first.received, last.staged) if bare else (first.resource_version, last.resource_version)
+    if began is None or ended is None or began <= before or max(began, ended) >= _NOT_OVER:
         return _NOT_OVER, _NOT_OVER
     return track.ended.time, max(began, ended)
+
+
+def _is_bare(track: Track) -> bool:
+    """Return whether only the times of an audit log order the beginning and the end of a track with other changes."""
+    edges = [track.first.entry, *([track.ended.entry] if track.ended else [])]
+    return all(each.resource_version is None and each.clock is Clock.AUDIT for each in edges)
 
 
 def _together(tracks: Sequence[Track]) -> Iterator[list[Track]]:
@@ -173,6 +182,7 @@ class PagedTracks(Lookups):
         self._of_name: dict[Name, int] = {}  # the index of each name
         self._kinds: dict[GroupKind, tuple[int, int]] = {}  # the first index of the names of a kind, and the end
         self._mixed: dict[Name, list[int] | None] = {}  # of names of which some tracks have no UID: see `_lives`
+        self._bare: set[Name] = set()  # names of which `_is_bare` is true for all tracks
         self._spaces: dict[Name, str] = {}  # the counter of the revisions of a name, if it is not ""
         # A value for each track:
         self._places = array("q")  # in the file; tracks that are together have one place
@@ -183,7 +193,8 @@ class PagedTracks(Lookups):
         self._ended = array("q")
         self._gone_by = array("q")
         self._over_by = array("q")  # when this track and all before it of its name had ended, or _NOT_OVER
-        self._over_with = array("q")  # the highest revision that created or ended any of these, or _NOT_OVER
+        # The highest revision that began or ended any of these, for bare names the last answer; or _NOT_OVER.
+        self._over_with = array("q")
         self._owners = array("i")
         self._uids = array("q")
         self._by_uid, self._children, self._referrers = _Found(), _Found(), _Found()
@@ -208,10 +219,12 @@ class PagedTracks(Lookups):
         for together in _together(tracks):
             place = self._spill.put([(track.ref, track.owner, track.moments) for track in together])
             self._places.extend([place] * len(together))
+        if bare := all(map(_is_bare, tracks)):
+            self._bare.add(name)
         over = _NEVER, _NEVER
         for track in tracks:
             self._add(track)
-            over = max(over[0], (found := _over(track, over[1]))[0]), max(over[1], found[1])
+            over = max(over[0], (found := _over(track, over[1], bare=bare))[0]), max(over[1], found[1])
             self._over_by.append(over[0])
             self._over_with.append(over[1])
 
@@ -343,10 +356,11 @@ class PagedTracks(Lookups):
         lives = self._lives(name)
         if until is not None:
             lives = lives[: bisect_right(lives, until, key=self._began.__getitem__) + 1]
-        if after and (revision := after.entry.resource_version) and after.space == self._spaces.get(name, ""):
+        began = after and (after.entry.received if name in self._bare else after.entry.resource_version)
+        if after and began and (name in self._bare or after.space == self._spaces.get(name, "")):
             over = min(
                 bisect_left(lives, after.time, key=self._over_by.__getitem__),
-                bisect_left(lives, revision, key=self._over_with.__getitem__),
+                bisect_left(lives, began, key=self._over_with.__getitem__),
             )
             lives = lives[max(0, over - 1) :]
         return _Lives(self._read, lives)

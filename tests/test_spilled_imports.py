@@ -117,3 +117,15 @@ def test_nothing_is_left_of_an_import_that_fails(spilled: list[int]) -> None:
         import_into(source, [(SAMPLE, SAMPLE.name)], Limits(), Stopping())
     assert spilled
     assert sorted(settings.DATA_DIR.iterdir()) == before
+
+
+def test_files_that_are_large_begin_with_less_in_memory(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    expected = stored(imported(SAMPLE))
+    places = request.getfixturevalue("spilled")
+    monkeypatch.setattr(recordings, "IN_MEMORY", 150_000)
+    monkeypatch.setattr(recordings, "_LARGE", 1)
+    monkeypatch.setattr(recordings, "_IN_MEMORY_OF_LARGE", 5)
+    assert stored(imported(SAMPLE)) == expected
+    assert places

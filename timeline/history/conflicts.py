@@ -17,11 +17,7 @@ def two_clusters(objects: Callable[[], Iterable[ObjectEntries]]) -> tuple[Entry,
     Kinds that may have a counter of their own are ignored. The result does not depend on the order of the objects,
     which `objects` returns each time that it is called.
     """
-    revisions = Numbers()
-    for entry in _revised(objects()):
-        revisions.append(entry.resource_version or 0)
-    ordered = sorted(revisions.values)
-    repeated = {one for one, other in pairwise(ordered) if one == other}
+    repeated = repeats(entry.resource_version or 0 for entry in _revised(objects()))
     if not repeated:
         return None
     writers: dict[int, dict[str, Entry]] = defaultdict(dict)
@@ -33,6 +29,14 @@ def two_clusters(objects: Callable[[], Iterable[ObjectEntries]]) -> tuple[Entry,
         return None
     first, second, *_ = sorted(writers[min(clashes)].values(), key=_position)
     return first, second
+
+
+def repeats(revisions: Iterable[int]) -> set[int]:
+    """Return the revisions that come more than once."""
+    known = Numbers()
+    for revision in revisions:
+        known.append(revision)
+    return {one for one, other in pairwise(sorted(known.values)) if one == other}
 
 
 def _revised(objects: Iterable[ObjectEntries]) -> Iterator[Entry]:

@@ -31,7 +31,7 @@ from timeline.core.order import SECOND, CommitClock
 from timeline.core.spill import Spilling
 from timeline.history.acts import Acts, acted_in
 from timeline.history.clocks import Clocks, Moved, Stamped
-from timeline.history.conflicts import two_clusters, two_uids
+from timeline.history.conflicts import repeats, two_clusters, two_uids
 from timeline.history.extent import Extent
 from timeline.history.folding import MANY
 from timeline.history.freed import Freed
@@ -42,6 +42,7 @@ from timeline.history.object_entries import ObjectEntries
 from timeline.history.requests import Requests, without_effect
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.snapshot import ObjectSnapshot, Snapshot
+from timeline.history.spaces import shared
 from timeline.history.spilled_objects import ObjectKey, SpilledLanes, SpilledObjects
 from timeline.history.streams import Stream
 from timeline.history.unnamed import Unnamed
@@ -116,6 +117,7 @@ class Ledger:
         yielded observations knows the same.
         """
         keeps, extend = self._keeps, self.extent.extend
+        self._written = None
         for entry in entries:
             if not isinstance(entry, Entry):
                 if self._learn_other(entry):
@@ -375,11 +377,7 @@ class Ledger:
 
     def _rebuild_spilled(self) -> None:
         """Do what `_rebuild` does, without having all entries in memory at once."""
-        assert self._spilled
-        written = Written()
-        for each in self._spilled.values():
-            written.add(each)
-        self._written = written
+        written = self._collected()
         if len(self.extent.files) > 1:
             self.clocks.compare_files(written.revised)
             if ahead := self.clocks.offsets:
@@ -389,6 +387,15 @@ class Ledger:
             self._correct_extent()
         folded = {kind: [self._corrected_stamp(*each) for each in of_kind] for kind, of_kind in written.folded.items()}
         self.clocks.rebuild(written.revised, folded, live=False, clock=CommitClock.of_many)
+
+    def _collected(self) -> Written:
+        """Return what is known of the entries of all objects, which are in a file."""
+        assert self._spilled
+        if self._written is None:
+            self._written = Written()
+            for each in self._spilled.values():
+                self._written.add(each)
+        return self._written
 
     def _corrected_stamp(self, file: str, revision: int, received: int, staged: int) -> Stamped:
         ahead = self.clocks.offsets.get(file, 0)
@@ -464,7 +471,11 @@ class Ledger:
         They are of two namespaces kube-system, or of two objects with the same resourceVersion, if that happens
         repeatedly.
         """
-        return self.two_kube_systems() or two_clusters(self._objects.values)
+        if conflict := self.two_kube_systems():
+            return conflict
+        if self._spilled and not repeats(self._collected().revisions(shared)):
+            return None
+        return two_clusters(self._objects.values)
 
     def two_kube_systems(self) -> tuple[Entry, Entry] | None:
         """Return entries of two namespaces kube-system, of which a cluster has only one; None if there are none."""

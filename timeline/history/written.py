@@ -6,7 +6,7 @@ takes about 30 bytes.
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from timeline.core.columns import Numbers
@@ -63,6 +63,11 @@ class Writes:
                 places[file],
             )
 
+    @property
+    def revisions(self) -> Sequence[int]:
+        """Return the revision of each entry; -1 for none."""
+        return self._revisions.values
+
     def add(self, entry: Entry) -> None:
         if entry.near != entry.received:
             self._near[len(self)] = entry.near
@@ -117,6 +122,12 @@ class Written:
             (self.bare if entry.resource_version is None else self.revised[kind]).add(entry)
         if known.folded:
             self.folded[kind] += known.folded
+
+    def revisions(self, of: Callable[[str, str], bool]) -> Iterator[int]:
+        """Yield the revisions of the entries of those kinds for whose group and name `of` is true."""
+        for kind, writes in self.revised.items():
+            if of(*kind):
+                yield from writes.revisions
 
     def correct(self, ahead: dict[str, int]) -> None:
         """Correct the times of audit logs, as `Writes.correct` does."""

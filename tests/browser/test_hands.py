@@ -672,7 +672,7 @@ def test_the_address_holds_the_whole_view(timeline: Page, address: str, context:
     timeline.keyboard.press("w")
     search = settled(timeline)
     other = opened(context.new_page(), f"{address.partition('?')[0]}{search}")
-    for selector in (".lane-name", ".group-name", "#axis span", ".birth text", ".pill-label", ".token", "#range"):
+    for selector in (".lane-name", ".group-name", "#axis span", ".birth", ".pill-label", ".token", "#range"):
         expect(other.locator(selector)).to_have_text(timeline.locator(selector).all_text_contents())
     expect(other.locator(".lane.current .lane-name")).to_have_text("ring-weak-0")
     assert settled(other) == settled(timeline) == search

@@ -135,7 +135,7 @@ function draw(onlyMoved = false) {
   panel.draw(list, {
     open: selection.open, view: store.view(), selected: store.finding, held: store.arrows, births: birthsOf(payload, selection.selected),
     filtered: store.filtered().length > 0 || store.focus !== "", hidden: store.hidden, now: live ? store.bounds.last : null,
-  });
+  }, onlyMoved && payload !== null);
   if (onlyMoved && payload) return;
   filters.draw();
   changes.draw();

@@ -10,6 +10,7 @@ const BESIDE = 0.75; // the part of the view's width that is drawn on each side 
 const LEAST = 0.4, MOST = 3; // how far what is drawn may be stretched
 const REST = 200; // ms without a movement after which what is stretched, or has little left on a side, is drawn again
 const STEP = 1024; // px by which the figure grows, so that it is seldom made again because there are more lanes
+const LATER = 500; // ms after the first drawing until the elements of the other traces are made, so that a new colour does not delay a movement
 const ANY = { x: [0, 1, 1], y: [0, 0, 1] }; // with which Plotly makes the one element of an area or of lines
 
 /** Calls back when Plotly is loaded, because the page's own modules may run before it. */
@@ -27,21 +28,24 @@ function widened(scene, beside) {
 
 const written = (number) => Math.round(number * 100) / 100;
 
-/** Returns the data of an SVG path through points; null ends a line. `closed`: the path is an area. */
+/** Returns the data of an SVG path through points; null ends a line. `closed`: they are the corners of areas. */
 function outlineOf({ x, y }, closed) {
+  const end = closed ? "Z" : "";
   let path = "", next = "M";
   for (let i = 0; i < x.length; i++) {
-    if (x[i] !== null) path += `${next}${written(x[i])},${written(y[i])}`;
+    if (x[i] === null) path += end;
+    else path += `${next}${written(x[i])},${written(y[i])}`;
     next = x[i] === null ? "M" : "L";
   }
-  return closed && path ? `${path}Z` : path;
+  return path && path + end;
 }
 
 export class Chart {
   #made = null; // what Plotly has made: {theme, width, height, paths (name of a trace → {path, trace, outline (as it is drawn)})}
-  #drawn = null; // what is drawn: {whole (the scene with the view that is drawn), left, right (its x)}
+  #drawn = null; // what is drawn: {whole (the scene with the view that is drawn), filled (its columns), left, right (its x)}
   #revision = 0;
   #rest = 0;
+  #later = 0;
 
   constructor(host, skeletons) {
     this.host = host;
@@ -53,22 +57,23 @@ export class Chart {
     clearTimeout(this.#rest);
     const stays = this.#drawn?.whole.scale === scene.scale && this.#fresh(scene, this.#place(scene));
     const { view, width } = stays ? this.#drawn.whole : widened(scene, document.body.classList.contains("paper") ? 0 : BESIDE);
-    const whole = { ...scene, view, width };
-    const filled = columns(whole);
+    const whole = { ...scene, view, width }, filled = columns(whole);
     filled.delete(scene.without);
+    this.#drawn = { whole, filled, ...scaleOf(whole) };
     const { theme, width: wide, height, paths } = this.#made ?? {};
-    if (theme !== scene.theme || wide !== width || height < scene.height || [...filled.keys()].some((name) => !paths.has(name))) this.#make(whole, filled);
-    for (const [name, each] of this.#made.paths) this.#write(each, filled.get(name) ?? { x: [], y: [] });
-    this.#drawn = { whole, ...scaleOf(whole) };
+    if (theme !== scene.theme || wide !== width || height < scene.height || [...filled.keys()].some((name) => !paths.has(name))) this.#make(new Set([...filled.keys(), ...(paths?.keys() ?? [])]));
+    this.#write();
     this.host.dataset.revision = ++this.#revision;
+    this.#later ||= setTimeout(() => [this.#make(null), this.#write()], LATER);
     this.#place(scene);
   }
 
-  /** Lets Plotly make the elements of these traces, and of those that were there before. */
-  #make({ theme, width, height: least }, filled) {
+  /** Lets Plotly make the elements of the traces with these names, or of all. */
+  #make(names) {
+    const { theme, width, height: least } = this.#drawn.whole;
     const { data, layout, config } = this.skeletons[theme];
     const height = Math.ceil(least / STEP) * STEP;
-    const traces = data.filter(({ name }) => filled.has(name) || this.#made?.paths.has(name)).map((trace) => ({ ...trace, ...ANY }));
+    const traces = data.filter(({ name }) => !names || names.has(name)).map((trace) => ({ ...trace, ...ANY }));
     const figure = {
       ...layout, width, height, datarevision: this.#revision,
       xaxis: { ...layout.xaxis, range: [0, width] },
@@ -80,11 +85,14 @@ export class Chart {
     this.#made = { theme, width, height, paths };
   }
 
-  /** Gives a trace its data, and draws them unless that would change nothing. */
-  #write(each, column) {
-    Object.assign(each.trace, column);
-    const outline = outlineOf(column, each.trace.fill === "toself");
-    if (outline !== each.outline) each.path.setAttribute("d", (each.outline = outline));
+  /** Gives all traces their data, and draws those that have changed. */
+  #write() {
+    for (const [name, each] of this.#made.paths) {
+      const column = this.#drawn.filled.get(name) ?? { x: [], y: [] };
+      Object.assign(each.trace, column);
+      const outline = outlineOf(column, each.trace.fill === "toself");
+      if (outline !== each.outline) each.path.setAttribute("d", (each.outline = outline));
+    }
   }
 
   /** Returns whether what is drawn is not stretched, and has enough on both sides of the view. */

@@ -46,57 +46,28 @@ export function cellTraceOf({ lanes, strips }, i) {
   return `bars ${family} ${share > 0.66 ? "strong" : share > 0.33 ? "pale" : "muted"}`;
 }
 
-/**
- * A map of the name of a trace → its data. The boxes of an area are one polygon: the line goes from box to box, and at the end the same way
- * back, so that nothing between them is filled. Of separate polygons, Plotly makes an element of each, which takes most of its time.
- */
+/** A map of the name of a trace → its data, with null between boxes and between lines. */
 class Traces extends Map {
-  #corners = new Map(); // name of an area → the first corner of each box
-
-  column(name) {
+  /** Adds a line through points [x, y] to a trace. */
+  line(name, points) {
     if (!this.has(name)) this.set(name, { x: [], y: [] });
-    return this.get(name);
-  }
-
-  /** Adds a polygon, with points [x, y], to an area. */
-  fill(name, points) {
-    this.column(name);
-    if (!this.#corners.has(name)) this.#corners.set(name, []);
-    this.#corners.get(name).push(points[0]);
-    this.#draw(name, points);
-  }
-
-  /** Adds a line through points to lines; the outline of a polygon if it is `closed`. */
-  outline(name, points, closed = true) {
-    const { x, y } = this.column(name);
+    const { x, y } = this.get(name);
     if (x.length) {
       x.push(null);
       y.push(null);
     }
-    this.#draw(name, points, closed);
-  }
-
-  #draw(name, points, closed = true) {
-    const { x, y } = this.get(name);
     for (const point of points) {
       x.push(point[0]);
       y.push(point[1]);
     }
-    if (!closed) return;
-    x.push(points[0][0]);
-    y.push(points[0][1]);
   }
 
-  /** Completes all areas, and returns the map. */
-  closed() {
-    for (const [name, corners] of this.#corners) {
-      const { x, y } = this.get(name);
-      for (const corner of corners.slice(0, -1).reverse()) {
-        x.push(corner[0]);
-        y.push(corner[1]);
-      }
-    }
-    return this;
+  /** Adds a polygon with these corners to an area, or its outline to lines. */
+  polygon(name, corners) {
+    this.line(name, corners);
+    const { x, y } = this.get(name);
+    x.push(corners[0][0]);
+    y.push(corners[0][1]);
   }
 }
 
@@ -139,18 +110,18 @@ function addArrow(traces, { lead, from, to, start, end }, toPixel) {
     const t = i / 24, u = 1 - t;
     return [x0 * (u * u * u + 3 * u * u * t) + x1 * (3 * u * t * t + t * t * t), y0 * u * u * u + 3 * middle * u * t + last * t * t * t];
   });
-  traces.outline(lead ? "arrows" : "arrows beside", points, false);
+  traces.line(lead ? "arrows" : "arrows beside", points);
   if (!pointed) return;
   const [[xb, yb], [x, y]] = points.slice(-2), far = Math.hypot(x - xb, y - yb) || 1, [dx, dy] = [(x - xb) / far, (y - yb) / far];
   const at = (along, across) => [x + (along * dx - across * dy) * HEAD, y + (along * dy + across * dx) * HEAD];
-  traces.fill("arrow heads", [at(0.5, 0), at(-0.25, 0.577), at(-0.25, -0.577)]);
+  traces.polygon("arrow heads", [at(0.5, 0), at(-0.25, 0.577), at(-0.25, -0.577)]);
 }
 
 function addArrows(traces, scene, toPixel) {
   for (const one of arrowsOf(scene)) {
     addArrow(traces, one, toPixel);
     for (const [time, end] of [[one.from, one.start], [one.to, one.end]]) {
-      if (end.dot) traces.fill("ends out of sight", DOT.map(([x, y]) => [toPixel(time) + x, end.y + y]));
+      if (end.dot) traces.polygon("ends out of sight", DOT.map(([x, y]) => [toPixel(time) + x, end.y + y]));
     }
   }
 }
@@ -173,8 +144,8 @@ export function columns(scene) {
       const across = y === null ? null : span(start[i], end[i]);
       if (!across) continue;
       const points = box(...across, y - HALF_BAR, y + HALF_BAR, corner);
-      traces.fill(nameOf(i), points);
-      if (outlines) traces.outline(outlines, points);
+      traces.polygon(nameOf(i), points);
+      if (outlines) traces.polygon(outlines, points);
     }
   };
 
@@ -185,9 +156,9 @@ export function columns(scene) {
     const across = span(start, end);
     if (!across) continue;
     const points = box(...across, top - HALF_BAR - 4, bottom + HALF_BAR + 4, 0);
-    traces.fill("shade area", points);
-    traces.outline("shade outlines", points);
+    traces.polygon("shade area", points);
+    traces.polygon("shade outlines", points);
   }
   addArrows(traces, scene, toPixel);
-  return traces.closed();
+  return traces;
 }

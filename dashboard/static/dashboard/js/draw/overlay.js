@@ -156,9 +156,20 @@ function visibleBirths(scene, toPixel) {
   return found;
 }
 
-const birthShape = ({ x, y, half, number, ink, pale }) =>
-  svg("g", { class: "birth", transform: `translate(${x} ${y})`, "data-number": number },
-    svg("rect", { x: -half, y: -Math.min(half, 9.5), width: 2 * half, height: 2 * Math.min(half, 9.5), rx: 9.5, style: `${ink ? `stroke:${ink};stroke-width:2.5;` : ""}${pale ? `stroke-opacity:${PALE}` : ""}` || null }), number ? svg("text", { y: 3.6 }, number) : "");
+/** Returns the circles of creations, as one element of all that look the same, and their numbers. */
+function birthShapes(births) {
+  const alike = new Map(); // style → data of the path
+  for (const { x, y, half, ink, pale } of births) {
+    const style = `${ink ? `stroke:${ink};stroke-width:2.5;` : ""}${pale ? `stroke-opacity:${PALE}` : ""}`;
+    const r = Math.min(half, 9.5), straight = 2 * (half - r);
+    const circle = `M${(x - half + r).toFixed(1)} ${y - r}h${straight}a${r} ${r} 0 0 1 0 ${2 * r}h${-straight}a${r} ${r} 0 0 1 0 ${-2 * r}z`;
+    alike.set(style, (alike.get(style) ?? "") + circle);
+  }
+  return [
+    ...[...alike].map(([style, d]) => svg("path", { class: "births", style: style || null, d })),
+    ...births.filter(({ number }) => number).map(({ x, y, number }) => svg("text", { class: "birth", x: x.toFixed(1), y: y + 3.6, "data-number": number }, number)),
+  ];
+}
 
 function holeText({ payload, rows, width }, toPixel) {
   const { lane, start, end, text } = payload.holes;
@@ -213,7 +224,7 @@ export function drawOverlay(host, scene) {
     ...cellText(scene, toPixel),
     ...barText(scene, toPixel, obstacles(scene, toPixel, inTheWay)),
     ...holeText(scene, toPixel),
-    ...births.map(birthShape),
+    ...birthShapes(births),
     ...pills(scene, toPixel),
     ...drawMeasure(scene, toPixel),
   );

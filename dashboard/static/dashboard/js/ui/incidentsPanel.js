@@ -8,11 +8,13 @@ import { countsOf } from "../state/window.js";
 import { zone } from "../state/zone.js";
 import { row } from "./incidentRow.js";
 
+const REST = 80; // ms without a movement after which the list is drawn
 const NEAR = 400; // px from the end of the list at which the next page is loaded
 
 export class IncidentsPanel {
   #births = {}; // the creation numbers that were written last, and the text
   #drawn = [];
+  #later = 0;
   #items = new Map(); // id → {from, item}: the values from which a row was drawn, and its element
 
   constructor({ store, selection }) {
@@ -46,9 +48,16 @@ export class IncidentsPanel {
   /**
    * Draws the list. `open` is the id of the open incident, `view` the visible range, `births` the creation numbers by time (µs),
    * `filtered` whether a filter or a scope is on, `hidden` whether acknowledged and silenced incidents are shown, and `now` the
-   * current time (µs) of a live source.
+   * current time (µs) of a live source. If only the view has `moved`, the list is drawn when it rests: it reads where its rows are, for
+   * which the browser has to compute the layout of the page.
    */
-  draw(list, { open, view, selected, held, births, filtered, hidden, now = null }) {
+  draw(list, options, moved = false) {
+    clearTimeout(this.#later);
+    if (moved) this.#later = setTimeout(() => this.#draw(list, options), REST);
+    else this.#draw(list, options);
+  }
+
+  #draw(list, { open, view, selected, held, births, filtered, hidden, now = null }) {
     const { inside, outside, counts } = list.divide(view);
     byId("findings-count").textContent = list.known ? countsOf(list.all) : "";
     this.#noteHidden(list.hidden, hidden);

@@ -14,11 +14,12 @@ from collectors.normalise.deletion import (
     has_namespace_finalizers,
     outlives_delete,
 )
+from collectors.normalise.intents import wanted_of
 from collectors.normalise.interning import Interner
 from collectors.normalise.requests import named_revision
 from collectors.redaction import redact_json
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Intent, Level, Place, revision
-from timeline.core.intent import has_intent, intent_of
+from timeline.core.intent import has_intent
 from timeline.kinds import Kind, Metadata, kind_of
 
 
@@ -142,7 +143,7 @@ class _EventReader:
         event, ref = self._event, self._ref
         if ref.subresource or event.verb not in ("update", "patch") or not has_intent(ref.apiGroup, kind.kind):
             return None
-        return intent_of(kind.group, kind.kind, redact_json(bytes(event.responseObject), kind.kind))
+        return wanted_of(kind.group, kind.kind, bytes(event.responseObject))
 
     def _no_object(self, change: Change, kind: Kind) -> Entry | None:
         """Return the entry of a response that is a Status, or metadata alone."""

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import msgspec
 
 from collectors.normalise import decoder, is_present, owner
+from collectors.normalise.intents import wanted_of
 from collectors.redaction import redact_json
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Intent, ObjectRef, Place, revision
-from timeline.core.intent import has_intent, intent_of
+from timeline.core.intent import has_intent
 from timeline.kinds import Metadata, kind_of, seconds
 
 
@@ -163,7 +164,7 @@ def _intent(raw: bytes, group: str, kind: str, managers: tuple[_Manager, ...], w
     latest = (each for each in managers if each.time and seconds(each.time) == written)
     if not has_intent(group, kind) or all(each.subresource not in ("", "scale") for each in latest):
         return None
-    return intent_of(group, kind, redact_json(raw, kind))
+    return wanted_of(group, kind, raw)
 
 
 def _body(raw: bytes, head: _Head, api_version: str, kind: str) -> bytes:

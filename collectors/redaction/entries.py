@@ -15,7 +15,7 @@ from collectors.redaction.text import without_known_forms
 from timeline.core.entries import Client, Entry, Facts, LogLine, Mark, ObjectRef, Observation, Owner, Request
 from timeline.kinds.event import EventFacts
 
-_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _UUID_LENGTH = 36
 SHORT = 14  # characters; no credential that is recognised by its form is shorter
 LONGEST = 2048  # characters of a text that is remembered: whoever can write Events chooses how long their messages are
@@ -99,7 +99,7 @@ def clean_name(text: str) -> str:
     """Return a name without credentials that are recognised by their form or by the words before them."""
     if len(text) < SHORT or text in _harmless:
         return text
-    if len(text) == _UUID_LENGTH and _UUID.fullmatch(text) and not policy.patterns():
+    if len(text) == _UUID_LENGTH and UUID.fullmatch(text) and not policy.patterns():
         return text  # the ids of most observations, which would push everything else out of the cache
     clean = clean_text(text) if " " in text or "=" in text or "://" in text else without_known_forms(text)
     if clean != text:

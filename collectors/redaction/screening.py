@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import fields
 
 from collectors.redaction import policy
-from collectors.redaction.entries import LONGEST, SHORT, TEXTS_OF_REQUEST, clean_name
+from collectors.redaction.entries import LONGEST, SHORT, TEXTS_OF_REQUEST, UUID, clean_name
 from collectors.redaction.objects import clean_text
 from collectors.redaction.text import without_known_forms
 from timeline.core.entries import Client, Entry, Facts, ObjectRef, Owner, Request
@@ -99,7 +99,7 @@ def _are_harmless(texts: list[str]) -> bool:
     if policy.patterns():
         return all(clean_name(text) == text for text in texts)
     as_long = [text for text in texts if len(text) == _UUID_LENGTH]
-    others = [] if _are_uuids(as_long) else [text for text in as_long if not _are_uuids([text])]
+    others = [] if _are_uuids(as_long) else [text for text in as_long if not UUID.fullmatch(text)]
     texts = [text for text in texts if len(text) != _UUID_LENGTH] + others
     names = []
     for text in texts:

@@ -14,7 +14,7 @@ import msgspec
 from timeline.core.entries import Intent
 
 _LONGEST = 120  # characters of a value; a longer one is kept as a hash
-_MOST = 60  # aspects of one object; a hash stands for the others
+LONGEST_INTENT = 60  # aspects of one object; a hash stands for the others
 _MOST_TAGS = 12  # labels of one object, and as many annotations; a hash stands for the others
 _DEEPEST = 12  # levels of maps and lists that are searched for aspects
 _NEVER = frozenset(
@@ -99,8 +99,8 @@ def intent_of(group: str, kind: str, body: bytes) -> Intent | None:
     except (msgspec.DecodeError, RecursionError):
         return None
     pairs = sorted(found.items())
-    if len(pairs) > _MOST:
-        pairs = [*pairs[:_MOST], ("further fields", _hashed(pairs[_MOST:]))]
+    if len(pairs) > LONGEST_INTENT:
+        pairs = [*pairs[:LONGEST_INTENT], ("further fields", _hashed(pairs[LONGEST_INTENT:]))]
     return tuple(pairs)
 
 
@@ -140,7 +140,7 @@ def _wanted(spec: bytes) -> _Wanted:
     known = _known.get(key)
     if known is None:
         known = _read_spec(spec)
-        if len(known.aspects) <= _MOST:  # others would take much memory
+        if len(known.aspects) <= LONGEST_INTENT:  # others would take much memory
             if len(_known) >= _REMEMBERED:  # other threads add to it, too
                 _known.clear()
             _known[key] = known
@@ -196,9 +196,15 @@ def is_tag(aspect: str) -> bool:
 def _read_conditions(status: _Status, found: dict[str, str]) -> None:
     conditions = status.conditions
     for each in conditions if isinstance(conditions, list) else ():
-        if isinstance(each, dict) and (name := each.get("type")) in (_GOOD | _BAD if isinstance(name, str) else ()):
-            value = str(each.get("status"))
-            found[f"condition {name}"] = value if value in ("True", "False", "Unknown") else "Unknown"
+        if isinstance(each, dict) and isinstance(name := each.get("type"), str):
+            found.update(filter(None, [condition(name, str(each.get("status")))]))
+
+
+def condition(name: str, status: str) -> tuple[str, str] | None:
+    """Return a condition as aspect and value; None if it does not say whether the object is well."""
+    if name not in _GOOD and name not in _BAD:
+        return None
+    return f"condition {name}", status if status in ("True", "False", "Unknown") else "Unknown"
 
 
 def _without_aspects(fields: dict[str, Any], place: str, found: dict[str, str], depth: int) -> dict[str, Any]:

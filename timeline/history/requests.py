@@ -6,6 +6,7 @@ It is pure.
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from operator import attrgetter
 
 from timeline.core.entries import Entry, Request
 from timeline.core.order import SECOND
@@ -147,8 +148,7 @@ class Requests:
         self.changed.add(name)
 
 
-def _order(request: Request) -> tuple[int, str]:
-    return request.received, request.identity
+_order = attrgetter("received", "identity")  # requests are sorted by it
 
 
 def _precedence(request: Request) -> tuple[bool, int, str, int]:

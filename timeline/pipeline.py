@@ -78,9 +78,9 @@ def _judge(source: Source, world: World, cause: str) -> None:
 
 
 def _judged(world: World) -> list[Finding]:
-    """Return the findings about all tracks. If these are in a file, then a copy of this process judges the second half,
-    since it needs little memory of its own."""
-    if not world.is_in_file or world.count_of_tracks < _FEWEST or available_processors() < 2:
+    """Return the findings about all tracks. If these are in a file, then a copy of this process judges the second half
+    on a third processor: the rows of tracks are made on another one meanwhile."""
+    if not world.is_in_file or world.count_of_tracks < _FEWEST or available_processors() < 3:
         return judge(world, world.tracks())
     half = world.count_of_tracks // 2
     _ = rulebook(), world.completeness  # imported and computed once, before the process is copied

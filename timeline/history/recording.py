@@ -185,6 +185,10 @@ class RecordingWorld(World):
         self.dependencies.look("requests", track.name)
         return super().requests_of(track)
 
+    def requests_apart(self, track: Track) -> tuple[Sequence[Request], Sequence[Request]]:
+        self.dependencies.look("requests", track.name)
+        return super().requests_apart(track)
+
     def acts(self, name: Name) -> Sequence[Act]:
         self.dependencies.look("acts", name)
         return super().acts(name)

@@ -83,8 +83,20 @@ class Requests:
     def of(self, name: Name, uid: str) -> Sequence[Request]:
         """Return the requests about the object with this name and UID, and those that name no UID, in the order in
         which they were received."""
+        naming, unnamed = self.apart(name, uid)
+        if not uid or not unnamed:
+            return naming
+        asked, answer = self._last_answer
+        if asked != (name, uid):
+            answer = sorted(chain(naming, unnamed), key=_order)
+            self._last_answer = (name, uid), answer
+        return answer
+
+    def apart(self, name: Name, uid: str) -> tuple[Sequence[Request], Sequence[Request]]:
+        """Return the requests about the object with this name and UID, and those that name no UID, each in the order in
+        which they were received."""
         if not self._has(name):
-            return ()
+            return (), ()
         if name not in self._by_uid:
             by_uid: dict[str, list[Request]] = defaultdict(list)
             for each in self.about(name):
@@ -92,13 +104,7 @@ class Requests:
             self._by_uid[name] = dict(by_uid)
         self._use(name)
         found = self._by_uid[name]
-        if not uid or "" not in found:
-            return found.get(uid, ())
-        asked, answer = self._last_answer
-        if asked != (name, uid):
-            answer = sorted(chain(found.get(uid, ()), found[""]), key=_order)
-            self._last_answer = (name, uid), answer
-        return answer
+        return found.get(uid, ()), found.get("", ())
 
     def names(self) -> set[Name]:
         """Return the names that requests are about."""

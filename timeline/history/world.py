@@ -233,6 +233,11 @@ class World:
         those about its name that name no UID, in the order in which they were received."""
         return self._ledger.requests.of(track.name, track.ref.uid)
 
+    def requests_apart(self, track: Track) -> tuple[Sequence[Request], Sequence[Request]]:
+        """Return the requests of `requests_of` in two parts: those that name the UID of the track, and those that name
+        none, of which a name may have thousands."""
+        return self._ledger.requests.apart(track.name, track.ref.uid)
+
     def requested_names(self) -> set[Name]:
         """Return the names that requests which changed nothing are about."""
         return self._ledger.requests.names()

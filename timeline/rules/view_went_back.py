@@ -37,12 +37,13 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 from timeline.core.actors import Actor, actor_of
 from timeline.core.durations import Length
 from timeline.core.entries import Request, revision
-from timeline.history.lifelines import Key, Moment, Name, Track
+from timeline.history.lifelines import Key, Moment, Name, Track, name_of
 from timeline.history.world import World
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
 from timeline.judging.past_acts import PastAct, past_act
@@ -88,15 +89,15 @@ def _scopes(group: str, kind: str, namespace: str) -> tuple[Name, Name]:
 
 def _findings(world: World) -> dict[Key, list[Finding]]:
     """Return one finding for each client that went back, by the key of the object that proves it."""
-    watches: dict[tuple[Actor, Name, str], list[tuple[int, Request]]] = defaultdict(list)
-    for request in world.watches():
-        actor, since = actor_of(request), revision(request.since)
-        if actor and since and not request.refused:
-            ref = request.ref
-            watches[actor, Name(ref.group, ref.kind, ref.namespace, ""), request.selector].append((since, request))
     by_actor: dict[Actor, list[_Return]] = defaultdict(list)
-    for (actor, scope, _), requests in watches.items():
-        by_actor[actor] += _returns(actor, requests, scope, world)
+    for scope, of_kind in groupby(world.watches(), key=lambda request: name_of(request.ref)):
+        watches: dict[tuple[Actor, str], list[tuple[int, Request]]] = defaultdict(list)
+        for request in of_kind:
+            actor, since = actor_of(request), revision(request.since)
+            if actor and since and not request.refused:
+                watches[actor, request.selector].append((since, request))
+        for (actor, _), requests in watches.items():
+            by_actor[actor] += _returns(actor, requests, scope, world)
     found: dict[Key, list[Finding]] = defaultdict(list)
     for actor, returns in sorted(by_actor.items()):
         if returns:

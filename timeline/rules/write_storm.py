@@ -29,6 +29,7 @@ Look at the client's log about this object. A controller should compare the obje
 and wait longer after each refusal.
 """
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -57,14 +58,14 @@ _READS = frozenset({"get", "list", "watch"})
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor, list[Request]] = defaultdict(list)
-    in_vain = [each for each in world.requests_of(track) if each.code in _IN_VAIN and each.verb not in _READS]
-    if len(in_vain) < WRITES.value:
+    naming, unnamed = world.requests_apart(track)
+    if len(naming) + len(unnamed) < WRITES.value:
         return
     since, until = _time_of(track, world.incarnations(track.name))
-    for request in in_vain:
-        uid = request.ref.uid
-        own = uid == track.ref.uid if uid else since <= request.received < until
-        if own and (actor := actor_of(request)):
+    first, end = (bisect_left(unnamed, each, key=_received) for each in (since, until))
+    for request in sorted((*naming, *unnamed[first:end]), key=lambda each: (each.received, each.identity)):
+        in_vain = request.code in _IN_VAIN and request.verb not in _READS
+        if in_vain and (actor := actor_of(request)):
             by_actor[actor].append(request)
     occurrences = [_occurrence(track, actor, storm) for actor, sent in by_actor.items() for storm in _storms(sent)]
     if not occurrences:
@@ -83,6 +84,10 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
             "Verify: the requests of this client about this object become fewer.",
         ),
     )
+
+
+def _received(request: Request) -> int:
+    return request.received
 
 
 def _time_of(track: Track, lives: Sequence[Track]) -> tuple[int, int]:

@@ -17,6 +17,9 @@ PLACES = """() => {
   };
   return [...document.querySelectorAll("#plot .fills path")].map(cut).filter(([left, right]) => right > left);
 }"""
+# The area of each colour that is drawn, in pixels.
+AREAS = """() => [...document.querySelectorAll("#plot .fills path")].map((path) => path.getBBox())
+  .map(({ x, y, width, height }) => [x, y, width, height]).filter(([, , width]) => width > 0)"""
 DRAWN = "Number(document.getElementById('plot').dataset.revision)"
 SLOW = 700  # ms
 
@@ -54,6 +57,17 @@ def test_what_is_moved_is_where_it_is_drawn_afterwards(timeline: Page, view: str
     assert len(quick) == len(exact) > 0
     for one, other in zip(quick, exact, strict=True):
         assert one == pytest.approx(other, abs=1.5)
+
+
+def test_the_page_draws_what_plotly_would_draw_of_the_same_data(timeline: Page) -> None:
+    moved(timeline, "w")
+    timeline.wait_for_timeout(300)  # until it was drawn again
+    written = timeline.evaluate(AREAS)
+    timeline.evaluate("Plotly.redraw(document.getElementById('plot'))")
+    drawn = timeline.evaluate(AREAS)
+    assert len(written) == len(drawn) > 0
+    for one, other in zip(written, drawn, strict=True):
+        assert one == pytest.approx(other, abs=0.1)
 
 
 def test_a_pan_needs_no_new_drawing_until_it_rests(timeline: Page) -> None:

@@ -17,7 +17,7 @@ from timeline.models import Source
 ONE_BY_ONE = 400  # the most lives of a window that are read one by one
 _BARS = MARKS // 2  # about how many bars of several lives a window has at most
 # Ranges are ordered by their beginnings, so no life that begins after the end of the window is read from the index.
-_LIVING = """source_id = %(source)s AND lane = ANY(%(lanes)s)
+_LIVING = """source_id = %(source)s
     AND life && tstzrange(%(start)s, %(end)s, '[]') AND life <= tstzrange(%(end)s, NULL)"""
 
 
@@ -25,8 +25,13 @@ def lanes_of(source: Source, lanes: Collection[int], span: tuple[int, int]) -> t
     """Return the lanes with the most lives between two times, so that the others have at most `ONE_BY_ONE`, and the
     numbers of the tracks of these others between the two times."""
     query = f"""
-        SELECT lane, count(*), CASE WHEN count(*) <= {ONE_BY_ONE} THEN array_agg(id) END FROM timeline_track
-        WHERE {_LIVING} GROUP BY lane ORDER BY 2, 1"""
+        SELECT wanted, lives, CASE WHEN lives <= {ONE_BY_ONE} THEN tracks END
+        FROM unnest(%(lanes)s::bigint[]) AS wanted CROSS JOIN LATERAL (
+            SELECT count(*) AS lives, array_agg(id) AS tracks FROM (
+                SELECT id FROM timeline_track WHERE lane = wanted AND {_LIVING} LIMIT {ONE_BY_ONE + 1}
+            ) AS living
+        ) AS counted
+        WHERE lives > 0 ORDER BY lives, wanted"""
     with connection.cursor() as cursor:
         cursor.execute(query, _values(source, lanes, span))
         count, crowded, single = 0, list[int](), list[int]()
@@ -54,7 +59,7 @@ def lives_of(source: Source, lanes: Collection[int], span: tuple[int, int], pixe
                CASE WHEN bool_and(upper(life) IS NOT NULL)
                     THEN (extract(epoch FROM max(upper(life))) * 1000000)::bigint END,
                count(*), min(number), min(id)
-        FROM timeline_track WHERE {_LIVING}
+        FROM timeline_track WHERE lane = ANY(%(lanes)s) AND {_LIVING}
         GROUP BY lane, root,
                  date_bin(%(size)s * interval '1 microsecond', greatest(lower(life), %(start)s), to_timestamp(0))
         ORDER BY begun, lane"""

@@ -108,7 +108,6 @@ def _drawing(
     kinds = {(row.lane, row.root): kind_of(row.group, row.kind) for row in rows if row.lane}
     tracks: list[tuple[Any, ...]] = []
     readings: dict[int, Reading] = {}
-    density = Density(span)
     found = [(*row, unpack(bytes(stored))) for *row, stored in _tracks(source, single)]
     is_long = sum(len(row[-1]) for row in found) > _LONG
     for track, lane, root, number, until, text in found:
@@ -116,12 +115,16 @@ def _drawing(
             lifeline = thinned(kind, text, pixel) if is_long else lifeline_of(kind, text)
             tracks.append((track, lane, root, number, until, lifeline))
             readings[track] = spans_and_events(kind, lifeline, until, last)
-            density.add(readings[track], lifeline[0][0] if lifeline and lifeline[0][2] == "created" else None)
     drawing = Drawing(rows, span, last, pixel, readings, view)
     drawing.add_cells(_cells(source, rows, span))
     already = drawing.size + len(together)
-    while already + density.size(drawing.pixel) > MARKS and drawing.pixel <= width:
-        drawing.pixel *= 2
+    if already + sum(1 + len(spans) + len(events) for spans, events, _ in readings.values()) > MARKS:
+        density = Density(span)
+        for track, *_, lifeline in tracks:
+            created = lifeline[0][0] if lifeline and lifeline[0][2] == "created" else None
+            density.add(readings[track], created)
+        while already + density.size(drawing.pixel) > MARKS and drawing.pixel <= width:
+            drawing.pixel *= 2
     drawing.add_lives(together)
     for each in tracks:
         drawing.add_track(*each)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors import redaction
-from collectors.redaction import Policy, cached, commands, redact, redact_json, unchanged
+from collectors.redaction import Policy, cached, commands, parts, redact, redact_json, unchanged
 from collectors.redaction.forms import beginnings
 from collectors.redaction.neutral import are_ordinary, is_neutral
 from tests.credentials import BODIES, FORMS, TEXTS, M
@@ -113,6 +113,47 @@ def test_an_object_that_is_not_walked_would_not_be_changed(body: dict[str, Any])
         if (redacted := unchanged.redact_by_strings(raw)) is not None:
             assert orjson.loads(redacted) == redact(body)
         assert redact_json(raw) == orjson.dumps(redact(body), option=orjson.OPT_SORT_KEYS)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["spec", "data", "env", "kind", "status"]) | STYLED, BODY_VALUES, max_size=3),
+    st.dictionaries(st.sampled_from(FIELDS) | STYLED, BODY_VALUES, max_size=3),
+    st.lists(st.dictionaries(st.sampled_from(FIELDS) | STYLED, BODY_VALUES, max_size=2), max_size=2),
+)
+@examples(400)
+def test_an_object_in_parts_is_redacted_as_the_whole(
+    body: dict[str, Any], metadata: dict[str, Any], managers: list[dict[str, Any]]
+) -> None:
+    body["metadata"] = {**metadata, "managedFields": managers}
+    wanted = orjson.dumps(redact(body), option=orjson.OPT_SORT_KEYS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts, "_SMALL", 0)
+        for raw in (orjson.dumps(body), json.dumps(body, indent=1).encode()):
+            for _ in range(2):  # the second time from memory
+                assert parts.redact_by_parts(raw) in (wanted, None)
+
+
+@pytest.mark.usefixtures("fresh")
+def test_parts_that_are_known_are_not_judged_again_and_keep_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    container = {"name": "a", "env": ENV, "image": "registry.example/app:1", "args": ["x" * 10] * 60}
+    entry = {"manager": "kubelet", "operation": "Update", "fieldsV1": {"f:status": {"f:phase": {}}}}
+    pod = {"kind": "Pod", "metadata": {"name": "p", "managedFields": [entry]}, "spec": {"containers": [container]}}
+    assert redact_json(orjson.dumps(pod)) == orjson.dumps(redact(pod), option=orjson.OPT_SORT_KEYS)
+    judged: list[bytes] = []
+    by_strings = parts.redact_by_strings
+    monkeypatch.setattr(parts, "redact_by_strings", lambda raw: judged.append(raw) or by_strings(raw))
+    for phase in ("Pending", "Running"):
+        pod["status"] = {"phase": phase}
+        assert redact_json(orjson.dumps(pod)) == orjson.dumps(redact(pod), option=orjson.OPT_SORT_KEYS)
+    assert b"containers" in judged[0] and b"containers" not in judged[1] and b"kubelet" not in judged[1]
+    assert M.encode() not in redact_json(orjson.dumps(pod))
+
+
+@pytest.mark.usefixtures("fresh")
+def test_an_object_in_parts_may_be_no_deeper_than_the_whole() -> None:
+    deep = b"[" * 260 + b'"a"' + b"]" * 260 + b" " * parts._SMALL
+    for field in (b'"spec":[%b]', b'"metadata":{"managedFields":[[%b]]}'):
+        assert parts.redact_by_parts(b'{"kind":"Pod",%b}' % field % deep) is None
 
 
 @given(st.lists(STYLED, min_size=1, max_size=3))

@@ -4,7 +4,8 @@
 form. `objects.py` walks an object, and `field_names.py` judges its fields. `text.py` cleans free text:
 `named_values.py` and `spaced_values.py` find values after names in it, `commands.py` reads arguments and command lines.
 `cached.py` cleans objects in JSON quickly: `unchanged.py` skips those that hold nothing to redact, which
-`neutral.py` tells by their strings, and `apart.py` redacts single fields such as environments by themselves.
+`neutral.py` tells by their strings, `apart.py` redacts single fields such as environments by themselves, and
+`parts.py` looks up what is known of specs and managedFields.
 `entries.py` cleans everything in an entry except the object, and `screening.py` finds out for many entries at once that
 nothing in them has to be cleaned.
 docs/redaction.md is for users.

@@ -12,7 +12,8 @@ import orjson
 
 from collectors.redaction import policy
 from collectors.redaction.objects import NAMING, clean_fields, clean_managed, redact_in_place
-from collectors.redaction.unchanged import redact_by_strings
+from collectors.redaction.parts import redact_by_parts
+from collectors.redaction.unchanged import has_fields_to_cut, redact_by_strings
 
 _SMALL_BYTES = 1024  # bytes; a smaller object is redacted whole
 _LARGE_BYTES = 16_384  # bytes; a larger object is always split
@@ -35,8 +36,10 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
     if policy.current().strict:
         return b""
     try:
-        by_strings = kind != "Secret" and len(raw) <= _LARGE_BYTES
-        if by_strings and (redacted := redact_by_strings(raw)) is not None:
+        if kind != "Secret" and has_fields_to_cut(raw):
+            if (redacted := redact_by_parts(raw)) is not None:
+                return redacted
+        elif kind != "Secret" and len(raw) <= _LARGE_BYTES and (redacted := redact_by_strings(raw)) is not None:
             return orjson.dumps(orjson.loads(redacted), option=_SORTED)
         if kind != "Secret" and len(raw) > _SMALL_BYTES and (fields := _redact_parts(raw, "")) is not None:
             return orjson.dumps(fields, option=_SORTED)

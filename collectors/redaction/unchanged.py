@@ -60,6 +60,11 @@ def forget() -> None:
         memory.clear()
 
 
+def has_fields_to_cut(raw: bytes) -> bool:
+    """Return whether an object in JSON has fields of the names that were redacted by themselves in earlier objects."""
+    return any(b'"%b":' % name in raw for name in _cut_before)
+
+
 def redact_by_strings(raw: bytes) -> bytes | None:
     """Return an object in JSON with its credentials redacted, not written again if it has none; None if that takes a
     walk through it. For bytes that are no JSON, return anything.

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from bench.larger import repeated
 from tests.properties import examples
 from tests.recordings import SAMPLE, findings_of, observations_of
 from timeline.core.columns import in_order
-from timeline.core.entries import Entry, Observation
+from timeline.core.entries import FOREVER, Entry, ObjectRef, Observation, Request
 from timeline.core.order import CommitClock
 from timeline.core.spill import Spill, Spilling
 from timeline.history.lifelines import name_of
@@ -157,6 +158,33 @@ def test_an_object_that_is_written_all_the_time_is_not_read_again_for_each_entry
         assert len(read) <= 40  # each object may be read once or twice while it has few entries
         world.settle()
         assert {len(track.moments) for track in world.tracks()} == {200}
+
+
+def test_the_end_of_a_watch_is_found_without_reading_all_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pods = ObjectRef("", "v1", "Pod", "", "", "")
+    begun = [
+        Request(pods, "watch", 200, number, FOREVER, identity=f"audit-{number}", user_agent="kubelet")
+        for number in range(3_000)
+    ]
+    ended = [replace(each, staged=each.received + 1) for each in begun]
+    read: list[int] = []
+    get = Spill.get
+
+    def noted(spill: Spill, place: int) -> Any:
+        found = get(spill, place)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(Spill, "get", noted)
+    with Spill(tmp_path) as spill:
+        world = World(spilling=Spilling(spill, 400))
+        for now in (begun, ended):
+            assert [each for _, each in world.learn(now)] == now
+        assert sum(read) <= 20 * len(ended)
+        assert [*world.learn(begun)] == []
+        assert [*world.watches()] == ended
 
 
 def test_a_world_below_the_limit_uses_no_file(tmp_path: Path) -> None:

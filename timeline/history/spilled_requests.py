@@ -1,33 +1,64 @@
 """This module keeps the requests of a source that are too many for memory in a temporary file. It is pure.
 
-In memory are the requests that were learned last, and 8 bytes of each other one: a digest by which a repetition is
-found. The requests of one name that were learned after one another are together in the file.
+In memory are the requests that were learned last, and about 12 bytes of each other one: a digest by which a repetition
+is found, and where it is. A few requests of one name that were learned after one another are together in the file, and
+are read together: most watches are in a log twice, when they begin and when they end.
 """
 
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import islice
+from typing import NamedTuple
 
 from timeline.core.entries import Request
 from timeline.core.spill import Spill
 from timeline.history.lifelines import Name
 from timeline.history.spilled_objects import digest
 
+_TOGETHER = 16  # requests that are read together at most
+_LONGEST_RUN = 65_536  # requests that are sorted together with those before them at most: it takes memory
+
+
+class _Run(NamedTuple):
+    """These are the sorted digests of what identifies requests, each with the index of the request's place."""
+
+    digests: "array[int]"
+    indexes: "array[int]"
+
 
 class _Written:
     """These are the requests about one name that are in the file."""
 
-    __slots__ = ("digests", "places")
+    __slots__ = ("_runs", "places")
 
     def __init__(self) -> None:
-        self.digests = array("q")  # of what identifies each, sorted
         self.places = array("q")  # in the order in which they were written; a later one replaces an earlier one
+        self._runs: list[_Run] = []
 
-    def may_have(self, key: object) -> bool:
+    def add(self, requests: dict[object, Request], spill: Spill) -> None:
+        """Write requests to the file. They are sorted together with those before them that are not more, so that each
+        is sorted a few times."""
+        rows: list[tuple[int, int]] = []
+        rest = iter(requests.items())
+        while together := dict(islice(rest, _TOGETHER)):
+            rows += [(digest(key), len(self.places)) for key in together]
+            self.places.append(spill.put(together))
+        while self._runs and len(self._runs[-1].digests) <= len(rows) <= _LONGEST_RUN:
+            rows += zip(*self._runs.pop(), strict=True)
+        rows.sort()
+        self._runs.append(_Run(array("q", [each for each, _ in rows]), array("I", [index for _, index in rows])))
+
+    def find(self, key: object) -> list[int]:
+        """Return the places that may have a request, the latest one first."""
         wanted = digest(key)
-        at = bisect_left(self.digests, wanted)
-        return at < len(self.digests) and self.digests[at] == wanted
+        found: list[int] = []
+        for digests, indexes in self._runs:
+            at = bisect_left(digests, wanted)
+            while at < len(digests) and digests[at] == wanted:
+                found.append(indexes[at])
+                at += 1
+        return [self.places[index] for index in sorted(found, reverse=True)]
 
 
 class SpilledRequests:
@@ -47,8 +78,8 @@ class SpilledRequests:
         """Return a request; None if it is not known."""
         found = self._warm[name].get(key) if name in self._warm else None
         written = self._written.get(name)
-        if found is None and written and written.may_have(key):
-            parts = map(self._spill.get, reversed(written.places))
+        if found is None and written:
+            parts = map(self._spill.get, written.find(key))
             found = next((part[key] for part in parts if key in part), None)
         return found
 
@@ -63,9 +94,7 @@ class SpilledRequests:
     def _write(self) -> None:
         """Write all requests in memory to the file."""
         for name, requests in self._warm.items():
-            written = self._written.setdefault(name, _Written())
-            written.places.append(self._spill.put(requests))
-            written.digests = array("q", sorted(chain(written.digests, map(digest, requests))))
+            self._written.setdefault(name, _Written()).add(requests, self._spill)
         self._warm = {}
         self._held = 0
 

@@ -426,13 +426,23 @@ class World:
             return self.of_uid(track.owner.uid)
         if track.ref.kind == "Endpoints":  # written without an ownerReference, under its Service's name
             return self._living(Name("", "Service", track.ref.namespace, track.ref.name), track.first.time)
-        owner = None
-        for user in self._referrers(track.name):
-            if user.ref.kind == "Pod" and (root := self.root(user)) is not user:
-                if track.first.at < root.first.at or (owner and owner.name != root.name):
-                    return None  # it existed before, like the ServiceAccount of a namespace, or others share it
-                owner = min(owner or root, root, key=lambda each: (each.first.at, each.key))
-        return owner  # all Pods that refer to the object have this owner
+        owner: tuple[At, Key] | None = None
+        name = track.name
+        for root in self.once_in_file(("roots of users", name), lambda: self._roots_of_users(name)):
+            if track.first.at < root[0] or (owner and owner[1][0] != root[1][0]):
+                return None  # it existed before, like the ServiceAccount of a namespace, or others share it
+            owner = min(owner or root, root)
+        return self._tracks.get(owner[1]) if owner else None  # all Pods that refer to the object have this owner
+
+    def _roots_of_users(self, name: Name) -> Iterable[tuple[At, Key]]:
+        """Return the beginning and the key of the root owner of each Pod that refers to a name. If the tracks are in a
+        file, the last one comes first, since it tells most about the incarnations of the name."""
+        roots = (
+            (root.first.at, root.key)
+            for user in self._referrers(name)
+            if user.ref.kind == "Pod" and (root := self.root(user)) is not user
+        )
+        return sorted(set(roots), reverse=True) if self.is_in_file else roots
 
     def root(self, track: Track) -> Track:
         """Return the end of the chain of owners, which is the track itself if it has no owner."""

@@ -1,5 +1,6 @@
 """These tests compute in a copy of the process, and import recordings with it."""
 
+import errno
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -45,6 +46,15 @@ def test_a_copy_that_ends_early_is_noticed(end: Callable[[], object]) -> None:
         assert next(received) == 1
         with pytest.raises(beside.Broken):
             next(received)
+
+
+def test_a_copy_that_the_system_does_not_make_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused() -> int:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(os, "fork", refused)
+    with beside.computed(lambda: iter([1])) as received, pytest.raises(beside.Broken):
+        next(received)
 
 
 def test_a_copy_that_is_not_needed_any_more_ends() -> None:

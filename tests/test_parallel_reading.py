@@ -1,5 +1,6 @@
 """These tests read a log with two processes: the result is the same as with one."""
 
+import errno
 import json
 import os
 import signal
@@ -113,6 +114,21 @@ def test_a_program_that_ends_at_once_is_not_waited_for(monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "executable", "/bin/false")
     monkeypatch.setattr(redaction, "current", lambda: b"x" * 3_000_000)  # more than a pipe holds
     assert items_of(SAMPLE, 2) == items_of(SAMPLE, 1)
+
+
+def test_this_process_reads_alone_if_the_system_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*args: Any, **options: Any) -> int:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    before = open_files()
+    monkeypatch.setattr(os, "fork", refused)
+    monkeypatch.setattr(os, "posix_spawn", refused)
+    assert items_of(SAMPLE, 3) == items_of(SAMPLE, 1)
+    assert open_files() == before
+
+
+def open_files() -> int:
+    return len([*Path("/proc/self/fd").iterdir()])
 
 
 def inheritable_files() -> set[int]:

@@ -60,7 +60,10 @@ def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | R
     read: dict[int, Iterable[Entry | Request | Skipped | Redacted]] = {}  # first line -> entries of a block
     try:
         for _ in range(min(recording.processes - 1, _MOST_HELPERS)):
-            helpers.append(_Helper(reader, recording, helpers))
+            try:
+                helpers.append(_Helper(reader, recording, helpers))
+            except OSError:  # the system has no process or no memory for it: others read, this one at least
+                break
         for block in blocks:
             pending_numbers.append(block.number)
             if not any(helper.offer(block) for helper in helpers):
@@ -94,15 +97,17 @@ class _Helper:
         self._dead = False
         self._pipe, child_end = Pipe()
         is_program = threading.active_count() > 1  # a copy would wait for the locks that other threads hold
-        if is_program:
-            self._process = _start_program(child_end.fileno(), shared_memory)
-        else:  # a copy starts at once, and knows what this process has learned
-            self._process = os.fork()
-            if self._process == 0:
-                pipes = [helper._pipe for helper in (*others, self)]
-                _help(child_end, self._memory, reader, recording.name, recording.limits, pipes)
-        child_end.close()  # before anything is sent: a helper that has ended would else never be noticed
-        os.close(shared_memory)
+        try:
+            if is_program:
+                self._process = _start_program(child_end.fileno(), shared_memory)
+            else:  # a copy starts at once, and knows what this process has learned
+                self._process = os.fork()
+                if self._process == 0:
+                    pipes = [helper._pipe for helper in (*others, self)]
+                    _help(child_end, self._memory, reader, recording.name, recording.limits, pipes)
+        finally:
+            child_end.close()  # before anything is sent: a helper that has ended would else never be noticed
+            os.close(shared_memory)
         if is_program:
             try:
                 self._pipe.send((redaction.current(), reader, recording.name, recording.limits))

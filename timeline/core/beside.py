@@ -17,7 +17,8 @@ from typing import Any, NoReturn
 
 
 class Broken(Exception):
-    """This is raised if the copy ended before it had sent everything, as when the system needs its memory."""
+    """This is raised if the copy ended before it had sent everything, as when the system needs its memory, or if the
+    system made none."""
 
 
 @contextmanager
@@ -27,7 +28,13 @@ def computed(compute: Callable[[], Iterator[Any]]) -> Iterator[Iterator[Any]]:
     The iterator may be used in another thread. It raises Broken if the generator raises anything.
     """
     receiving, sending = Pipe(duplex=False)
-    process = os.fork()
+    try:
+        process = os.fork()
+    except OSError:
+        receiving.close()
+        sending.close()
+        yield _received(receiving)
+        return
     if process == 0:
         receiving.close()
         _send(compute, sending)

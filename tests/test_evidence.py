@@ -334,6 +334,16 @@ def everything() -> list[Observation]:
     return [*sample(), *(each for path in paths for each in observations_of(path))]
 
 
+def test_acts_about_one_child_are_those_that_name_it() -> None:
+    world = world_of(everything())
+    acts = [(name, world.acts(name)) for name in world._ledger.acts.names()]
+    for name, about in acts:
+        for child in {act.child for act in about}:
+            assert list(world.acts(name, child)) == [act for act in about if act.child == child]
+        assert not world.acts(name, "another")
+    assert any(len({act.child for act in about}) > 2 for _, about in acts)
+
+
 def evidence(world: World) -> tuple[dict[Name, list[Request]], dict[Name, list[Act]]]:
     ledger = world._ledger
     names = {Name(ref.group, ref.kind, ref.namespace, ref.name) for ref in (each.ref for each in ledger.requests)}

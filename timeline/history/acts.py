@@ -51,6 +51,13 @@ class _Seen(NamedTuple):
     shown: Entry | None  # shows what it says
 
 
+class _Answer(NamedTuple):
+    """These are all acts about the objects of a name. A controller may have recorded one for each of many children."""
+
+    acts: list[Act]
+    by_child: dict[str, list[Act]]
+
+
 class Acts:
     """This class keeps the acts of one source by the object that they are about.
 
@@ -63,7 +70,7 @@ class Acts:
         self._corrected = corrected
         self._events: dict[Name, _Seen] = {}
         self._about: dict[Name, set[Name]] = defaultdict(set)  # the names of the Events about each object
-        self._answers: dict[Name, list[Act]] = {}  # the last answers of `about` that still hold
+        self._answers: dict[Name, _Answer] = {}  # the last answers of `about` that still hold
         self.changed: set[Name] = set()  # the objects of which the answer may differ since this set was emptied
 
     def learn(self, entry: Entry) -> None:
@@ -103,17 +110,20 @@ class Acts:
                 if seen.shown:
                     self._leave(event, seen.shown)
 
-    def about(self, name: Name) -> Sequence[Act]:
-        """Return the acts about the objects of a name, in the order in which they were recorded."""
+    def about(self, name: Name, child: str | None = None) -> Sequence[Act]:
+        """Return the acts about the objects of a name, in the order in which they were recorded: all, or those that
+        created or deleted a child of this name."""
         if name not in self._about:
             return ()
         if (known := self._answers.get(name)) is None:
             if len(self._answers) == _ANSWERS:
                 self._answers.clear()
             acts = (self._act(event) for event in self._about[name])
-            known = sorted((act for act in acts if act), key=attrgetter("recorded", "event"))
+            known = _Answer(sorted((act for act in acts if act), key=attrgetter("recorded", "event")), {})
+            for act in known.acts:
+                known.by_child.setdefault(act.child, []).append(act)
             self._answers[name] = known
-        return known
+        return known.acts if child is None else known.by_child.get(child, ())
 
     def __iter__(self) -> Iterator[Entry]:
         """Yield the entries of Events from which `learn` restores what is known."""

@@ -189,9 +189,9 @@ class RecordingWorld(World):
         self.dependencies.look("requests", track.name)
         return super().requests_apart(track)
 
-    def acts(self, name: Name) -> Sequence[Act]:
+    def acts(self, name: Name, child: str | None = None) -> Sequence[Act]:
         self.dependencies.look("acts", name)
-        return super().acts(name)
+        return super().acts(name, child)
 
     def log_lines(self, name: Name) -> Sequence[LogLine]:
         self.dependencies.look(*WRITES)

@@ -242,10 +242,10 @@ class World:
         """Return the names that requests which changed nothing are about."""
         return self._ledger.requests.names()
 
-    def acts(self, name: Name) -> Sequence[Act]:
+    def acts(self, name: Name, child: str | None = None) -> Sequence[Act]:
         """Return what the Events about the objects of a name show of the copies of these objects that their writers
-        held, in the order in which the Events were recorded."""
-        return self._ledger.acts.about(name)
+        held, in the order in which the Events were recorded: all, or those by which a child was created or deleted."""
+        return self._ledger.acts.about(name, child)
 
     def log_lines(self, name: Name) -> Sequence[LogLine]:
         """Return the lines of the logs of programs that name an object, in the order in which they were written.

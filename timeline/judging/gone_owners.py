@@ -86,9 +86,8 @@ def _act(child: Track, done: Moment, actor: Actor, owner: Track, world: World) -
     """Return the Event by which the actor recorded that it deleted the child for an owner that was gone."""
     acts = [
         act
-        for act in world.acts(owner.name)
-        if act.child == child.ref.name
-        and "Delete" in act.reason
+        for act in world.acts(owner.name, child.ref.name)
+        if "Delete" in act.reason
         and (who := actor_of(act)) is not None
         and (who.process, who.component) == (actor.process, actor.component)
         and act.recorded_by >= done.entry.received

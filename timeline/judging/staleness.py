@@ -97,9 +97,8 @@ def _act(child: Track, done: Moment, owner: Track, actor: Actor, world: World) -
     verb = "Create" if done.change is Change.CREATED else "Delete"
     found = [
         act
-        for act in world.acts(owner.name)
-        if act.child == child.ref.name
-        and tells_of(act, done)
+        for act in world.acts(owner.name, child.ref.name)
+        if tells_of(act, done)
         and verb in act.reason
         and act.ref.uid == owner.ref.uid
         and (who := actor_of(act)) is not None

@@ -1,6 +1,7 @@
 """A world that keeps its objects and tracks in a file answers like one that has all in memory."""
 
 import random
+import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,7 @@ from bench.larger import repeated
 from tests.properties import examples
 from tests.recordings import SAMPLE, findings_of, observations_of
 from timeline.core.columns import in_order
-from timeline.core.entries import FOREVER, Entry, ObjectRef, Observation, Request
+from timeline.core.entries import FOREVER, Change, Entry, ObjectRef, Observation, Request
 from timeline.core.order import CommitClock
 from timeline.core.spill import Spill, Spilling
 from timeline.history.lifelines import name_of
@@ -185,6 +186,40 @@ def test_the_end_of_a_watch_is_found_without_reading_all_requests(
         assert sum(read) <= 20 * len(ended)
         assert [*world.learn(begun)] == []
         assert [*world.watches()] == ended
+
+
+@pytest.mark.parametrize("in_memory", [0, 100_000])
+def test_names_that_were_created_again_and_again_without_a_deletion_take_no_longer(
+    in_memory: int, tmp_path: Path
+) -> None:
+    pod = next(
+        each
+        for each in observed(SAMPLE)[0]
+        if isinstance(each, Entry) and each.ref.kind == "Pod" and each.change is Change.CREATED
+    )
+    entries: list[Observation] = [
+        replace(
+            pod,
+            ref=replace(pod.ref, uid=f"uid-{number}"),
+            resource_version=1_000_000 + number,
+            received=pod.received + 1000 * number,
+            staged=pod.staged + 1000 * number,
+            facts=replace(pod.facts, created=0),
+        )
+        for number in range(6_000)
+    ]
+    times: list[float] = []
+    for count in (1_500, 6_000):
+        with Spill(tmp_path) as spill:
+            world = World(spilling=Spilling(spill, in_memory))
+            learned = [*world.learn(entries[:count])]
+            started = time.process_time()
+            world.settle()
+            times.append(time.process_time() - started)
+            tracks = [(track.first.time, track.gone_by) for track in world.tracks()]
+        assert len(learned) == len(tracks) == count
+        assert [gone for _, gone in tracks] == [*(first for first, _ in tracks[1:]), None]
+    assert times[1] < 8 * times[0] + 0.1  # with the square of their number, it would be 16 times as long
 
 
 def test_a_world_below_the_limit_uses_no_file(tmp_path: Path) -> None:

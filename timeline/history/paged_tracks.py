@@ -20,7 +20,7 @@ from timeline.history.index import spells_of
 from timeline.history.lifelines import Key, Moment, Name, Track, public_uid
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.spilled_objects import digest
-from timeline.history.tracks import Lookups
+from timeline.history.tracks import Lookups, first_after
 
 _NEVER = -1  # in columns of times
 _NOT_OVER = 2**63 - 1
@@ -266,9 +266,10 @@ class PagedTracks(Lookups):
         if name.kind == "Endpoints":
             services = self._lives(Name("", "Service", name.namespace, name.name))
             bounds += [time for each in services if (time := self._ended[each]) != _NEVER]
+        bounds.sort()
         for each in self._range(name):
-            if self._ended[each] == _NEVER:
-                self._gone_by[each] = min((time for time in bounds if time > self._last[each]), default=_NEVER)
+            if self._ended[each] == _NEVER and (time := first_after(bounds, self._last[each])) is not None:
+                self._gone_by[each] = time
 
     # Reading
 

@@ -251,28 +251,40 @@ class Tracks(Lookups):
         """Set `gone_by` of the tracks of these names; return those that this changes, without the `changed` ones."""
         bounded = []
         for name in names:
-            lane = self._lanes[name]
+            lanes: list[Sequence[Track]] = [self._lanes[name]]
             if name.kind == "Service":
-                lane = [*lane, *self.incarnations(name._replace(kind="Endpoints"))]
-            elif name.kind != "Endpoints" and len(lane) == 1:
+                lanes.append(self.incarnations(name._replace(kind="Endpoints")))
+            elif name.kind != "Endpoints" and len(lanes[0]) == 1:
                 continue
-            bounded += [track for track in lane if self._set_gone_by(track) and track.key not in changed]
+            bounded += [each for lane in lanes for each in self._set_gone_by(lane) if each.key not in changed]
         return bounded
 
-    def _set_gone_by(self, track: Track) -> bool:
-        """Set `gone_by`, by which an object whose deletion was not observed was surely gone; return whether it changed.
+    def _set_gone_by(self, lane: Sequence[Track]) -> Iterator[Track]:
+        """Set `gone_by` of tracks of one name, by which an object whose deletion was not observed was surely gone.
+        Yield those that this changes.
 
         Only one object has a name at a time, so a track had ended when the next one was created. Endpoints are deleted
         together with their Service; no line of an audit log shows that.
         """
-        if track.ended:
-            return False
-        bounds = [other.created.time for other in self.incarnations(track.name) if other.created]
-        if track.ref.kind == "Endpoints":
-            services = self.incarnations(Name("", "Service", track.ref.namespace, track.ref.name))
+        lasting = [track for track in lane if not track.ended]
+        if not lasting:
+            return
+        name = lasting[0].name
+        bounds = [other.created.time for other in self.incarnations(name) if other.created]
+        if name.kind == "Endpoints":
+            services = self.incarnations(Name("", "Service", name.namespace, name.name))
             bounds += [service.ended.time for service in services if service.ended]
-        before, track.gone_by = track.gone_by, min((time for time in bounds if time > track.last.time), default=None)
-        return before != track.gone_by
+        bounds.sort()
+        for track in lasting:
+            before, track.gone_by = track.gone_by, first_after(bounds, track.last.time)
+            if before != track.gone_by:
+                yield track
+
+
+def first_after(times: Sequence[int], time: int) -> int | None:
+    """Return the first of these sorted times that is later than another one; None if none is."""
+    at = bisect_right(times, time)
+    return times[at] if at < len(times) else None
 
 
 def began(track: Track) -> int:

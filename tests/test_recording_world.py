@@ -13,7 +13,7 @@ from timeline.history.world import World
 from timeline.judge import judge
 
 PACKAGE = Path(__file__).parent.parent / "timeline"
-COMPOSED = {"gapless", "root", "strays", "unbroken"}  # each calls other methods, which are recorded
+COMPOSED = {"gapless", "once_in_file", "root", "strays", "unbroken"}  # each calls other methods, which are recorded
 FIXED = {"first", "live", "remembered"}  # changes of these do not affect stored judgements
 UNSTORED = {"once", "watches"}  # asked only of recordings, which are judged as a whole
 ELSEWHERE = {"activity.py", "changes.py", "coverage.py", "views.py"}  # not judgements: they are computed anew

@@ -204,7 +204,7 @@ def test_names_that_were_created_again_and_again_without_a_deletion_take_no_long
             resource_version=1_000_000 + number,
             received=pod.received + 1000 * number,
             staged=pod.staged + 1000 * number,
-            facts=replace(pod.facts, created=0),
+            facts=replace(pod.facts, created=0) if pod.facts else None,
         )
         for number in range(6_000)
     ]

@@ -268,8 +268,8 @@ class PagedTracks(Lookups):
             bounds += [time for each in services if (time := self._ended[each]) != _NEVER]
         bounds.sort()
         for each in self._range(name):
-            if self._ended[each] == _NEVER and (time := first_after(bounds, self._last[each])) is not None:
-                self._gone_by[each] = time
+            if self._ended[each] == _NEVER and (bound := first_after(bounds, self._last[each])) is not None:
+                self._gone_by[each] = bound
 
     # Reading
 

@@ -152,11 +152,24 @@ def test_an_object_that_is_written_all_the_time_is_not_read_again_for_each_entry
         read.append(place)
         return get(spill, place)
 
+    written: list[int] = []  # entries of objects
+    put = Spill.put
+
+    def put_noted(spill: Spill, value: Any) -> int:
+        if isinstance(value, tuple):
+            written.append(len(value[2]))
+        return put(spill, value)
+
     monkeypatch.setattr(Spill, "get", noted)
+    monkeypatch.setattr(Spill, "put", put_noted)
     with Spill(tmp_path) as spill:
         world = World(spilling=Spilling(spill, 1600))
         assert len([*world.learn(entries)]) == len(entries)
         assert len(read) <= 40  # each object may be read once or twice while it has few entries
+        first = sum(written)
+        assert [*world.learn(entries)] == []  # as of two files that overlap
+        assert len(read) <= 40 + len(entries)
+        assert sum(written) <= 3 * first
         world.settle()
         assert {len(track.moments) for track in world.tracks()} == {200}
 

@@ -16,10 +16,10 @@ from timeline.core.columns import Numbers, in_order
 from timeline.core.entries import Clock
 from timeline.core.order import At
 from timeline.core.spill import Spill
+from timeline.history.digests import digest
 from timeline.history.index import spells_of
 from timeline.history.lifelines import Key, Moment, Name, Track, public_uid
 from timeline.history.seen import GroupKind, Seen
-from timeline.history.spilled_objects import digest
 from timeline.history.tracks import Lookups, first_after
 
 _NEVER = -1  # in columns of times

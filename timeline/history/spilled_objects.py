@@ -2,51 +2,46 @@
 in memory; all others are in a temporary file.
 
 An object that is asked for comes back from the file as it was, so a ledger knows the same with any number of objects in
-memory. An object with many entries is in the file in parts: a new entry begins another part, and the others need not be
-read. Otherwise, objects that are written all the time, such as Leases, would be read and written whole for each entry.
+memory. An object with many entries is in the file in parts: a new entry begins another part, and a line that is
+repeated is compared with the part that has it; the others need not be read. Otherwise, objects that are written all the
+time, such as Leases, would be read and written whole for each entry.
 """
 
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 
 from timeline.core.spill import Spill
+from timeline.history.digests import Digests, digest
 from timeline.history.lifelines import Name
 from timeline.history.object_entries import ObjectEntries
 from timeline.history.seen import GroupKind, Seen
 
 ObjectKey = tuple[str, str, str, str, str]  # UID, name, namespace, kind and group of an object
-_BITS = 2**63 - 1
 _LONG = 32  # entries; an object that leaves memory with so many is kept in parts
-
-
-def digest(value: object) -> int:
-    """Return 63 bits by which equal values are found in this process and its copies. Whoever finds one has to compare
-    it."""
-    return hash(value) & _BITS
 
 
 class _Parts:
     """This is an object of which all entries, or all but the latest, are in the file in parts."""
 
-    __slots__ = ("_changes", "number", "places")
+    __slots__ = ("_changes", "is_folded", "number", "places")
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.places = array("q")  # of the parts, in the order in which they were written
-        self._changes = array("q")  # the sorted digests of what identifies the entries
+        self.is_folded = False  # whether writes were left out (see `timeline/history/folding.py`)
+        self._changes = Digests()  # what identifies each entry, with the index of the part's place
 
     def add(self, place: int, part: ObjectEntries) -> None:
         """Add a part that was written to the file."""
+        self.is_folded |= part.folded is not None
+        self._changes.add([(change, len(self.places)) for change in part.entries])
         self.places.append(place)
-        self._changes = array("q", sorted(chain(self._changes, map(digest, part.entries))))
 
-    def may_have(self, change: object) -> bool:
-        """Return whether an entry in the file may show a change, which is given as `observations.identity`."""
-        wanted = digest(change)
-        at = bisect_left(self._changes, wanted)
-        return at < len(self._changes) and self._changes[at] == wanted
+    def find(self, change: object) -> list[int]:
+        """Return the places of the parts that may have an entry which shows a change (`observations.identity`), the
+        latest one first."""
+        return [self.places[index] for index in self._changes.find(change)]
 
 
 class SpilledObjects:
@@ -88,16 +83,21 @@ class SpilledObjects:
     def for_change(self, key: ObjectKey, change: object, *, whole: bool) -> ObjectEntries | None:
         """Return an object like `get`, for an entry that shows this change (`observations.identity`).
 
-        Without `whole`, the entries that are not in memory are left out if surely none of them shows the same change.
+        Without `whole`, only the entry that shows the same change is surely in memory, if there is one.
         """
         self._make_room()
         parts = self._parts_of(key)
-        if parts is None or whole or parts.may_have(change):
+        if parts is None or whole or parts.is_folded:
             return self.get(key)
+        name = _name(key)
         latest = self._warm.pop(key, None)
         if latest is None:
-            name = _name(key)
             latest = ObjectEntries(name, key[0], parts.number, self._seen[name[:2]])
+        if change not in latest.entries:
+            read = (self._read(name, place)[1].entries.get(change) for place in parts.find(change))
+            if known := next(filter(None, read), None):
+                latest.entries[change] = known
+                self._held += 1
         self._warm[key] = latest
         return latest
 

@@ -6,59 +6,38 @@ are read together: most watches are in a log twice, when they begin and when the
 """
 
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import NamedTuple
 
 from timeline.core.entries import Request
 from timeline.core.spill import Spill
+from timeline.history.digests import Digests
 from timeline.history.lifelines import Name
-from timeline.history.spilled_objects import digest
 
 _TOGETHER = 16  # requests that are read together at most
-_LONGEST_RUN = 65_536  # requests that are sorted together with those before them at most: it takes memory
-
-
-class _Run(NamedTuple):
-    """These are the sorted digests of what identifies requests, each with the index of the request's place."""
-
-    digests: "array[int]"
-    indexes: "array[int]"
 
 
 class _Written:
     """These are the requests about one name that are in the file."""
 
-    __slots__ = ("_runs", "places")
+    __slots__ = ("_keys", "places")
 
     def __init__(self) -> None:
         self.places = array("q")  # in the order in which they were written; a later one replaces an earlier one
-        self._runs: list[_Run] = []
+        self._keys = Digests()  # what identifies each request, with the index of its place
 
     def add(self, requests: dict[object, Request], spill: Spill) -> None:
-        """Write requests to the file. They are sorted together with those before them that are not more, so that each
-        is sorted a few times."""
-        rows: list[tuple[int, int]] = []
+        """Write requests to the file."""
+        rows: list[tuple[object, int]] = []
         rest = iter(requests.items())
         while together := dict(islice(rest, _TOGETHER)):
-            rows += [(digest(key), len(self.places)) for key in together]
+            rows += [(key, len(self.places)) for key in together]
             self.places.append(spill.put(together))
-        while self._runs and len(self._runs[-1].digests) <= len(rows) <= _LONGEST_RUN:
-            rows += zip(*self._runs.pop(), strict=True)
-        rows.sort()
-        self._runs.append(_Run(array("q", [each for each, _ in rows]), array("I", [index for _, index in rows])))
+        self._keys.add(rows)
 
     def find(self, key: object) -> list[int]:
         """Return the places that may have a request, the latest one first."""
-        wanted = digest(key)
-        found: list[int] = []
-        for digests, indexes in self._runs:
-            at = bisect_left(digests, wanted)
-            while at < len(digests) and digests[at] == wanted:
-                found.append(indexes[at])
-                at += 1
-        return [self.places[index] for index in sorted(found, reverse=True)]
+        return [self.places[index] for index in self._keys.find(key)]
 
 
 class SpilledRequests:

@@ -23,17 +23,15 @@ class LargeArrangement:
         self._roots: dict[Name, int] = {}  # the index of each root owner
         self._names: list[Name] = []  # the root owners by their index
         self._root_of = array("I")  # by ordinal: the index of the root owner of each track
-        # By lane: its key, the ordinals of all tracks of its name, and its place.
+        # By lane: its key, the ordinals of its tracks, and its place.
         self._lanes: dict[LaneKey, int] = {}
-        self._spans: list[range] = []
+        self._members: list[array[int]] = []
         self._places: list[int] = []
         self._strips = Strips()
         self._numbers = self._numbered(self._read())
-        for root, name in self._lanes:
-            span = self._spans[self._lanes[root, name]]
-            index = self._roots[root]
-            first = min(self._numbers[each] for each in span if self._root_of[each] == index)
-            self._places.append(place(self._ranks[index], first))
+        for (root, _), members in zip(self._lanes, self._members, strict=True):
+            first = min(map(self._numbers.__getitem__, members))
+            self._places.append(place(self._ranks[self._roots[root]], first))
         for lane in self._lanes:
             self._strips.enter(lane, self._owned(lane))
         self._strips.settle(self._place)
@@ -61,8 +59,6 @@ class LargeArrangement:
         """Find the root owner and the lane of each track; return whether it is noise, when it began, and its first
         revision."""
         noise, began, revisions = array("B"), array("q"), Numbers()
-        start = 0
-        before: Name | None = None
         for ordinal, track in enumerate(self._world.tracks()):
             root = self._world.root(track).name
             if root not in self._roots:
@@ -73,13 +69,10 @@ class LargeArrangement:
             time, revision, name, _ = beginning(track)
             began.append(time)
             revisions.append(revision)
-            if name != before:
-                start = ordinal
-            before = name
-            lane = self._lanes.setdefault((root, name), len(self._spans))
-            if lane == len(self._spans):
-                self._spans.append(range(0))
-            self._spans[lane] = range(start, ordinal + 1)
+            lane = self._lanes.setdefault((root, name), len(self._members))
+            if lane == len(self._members):
+                self._members.append(array("I"))
+            self._members[lane].append(ordinal)
         return noise, began, revisions
 
     def _numbered(self, read: tuple["array[int]", "array[int]", Numbers]) -> "array[int]":
@@ -117,9 +110,7 @@ class LargeArrangement:
 
     def _ordinals(self, lane: LaneKey) -> list[int]:
         """Return the ordinals of the tracks of a lane, by their numbers."""
-        root = self._roots[lane[0]]
-        found = (each for each in self._spans[self._lanes[lane]] if self._root_of[each] == root)
-        return sorted(found, key=self._numbers.__getitem__)
+        return sorted(self._members[self._lanes[lane]], key=self._numbers.__getitem__)
 
     def _place(self, lane: LaneKey) -> int:
         return self._places[self._lanes[lane]]

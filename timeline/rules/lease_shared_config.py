@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from timeline.core.entries import FOREVER, Change
-from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.lifelines import Key, Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.elections import runs
@@ -74,9 +74,19 @@ class Clash(NamedTuple):
 )
 def judge(workload: Track, world: World) -> Iterator[Finding]:
     for lease in sorted(workload.references()):
-        users = [user for user in world.referrers(lease) if user.ref.kind in WORKLOADS]
-        if users and users[0] is workload:  # there is one finding about all workloads of a Lease
-            yield from _finding(lease, users, world)
+        if _first(lease, world) == workload.key:  # there is one finding about all workloads of a Lease
+            yield from _finding(lease, _users(lease, world), world)
+
+
+def _first(lease: Name, world: World) -> Key | None:
+    """Return the key of the first workload that refers to a Lease; None if there is none."""
+    return world.once_in_file(
+        ("first workload", lease), lambda: next((user.key for user in _users(lease, world)), None)
+    )
+
+
+def _users(lease: Name, world: World) -> list[Track]:
+    return [user for user in world.referrers(lease) if user.ref.kind in WORKLOADS]
 
 
 def _finding(lease: Name, users: list[Track], world: World) -> Iterator[Finding]:

@@ -6,13 +6,22 @@ from timeline.core.entries import Client, ObjectRef, Owner
 from timeline.kinds import Kind, Metadata, kind_of
 
 
+class _Texts(dict[str, str]):
+    """This is one copy of each of many texts."""
+
+    def __missing__(self, text: str) -> str:
+        if len(self) >= _TEXTS:
+            self.clear()
+        self[text] = text
+        return text
+
+
 class Interner:
     """This class keeps one copy of each object reference, owner, client and text of one log, and the kinds the log
     names. It begins anew when there are too many, since the objects of a long log come and go."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
-        self.text = self._texts.setdefault  # `text(name, name)` returns the first copy of an equal text
+        self.text = _Texts().__getitem__  # it returns the first copy of an equal text
         self._refs: dict[str, ObjectRef] = {}
         self._owners: dict[str, Owner | None] = {}
         self._clients: dict[tuple[bytes, bytes], Client] = {}
@@ -34,10 +43,10 @@ class Interner:
                 raise ValueError("a NUL character stands in the object's name")
             text = self.text
             known = ObjectRef(
-                text(ref.apiGroup, ref.apiGroup),
-                text(ref.apiVersion, ref.apiVersion),
+                text(ref.apiGroup),
+                text(ref.apiVersion),
                 kind,
-                text(ref.namespace, ref.namespace),
+                text(ref.namespace),
                 name,
                 uid,
             )
@@ -78,6 +87,7 @@ class Interner:
 
 
 _REFS = 50_000  # how many references to objects are kept, about 15 MB
+_TEXTS = 50_000  # how many texts are kept
 _CLIENTS = 10_000  # how many clients are kept; each new token of a Pod looks like another one
 _KINDS = {
     ("", "pods"): "Pod",

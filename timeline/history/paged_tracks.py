@@ -196,7 +196,6 @@ class PagedTracks(Lookups):
         # The highest revision that began or ended any of these, for bare names the last answer; or _NOT_OVER.
         self._over_with = array("q")
         self._owners = array("i")
-        self._uids = array("q")
         self._by_uid, self._children, self._referrers = _Found(), _Found(), _Found()
         self._spells = _Edges(), _Edges()
         self._alive: WeakValueDictionary[int, PagedTrack] = WeakValueDictionary()
@@ -237,9 +236,7 @@ class PagedTracks(Lookups):
         self._ended.append(track.ended.time if track.ended else _NEVER)
         self._gone_by.append(_NEVER)
         self._owners.append(_UNKNOWN)
-        self._uids.append(digest(track.ref.uid))
-        if uid := public_uid(track.ref):
-            self._by_uid.add(uid, ordinal)
+        self._by_uid.add(track.ref.uid, ordinal)
         if track.owner:
             self._children.add(track.owner.uid, ordinal)
         for key, start, end in spells_of(track):
@@ -335,16 +332,11 @@ class PagedTracks(Lookups):
 
     def get(self, key: Key) -> Track | None:
         name, uid = key
-        lane, wanted = self._range(name), digest(uid)
-        start = lane.start
-        while start < lane.stop:
-            try:
-                start = self._uids.index(wanted, start, lane.stop)
-            except ValueError:
-                return None
-            if (track := self._read(start)).ref.uid == uid:
+        lane = self._range(name)
+        found = self._by_uid.get(uid)
+        for each in found[bisect_left(found, lane.start) : bisect_left(found, lane.stop)]:
+            if (track := self._read(each)).ref.uid == uid:
                 return track
-            start += 1
         return None
 
     def lane(self, name: Name) -> list[Track]:
@@ -384,7 +376,7 @@ class PagedTracks(Lookups):
 
     def of_uid(self, uid: str) -> Track | None:
         for each in reversed(self._by_uid.get(uid)):
-            if (track := self._read(each)).ref.uid == uid:
+            if public_uid((track := self._read(each)).ref) == uid:
                 return track
         return None
 

@@ -58,6 +58,9 @@ def judge_again(source: Source, world: World) -> None:
 def _judge(source: Source, world: World, cause: str) -> None:
     """Store the tracks, findings and gaps that follow from everything that the world has learned."""
     world.settle()
+    if world.is_in_file:  # what is computed and given back before copies of the process are made is shared by them
+        _ = rulebook(), world.completeness
+        beside.give_back_memory()
     source.judged = VERSION
     with tracks.writing(source, world):
         with metrics.JUDGE_SECONDS.labels(cause).time():
@@ -83,7 +86,6 @@ def _judged(world: World) -> list[Finding]:
     if not world.is_in_file or world.count_of_tracks < _FEWEST or available_processors() < 3:
         return judge(world, world.tracks())
     half = world.count_of_tracks // 2
-    _ = rulebook(), world.completeness  # imported and computed once, before the process is copied
     with beside.computed(lambda: iter([judge(world, _tracks(world, half, world.count_of_tracks))])) as answer:
         first = judge(world, _tracks(world, 0, half))
         try:

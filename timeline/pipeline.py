@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.db import transaction
 
 from timeline import metrics
-from timeline.core import beside
+from timeline.core import beside, memory
 from timeline.core.entries import Observation
 from timeline.core.processors import available_processors
 from timeline.history.lifelines import Track
@@ -60,7 +60,7 @@ def _judge(source: Source, world: World, cause: str) -> None:
     world.settle()
     if world.is_in_file:  # what is computed and given back before copies of the process are made is shared by them
         _ = rulebook(), world.completeness
-        beside.give_back_memory()
+        memory.give_back()
     source.judged = VERSION
     with tracks.writing(source, world):
         with metrics.JUDGE_SECONDS.labels(cause).time():

@@ -8,7 +8,6 @@ rows. So what is computed beside them may use no lock: it must not write to a lo
 that was not imported before. While both use the same objects, the copy takes up to as much memory as these have.
 """
 
-import ctypes
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -20,14 +19,6 @@ from typing import Any, NoReturn
 class Broken(Exception):
     """This is raised if the copy ended before it had sent everything, as when the system needs its memory, or if the
     system made none."""
-
-
-def give_back_memory() -> None:
-    """Give the memory back to the system that was freed and that this process has kept for itself. A copy that is made
-    then has less of it to take. Only the C library of GNU can do this; others do nothing."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim:
-        trim(0)
 
 
 @contextmanager

@@ -14,9 +14,9 @@ from tests.recordings import SAMPLE, observations_of
 from timeline.core.entries import Entry, Facts, Observation
 from timeline.history.world import World
 from timeline.kinds import kind_of
-from timeline.models import Chunk, Finding, Source, Track
+from timeline.models import Chunk, Finding, Occurrence, Source, Track
 from timeline.pipeline import ingest
-from timeline.storage import chunks, store
+from timeline.storage import chunks, findings, store
 
 pytestmark = pytest.mark.django_db
 
@@ -172,6 +172,27 @@ def test_numbers_beyond_64_bits_do_not_break_a_lifeline() -> None:
     body = events.pod(annotations={"volcano.sh/job-version": "9" * 30}, generation=2**70)
     source = one(responseObject=body)
     assert stored.tracks_of(source)[0].lifeline[0][-1]["generation"] == 2**70
+
+
+def test_many_findings_are_listed_rule_by_rule(sample: Source, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = list(Occurrence.objects.filter(source=sample).order_by("key").values())
+    counts = Source.objects.values_list("row_counts", flat=True).get(pk=sample.pk)
+    monkeypatch.setattr(findings, "_TOGETHER", 1)
+    with transaction.atomic():
+        assert findings.write_occurrences(sample) == ([], [])
+        gone = [each["key"] for each in whole if each["rule"] == "stale-write"]
+        Finding.objects.filter(source=sample, rule="stale-write").delete()
+        changed, left = findings.write_occurrences(sample)
+        assert (changed, sorted(left)) == ([], sorted(gone))
+        others = Source.objects.values_list("row_counts", flat=True).get(pk=sample.pk)
+        assert {**others, "stale-write": counts["stale-write"]} == counts
+        Occurrence.objects.filter(source=sample).delete()
+        written, _ = findings.write_occurrences(sample)
+        assert list(Occurrence.objects.filter(source=sample).order_by("key").values()) == [
+            each for each in whole if each["key"] in written
+        ]
+        assert len(written) + len(gone) == len(whole)
+        transaction.set_rollback(True)
 
 
 def test_a_discarded_source_leaves_nothing() -> None:

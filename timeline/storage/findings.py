@@ -1,7 +1,7 @@
 """This module stores findings: each finding once, and a row of the list of findings for each occurrence."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -33,12 +33,14 @@ _OCCURRENCE = (
     "source_id", "key", "rank", "rule", "namespace", "families", "words", "tracks", "first", "last",
     "findings", "namespaces",
 )  # fmt: skip
+_TOGETHER = 1000  # findings of several rules whose rows are written together
+_Counts = Counter[tuple[str, int]]  # how many rows each rule has of each rank of severity
 
 
-def write(source: models.Source, world: World, findings: Iterable[Finding]) -> None:
+def write(source: models.Source, world: World, findings: Collection[Finding]) -> None:
     """Store all findings of a recording in place of those that were stored before."""
-    rows = [row_of(source, world, found) for found in findings]
-    gone, _ = models.Finding.objects.filter(source=source).exclude(identity__in=[row[1] for row in rows]).delete()
+    gone, _ = models.Finding.objects.filter(source=source).exclude(identity__in=[each.id for each in findings]).delete()
+    rows = (row_of(source, world, found) for found in findings)
     if upsert(sql.Identifier("timeline_finding"), FINDING, ("source_id", "identity"), rows) or gone:
         write_occurrences(source)
 
@@ -135,14 +137,53 @@ def write_occurrences(
         before = before.filter(key__in=keys)
         named = {identity for members in before.values_list("findings", flat=True) for identity in members}
         findings = findings.filter(identity__in=named.union(changed))
+        replaced = Counter(before.values_list("rule", "rank"))
+        written, gone, counts = _write_rows(source, findings, before, keys, changed)
+        _count(source, counts, replaced)
+        return sorted(written), gone
+    written, gone, counts = set(), [], Counter()
+    for rules in _blocks(findings, before):
+        of_rules = _write_rows(source, findings.filter(rule__in=rules), before.filter(rule__in=rules), None, changed)
+        written |= of_rules[0]
+        gone += of_rules[1]
+        counts += of_rules[2]
+    _count(source, counts, None)
+    return sorted(written), gone
+
+
+def _blocks(findings: "QuerySet[models.Finding]", before: "QuerySet[models.Occurrence]") -> Iterator[list[str]]:
+    """Yield the rules of findings and of rows, as many at a time as have about `_TOGETHER` findings: a row is about
+    one rule."""
+    counts = dict(findings.values_list("rule").annotate(number=Count("*")).order_by())
+    block: list[str] = []
+    size = 0
+    for rule in sorted(counts.keys() | set(before.values_list("rule", flat=True).distinct())):
+        if block and size + counts.get(rule, 0) > _TOGETHER:
+            yield block
+            block, size = [], 0
+        block.append(rule)
+        size += counts.get(rule, 0)
+    if block:
+        yield block
+
+
+def _write_rows(
+    source: models.Source,
+    findings: "QuerySet[models.Finding]",
+    before: "QuerySet[models.Occurrence]",
+    keys: Collection[str] | None,
+    changed: Collection[str],
+) -> tuple[set[str], list[str], _Counts]:
+    """Write the rows that follow from these findings in place of those before, of them only those with these keys.
+
+    Return the keys of the rows that changed, the keys of those that were deleted, and how many rows there are now.
+    """
     columns = "subject", "root", "document", "occurrences", "incident"
     stored, involved = [], {}
     for identity, namespaces, *values in findings.values_list("identity", "namespaces", *columns):
         stored.append(occurrences.StoredFinding(*values))
         involved[identity] = namespaces
-    page = f"/sources/{source.pk}/findings/"
-    rows = occurrences.rows(stored, page, keys)
-    _count(source, rows, before if keys is not None else None)
+    rows = occurrences.rows(stored, f"/sources/{source.pk}/findings/", keys)
     gone = list(before.exclude(key__in=[row.payload["key"] for row in rows]).values_list("key", flat=True))
     before.filter(key__in=gone).delete()
     written = upsert(
@@ -152,26 +193,23 @@ def write_occurrences(
         [occurrence_row(source, row, involved) for row in rows],
     )
     affected = {row.payload["key"] for row in rows if any(each["id"] in changed for each in row.payload["findings"])}
-    return sorted({*written, *affected}), gone
+    counts = Counter((row.payload["rule"], occurrences.rank(row.payload["severity"])) for row in rows)
+    return {*written, *affected}, gone, counts
 
 
-def _count(
-    source: models.Source, rows: Iterable[occurrences.Row], replaced: "QuerySet[models.Occurrence] | None"
-) -> None:
-    """Count the rows of the list of findings that take the place of the `replaced` ones, or of all if that is None.
-
-    The source must be locked.
-    """
+def _count(source: models.Source, counts: _Counts, replaced: _Counts | None) -> None:
+    """Store the numbers of rows of the list of findings: these in place of the `replaced` ones, or of all if that is
+    None. The source must be locked."""
     of_source = models.Source.everything.filter(pk=source.pk)
     before: dict[str, list[int]] = {} if replaced is None else of_source.values_list("row_counts", flat=True).get()
-    change = Counter((row.payload["rule"], occurrences.rank(row.payload["severity"])) for row in rows)
-    change.subtract(replaced.values_list("rule", "rank") if replaced is not None else ())
-    counts = {rule: list(of_rule) for rule, of_rule in before.items()}
+    change = Counter(counts)
+    change.subtract(replaced or {})
+    after = {rule: list(of_rule) for rule, of_rule in before.items()}
     for (rule, rank), number in change.items():
-        counts.setdefault(rule, [0, 0, 0])[rank] += number
-    counts = {rule: of_rule for rule, of_rule in counts.items() if any(of_rule)}
-    if replaced is None or counts != before:
-        of_source.update(row_counts=counts)
+        after.setdefault(rule, [0, 0, 0])[rank] += number
+    after = {rule: of_rule for rule, of_rule in after.items() if any(of_rule)}
+    if replaced is None or after != before:
+        of_source.update(row_counts=after)
 
 
 def drop_occurrences(source: models.Source, before: datetime) -> None:

@@ -42,11 +42,9 @@ class Requests:
         self._last_answer: tuple[tuple[Name, str] | None, Sequence[Request]] = None, ()
         self.changed: set[Name] = set()  # the names of which the answer may differ since this set was emptied
 
-    def __len__(self) -> int:
-        return sum(map(len, self._known.values()))
-
     def __iter__(self) -> Iterator[Request]:
-        """Yield all requests as they were learned, in no order."""
+        """Yield all requests as they were learned, in no order. It is not called if requests are in a file."""
+        assert self._spilled is None
         return chain.from_iterable(requests.values() for requests in self._known.values())
 
     def learn(self, request: Request) -> bool:
@@ -121,10 +119,14 @@ class Requests:
         self._sorted.clear()
         self._by_uid.clear()
         self._last_answer = None, ()
-        self.changed.update(self._known)
+        self.changed.update(self.names())
 
     def forget(self, before: int) -> None:
-        """Forget the requests that were answered before a time, in microseconds since 1970."""
+        """Forget the requests that were answered before a time, in microseconds since 1970.
+
+        It is not called if requests are in a file.
+        """
+        assert self._spilled is None
         for name, requests in list(self._known.items()):
             kept = {key: each for key, each in requests.items() if min(each.staged, each.received + _LONGEST) >= before}
             if len(kept) < len(requests):

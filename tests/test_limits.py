@@ -16,8 +16,11 @@ from typing import Any
 
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
 from collectors.formats import Limits, NotARecording, Reading, Skipped, read
+from collectors.formats.depth import is_deeper
 from collectors.formats.stream import TOO_DEEP, limits
 from dashboard import environment
 from tests.events import event, pod
@@ -160,6 +163,24 @@ def test_depth_without_end_is_said_by_the_same_words(tmp_path: Path, levels: int
     entries, skipped = read_with(tmp_path, deep(levels) + log(event()), Limits(), bodies)
     assert len(entries) == 1
     assert skipped == [f"audit.log line 1: {TOO_DEEP}"]
+
+
+TEXTS = st.text('{}[]"\\a', max_size=5)
+DEPTHS = st.recursive(
+    TEXTS | st.integers(), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3)
+)
+
+
+def depth_of(value: object) -> int:
+    """Return how many objects and arrays are inside each other, by looking at each."""
+    if not isinstance(value, dict | list):
+        return 0
+    return 1 + max(map(depth_of, value.values() if isinstance(value, dict) else value), default=0)
+
+
+@given(DEPTHS, st.integers(0, 8), st.sampled_from([None, 1]))
+def test_brackets_in_texts_are_not_counted(value: object, limit: int, indent: int | None) -> None:
+    assert is_deeper(json.dumps(value, indent=indent).encode(), limit) == (depth_of(value) > limit)
 
 
 def peak_of(act: Callable[[], object]) -> int:

@@ -237,8 +237,10 @@ class Bounds:
         """Return whether all items may be kept, which is quicker to find out for many at once; count them if so."""
         new: set[object] = set()
         for each in batch:
-            if (isinstance(each, Entry) and not each.body) or isinstance(each, Request):
+            if isinstance(each, Entry | Request):
                 new.add(each.ref.uid or each.ref)
+                if isinstance(each, Entry) and each.body and is_deeper(each.body, self._limits.depth):
+                    return False
             elif not isinstance(each, Skipped | Mark):
                 return False
         new -= self._objects

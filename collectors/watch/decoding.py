@@ -120,6 +120,7 @@ class ObjectDecoder:
         self.live_objects = {
             uid: _LiveObject(each.ref, each.revision, each.owner) for uid, each in known_objects.items()
         }
+        self._last_owner: Owner | None = None  # that many objects in a row have
         self.unusable = 0
         self.why = ""
 
@@ -169,7 +170,10 @@ class ObjectDecoder:
             self.unusable += 1
             self.why = safe_text(str(error))
             return None
-        entry = observed.entry
+        entry, owner = observed.entry, observed.entry.owner
+        if owner == self._last_owner:
+            owner = self._last_owner
+        self._last_owner = owner
         own_version, key, writer = entry.resource_version or 0, key_of(entry), entry.user_agent
         known = self.live_objects.get(key)
         if own_version <= resume_version:  # it was delivered before
@@ -178,14 +182,15 @@ class ObjectDecoder:
         elif change is Change.DELETED:
             self.live_objects.pop(key, None)
         elif known is None:
-            self.live_objects[key] = _LiveObject(entry.ref, own_version, entry.owner, _hash(observed.managers))
+            known = _LiveObject(_ref_of(entry, resource), own_version, owner, _hash(observed.managers))
+            self.live_objects[key] = known
         else:
             managers = _hash(observed.managers)
             writer = _signature(entry, known, managers, arrived)
             if own_version >= known.revision:
-                known.revision, known.owner, known.managers = own_version, entry.owner, managers
+                known.revision, known.owner, known.managers = own_version, owner, managers
         ref = known.ref if known and known.ref == entry.ref else entry.ref  # share one copy in memory
-        return replace(entry, ref=ref, arrived=arrived, user_agent=writer)
+        return replace(entry, ref=ref, owner=owner, arrived=arrived, user_agent=writer)
 
 
 def redacted(observations: list[Observation]) -> list[Observation]:
@@ -210,6 +215,14 @@ def key_in(item: msgspec.Raw) -> str:
     except (ValueError, RecursionError):
         return ""
     return metadata.uid or (f"{metadata.namespace}/{metadata.name}" if metadata.name else "")
+
+
+def _ref_of(entry: Entry, resource: Resource) -> ObjectRef:
+    """Return the reference of a new object. It shares what is the same for all objects of the resource."""
+    ref = entry.ref
+    if (ref.group, ref.version, ref.kind) != (resource.group, resource.version, resource.kind):
+        return ref
+    return ObjectRef(resource.group, resource.version, resource.kind, ref.namespace, ref.name, ref.uid)
 
 
 def _hash(managers: bytes) -> int:

@@ -19,6 +19,7 @@ from collectors.watch.resources import Resource, Target
 from collectors.watch.streams import RESTORED, StreamStatus
 from collectors.watch.targets import Known, Targets
 from timeline import pipeline
+from timeline.core import memory
 from timeline.core.entries import Observation
 from timeline.history.streams import Reach
 from timeline.models import Cluster, Stream
@@ -37,6 +38,7 @@ SLOW_BATCH = 1000  # the same where commits are slow
 _COMMIT_GOAL = 0.5  # seconds; commits shrink if they take twice this time, and grow again below it
 COMMIT_SECONDS = 0.1  # seconds between two commits at least, unless a whole batch waits
 LOOK_SECONDS = 1.0  # seconds between two looks for a log that is to be added, while the watches report nothing
+_GIVE_BACK_SECONDS = 3.0  # seconds between two times at which freed memory is given back
 IDLE_SECONDS = 5.0  # seconds without a commit after which rules that judge passing time are run
 MISSING = Stream.State.MISSING
 HEALTHY = {Stream.State.LISTING, Stream.State.WATCHING}
@@ -66,6 +68,7 @@ class Ingester:
             self._statuses_written = {_target(row): StreamStatus(_target(row), row.state, row.error) for row in rows}
         self._error = ""
         self._committed = 0.0
+        self._given_back = time.monotonic()
         self._most = BATCH  # observations in the next commit at most
         self._admitted = Admitted(live_source)
         self._attribution = Attribution(live_source)
@@ -133,6 +136,9 @@ class Ingester:
                 pipeline.follow(self._live, batch, renew=self._feed.taken)
             else:
                 self._feed.taken()
+        if now - self._given_back >= _GIVE_BACK_SECONDS:
+            memory.give_back()  # objects of many sizes come and go between those that stay
+            self._given_back = now
 
     def _adds(self) -> bool:
         """Return whether the watches have shown what exists, so that a log can be added to it."""

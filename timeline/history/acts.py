@@ -10,6 +10,7 @@ import msgspec
 from timeline.core.entries import Change, Client, Clock, Entry, ObjectRef, Place, revision
 from timeline.core.observations import precedence
 from timeline.core.order import SECOND
+from timeline.core.sharing import shared
 from timeline.history.lifelines import Name
 from timeline.kinds.event import Acted, EventFacts
 
@@ -85,11 +86,11 @@ class Acts:
         if acted and (shown is None or _rank(entry) < _rank(shown)):
             if shown:
                 self._leave(event, shown)
-            self._about[_object(acted)].add(event)
+            self._about[shared(_object(acted))].add(shared(event))
             shown = entry
         if (created, shown) != before:
             self._answers.clear()
-            self._events[event] = _Seen(created, shown)
+            self._events[shared(event)] = _Seen(created, shown)
             if shown and (acted := acted_in(shown)):
                 self.changed.add(_object(acted))
 

@@ -15,9 +15,11 @@ from msgspec.structs import replace
 
 from timeline.core.entries import FOREVER, Clock, Entry, Request
 from timeline.core.order import SECOND, Affected, CommitClock, offsets
+from timeline.core.sharing import shared
 from timeline.history.lifelines import Name, name_of
 from timeline.history.seen import GroupKind, Seen
-from timeline.history.spaces import calibrated, shared
+from timeline.history.spaces import calibrated
+from timeline.history.spaces import shared as is_shared
 from timeline.history.streams import Stream
 from timeline.history.written import Write, Writes
 from timeline.kinds import kind_of
@@ -105,7 +107,7 @@ class Clocks:
         self.offsets = offsets(
             (entry.resource_version or 0, entry.place.file, entry.received, entry.staged)
             for kind, of_kind in entries.items()
-            if shared(*kind)
+            if is_shared(*kind)
             for entry in of_kind
             if entry.clock is Clock.AUDIT and entry.place
         )
@@ -253,7 +255,7 @@ class Clocks:
         spaces = {}
         for kind in self._seen:
             stream = self._streams.get(kind)
-            together = stream is not None and stream.together and shared(*kind)
+            together = stream is not None and stream.together and is_shared(*kind)
             spaces[kind] = "" if together else kind_of(*kind).kind
         return spaces
 
@@ -300,7 +302,8 @@ def _stamps(entries: Iterable[Entry | Write]) -> Iterator[Stamped]:
 
 
 def _recent(entry: Entry) -> _Recent:
-    return _Recent(entry.resource_version or 0, entry.near, entry.staged, name_of(entry.ref), entry.undated)
+    name = shared(name_of(entry.ref))
+    return _Recent(entry.resource_version or 0, entry.near, entry.staged, name, entry.undated)
 
 
 def _revision(recent: _Recent) -> int:

@@ -85,7 +85,7 @@ class Dependencies:
         """Stop recording until the next `begin`."""
         if self._subject:
             reads = _Reads(
-                tuple(self._looked),
+                tuple(map(shared, self._looked)),
                 shared(tuple(self._looked.values())),
                 tuple(self._looked_until),
                 shared(tuple(self._looked_until.values())),

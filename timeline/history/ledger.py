@@ -28,6 +28,7 @@ from timeline.core.intent import intent_of
 from timeline.core.joining import joined
 from timeline.core.observations import identity, merged, reconciled
 from timeline.core.order import SECOND, CommitClock
+from timeline.core.sharing import SharedTexts, shared
 from timeline.core.spill import Spilling
 from timeline.history.acts import Acts, acted_in
 from timeline.history.clocks import Clocks, Moved, Stamped
@@ -42,7 +43,7 @@ from timeline.history.object_entries import ObjectEntries
 from timeline.history.requests import Requests, without_effect
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.snapshot import ObjectSnapshot, Snapshot
-from timeline.history.spaces import shared
+from timeline.history.spaces import shared as is_shared
 from timeline.history.spilled_objects import ObjectKey, SpilledLanes, SpilledObjects
 from timeline.history.streams import Stream
 from timeline.history.unnamed import Unnamed
@@ -79,6 +80,8 @@ class Ledger:
         self._written: Written | None = None  # what is known of all entries, if they are in a file
         self._followed = followed
         self._intents: dict[Intent | None, Intent | None] | None = {} if intents else None  # each value once
+        # Of a followed source: what the facts of many objects have in common.
+        self._texts = SharedTexts() if followed else None
         self._refused: dict[object, Entry] = {}  # entries that `keeps` refused, without facts but for acts
         self._objects: dict[ObjectKey, ObjectEntries] | SpilledObjects = {}
         self._lanes: dict[Name, list[ObjectEntries]] = {}  # not used any more when objects are spilled
@@ -137,6 +140,8 @@ class Ledger:
             if entry.arrived and entry.change is not Change.OBSERVED:
                 self.streams[ref.group, ref.kind].show(ref.namespace, entry.resource_version, entry.arrived)
             now = self._without_body(entry) if entry.body else entry
+            if self._texts:
+                now = _sharing(now, known, self._texts)
             if ref.kind == "Event":
                 self.acts.learn(now)
             news = extend(now)
@@ -213,7 +218,7 @@ class Ledger:
 
     def _begin(self, key: ObjectKey) -> ObjectEntries:
         uid, name, namespace, kind, group = key
-        lane = Name(group, kind, namespace, name)
+        lane = shared(Name(group, kind, namespace, name))
         self._numbers += 1
         known = self._objects[key] = ObjectEntries(lane, uid, self._numbers, self.seen[lane[:2]])
         if self._spilled is None:
@@ -473,7 +478,7 @@ class Ledger:
         """
         if conflict := self.two_kube_systems():
             return conflict
-        if self._spilled and not repeats(self._collected().revisions(shared)):
+        if self._spilled and not repeats(self._collected().revisions(is_shared)):
             return None
         return two_clusters(self._objects.values)
 
@@ -585,6 +590,15 @@ class Ledger:
             self._unsettled[name] = None
             self.unnamed.note(name)
         self._numbers, self._lanes_numbered = snapshot.numbers, snapshot.lanes
+
+
+def _sharing(entry: Entry, known: ObjectEntries, texts: SharedTexts) -> Entry:
+    """Return an equal entry that shares its reference and facts with the last known entry of the object if they are the
+    same, and else their texts, as well as its owner, with entries of other objects."""
+    last = known.track.last.entry if known.track else None
+    ref = last.ref if last and last.ref == entry.ref else texts.of(entry.ref)
+    facts = last.facts if last and last.facts == entry.facts else texts.of(entry.facts)
+    return replace(entry, ref=ref, facts=facts, owner=shared(entry.owner), user_agent=texts.text(entry.user_agent))
 
 
 def _key(ref: ObjectRef) -> ObjectKey:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from dashboard.services.launcher import SAMPLE
+from tests import services
 from tests.variables import ROOT
 
 STEP = re.compile(r"^```(?P<what>sh|text)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -18,6 +19,7 @@ def test_the_commands_say_what_the_tutorial_says_they_do(tmp_path: Path) -> None
     environment = os.environ | {"CAUSELINE_DATA_DIR": str(tmp_path / ".causeline"), "PYTHONPATH": str(ROOT)}
     for name in ("DATABASE_URL", "REDIS_URL"):  # Causeline starts its own servers, as in the tutorial
         del environment[name]
+    services.prepare(tmp_path / ".causeline")  # earlier steps of the tutorial have made and migrated it
     (tmp_path / ".venv").symlink_to(Path(sys.executable).parent.parent)
 
     def typed(text: str) -> str:

@@ -4,7 +4,7 @@ Times are microseconds since 1970, UTC.
 """
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -58,8 +58,12 @@ def window(
     lower = max(first, start - width)
     padded = lower, max(lower, min(last, end + width))  # a range outside of the recording is empty
     page = _page(source, view, Rows(source, view, start, end), offset, limit)
-    drawing, crowded = _drawing(source, page.drawn, padded, last, width, (start, end))
-    _add_findings(source, view, drawing, padded, crowded)
+    lives = _lives(source, page.drawn, padded, width)
+    named = lives.single, lives.crowded
+    with occurrences.drawn(source.pk, padded, *named, view.finding, _OCCURRENCES) as findings:
+        drawing = _drawing(page.drawn, padded, last, width, (start, end), lives)
+        found = findings()
+    _add_findings(source, drawing, found, lives.crowded, view.finding)
     if source.views:
         drawing.add_views(views_of(source.pk, drawing.tracks), view.opened)
     return assemble(
@@ -88,27 +92,45 @@ def _page(source: Source, view: View, rows: Rows, offset: int, limit: int) -> Pa
     return Page(rows.pinned + page, len(rows.pinned), offset, total, more, counts, roots, unnamed, folded)
 
 
+class _Lives(NamedTuple):
+    """These are the lives of the rows of a window in its range of time."""
+
+    single: list[int]  # the numbers of the tracks that are drawn one by one
+    tracks: list[tuple[Any, ...]]  # what `_tracks` returns of them
+    together: list[Lives]  # the others
+    crowded: list[int]  # the dense lanes, which show several lives as one bar
+    cells: list[Cell]  # of the strips
+
+
+def _lives(source: Source, rows: list[LaneRow], span: tuple[int, int], width: int) -> _Lives:
+    """Read the lives of these rows."""
+    shown = {(row.lane, row.root) for row in rows if row.lane}
+    crowded, single = dense.lanes_of(source, {lane for lane, _ in shown}, span)
+    together: list[Lives] = []
+    if crowded:
+        together = dense.lives_of(source, crowded, span, max(1, width // PIXELS))
+        alone = [lives.track for lives in together if lives.many == 1]
+        if len(alone) <= dense.ONE_BY_ONE:
+            single += alone
+            together = [lives for lives in together if lives.many > 1]
+    tracks = _tracks(source, single)
+    drawn = [track for track, lane, root, *_ in tracks if (lane, root) in shown]
+    return _Lives(drawn, tracks, together, crowded, _cells(source, rows, span))
+
+
 def _drawing(
-    source: Source, rows: list[LaneRow], span: tuple[int, int], last: int, width: int, view: tuple[int, int]
-) -> tuple[Drawing, list[int]]:
-    """Return the drawing of these rows, and the dense lanes, which show several lives as one bar.
+    rows: list[LaneRow], span: tuple[int, int], last: int, width: int, view: tuple[int, int], lives: _Lives
+) -> Drawing:
+    """Return the drawing of these rows with these lives. It asks PostgreSQL nothing.
 
     Bars and marks closer than a pixel of the screen are merged, and further ones, too, if there would be too many for a
     browser.
     """
     pixel = max(1, width // PIXELS)
-    crowded, single = dense.lanes_of(source, {row.lane for row in rows if row.lane}, span)
-    together: list[Lives] = []
-    if crowded:
-        together = dense.lives_of(source, crowded, span, pixel)
-        alone = [lives.track for lives in together if lives.many == 1]
-        if len(alone) <= dense.ONE_BY_ONE:
-            single += alone
-            together = [lives for lives in together if lives.many > 1]
     kinds = {(row.lane, row.root): kind_of(row.group, row.kind) for row in rows if row.lane}
     tracks: list[tuple[Any, ...]] = []
     readings: dict[int, Reading] = {}
-    found = [(*row, unpack(bytes(stored))) for *row, stored in _tracks(source, single)]
+    found = [(*row, unpack(bytes(stored))) for *row, stored in lives.tracks]
     is_long = sum(len(row[-1]) for row in found) > _LONG
     for track, lane, root, number, until, text in found:
         if kind := kinds.get((lane, root)):
@@ -116,8 +138,8 @@ def _drawing(
             tracks.append((track, lane, root, number, until, lifeline))
             readings[track] = spans_and_events(kind, lifeline, until, last)
     drawing = Drawing(rows, span, last, pixel, readings, view)
-    drawing.add_cells(_cells(source, rows, span))
-    already = drawing.size + len(together)
+    drawing.add_cells(lives.cells)
+    already = drawing.size + len(lives.together)
     if already + sum(1 + len(spans) + len(events) for spans, events, _ in readings.values()) > MARKS:
         density = Density(span)
         for track, *_, lifeline in tracks:
@@ -125,10 +147,10 @@ def _drawing(
             density.add(readings[track], created)
         while already + density.size(drawing.pixel) > MARKS and drawing.pixel <= width:
             drawing.pixel *= 2
-    drawing.add_lives(together)
+    drawing.add_lives(lives.together)
     for each in tracks:
         drawing.add_track(*each)
-    return drawing, crowded
+    return drawing
 
 
 def _tracks(source: Source, numbers: list[int]) -> list[tuple[Any, ...]]:
@@ -183,10 +205,9 @@ def _cells(source: Source, rows: list[LaneRow], span: tuple[int, int]) -> list[C
 
 
 def _add_findings(
-    source: Source, view: View, drawing: Drawing, span: tuple[int, int], crowded: Collection[int]
+    source: Source, drawing: Drawing, found: list[tuple[int, dict[str, Any]]], crowded: Collection[int], selected: str
 ) -> None:
-    """Draw the findings that name tracks of the drawing, or of dense lanes, and the selected one."""
-    found = occurrences.drawn(source.pk, span, drawing.tracks, crowded, view.finding, _OCCURRENCES)
+    """Draw these findings, which name tracks of the drawing, or of dense lanes, and the selected one."""
     named = {proof["track"] for _, each in found for proof in each["proof"]} | {subject for subject, _ in found}
     hidden = [track for track in named - drawing.tracks if track]
     with connection.cursor() as cursor:
@@ -196,7 +217,7 @@ def _add_findings(
             [source.pk, array(hidden), list(crowded)],
         )
         drawing.fold(cursor.fetchall())
-    drawing.add_findings(((subject, [each]) for subject, each in found), view.finding)
+    drawing.add_findings(((subject, [each]) for subject, each in found), selected)
 
 
 def _scope(source: Source, view: View) -> ScopePayload | None:

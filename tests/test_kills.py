@@ -25,6 +25,7 @@ from tests.visitor import Visitor
 
 ROUNDS = 12  # repetitions of the sample, so that an import takes some seconds
 SECONDS = 120  # machines may be busy
+EVERY = 0.25  # seconds between two questions, each of which costs PostgreSQL a process
 SILENCE = 5  # seconds without a sign of life after which a worker is taken to be gone; 20 is the default
 
 
@@ -77,7 +78,7 @@ def imported(data_dir: Path, visitor: Visitor, log: bytes, disturb: Callable[[],
     if disturb:
         eventually(reads, SECONDS)
         disturb()
-    eventually(ended, SECONDS)
+    eventually(ended, SECONDS, EVERY)
     return row_of(data_dir, upload)
 
 
@@ -104,7 +105,7 @@ def test_a_killed_worker_and_a_killed_postgresql_change_nothing(up: Up, tmp_path
     for name, row in uploads.items():
         assert exports_of(visitor, row) == expected, name
     shown = {whole["source_id"], *(row["source_id"] for row in uploads.values())}
-    eventually(lambda: sources_with_tables(data_dir) == shown, SECONDS)  # killed imports' tables go after 15 s
+    eventually(lambda: sources_with_tables(data_dir) == shown, SECONDS, EVERY)  # killed imports' tables go after 15 s
 
 
 def sources_with_tables(data_dir: Path) -> set[int]:

@@ -23,6 +23,7 @@ from tests.test_services import descendants, processes
 from tests.visitor import Visitor
 
 SECONDS = 90
+EVERY = 0.25  # seconds between two questions, each of which costs PostgreSQL a process
 JSON = {"Content_Type": "application/json"}
 SENDING = "--queues periodic"
 FIRST = "0" * 16
@@ -73,7 +74,7 @@ def test_whatever_is_killed_each_incident_is_told_and_only_with_one_key(receiver
                 kill(up.pid, program)
                 receiver.release.set()
                 receiver.release.clear()
-            eventually(lambda: sent(data_dir) == len(expected), SECONDS)
+            eventually(lambda: sent(data_dir) == len(expected), SECONDS, EVERY)
         keys = told(receiver)
         assert sorted(keys) == expected
         assert [len(set(each)) for each in keys.values()] == [1] * len(expected), keys

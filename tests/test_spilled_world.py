@@ -1,7 +1,6 @@
 """A world that keeps its objects and tracks in a file answers like one that has all in memory."""
 
 import random
-import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from bench.larger import repeated
+from tests.patience import processor_seconds
 from tests.properties import examples
 from tests.recordings import SAMPLE, findings_of, observations_of
 from timeline.core.columns import in_order
@@ -226,9 +226,7 @@ def test_names_that_were_created_again_and_again_without_a_deletion_take_no_long
         with Spill(tmp_path) as spill:
             world = World(spilling=Spilling(spill, in_memory))
             learned = [*world.learn(entries[:count])]
-            started = time.process_time()
-            world.settle()
-            times.append(time.process_time() - started)
+            times.append(processor_seconds(world.settle))
             tracks = [(track.first.time, track.gone_by) for track in world.tracks()]
         assert len(learned) == len(tracks) == count
         assert [gone for _, gone in tracks] == [*(first for first, _ in tracks[1:]), None]

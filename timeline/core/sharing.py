@@ -62,9 +62,8 @@ class SharedTexts:
             return known
         items = map(self._of, value)
         result = type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-        if len(value) <= _MOST_ITEMS and _has_texts_only(
-            value
-        ):  # others may be equal and have other types, as 1 and True
+        # Others than texts may be equal and have other types, as 1 and True.
+        if len(value) <= _MOST_ITEMS and _has_texts_only(value):
             if len(self._tuples) >= _MOST_TUPLES:
                 self._tuples.clear()
             self._tuples[type(value), type(value[0]), result] = result

@@ -11,7 +11,6 @@ until the next frame that shows them: of the whole recording, which soon has few
 import argparse
 import json
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -66,7 +65,7 @@ def causeline(recording: Path) -> Iterator[str]:
             assert server.stdout
             yield timeline_of(server.stdout.readline().strip(), recording)
         finally:
-            server.send_signal(signal.SIGINT)
+            server.terminate()  # a shell lets its background processes ignore SIGINT
             server.wait(60)
 
 

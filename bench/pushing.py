@@ -225,10 +225,11 @@ def report(
     third = len(took) // _PARTS
     parts = [took[number * third : (number + 1) * third] for number in range(_PARTS)]
     entries = sum(count for _, _, count in shown) / ((shown[-1][1] - shown[0][1]) / 1000)
-    load, loops = f"{options.sockets} sockets, {entries:.0f} entries/s", (loop(),) * _PARTS
+    load, loops = f"{options.sockets} sockets, about {options.rate} entries/s", (loop(),) * _PARTS
     for part, asked in ((0.5, 80), (0.99, 200)):
         values = tuple(percentile(each, part) for each in parts)
         yield Figure(f"commit to drawn, {load}, p{100 * part:.0f}", values, "ms", asked, at_most=True, loops=loops)
+    yield Figure("commit to drawn, entries a second", (entries,))
     yield Figure("messages for each socket", (messages,))
     yield Figure("bytes of a message", (size / max(1, messages * options.sockets),), at_most=True)
     for name, seconds in cost.items():

@@ -63,11 +63,12 @@ def recording(path: Path, size: int, folder: Path) -> int:
 def _asked(source: int, size: int, turns: int) -> Iterator[tuple[str, float, float]]:
     """Yield each question with the medians of both readers, in milliseconds."""
     from timeline import queries
+    from timeline.models import Source
     from timeline.storage.seen import EVERYTHING, Seen
 
     names = random.Random(1).sample([f"team-{number:04}" for number in range(size)], min(SEEN, size))
     limited = Seen(namespaces={source: frozenset(names)})
-    first, last = queries.covered(source)
+    first, last = queries.extent(Source.objects.get(pk=source))
     places = random.Random(2)
 
     def window() -> Callable[[], object]:

@@ -148,6 +148,7 @@ def test_the_table_is_sorted_by_a_link(client: Client, sort: str, first: str, la
     assert f'href="?sort={sort}"' in page
 
 
+@pytest.mark.usefixtures("recorded_before")
 def test_names_are_filtered_and_pages_are_bounded(client: Client) -> None:
     fleet.fill(20, 280)
     with CaptureQueriesContext(connection) as few:

@@ -84,6 +84,7 @@ def test_a_limited_token_learns_nothing_of_other_sources(client: Client, sample:
             assert known or ("sample" not in found["reason"] and found["alike"] == found["clusters"] == [])
 
 
+@pytest.mark.usefixtures("recorded_before")
 def test_resolving_is_one_look_up(
     client: Client, sample: Source, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

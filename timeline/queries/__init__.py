@@ -96,7 +96,7 @@ from timeline.queries.silences import ended as ended_silences
 from timeline.queries.silences import expire as expire_silence
 from timeline.queries.silences import payload as silence_payload
 from timeline.queries.silences import would_silence
-from timeline.queries.sources import SourceRow, covered, gaps, recent_sources, source
+from timeline.queries.sources import SourceRow, extent, gaps, recent_sources, source
 from timeline.queries.tracks import track
 from timeline.queries.unknown import Unknown
 from timeline.queries.uploads import open_uploads, receiving_payload, upload_payload
@@ -184,13 +184,13 @@ __all__ = [
     "contents",
     "copy_and_stood",
     "coverage",
-    "covered",
     "create_silence",
     "ended_silences",
     "entries",
     "epochs",
     "events",
     "expire_silence",
+    "extent",
     "finding",
     "finding_columns",
     "findings",

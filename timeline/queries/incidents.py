@@ -119,7 +119,8 @@ def incidents_with(source_id: int, identities: Collection[str]) -> list[Incident
     if not identities:
         return []
     rows = Incident.objects.filter(source=source_id, identity__in=identities).order_by("first", "identity")
-    return payloads(list(rows), silencing.active(_source(source_id)))
+    source = _source(source_id)
+    return payloads(list(rows), silencing.active(source), {source_id: source})
 
 
 def incident_of(source_id: int, finding: str) -> tuple[str, str] | None:
@@ -134,10 +135,14 @@ def findings_of_incident(source_id: int, identity: str) -> list[FindingPayload]:
     return list(found.order_by(FINDING_RANK, "first", "identity").values_list("document", flat=True)[:FINDINGS_SHOWN])
 
 
-def payloads(rows: list[Incident], silences: list[Silence]) -> list[IncidentRowPayload]:
+def payloads(
+    rows: list[Incident], silences: list[Silence], sources: dict[int, Source] | None = None
+) -> list[IncidentRowPayload]:
+    """Return incidents as the list has them. `sources` are their sources by number, where they are read already."""
     numbers = {row.source_id for row in rows}
     identities = {row.identity for row in rows}
-    sources = Source.everything.filter(pk__in=numbers).select_related("cluster").only("cluster__source").in_bulk()
+    if sources is None:
+        sources = Source.everything.filter(pk__in=numbers).select_related("cluster").only("cluster__source").in_bulk()
     noted = acknowledged_in(numbers, identities)
     in_baseline = baselines(numbers, identities)
     worst = Finding.objects.filter(source__in=numbers, identity__in={row.worst for row in rows})

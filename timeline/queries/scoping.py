@@ -33,9 +33,9 @@ def incidents_in_view(
     """Return at most `limit` incidents with a finding in a view between two times (µs since 1970).
 
     Each has at most `rows` rows of the list of findings that are in the view, the gravest first, and the row with the
-    key `selected` if it is among these. Raises Source.DoesNotExist.
+    key `selected` if it is among these. Of a source that does not exist, there are none.
     """
-    source = Source.objects.only("pk").get(pk=source_id)
+    source = Source(pk=source_id)
     of_source = Incident.objects.filter(source=source)
     whole = of_source.aggregate(
         count=Count("identity"), of=Sum("findings", default=0), first=Min("first"), last=Max("last")

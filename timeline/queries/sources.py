@@ -79,11 +79,6 @@ def _sources(which: str, values: Sequence[int | list[int]]) -> list[SourceRow]:
         ]
 
 
-def covered(source_id: int) -> tuple[int, int]:
-    """Return the range of time that a source covers, as `extent` does. Raises Source.DoesNotExist."""
-    return extent(Source.objects.only("first", "last").get(pk=source_id))
-
-
 def by_rank(row_counts: dict[str, list[int]]) -> list[int]:
     """Return the number of errors, warnings and infos in a list of findings, of which `Source.row_counts` is given."""
     return [sum(counts[rank] for counts in row_counts.values()) for rank in range(len(SEVERITIES))]
@@ -95,7 +90,7 @@ def gaps(source_id: int) -> int:
     return sum(kind["holes"] for kind in document.get("coverage", ()))
 
 
-def extent(shown: Source) -> tuple[int, int]:
+def extent(shown: Source | SourceRow) -> tuple[int, int]:
     """Return the range of time that a source covers, in microseconds since 1970; (0, 1) if it is empty."""
     if shown.first is None or shown.last is None:
         return 0, 1

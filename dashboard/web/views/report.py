@@ -117,7 +117,7 @@ def _times(asked: dict[str, str]) -> tuple[int, int] | None:
 
 def _contents(source: "SourceRow", arrangement: Asked, asked: dict[str, str], *, drawn: bool) -> Contents:
     """Return the report of a view; `drawn` says whether its timeline is part of it."""
-    coverage, whole = queries.coverage(source.id), queries.covered(source.id)
+    coverage, whole = queries.coverage(source.id), queries.extent(source)
     start, end = _times(asked) or whole
     start = min(max(start, whole[0]), whole[1])
     end = max(start, min(end, whole[1]))

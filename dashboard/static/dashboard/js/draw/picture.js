@@ -39,6 +39,7 @@ export class Picture {
   move(moving) {
     this.moving = moving;
     this.edges = { main: new Board(this.figures.main, this.skeletons, true), pins: new Board(this.figures.pins, this.skeletons, true) };
+    this.#held = []; // what was drawn before has no edge that could move
   }
 
   /** Draws only the moving edge: `edge` has its columns, `payload` is the whole window, and `now` the current time (µs). */

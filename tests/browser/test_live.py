@@ -86,6 +86,24 @@ def test_it_is_followed_from_the_start(live: Page) -> None:
     expect(live.locator(".overlay.edge .now")).not_to_have_attribute("x1", before or "")
 
 
+def test_a_page_that_was_drawn_before_its_edge_could_move_is_panned(page: Page, worker: Worker) -> None:
+    address = worker.begin()
+    worker.do("until", CALM)
+    held: list[Route] = []
+    page.route(re.compile(r"/live/live[^/]*\.js"), lambda route: held.append(route))
+    page.route_web_socket(re.compile("."), lambda socket: None)  # else changes would let the page be drawn anew
+    come_in(page.context, address)
+    page.goto(address, wait_until="commit")
+    figure = page.locator("#figure")
+    expect(figure).to_have_attribute("data-drawn", re.compile("^[1-9]"))
+    (route,) = held
+    route.continue_()
+    expect(page.get_by_role("button", name="Following")).to_have_attribute("aria-pressed", "true")
+    before = figure.get_attribute("data-drawn")
+    page.keyboard.press("d")
+    expect(figure).not_to_have_attribute("data-drawn", before or "")
+
+
 def test_what_is_committed_is_drawn_and_said(live: Page, worker: Worker) -> None:
     expect(live.locator(".incident h3", has_text=AWAY)).to_have_count(0)
     count = live.locator("#minimap .tick").count()

@@ -86,6 +86,17 @@ def test_a_leak_is_known_although_lines_are_missing() -> None:
     assert (found.severity, found.count) == ("error", 2)
 
 
+def test_a_deletion_that_took_its_time_is_no_earlier_than_the_revisions_before_it() -> None:
+    # claim log-web-1   50010   50015 its deletion is requested, 09:05:04        50023 deleted
+    # Pod web-1                                   50018 at 09:05:25    50021            the Events 50024 at 09:05:27
+    found = the_one("missing-reference/fires-claim-deleted-some-time-after-the-request")
+    gone, _ = documents.finding(found)["proof"]
+    assert (gone["role"], gone["resource_version"]) == ("PersistentVolumeClaim deleted", "50023")
+    assert (gone["time"], gone["latest"]) == ("2026-04-06T09:05:25.000000Z", None)
+    # The first Event says that it was missing by 09:05:28, the last one still at 09:38:22.
+    assert "waited at least 32 min 54 s for" in found.summary
+
+
 def test_claims_whose_write_back_is_missing_from_the_log_are_no_alarm() -> None:
     entries = entries_of(FIXTURES / "runaway-creation" / "quiet-claims-written-back.jsonl")
     last = max(entry.resource_version or 0 for entry in entries if entry.ref.kind == "Job")

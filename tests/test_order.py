@@ -129,7 +129,7 @@ def test_the_clock_of_another_server_is_estimated_within_what_its_neighbours_all
     log: list[Stamp], skew: int, chance: random.Random
 ) -> None:
     lines = []
-    for revision, received, staged, _ in log:
+    for revision, received, staged, *_ in log:
         file, shift = chance.choice([("a", 0), ("b", skew)])
         lines.append((revision or 0, file, received + shift, staged + shift))
     found = offsets(lines)

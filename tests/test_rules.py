@@ -4,9 +4,11 @@ import random
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from tests.recordings import findings_of, observations_of, world_of
+from tests.recordings import entries_of, findings_of, observations_of, world_of
 from timeline.core.durations import duration
+from timeline.core.entries import Change
 from timeline.judge import rulebook
 from timeline.judging.findings import Effect, Finding
 from timeline.judging.verdicts import Verdict
@@ -121,6 +123,23 @@ def test_how_sure_how_bad_and_how_long(fixture: str, verdict: Verdict, severity:
     (found,) = check_fires(fixture, "Pod/ring-0")
     assert (found.verdict, found.severity, found.delay) == (verdict, severity, delay)
     assert all(each.length >= 0 for each in found.occurrences)
+
+
+def test_kinds_of_one_api_server_share_a_counter_unless_times_contradict_that() -> None:
+    # Services  before 50002     50007  50008--50009
+    # Pod web-0   50003  50004  50005            50010
+    (found,) = check_fires("service-gap/fires-in-a-short-watch-of-two-kinds", "Pod/web-0")
+    assert (found.verdict, found.severity, found.bounds) == (Verdict.EXACT, "warning", (0.0, 5.0))
+    went, _ = found.worst.proof
+    assert went.moment.committed == (went.moment.time, None)  # the deletion carries no time of its own
+    assert went.moment.committed[0] > went.moment.entry.received  # nor is it that of the object's creation
+    entries = entries_of(FIXTURES / "service-gap" / "fires-in-a-short-watch-of-two-kinds.jsonl")
+    # In another etcd, the Pod, created a minute before the last Service, has a higher revision than that.
+    pods = [each for each in entries if each.ref.kind == "Pod"]
+    elsewhere = [replace(each, resource_version=(each.resource_version or 0) + 10_000) for each in pods]
+    elsewhere[0] = replace(elsewhere[0], change=Change.CREATED)
+    (found,) = findings_of(world_of([each for each in entries if each not in pods] + elsewhere))
+    assert (found.verdict, found.severity) == (Verdict.INCONCLUSIVE, "info")
 
 
 def test_lives_without_uids_have_findings_of_their_own() -> None:

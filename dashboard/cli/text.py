@@ -214,7 +214,8 @@ def _proof(proof: ProofPayload) -> str:
     program = (proof["user_agent"] or "").partition(" ")[0]  # the platform and the build follow
     who = " with ".join(filter(None, [proof["actor"], program]))
     time = wording.instant(proof["time"], proof["earliest"], proof["latest"])
-    parts = filter(None, [f"{proof['time'][:11]}{time}Z", proof["role"], revision, who, place])
+    later = " or later" if proof["earliest"] and not proof["latest"] else ""
+    parts = filter(None, [f"{proof['time'][:11]}{time}Z{later}", proof["role"], revision, who, place])
     return f"{KEPT}· ".join(plain(part).replace(" ", KEPT) for part in parts)
 
 

@@ -23,13 +23,15 @@ class Stamp(NamedTuple):
     """This is everything that is known about when a change was committed.
 
     Times are microseconds since 1970; `staged` is FOREVER where nothing bounds it. `space` names the counter of the
-    revision: two revisions of one space order their commits.
+    revision: two revisions of one space order their commits. `dated` is False if `received` is only the earliest
+    possible time, as that of a deletion that a watch shows: the object then carries only times of earlier changes.
     """
 
     resource_version: int | None
     received: int
     staged: int
     space: str = ""
+    dated: bool = True
 
 
 class Affected(NamedTuple):
@@ -268,4 +270,4 @@ def _latest(stamp: Stamp) -> int:
 
     Where the time is a whole second of an object, the commit is assumed to follow within that second.
     """
-    return stamp.staged if stamp.staged != FOREVER else stamp.received + SECOND
+    return stamp.received + SECOND if stamp.dated and stamp.staged == FOREVER else stamp.staged

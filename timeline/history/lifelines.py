@@ -62,7 +62,8 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def stamp(self) -> Stamp:
-        return Stamp(self.entry.resource_version, self.entry.received, self.entry.staged, self.space)
+        entry = self.entry
+        return Stamp(entry.resource_version, entry.received, entry.staged, self.space, entry.dated)
 
     @property
     def change(self) -> Change:

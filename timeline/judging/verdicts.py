@@ -24,8 +24,6 @@ def order_of(a: Moment, b: Moment) -> Verdict | None:
     if first is not None and second is not None and first != second and a.space == b.space:
         return Verdict.EXACT if first < second else None  # most pairs: two revisions of one space
     match precedes(a.stamp, b.stamp):
-        case True if not dated(a) and not by_revision(a.stamp, b.stamp):
-            return Verdict.INCONCLUSIVE  # the time of `a` is only the earliest possible time of its commit
         case True:
             whole_seconds = Clock.OBJECT in (a.clock, b.clock)
             return Verdict.BOUNDED if whole_seconds and not by_revision(a.stamp, b.stamp) else Verdict.EXACT
@@ -83,4 +81,4 @@ def _counted(a: Moment, b: Moment) -> str:
         return "both are revisions of one kind"
     if a.clock is b.clock is Clock.AUDIT:
         return "both revisions come from the audit log of one cluster"
-    return "the revisions of both kinds come from one counter, as their times bear out"
+    return "one API server counts the revisions of both kinds by one counter, and their times do not contradict that"

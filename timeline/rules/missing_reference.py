@@ -37,7 +37,7 @@ Create the missing object, or correct its name. Create claims and configuration 
 `optional: true` if the container can do without it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from timeline.core.durations import Length
@@ -88,7 +88,7 @@ class Evidence(NamedTuple):
     end: int  # the drawn time up to which it was missing, as far as that is known
     verdict: Verdict
     why: str
-    event: tuple[Track, Moment] | None  # the last Event that says that it was not found
+    events: Sequence[tuple[Track, Moment]] = ()  # the Events that say that it was not found, in order
 
 
 @rule(
@@ -125,20 +125,20 @@ def _evidence(waiting: _Waiting, name: Name, missing: Missing, world: World) -> 
         deleted = missing.went is not None and missing.went[1] is missing.start
         waited = ran is not None or any(each.time >= end and each.entry.facts is not None for each in user.moments)
         if waited and (event or deleted or logged_in_full(name, start, came.time, world)):
-            return Evidence(end, missing.order, why(missing.order, missing.start, came), event)
-        return Evidence(end, Verdict.INCONCLUSIVE, _LOST, event)
+            return Evidence(end, missing.order, why(missing.order, missing.start, came), events)
+        return Evidence(end, Verdict.INCONCLUSIVE, _LOST, events)
     waits = ran is None and missing.seen is None and progress_logged(user, start, end, world)
     whole = waits and logged_in_full(name, start, end, world)
     if event:
         verdict = Verdict.BOUNDED if event[1].clock is Clock.OBJECT else Verdict.EXACT
         if whole and not other_reason:
-            return Evidence(end, verdict, "An Event says so, and no creation of it follows in the log.", event)
-        return Evidence(event[1].time, verdict, "An Event says so.", event)
+            return Evidence(end, verdict, "An Event says so, and no creation of it follows in the log.", events)
+        return Evidence(event[1].time, verdict, "An Event says so.", events)
     seen_since = any(moment.time > start or moment is user.created for moment in user.moments if moment.time >= start)
     if whole and seen_since and missing.went and logged_in_full(name, missing.went[1].time, end, world):
-        return Evidence(end, Verdict.EXACT, "Its deletion is in the log, and no creation of it since.", None)
+        return Evidence(end, Verdict.EXACT, "Its deletion is in the log, and no creation of it since.")
     if whole and never_existed(name, start, end, world):
-        return Evidence(end, Verdict.INCONCLUSIVE, _ABSENT, None)
+        return Evidence(end, Verdict.INCONCLUSIVE, _ABSENT)
     return None
 
 
@@ -153,11 +153,11 @@ def _finding(user: Track, name: Name, missing: Missing, evidence: Evidence) -> F
     fate = "was created later" if missing.came else "was deleted" if missing.went else "does not exist"
     ran = went_on(user)
     came = missing.came[1] if missing.came else None
-    waited = between(missing.start, came) if came else so_far(missing.start, evidence.end)
+    waited = _waited(missing.start, came, evidence)
     fared = "was not seen to go on" if ran is None else f"went on {_later(ran, came, evidence)}"
     goes_on = all(each is None for each in (missing.came, missing.seen, ran, waited_until(user, ran)))
     once = occurrence(
-        *_proof(user, name, missing, evidence.event),
+        *_proof(user, name, missing, evidence.events),
         first=missing.start.time,
         last=evidence.end,
         headline=f"{{subjects}} waited {waited} for {what}",
@@ -181,6 +181,14 @@ def _finding(user: Track, name: Name, missing: Missing, evidence: Evidence) -> F
     )
 
 
+def _waited(start: Moment, came: Moment | None, evidence: Evidence) -> Length:
+    """Return how long the object was missing: since `start`, and at least since the first Event that says so."""
+    known = between(start, came) if came else so_far(start, evidence.end)
+    until = came.committed[0] if came else evidence.end
+    said = evidence.events[0][1].committed[1] if evidence.events else None
+    return known if said is None else Length(max(known.least, until - said), known.most)
+
+
 def _later(ran: int, came: Moment | None, evidence: Evidence) -> str:
     """Return text that says how long after the missing object was created, or observed, the other one went on.
 
@@ -190,15 +198,15 @@ def _later(ran: int, came: Moment | None, evidence: Evidence) -> str:
     return f"{Length(max(0, ran - SECOND - (most or ran)), max(1, ran - least))} later"
 
 
-def _proof(user: Track, name: Name, missing: Missing, event: tuple[Track, Moment] | None) -> list[Proof]:
+def _proof(user: Track, name: Name, missing: Missing, events: Sequence[tuple[Track, Moment]]) -> list[Proof]:
     proof = []
     if missing.went:
         proof.append(Proof(f"{name.kind} deleted", missing.went[0].ref, missing.went[1]))
     if missing.went is None or missing.went[1] is not missing.start:
         begun = "created" if missing.start.change is Change.CREATED else "seen"
         proof.append(Proof(f"{user.ref.kind} {begun}", user.ref, missing.start))
-    if event:
-        proof.append(Proof("reported missing", event[0].ref, event[1]))
+    if events:
+        proof.append(Proof("reported missing", events[-1][0].ref, events[-1][1]))
     if missing.came:
         proof.append(Proof(f"{name.kind} created", missing.came[0].ref, missing.came[1]))
     return sorted(proof, key=lambda each: each.moment.at)

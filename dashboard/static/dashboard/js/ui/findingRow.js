@@ -23,6 +23,7 @@ const revisionOf = (proof) => (proof.resource_version === null ? "" : ` · RV ${
 function proofRow(proof, births) {
   const time = fromIso(proof.time);
   const within = proof.earliest && [time - fromIso(proof.earliest), proof.latest && fromIso(proof.latest) - time];
+  const later = within && within[1] === null ? " or later" : "";
   const number = /creat/i.test(proof.role) ? births.get(time) : undefined;
   const where = proof.file && proof.line ? `${proof.file} line ${proof.line}` : null;
   const agent = proof.user_agent?.split(/[/ ]/)[0];
@@ -30,7 +31,7 @@ function proofRow(proof, births) {
   return el("div", { class: "proof" },
     el("dt", {}, number === undefined ? null : [el("span", { class: "birth-number" }, String(number)), " "], proof.role),
     el("dd", {},
-      timeOf(time, `${instant(time, within, 3)}${revisionOf(proof)}`, { within, more: [where, proof.audit_id && `audit ID ${proof.audit_id}`], class: "mono" }),
+      timeOf(time, `${instant(time, within, 3)}${later}${revisionOf(proof)}`, { within, more: [where, proof.audit_id && `audit ID ${proof.audit_id}`], class: "mono" }),
       el("span", { class: "actor", title: proof.user_agent ?? "" }, who || "actor not recorded")));
 }
 

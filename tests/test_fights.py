@@ -1,5 +1,6 @@
 """These tests check what is said of fields that two programs set in turn, and how scaling is read."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,13 +28,25 @@ def test_an_autoscaler_and_a_manifest_fight_about_replicas() -> None:
     # autoscaler  5   5   5   5
     # manifest  2   2   2   2   2
     (found,) = check_fires(FIGHT, "Deployment/web")
-    assert (found.severity, found.verdict, found.count) == ("warning", "exact", 5)
+    assert (found.severity, found.verdict, found.count) == ("warning", "exact", 7)
     assert found.summary == (
         "horizontal-pod-autoscaler and kustomize-controller took replicas of Deployment web back from each other "
-        "5 times"
+        "7 times"
     )
     roles = [each.role for each in found.occurrences[0].proof]
     assert roles[:2] == ["horizontal-pod-autoscaler set replicas to 5", "kustomize-controller set replicas to 2"]
+
+
+def test_what_a_log_or_a_watch_begins_with_is_the_value_that_the_first_of_the_two_changes(tmp_path: Path) -> None:
+    """The creation counts in a log, its watch with and without the types of events, and any two of them together."""
+    folder = Path(__file__).parent / "data" / "fight"
+    log, watch = folder / "audit.jsonl", folder / "watch.jsonl"
+    plain = tmp_path / "plain.json"
+    plain.write_text("".join(json.dumps(json.loads(line)["object"]) + "\n" for line in watch.read_text().splitlines()))
+    for files in ([log], [watch], [plain], [log, watch], [log, plain]):
+        lines = read([(file, file.name) for file in files], bodies=False)
+        (found,) = findings_of(world_of([each for each in lines if not isinstance(each, Skipped)]))
+        assert (found.rule, found.count) == ("field-fight", 5), files
 
 
 def test_the_same_is_found_whether_bodies_are_kept_or_not() -> None:

@@ -58,6 +58,8 @@ def written(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("bodies", [True, False])
 def test_a_recording_comes_back_as_it_was(path: Path, bodies: bool, tmp_path: Path) -> None:
     entries = [item for item in read([(path, path.name)], bodies=bodies) if isinstance(item, Entry)]
+    if not bodies:  # what is wanted of an object is read from its redacted body alone
+        entries = [replace(each, intent=None) for each in entries]
     assert entries and items_of(tmp_path, b"".join(own.write(entries))) == entries
 
 

@@ -1,5 +1,6 @@
 """These tests run every rule on its fixtures: those that must fire, and benign look-alikes that must stay quiet."""
 
+import json
 import random
 from pathlib import Path
 
@@ -55,6 +56,16 @@ def test_a_violation_is_found(path: Path) -> None:
 @pytest.mark.parametrize("path", QUIET, ids=named)
 def test_a_benign_look_alike_stays_quiet(path: Path) -> None:
     assert [finding.summary for finding in found_in(path)] == []
+
+
+@pytest.mark.parametrize("path", [path for path in FIRES if path.read_bytes().startswith(b'{"type":')], ids=named)
+def test_the_states_of_a_watch_show_what_its_events_show(path: Path, tmp_path: Path) -> None:
+    """What `kubectl get -w` prints without `--output-watch-events` is found to be the same."""
+    states = [json.dumps(json.loads(line)["object"]) for line in path.read_text().splitlines()]
+    plain = tmp_path / path.parent.name / path.name
+    plain.parent.mkdir()
+    plain.write_text("\n".join(states))
+    assert [each.summary for each in found_in(plain)] == [each.summary for each in found_in(path)]
 
 
 @pytest.mark.parametrize("path", FIRES + QUIET, ids=named)

@@ -80,7 +80,7 @@ def _entry(line: bytes, here: Place, bodies: bool, known: Known) -> Observation:
         raise ValueError("a NUL character stands in the object's name")
     if isinstance(entry, Request):
         return replace(entry, place=entry.place or here)
-    wanted = entry.change is Change.MODIFIED and entry.action == "" and has_intent(ref.group, ref.kind)
+    wanted = entry.change is not Change.DELETED and entry.action == "" and has_intent(ref.group, ref.kind)
     body = redact_json(entry.body, ref.kind) if entry.body and (bodies or wanted) else b""
     if bodies or not body:
         return replace(entry, place=entry.place or here, body=body, intent=_scaled(entry))

@@ -132,7 +132,9 @@ class _EventReader:
         if shape.kind in NOT_OBJECTS:
             return self._no_object(change, kind)
         metadata: Metadata = shape.metadata
-        change, own_version = outcome(change, metadata, kind.kind == "Namespace" and has_namespace_finalizers(event))
+        change, own_version = outcome(
+            change, metadata, kind.kind == "Namespace" and has_namespace_finalizers(bytes(event.responseObject))
+        )
         body = redact_json(bytes(event.responseObject), kind.kind) if self._bodies else b""
         intent = None if self._bodies else self._intent(kind)
         return self._entry(kind, change, own_version, metadata, facts=kind.facts(shape), body=body, intent=intent)
@@ -141,7 +143,11 @@ class _EventReader:
         """Return what is wanted of the object after a write of it, for rules that compare that. Only few lines of a log
         are such writes."""
         event, ref = self._event, self._ref
-        if ref.subresource or event.verb not in ("update", "patch") or not has_intent(ref.apiGroup, kind.kind):
+        if (
+            ref.subresource
+            or event.verb not in ("create", "update", "patch")
+            or not has_intent(ref.apiGroup, kind.kind)
+        ):
             return None
         return wanted_of(kind.group, kind.kind, bytes(event.responseObject))
 

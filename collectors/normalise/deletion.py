@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 
-from collectors.normalise.audit_event import AuditEvent
 from timeline.kinds import Kind, Metadata
 
 
@@ -48,7 +47,7 @@ def outlives_delete(kind: Kind, metadata: Metadata, facts: Any, options: DeleteO
     return facts is None or bool(facts.node and facts.phase not in ("Succeeded", "Failed"))
 
 
-def has_namespace_finalizers(event: AuditEvent) -> bool:
-    """Return whether the response is a Namespace with finalizers in its spec, which still exists until it is empty."""
-    spec = _namespace.decode(event.responseObject).spec
+def has_namespace_finalizers(namespace: bytes) -> bool:
+    """Return whether a Namespace in JSON has finalizers in its spec; it still exists until it is empty."""
+    spec = _namespace.decode(namespace).spec
     return bool(spec and spec.finalizers)

@@ -97,18 +97,19 @@ class InitialEvents:
     def plain_object(self, observed: ObservedObject, content: int) -> Iterator[Entry]:
         """Yield an object of which only its state was recorded; `content` is a hash of all but its resourceVersion.
 
-        A deletion repeats the object with a new resourceVersion; any other change alters something, if only the
-        managedFields. Without managedFields, the entry says only that the object was observed.
+        A deletion repeats the object with a new resourceVersion, or shows it without its last finalizer; any other
+        change alters something, if only the managedFields. Without managedFields, the entry says only that the object
+        was observed, or that its last finalizer was removed.
         """
         entry = observed.entry
         if not observed.managers:
-            yield entry
+            yield replace(entry, change=Change.DELETED) if observed.ended else entry
             return
         stream, trace = self._stream(entry), _Trace(hash(observed.managers), content)
         previous_trace = stream.live.get(_key(entry))
         if previous_trace is None or entry.resource_version is None or entry.resource_version <= stream.highest:
             yield from stream.added(entry, observed.pristine, trace)
-        elif trace == previous_trace:
+        elif trace == previous_trace or observed.ended:
             yield from stream.changed(replace(entry, change=Change.DELETED, user_agent=""), trace)
         else:
             yield from stream.changed(replace(entry, change=Change.MODIFIED), trace)

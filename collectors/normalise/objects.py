@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from collectors.normalise import decoder, is_present, owner
+from collectors.normalise import decoder, is_present, outcome, owner
+from collectors.normalise.deletion import has_namespace_finalizers
 from collectors.normalise.intents import wanted_of
 from collectors.redaction import redact_json
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Intent, ObjectRef, Place, revision
@@ -19,6 +20,7 @@ class ObservedObject(NamedTuple):
     entry: Entry
     managers: bytes  # its managedFields as JSON; b"" if it has none
     pristine: bool  # whether nothing in it shows a change after its creation
+    ended: bool  # whether nothing holds it although its deletion was requested, so that this state is its last
 
 
 class _Manager(msgspec.Struct, gc=False):
@@ -108,10 +110,12 @@ def observed_object(
             user_agent=_writer(managers, written) if change is not Change.DELETED else "",
             place=place,
             body=_body(raw, head, api_version, kind) if bodies else b"",
-            intent=None if bodies or change is not Change.MODIFIED else _intent(raw, group, kind, managers, written),
+            intent=None if bodies else _intent(raw, group, kind, change, managers, written),
         ),
         managers=managed_fields if managers else b"",
         # An update leaves its manager or its time; only a binding, and what the creator adds within the second, do not.
+        ended=outcome(Change.MODIFIED, metadata, kind == "Namespace" and has_namespace_finalizers(raw))[0]
+        is Change.DELETED,
         pristine=not facts.deleting and facts.generation <= 1 and len(managers) <= 1 and written <= facts.created,
     )
 
@@ -158,11 +162,15 @@ def _writer(managers: tuple[_Manager, ...], written: int) -> str:
     return latest.pop() if len(latest) == 1 else ""
 
 
-def _intent(raw: bytes, group: str, kind: str, managers: tuple[_Manager, ...], written: int) -> Intent | None:
-    """Return what is wanted of an object, for rules that compare that; None if its latest writes were of a subresource,
-    such as its status."""
+def _intent(
+    raw: bytes, group: str, kind: str, change: Change, managers: tuple[_Manager, ...], written: int
+) -> Intent | None:
+    """Return what is wanted of an object, for rules that compare that; None if it was deleted, or modified by writes of
+    a subresource alone, such as its status."""
+    if change is Change.DELETED or not has_intent(group, kind):
+        return None
     latest = (each for each in managers if each.time and seconds(each.time) == written)
-    if not has_intent(group, kind) or all(each.subresource not in ("", "scale") for each in latest):
+    if change is Change.MODIFIED and all(each.subresource not in ("", "scale") for each in latest):
         return None
     return wanted_of(group, kind, raw)
 

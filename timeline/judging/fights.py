@@ -86,8 +86,11 @@ def _settings(track: Track) -> dict[str, list[Setting]]:
     state: dict[str, str] | None = None
     for moment in track.moments:
         entry = moment.entry
-        if entry.change is not Change.MODIFIED or entry.intent is None or entry.action not in ("", "scale"):
-            if entry.change is not Change.MODIFIED or (entry.action == "" and entry.clock is Clock.AUDIT):
+        if entry.change is not Change.MODIFIED:
+            state = None if entry.intent is None else dict(entry.intent)  # what the first change begins with
+            continue
+        if entry.intent is None or entry.action not in ("", "scale"):
+            if entry.action == "" and entry.clock is Clock.AUDIT:
                 state = None  # it is not known what this write has changed
             continue
         known = scaled(None if state is None else tuple(state.items()), entry)

@@ -47,6 +47,13 @@ def test_each_pod_too_many_is_a_finding() -> None:
         ("job-excess-pods/fires-after-failed", "Pod/sum-b", Verdict.EXACT, "error"),
         ("job-excess-pods/fires-above-parallelism", "Pod/sum-c", Verdict.EXACT, "error"),
         ("job-excess-pods/fires-above-parallelism-never-ran", "Pod/sum-b", Verdict.EXACT, "warning"),
+        # Before Kubernetes 1.26, Pods had no finalizer; a later line shows from when until when their containers ran.
+        (
+            "job-excess-pods/fires-without-the-tracking-finalizer",
+            "Pod/to-warehouse-29552670-dxczj",
+            Verdict.EXACT,
+            "error",
+        ),
         # The others may have finished in a line that is missing.
         ("job-excess-pods/fires-no-later-line-of-the-others", "Pod/sum-b", Verdict.INCONCLUSIVE, "info"),
         # There are only watches. Nothing contradicts that one counter counts Jobs and Pods; there is one generation.

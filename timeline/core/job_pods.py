@@ -53,12 +53,16 @@ def _activity(pod: Any) -> Iterable[tuple[str, At, At | None]]:
     if over and over.facts.terminal and over.actor and over.action != "status":
         limit = known  # the write of the status that ended it was lost: this is a later write
     yield "open", moments[start].at, limit
-    sure = _surely_active_until(over) if over else None
+    tracked = not any(each.entry.facts and TRACKING not in each.facts.finalizers for each in moments[start:end])
+    sure = _surely_active_until(over, tracked) if over else None
     yield "active", moments[start].at, known if sure is None else max(known, sure)
 
 
-def _surely_active_until(over: Any) -> At | None:
+def _surely_active_until(over: Any, tracked: bool) -> At | None:
     """Return until when a Pod was surely active; None if nothing shows that.
+
+    `tracked` says whether its Job keeps it by a finalizer until it has counted it. Before Kubernetes 1.26, Jobs did not
+    have to.
 
     `over` is the first known change after which the Pod is not active. Lines before it may be lost, so the Pod may
     have ended earlier. The state after the change shows when the deletion was requested, or when the last container
@@ -70,7 +74,7 @@ def _surely_active_until(over: Any) -> At | None:
         shown = facts.asked and not facts.terminal and not facts.at_once
         return min(written, (facts.asked - _APART, 0)) if shown else None
     reported = over.action == "status" or (over.user_agent == "kubelet" and over.change is Change.MODIFIED)
-    if not reported or not facts.terminal or TRACKING not in facts.finalizers:
+    if not reported or not facts.terminal or (tracked and TRACKING not in facts.finalizers):
         return None
     if not facts.stopped or abs(over.entry.received - facts.stopped) < SECOND:
         return written  # no change can be missing between the end of its containers and this one

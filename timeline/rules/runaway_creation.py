@@ -43,6 +43,7 @@ more. The finding gives the commands.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from timeline.history.lifelines import Track
@@ -99,7 +100,7 @@ def judge(owner: Track, world: World) -> Iterator[Finding]:
     else:
         return
     if found:
-        yield _finding(owner, found)
+        yield _finding(owner, found, world)
 
 
 def _leaked_claims(job: Track, world: World) -> Runaway | None:
@@ -153,10 +154,13 @@ def _runaway(owner: Track, children: list[Track], world: World) -> Runaway | Non
     None."""
     ref, within = children[0].ref, WITHIN.microseconds
     latest = world.last - SETTLE.microseconds
-    unused = [each for each in children if each.first.time <= latest and was_kept(each, owner, within)]
+    unused = [each for each in children if was_kept(each, owner, within)]
     if ref.kind in _USED_BY_PODS:
         unused = [each for each in unused if not is_used(each, owner, world)]
-    leaked = max((each for each in by_generation(owner, unused) if _enough(each)), key=len, default=None)
+    # The last ones may still be named or used, so enough of them have to be older; then the last ones count, too.
+    groups = by_generation(owner, unused)
+    settled = [group for group in groups if _enough([each for each in group if each.first.time <= latest])]
+    leaked = max(settled, key=len, default=None)
     if leaked is None:
         return None
     start, end = leaked[0].first.time, leaked[-1].first.time + SETTLE.microseconds
@@ -181,7 +185,14 @@ def _verdict(leaked: list[Track]) -> Verdict:
     return Verdict.EXACT if all(each.created for each in leaked) else Verdict.BOUNDED
 
 
-def _finding(owner: Track, found: Runaway) -> Finding:
+def _goes_on(owner: Track, leaked: list[Track], world: World) -> bool:
+    """Return whether the source ends before the next child would have come, by the longest time between two of them."""
+    times = [each.first.time for each in leaked]
+    pause = max((later - earlier for earlier, later in pairwise(times)), default=0)
+    return owner.until is None and world.last - times[-1] <= max(pause, SETTLE.microseconds)
+
+
+def _finding(owner: Track, found: Runaway, world: World) -> Finding:
     leaked, count = found.leaked, len(found.leaked)
     first, last = leaked[0], leaked[-1]
     kind = first.ref.kind if count == 1 else f"{first.ref.kind}s"
@@ -194,6 +205,7 @@ def _finding(owner: Track, found: Runaway) -> Finding:
         plural=f"{owner.ref.kind}s",
         why=found.why,
         effect=(found.effect, still),
+        open=_goes_on(owner, leaked, world),
     )
     return Finding(
         rule="runaway-creation",

@@ -20,6 +20,7 @@ from collectors.formats.rejections import reason_of
 from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped
 from collectors.formats.wrapped import event_in_value
 from collectors.normalise.log_lines import LogText, level_of, log_text
+from timeline.core import times
 from timeline.core.entries import LogLine, Observation, Place, Unknown
 
 _RESOURCE_LOGS = (("resourceLogs",), ("*", "resourceLogs"))
@@ -160,10 +161,11 @@ def _records_in_json(recording: Recording, found: list[tuple[str, ...]]) -> Iter
             if item.path[: len(written)] != written:
                 resource, written = {}, ()
             read = _fields.decode(item.data)
-            time = int(read.timeUnixNano) or int(read.observedTimeUnixNano)
+            time = times.counted_in_nanoseconds(read.timeUnixNano)
+            time = time or times.counted_in_nanoseconds(read.observedTimeUnixNano)
             body = _value(orjson.loads(bytes(read.body)), depth)
             attributes = _attributes(read.attributes, depth)
-            yield Record(item.line, time // 1000, read.severityText, body, attributes, resource)
+            yield Record(item.line, time, read.severityText, body, attributes, resource)
         except (ValueError, RecursionError) as error:
             yield Skipped(recording.name, item.line, f"{item}: {reason_of(error)}")
 
@@ -204,7 +206,7 @@ def _records_in_protobuf(recording: Recording) -> Iterator[Record | Skipped]:
         try:
             resource, record = otlp_protobuf.record_of(raw)
             attributes = {each.key: otlp_protobuf.value_of(each.value) for each in record.attributes}
-            time = (record.time_unix_nano or record.observed_time_unix_nano) // 1000
+            time = times.counted_in_nanoseconds(record.time_unix_nano or record.observed_time_unix_nano)
             body = otlp_protobuf.value_of(record.body)
             yield Record(raw.number, time, record.severity_text, body, attributes, resource)
         except (ValueError, RecursionError) as error:

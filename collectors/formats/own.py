@@ -17,6 +17,7 @@ from collectors.formats.json_items import outline
 from collectors.formats.rejections import reason_of
 from collectors.formats.stream import NotARecording, Recording, Skipped
 from collectors.redaction import redact_json
+from timeline.core.bounds import check
 from timeline.core.entries import Change, Entry, Intent, LogLine, Mark, Observation, Place, Request
 from timeline.core.intent import has_intent, intent_of
 from timeline.history.codec import Known, line_of, observation_of
@@ -71,15 +72,14 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
 
 def _entry(line: bytes, here: Place, bodies: bool, known: Known) -> Observation:
     entry = observation_of(line, known)
+    check(entry)
     if isinstance(entry, Mark):
         return entry
     if isinstance(entry, LogLine):
         return replace(entry, place=entry.place or here)
-    ref = entry.ref
-    if "\0" in "".join((ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid)):
-        raise ValueError("a NUL character stands in the object's name")
     if isinstance(entry, Request):
         return replace(entry, place=entry.place or here)
+    ref = entry.ref
     wanted = entry.change is not Change.DELETED and entry.action == "" and has_intent(ref.group, ref.kind)
     body = redact_json(entry.body, ref.kind) if entry.body and (bodies or wanted) else b""
     if bodies or not body:

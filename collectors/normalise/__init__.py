@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from timeline.core.bounds import check_names
 from timeline.core.entries import Change, Owner, revision
 from timeline.kinds import Kind, Metadata
 
@@ -36,12 +37,14 @@ def outcome(change: Change, metadata: Metadata, held_creations: bool = False) ->
 
 
 def owner(metadata: Metadata) -> Owner | None:
-    """Return the controller among the owner references, else the only reference; None if neither exists."""
+    """Return the controller among the owner references, else the only reference; None if neither exists. Raise
+    ValueError as `check_names` does."""
     references = metadata.ownerReferences or ()
     chosen = next((each for each in references if each.controller), references[0] if len(references) == 1 else None)
     if chosen is None:
         return None
     group, _, version = chosen.apiVersion.rpartition("/")
+    check_names(group, version, chosen.kind, chosen.name, chosen.uid)
     return Owner(group, version, chosen.kind, chosen.name, chosen.uid)
 
 

@@ -15,6 +15,7 @@ from collectors.normalise import is_present
 from collectors.normalise.audit_event import AuditEvent, User, client_of
 from collectors.normalise.interning import Interner
 from collectors.normalise.objects import observed_object
+from timeline.core.bounds import check_names
 from timeline.core.entries import FOREVER, Change, Entry, ObjectRef, Place, Request
 from timeline.kinds import Metadata, seconds
 
@@ -167,8 +168,7 @@ def _reference(request: AdmissionRequest, name: str, bodies: list[Any], interner
     namespace = "" if (group, resource) == ("", "namespaces") else request.namespace
     uid = next((each.uid for each in reversed(bodies) if whole and each.uid), "")
     names = group, request.resource.version, kind, namespace, name, uid
-    if "\0" in "".join(names):
-        raise ValueError("a NUL character stands in the object's name")
+    check_names(*names)
     return ObjectRef(*names)
 
 

@@ -255,13 +255,14 @@ class _EventReader:
         named = named_revision(event) if event.verb == "update" else None
         # With the same resourceVersion the update changed nothing.
         replaces = named if named != own_version and is_present(event.requestObject) else None
+        received = instant(event.requestReceivedTimestamp)
         return Entry(
             interner.ref(ref, kind.kind, metadata),
             change,
             own_version,
             Clock.AUDIT,
-            instant(event.requestReceivedTimestamp),
-            latest(event.stageTimestamp) if event.stageTimestamp else FOREVER,
+            received,
+            max(received, latest(event.stageTimestamp)) if event.stageTimestamp else FOREVER,
             facts,
             sets,
             interner.owner(metadata),

@@ -5,8 +5,9 @@ import re
 import msgspec
 
 from collectors.normalise import is_present
+from timeline.core import times
 from timeline.core.entries import Client
-from timeline.kinds import Metadata, address, seconds
+from timeline.kinds import Metadata, address
 
 
 class _Extra(msgspec.Struct, gc=False, rename=lambda name: f"authentication.kubernetes.io/{name.replace('_', '-')}"):
@@ -110,16 +111,21 @@ def instant(text: str) -> int:
     Raise ValueError if it is not such a time.
     """
     fraction = text[20:26]
-    if len(text) != 27 or text[26] != "Z" or not fraction.isdecimal():
-        return seconds(text)
-    whole = _seconds.get(text[:20])
+    if len(text) != 27 or text[26] != "Z" or text[19] != "." or not (fraction.isascii() and fraction.isdecimal()):
+        return _whole(text)
+    whole = _seconds.get(text[:19])
     if whole is None:
-        if text[19] != ".":
-            return seconds(text)
         if len(_seconds) > 100_000:
             _seconds.clear()
-        whole = _seconds[text[:20]] = seconds(text[:19] + "Z")
+        whole = _seconds[text[:19]] = _whole(f"{text[:19]}Z")
     return whole + int(fraction)
+
+
+def _whole(text: str) -> int:
+    try:
+        return times.instant(text)
+    except times.NoTime as error:
+        raise ValueError(f"a field is not as Kubernetes writes it: {error}") from None
 
 
 def latest(text: str) -> int:

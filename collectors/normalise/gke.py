@@ -12,6 +12,7 @@ import msgspec
 
 from timeline.core.entries import moment
 from timeline.core.order import SECOND
+from timeline.core.times import instant
 from timeline.kinds import seconds
 
 _REQUEST_TIMEOUT = 60_000_000  # µs; --request-timeout of the API server, for an entry without receiveTimestamp
@@ -106,7 +107,7 @@ def event_in(record: bytes) -> bytes | None:
             "requestObject": payload.request,
             "responseObject": payload.response,
             "requestReceivedTimestamp": entry.timestamp,
-            "stageTimestamp": entry.receiveTimestamp or moment(seconds(entry.timestamp) + _REQUEST_TIMEOUT),
+            "stageTimestamp": entry.receiveTimestamp or moment(instant(entry.timestamp) + _REQUEST_TIMEOUT),
         }
     )
 
@@ -118,7 +119,7 @@ def _applied_first(response: msgspec.Raw, timestamp: str) -> bool:
     """
     try:
         metadata = _object.decode(response).metadata
-        delay = seconds(metadata.creationTimestamp) - seconds(timestamp)
+        delay = seconds(metadata.creationTimestamp) - instant(timestamp)
     except ValueError:
         return False
     writers = [(each.operation, each.time) for each in metadata.managedFields]

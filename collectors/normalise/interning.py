@@ -2,6 +2,7 @@
 
 from collectors.normalise import owner
 from collectors.normalise.audit_event import AuditEvent, ObjectReference, client_of
+from timeline.core.bounds import check_names
 from timeline.core.entries import Client, ObjectRef, Owner
 from timeline.kinds import Kind, Metadata, kind_of
 
@@ -28,7 +29,7 @@ class Interner:
         self.kind_names: dict[tuple[str, str], str] = {}  # (group, resource) -> kind, as the log names it
 
     def ref(self, ref: ObjectReference, kind: str, metadata: Metadata) -> ObjectRef:
-        """Return the reference to the object of an event. Raise ValueError if its names hold a NUL character."""
+        """Return the reference to the object of an event. Raise ValueError as `check_names` does."""
         uid, name = metadata.uid or ref.uid, ref.name or metadata.name or ""
         known = self._refs.get(key := uid or f"{kind}.{ref.apiGroup}/{ref.namespace}/{name}")
         if (
@@ -39,8 +40,7 @@ class Interner:
             or known.version != ref.apiVersion
             or known.group != ref.apiGroup
         ):
-            if "\0" in f"{ref.apiGroup}{ref.apiVersion}{kind}{ref.namespace}{name}{uid}":
-                raise ValueError("a NUL character stands in the object's name")
+            check_names(ref.apiGroup, ref.apiVersion, kind, ref.namespace, name, uid)
             text = self.text
             known = ObjectRef(
                 text(ref.apiGroup),

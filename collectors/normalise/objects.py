@@ -9,7 +9,18 @@ from collectors.normalise import decoder, is_present, outcome, owner
 from collectors.normalise.deletion import has_namespace_finalizers
 from collectors.normalise.intents import wanted_of
 from collectors.redaction import redact_json
-from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Intent, ObjectRef, Place, revision
+from timeline.core.bounds import check_names
+from timeline.core.entries import (
+    FOREVER,
+    Change,
+    Clock,
+    Entry,
+    Facts,
+    Intent,
+    ObjectRef,
+    Place,
+    revision,
+)
 from timeline.core.intent import has_intent
 from timeline.kinds import Metadata, kind_of, seconds
 
@@ -132,8 +143,7 @@ def failure(raw: bytes) -> str:
 
 def _reference(group: str, version: str, kind: str, metadata: Metadata) -> ObjectRef:
     names = group, version, kind, metadata.namespace or "", metadata.name or "", metadata.uid or ""
-    if "\0" in "".join(names):
-        raise ValueError("a NUL character stands in the object's name")
+    check_names(*names)
     if not metadata.name:
         raise ValueError("the object has no name")
     return ObjectRef(*names)

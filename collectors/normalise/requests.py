@@ -82,12 +82,13 @@ def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request |
         reason = ""
     since = asked.get("resourceVersion", "")
     match = asked.get("resourceVersionMatch", "")
+    received = instant(event.requestReceivedTimestamp)
     return Request(
         interner.ref(ref, kind.kind, _NO_METADATA),
         text(verb),
         code,
-        instant(event.requestReceivedTimestamp),
-        FOREVER if starts or not event.stageTimestamp else latest(event.stageTimestamp),
+        received,
+        FOREVER if starts or not event.stageTimestamp else max(received, latest(event.stageTimestamp)),
         text(reason),
         None if reading else named_revision(event),
         _revision_in(event.responseObject) if reading and code < 300 else None,

@@ -1,10 +1,11 @@
 """This module reads and writes the times of log stores, which are more exact than a datetime."""
 
 import re
-from datetime import UTC, datetime
 
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(Z|[+-]\d\d:?\d\d)?")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from timeline.core import times
+from timeline.core.entries import moment
+
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
 
 
 def nanoseconds(text: str) -> int:
@@ -13,12 +14,10 @@ def nanoseconds(text: str) -> int:
     if found is None:
         raise ValueError(f"not a time: {text[:40]}")
     day, clock, fraction, zone = found.groups()
-    whole = datetime.fromisoformat(f"{day}T{clock}{zone if zone and zone != 'Z' else '+00:00'}")
-    seconds = (whole - _EPOCH) // (datetime.resolution * 1_000_000)
-    return seconds * 1_000_000_000 + int((fraction or "0").ljust(9, "0"))
+    return times.in_utc(f"{day}T{clock}{zone or ''}") * 1_000 + int((fraction or "0").ljust(9, "0"))
 
 
 def instant(since_1970: int) -> str:
     """Return nanoseconds since 1970 as an RFC 3339 time in UTC with nine decimals."""
     seconds, fraction = divmod(since_1970, 1_000_000_000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{fraction:09d}Z"
+    return f"{moment(seconds * 1_000_000):%Y-%m-%dT%H:%M:%S}.{fraction:09d}Z"

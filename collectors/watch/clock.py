@@ -8,10 +8,9 @@ import threading
 import time
 from email.utils import parsedate_to_datetime
 
-from timeline.core.entries import microseconds
+from timeline.core import times
 
 _SECOND = 1_000_000  # µs
-_EARLIEST, _LATEST = 0, 4_102_444_800 * _SECOND  # 1970 and 2100; a time outside is ignored
 _DRIFT = 100  # µs a second by which the clocks may drift apart
 
 
@@ -39,10 +38,8 @@ class ServerClock:
         `sent` and `answered` are the moments of the request and of the response by `time.monotonic`.
         """
         try:
-            server_time = microseconds(parsedate_to_datetime(date or ""))
+            server_time = times.of(parsedate_to_datetime(date or ""))
         except (ValueError, TypeError, OverflowError):
-            return
-        if not _EARLIEST < server_time < _LATEST:
             return
         low, high = server_time - _micros(answered), server_time + _SECOND - _micros(sent)
         with self._lock:

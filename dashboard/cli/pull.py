@@ -11,7 +11,6 @@ import signal
 import sys
 import threading
 import time
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,8 @@ from dashboard import environment
 from dashboard.cli.record import duration
 from dashboard.cli.terminal import plain, say
 from dashboard.services import ServiceError
-from timeline.core.entries import microseconds, moment
+from timeline.core import times
+from timeline.core.entries import moment
 
 if TYPE_CHECKING:
     import argparse
@@ -235,11 +235,8 @@ def _instant(text: str, now: int) -> int:
     except ValueError:
         pass
     try:
-        at = datetime.fromisoformat(text)
-        if at.tzinfo is None:
-            raise ValueError("no time zone")
-        return microseconds(at)
-    except (ValueError, OverflowError):
+        return times.instant(text)
+    except times.NoTime:
         raise Refused(
             f"{text!r} is not a time with its zone, such as 2026-11-21T07:52:00Z, nor a duration, such as 10m or 2h."
         ) from None

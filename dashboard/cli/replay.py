@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,10 +32,9 @@ def pace(text: str) -> float:
 
 def instant(text: str) -> int:
     """Return microseconds since 1970 of a time such as 2026-11-21T07:52:00Z, by default in UTC. Raises ValueError."""
-    from timeline.core.entries import microseconds
+    from timeline.core import times
 
-    parsed = datetime.fromisoformat(text)
-    return microseconds(parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC))
+    return times.in_utc(text)
 
 
 def replay(options: argparse.Namespace) -> int:

@@ -1,16 +1,15 @@
 """This module parses times as people and alerts write them."""
 
 import re
-from datetime import UTC, datetime
 from decimal import Decimal
 
-from timeline.core.entries import microseconds
+from timeline.core import times
 
 HOW = (
     "Write it as RFC 3339, such as 2026-11-21T07:52:00.841Z, or as a count since 1970: "
     "seconds, milliseconds or microseconds."
 )
-LAST = 253_402_300_799_999_999  # microseconds since 1970: the end of the year 9999
+LAST = times.LATEST
 _COUNT = re.compile(r"(\d{1,19})(?:\.(\d{1,9}))?")
 _SCIENTIFIC = re.compile(r"\d(?:\.\d{1,18})?[eE][+ ]?(\d{1,2})")  # as Go's templates print a large number
 _GO = re.compile(  # as Go's templates print a time: 2026-11-21 07:52:00.841 +0000 UTC, perhaps with m=+0.5 behind it
@@ -26,9 +25,10 @@ def parsed(text: str) -> int:
         text = text[: text.find(".") + 7] if "." in text else text
     found = _COUNT.fullmatch(text)
     moment = _counted(*found.groups()) if found else _written(text)
-    if not 0 <= moment <= LAST:
-        raise ValueError(f"{text} lies beyond the years 1970 to 9999. {HOW}")
-    return moment
+    try:
+        return times.within(moment)
+    except times.NoTime:
+        raise ValueError(f"{text} lies beyond the years 1970 to 9999. {HOW}") from None
 
 
 def _counted(whole: str, fraction: str | None) -> int:
@@ -47,7 +47,6 @@ def _written(text: str) -> int:
     elif text.count(":") > 2:
         written = re.sub(r" (?=\d\d:?\d\d$)", "+", text)  # a + that became a space in a link
     try:
-        parsed = datetime.fromisoformat(written)
-    except ValueError:
+        return times.in_utc(written)
+    except times.NoTime:
         raise ValueError(f"{text[:60]} is not a valid time. {HOW}") from None
-    return microseconds(parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC))

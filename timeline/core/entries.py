@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 
 
 def microseconds(moment: datetime) -> int:
@@ -21,8 +22,12 @@ def microseconds(moment: datetime) -> int:
 
 
 def moment(since_1970: int) -> datetime:
-    """Return the UTC datetime of a time in microseconds since 1970: the inverse of `microseconds`."""
-    return _EPOCH + timedelta(microseconds=since_1970)
+    """Return the UTC datetime of a time in microseconds since 1970: the inverse of `microseconds`.
+
+    What lies beyond the years 1970 to 9999 becomes the beginning or the end of these years, since sums of times that
+    were within them may leave them.
+    """
+    return _EPOCH + timedelta(microseconds=min(max(0, since_1970), _MOST))
 
 
 def revision(text: str | None) -> int | None:

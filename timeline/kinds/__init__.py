@@ -8,13 +8,13 @@ import importlib
 import ipaddress
 import pkgutil
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from functools import cache, lru_cache
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from timeline.core.entries import Facts, microseconds
+from timeline.core import times
+from timeline.core.entries import Facts
 from timeline.core.order import At
 from timeline.kinds._status import (
     Condition,
@@ -57,15 +57,15 @@ __all__ = [
 
 @lru_cache(10_000)
 def seconds(text: str) -> int:
-    """Return the time of a field of an object (RFC 3339, whole seconds) in microseconds since 1970, UTC.
+    """Return the time of a field of an object (RFC 3339, whole seconds) in microseconds since 1970, UTC; 0 for the
+    zero time of Go, which stands for a time that is not set.
 
     Raises ValueError if the text is not such a time.
     """
     try:
-        return microseconds(msgspec.convert(text, _Time))
-    except msgspec.ValidationError:
-        example = "2026-11-21T07:52:00Z"
-        raise ValueError(f"a field is not as Kubernetes writes it: it is no time such as {example}") from None
+        return 0 if text == _UNSET else times.instant(text)
+    except times.NoTime as error:
+        raise ValueError(f"a field is not as Kubernetes writes it: {error}") from None
 
 
 @lru_cache(10_000)
@@ -77,7 +77,7 @@ def address(text: str | None) -> str:
         return ""
 
 
-_Time = Annotated[datetime, msgspec.Meta(tz=True)]
+_UNSET = "0001-01-01T00:00:00Z"
 
 
 class OwnerReference(msgspec.Struct, gc=False):
@@ -93,10 +93,10 @@ class Metadata(msgspec.Struct, gc=False):
     namespace: str | None = None
     uid: str | None = None
     resourceVersion: str | None = None
-    generation: int | None = None
+    generation: Number | None = None
     creationTimestamp: str | None = None
     deletionTimestamp: str | None = None
-    deletionGracePeriodSeconds: int | None = None
+    deletionGracePeriodSeconds: Number | None = None
     finalizers: tuple[str, ...] | None = None
     ownerReferences: tuple[OwnerReference, ...] | None = None
 

@@ -4,12 +4,11 @@ It accepts every object: what is not as Kubernetes writes it is left out.
 """
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from timeline.core.entries import microseconds
+from timeline.core import times
 
 _CONDITIONS = 20  # the most conditions that are read of an object
 _CONTAINERS = 50
@@ -181,6 +180,6 @@ def shortened(message: str | None) -> str:
 def time_of(text: str | None) -> int:
     """Return a time in microseconds since 1970; 0 if it is none."""
     try:
-        return microseconds(datetime.fromisoformat(text)) if text else 0
-    except (ValueError, TypeError, OverflowError):  # also a time without a zone
+        return times.instant(text) if text else 0
+    except times.NoTime:  # also a time without a zone
         return 0

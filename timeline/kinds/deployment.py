@@ -8,7 +8,8 @@ from typing import NamedTuple
 import msgspec
 
 from timeline.core.entries import Facts
-from timeline.kinds import Kind, Reference, Shape, Telling
+from timeline.core.numbers import whole_number
+from timeline.kinds import Kind, Number, Reference, Shape, Telling
 
 
 class Lock(NamedTuple):
@@ -37,12 +38,12 @@ class _Template(msgspec.Struct, gc=False):
 
 
 class _Spec(msgspec.Struct, gc=False):
-    replicas: int | None = None
+    replicas: Number | None = None
     template: _Template | None = None
 
 
 class _Status(msgspec.Struct, gc=False):
-    desiredNumberScheduled: int | None = None
+    desiredNumberScheduled: Number | None = None
 
 
 class WorkloadShape(Shape):
@@ -139,7 +140,8 @@ def _base(word: str) -> str:
 def _named_after_its_scheduler(image: str) -> bool:
     """Return whether an image is Volcano 1.9 or older, which names the lock after the scheduler."""
     version = image.rpartition(":")[2].removeprefix("v").split(".")
-    return version[0] == "1" and len(version) > 1 and version[1].isdecimal() and int(version[1]) < 10
+    minor = whole_number(version[1]) if version[0] == "1" and len(version) > 1 else None
+    return minor is not None and minor < 10
 
 
 _TELLING = Telling(conditions=(("ReplicaFailure", "True"), ("Progressing", "False"), ("Available", "False")))

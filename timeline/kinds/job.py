@@ -5,7 +5,8 @@ from collections.abc import Iterable
 import msgspec
 
 from timeline.core.entries import Facts
-from timeline.kinds import Kind, Mark, Phase, Shape, Telling
+from timeline.core.numbers import whole_number
+from timeline.kinds import Kind, Mark, Number, Phase, Shape, Telling
 
 
 class _FailureRule(msgspec.Struct, gc=False):
@@ -17,8 +18,8 @@ class _FailurePolicy(msgspec.Struct, gc=False):
 
 
 class _Spec(msgspec.Struct, gc=False):
-    parallelism: int | None = None
-    completions: int | None = None
+    parallelism: Number | None = None
+    completions: Number | None = None
     completionMode: str | None = None
     suspend: bool | None = None
     managedBy: str | None = None
@@ -36,9 +37,9 @@ class _Uncounted(msgspec.Struct, gc=False):
 
 
 class _Status(msgspec.Struct, gc=False):
-    active: int | None = None
-    succeeded: int | None = None
-    failed: int | None = None
+    active: Number | None = None
+    succeeded: Number | None = None
+    failed: Number | None = None
     conditions: tuple[_Condition, ...] | None = None
     uncountedTerminatedPods: _Uncounted | None = None
     completedIndexes: str | None = None
@@ -89,8 +90,8 @@ class JobFacts(Facts, frozen=True, omit_defaults=True, gc=False):
         ranges = ",".join(filter(None, (self.completed_indexes, self.failed_indexes)))
         for each in filter(None, ranges.split(",")):
             first, _, last = each.partition("-")
-            last = last or first
-            if first.isdecimal() and last.isdecimal() and int(first) <= index <= int(last):
+            least, most = whole_number(first), whole_number(last or first)
+            if least is not None and most is not None and least <= index <= most:
                 return True
         return False
 

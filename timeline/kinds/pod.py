@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from timeline.core.entries import Facts
 from timeline.core.job_pods import TERMINAL, spells
+from timeline.core.numbers import whole_number
 from timeline.kinds import Kind, Mark, Phase, Reference, Telling, address, seconds
 from timeline.kinds._pod_shape import PodAnnotations, PodShape, PodSpec, PodStatus, Source
 
@@ -43,7 +44,8 @@ class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
 
 
 def _number(text: str | None) -> int:
-    return int(text) if text and text.isascii() and text.isdecimal() else -1
+    number = whole_number(text or "")
+    return -1 if number is None else number
 
 
 def _facts(pod: PodShape) -> PodFacts:

@@ -3,11 +3,11 @@
 import msgspec
 
 from timeline.core.entries import Facts
-from timeline.kinds import Kind, Shape
+from timeline.kinds import Kind, Number, Shape
 
 
 class _Spec(msgspec.Struct, gc=False):
-    replicas: int | None = None
+    replicas: Number | None = None
 
 
 class ReplicaSetShape(Shape):

@@ -51,7 +51,9 @@ _PORT = re.compile(r"[\d.:\[\]*]+(?:-\d+)?(?:/\w+)?|[./~$].*|\d+:\S*|")
 _OTHER_PROGRAMS = ["wget", "vault", "mc", "rabbitmqctl", "kubectl", "ngrok", "neo4j-admin", "smbclient", "lftp"]
 _PROGRAM_NAMES = "|".join(sorted([*_OPTIONS, *_OTHER_PROGRAMS], key=len, reverse=True))
 _PROGRAM = re.compile(rf"(?<![\w.-])(?:[\w.-]{{0,60}}/)?({_PROGRAM_NAMES})(?:\.exe)?(?=[ \t])")
-_TOKEN = re.compile(r"""(?>(?:[^\s"'|;&]|"(?>(?:[^"\\]|\\.)*)"|'[^']*'|\\.|["'])+)""", re.DOTALL)
+_WORD = re.compile(r"""(?:[^\s"'|;&]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^']*+'|["'])++""", re.DOTALL)
+_REST_OF_WORD = re.compile(r"""(?:[^\s'|;&]++|'[^']*+'|')++""")  # where no double quote closes another
+_CLOSING = re.compile(r'(?<!\\)(?:\\\\)*+"')
 _SHORT_OPTION = re.compile(
     r"(?<![\w.-])(--?[\w-]{1,60})(?:[ \t]+|=)([\"']?)([^\s\"']{1,200}:[^\s\"'/][^\s\"']{0,400})\2"
 )
@@ -201,11 +203,13 @@ def clean_commands(text: str) -> str:
         text = _HTPASSWD.sub(rf"\1{BY_NAME}", text)
     if " -" not in text and "from-literal" not in text and not _BEFORE_CREDENTIAL.search(text):
         return text
-    parts, at, scanned = list[str](), 0, 0
+    parts, at, scanned, closing = list[str](), 0, 0, -1
     for match in _PROGRAM.finditer(text):
         if match.start() < scanned:
             continue
-        tokens = list(_tokens(text, match.start()))
+        if closing < 0:
+            closing = max((each.end() for each in _CLOSING.finditer(text)), default=0)
+        tokens = list(_tokens(text, match.start(), closing))
         words = list(arguments([word for _, _, word in tokens]))
         for (start, end, _), (word, masked) in zip(tokens, words, strict=True):
             if masked:
@@ -254,15 +258,22 @@ def _user(match: re.Match[str]) -> str:
     return match[0].replace(match[3], BY_NAME)
 
 
-def _tokens(text: str, at: int) -> Iterator[tuple[int, int, str]]:
-    """Yield the start, the end and the text of each word of a command, up to the command's end."""
+def _tokens(text: str, at: int, closing: int) -> Iterator[tuple[int, int, str]]:
+    """Yield the start, the end and the text of each word of a command, up to the command's end.
+
+    `closing` is where the last double quote of the text ends that may close another. None is looked for behind it, or
+    each quote there would be followed to the end of the text.
+    """
     while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
+        start = at
+        if match := _WORD.match(text, at, closing):
+            at = match.end()
+        if at >= closing and (match := _REST_OF_WORD.match(text, at)):
+            at = match.end()
+        if at == start:
             if text[at] in "|;&\n":
                 return
             at += 1
             continue
-        word = match[0]
-        yield match.start(), match.end(), word.strip("\"'") if word[:1] in "\"'" else word
-        at = match.end()
+        word = text[start:at]
+        yield start, at, word.strip("\"'") if word[:1] in "\"'" else word

@@ -1,11 +1,12 @@
 """This pure module finds credentials in text by the name before them, as in `name=value` or `"name": "value"`."""
 
 import re
+from bisect import bisect_left
 
 from collectors.redaction.values import Span, harmless, value_at, word_at
 from timeline.core.secret_names import Grade, grade, word_set
 
-NAME = r"(?<![\w.$-])(?P<name>(?>[\w.$/-]{1,2000}))"
+NAME = r"(?<![\w.$/-])(?P<name>[\w.$/-]++)"
 _NAMED = re.compile(
     NAME + r"(?P<quote>(?>(?:\\*[\"'`]|&quot;|&#34;|%22|\\+u0022)?))(?>\)?\]?[ \t]*)"
     r"(?P<sep>::?=|：|===?|=>|=|:(?!//)|>|%3[dDaA]|\\+(?:u003|x3)[dDaAeE]|\((?=\\*[\"'])"
@@ -36,10 +37,10 @@ _TYPED = re.compile(r"[ ]*&?[\w<>?.]{1,40}[ ]?=[ ]?(?=[\"'])")  # val password: 
 def clean_named_values(text: str) -> str:
     """Return the text without the values of names, as in `name=value`, `"name": "value"`, `<name>value</name>`."""
     parts, done, at = list[str](), 0, 0
-    multiline = "\n" in text
+    multiline, elements = "\n" in text, Elements(text)
     while match := _NAMED.search(text, at):
         at = match.end()
-        span = _span(text, match, multiline)
+        span = _span(text, match, multiline, elements)
         if span and span.start >= done:
             parts += text[done : span.start], span.mask
             done = span.end
@@ -47,14 +48,14 @@ def clean_named_values(text: str) -> str:
     return "".join((*parts, text[done:])) if parts else text
 
 
-def _span(text: str, match: re.Match[str], multiline: bool) -> Span | None:
+def _span(text: str, match: re.Match[str], multiline: bool, elements: "Elements") -> Span | None:
     """Return the place of the credential after this match; None if there is none."""
     name, sep, at = match["name"], match["sep"].lstrip(), match.end()
     start = match.start()
     lower = name.lower()
     sensitivity = grade(name)
     if lower in _NAMING and sep not in "(,":
-        if span := _paired_value(text, at, start):
+        if span := _paired_value(text, at, start, elements):
             return span
     elif lower in _VALUING and (span := _paired_value_before(text, at)):
         return span
@@ -68,7 +69,9 @@ def _span(text: str, match: re.Match[str], multiline: bool) -> Span | None:
     if not sensitivity:
         return None
     if sep == ">":
-        return element(text, name, at) if start and text[start - 1] in "<:" else None
+        return (
+            elements.content(at, name) if text[start - 1 : start] in ("<", ":") and not _closes(text, start) else None
+        )
     if sep == "," and text[start - 1 : start] == "{" and text.startswith("<<", at + 1):  # Erlang: {name, <<"x">>}
         return value_at(text, at + 3, line=False, block=False, whole=False)
     if sep == ",":
@@ -86,6 +89,13 @@ def _span(text: str, match: re.Match[str], multiline: bool) -> Span | None:
     return value_at(text, at, line=line, block=block, whole=sensitivity == Grade.WHOLE, header=header)
 
 
+def _closes(text: str, at: int) -> bool:
+    """Return whether the name at a place, which may have a prefix, is that of the end of an XML element."""
+    return text[at] == "/" or text.startswith("</", text.rfind("<", max(0, at - _PREFIX), at))
+
+
+_PREFIX = 60  # characters
+_SHELL_LENGTH = 256  # characters of a value and the name after it
 _SHELL = re.compile(
     r"[^\s\"'&|;]*[ \t]*[;&|]{1,2}[ \t]|[^\s\"']*[ \t]+[\w.-]{1,100}=|[^\s\"']*;[\w ]{1,60}=|[^\s\"']*&[\w.-]{1,60}="
 )
@@ -93,10 +103,10 @@ _SHELL = re.compile(
 
 def _is_shell(text: str, at: int) -> bool:
     """Return whether other assignments or commands follow the value on its line, as in a shell command."""
-    return _SHELL.match(text, at) is not None
+    return _SHELL.match(text, at, at + _SHELL_LENGTH) is not None
 
 
-def _paired_value(text: str, at: int, start: int) -> Span | None:
+def _paired_value(text: str, at: int, start: int, elements: "Elements") -> Span | None:
     """Return the place of the value in `name: password, value: x`, in any notation.
 
     `at` is where the text after the name begins, and `start` where the name begins.
@@ -114,9 +124,9 @@ def _paired_value(text: str, at: int, start: int) -> Span | None:
         return value_at(text, match.end(), line="\n" in match[0], block=False, whole=True)
     open_tag = text.rfind("<", max(0, start - 300), start)
     if open_tag > text.rfind(">", max(0, start - 300), start) and (match := _ENTRY.match(text, end)):
-        return element(text, "", match.end())
+        return elements.content(match.end())
     if match := _ENTRY.match(text, end):
-        return element(text, "", match.end()) if match[0].startswith("</") else None
+        return elements.content(match.end()) if match[0].startswith("</") else None
     return None
 
 
@@ -134,9 +144,29 @@ def _paired_value_before(text: str, at: int) -> Span | None:
     return value_at(text, at, line=False, block=False, whole=True)
 
 
-def element(text: str, name: str, at: int) -> Span | None:
-    """Return the place of the content of an XML element, up to the end of the text if it is not closed."""
-    end = text.find(f"</{name}" if name else "</", at)
-    end = end if end >= 0 else text.find("</", at)
-    end = end if end >= 0 else len(text)
-    return None if harmless(text[at:end]) else Span(at, end)
+_END = re.compile(r"</(?:[\w.-]*+:)?+([\w.$/-]*+)")
+
+
+class Elements:
+    """This class knows where the XML elements of a text end."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._ends: list[int] | None = None
+        self._by_name: dict[str, list[int]] = {}
+
+    def content(self, at: int, name: str = "") -> Span | None:
+        """Return the place of the content that begins there, of an element of this name or of any, up to the end of the
+        text if it is not closed; None if it is harmless.
+        """
+        if self._ends is None:
+            self._ends = []
+            for match in _END.finditer(self._text):
+                self._ends.append(match.start())
+                self._by_name.setdefault(match[1], []).append(match.start())
+        end = len(self._text)
+        for ends in (self._by_name.get(name, ()), self._ends):
+            if (place := bisect_left(ends, at)) < len(ends):
+                end = ends[place]
+                break
+        return None if harmless(self._text[at:end]) else Span(at, end)

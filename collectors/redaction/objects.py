@@ -73,7 +73,9 @@ _SHORT = 200  # characters; longer texts are not cached
 _MAX_DEPTH = 6  # levels of JSON inside strings of JSON; a deeper one is masked whole
 _harmless_texts: set[str] = set()  # short texts without credentials
 _harmless_managed: set[str] = set()  # names in managedFields without credentials
-_LITERAL = re.compile(r'"(?>(?:[^"\\]|\\.)*)"')
+# A text in quotes, its closing quote if there is one, and what shows that it is the name of a field in JSON. A text
+# that is not closed is matched to its end, so that no quote in it is tried once more: an escaped one ends with it.
+_LITERAL = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)(?=(\s*+:)?)')
 _token = re.compile(r"[A-Za-z0-9_./+=~-]{14}")
 
 
@@ -319,11 +321,13 @@ def clean_text(raw: str, depth: int = 0) -> str:
     """Return free text without credentials; the same string if it holds none."""
     if raw in _harmless_texts or _cannot_hold_credential(raw):
         return raw
-    clean = raw
-    if raw[:1] in '{["' or raw[:1].isspace():
-        clean = _clean_json(raw, depth)
-    if "\\" in clean and '"' in clean:
-        clean = _LITERAL.sub(lambda match: _clean_literal(match[0], depth), clean)
+    json = _clean_json(raw, depth) if raw[:1] in '{["' or raw[:1].isspace() else None
+    clean = raw if json is None else json
+    if "\\" in clean and '"' in clean:  # of JSON, all texts but the names of fields are clean
+        clean = _LITERAL.sub(
+            lambda match: _clean_literal(match[0], depth) if match[1] and (json is None or match[2]) else match[0],
+            clean,
+        )
     clean = text.clean(clean)
     if clean != raw:
         return clean
@@ -355,17 +359,15 @@ def _cannot_hold_credential(raw: str) -> bool:
     return len(raw) < SHORTEST_FORM or _token.search(raw) is None
 
 
-def _clean_json(raw: str, depth: int) -> str:
-    """Return a text that is JSON with its value cleaned like an object."""
+def _clean_json(raw: str, depth: int) -> str | None:
+    """Return a text that is JSON with its value cleaned like an object; None if it is no JSON."""
     begins = raw.lstrip()[:1]
     if begins not in ("{", "[", '"'):
-        return raw
+        return None
     try:
         inner = orjson.loads(raw)
     except (ValueError, RecursionError):
-        return raw
-    if not isinstance(inner, dict | list | str) or (isinstance(inner, str) and not raw.strip().endswith('"')):
-        return raw
+        return None
     if depth >= _MAX_DEPTH:
         return BY_NAME
     try:

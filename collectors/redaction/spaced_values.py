@@ -1,9 +1,9 @@
 """This pure module finds credentials in text that only white space separates from their names."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from collectors.redaction.named_values import NAME, element
+from collectors.redaction.named_values import NAME, Elements
 from collectors.redaction.values import Span, harmless, value_at
 from timeline.core.secret_names import Grade, grade, word_set
 
@@ -27,77 +27,95 @@ _SPOKEN_NAMES = word_set(  # words that messages use of objects: secret "db" not
     "secret secrets token tokens credential credentials webhook auth authorization authentication session cookie "
     "signature license bearer kubeconfig"
 )
+_OBJECT_OF = re.compile(
+    r"[\"'\\]{0,4}[ ]?:?[ ]?(?:not found|is forbidden|already exists|does not|is invalid|in namespace|of )"
+)
+_ATTRIBUTED = re.compile(r"<(?:[\w-]{1,60}:)?([\w.-]{1,200})\s[^<>]{0,1000}(?<!/)>")
+_LONGEST_WORD = 100  # characters
 
 
 def space_separated_values(text: str) -> Iterator[Span]:
     """Yield the places of values that only white space separates from their names."""
-    for match in _OPTION.finditer(text) if "-" in text else ():
-        secret_option = grade(match["name"]) and not text.startswith(("[", "{"), match.end())
-        if secret_option and (span := value_at(text, match.end(), line=False, block=False, whole=True)):
-            yield span
+    if "-" in text:
+        yield from _values(text, _OPTION, _of_option)
     if '"' in text or "'" in text:
-        for match in _SPACED.finditer(text):
-            if (
-                match["name"].lower() not in _SPOKEN_NAMES
-                and grade(match["name"])
-                and not match["name"].startswith("-")
-            ):
-                span = value_at(text, match.end(), line=False, block=False, whole=False)
-                if span and not _is_spoken_of(text, span.end):
-                    yield span
-    for match in _SET.finditer(text):
-        if grade(match["name"]) and (match["set"] or _PASS_LAST.search(match["name"])):
-            span = value_at(text, match.end(), line=False, block=False, whole=False)
-            if span and (match["set"] or not _is_word(text[span.start : span.end], match["is"])):
-                yield span
-    for match in _BLOCK_OF.finditer(text) if "{" in text else ():
-        if grade(match["name"]) == Grade.WHOLE and (
-            span := value_at(text, match.end(), line=False, block=False, whole=True)
-        ):
-            yield span
-    for match in _KEYWORDS.finditer(text) if _KEYWORD_HINT.search(text) else ():
-        if span := value_at(text, match.end(), line=False, block=False, whole=True):
-            yield span
+        yield from _values(text, _SPACED, _in_quotes)
+    yield from _values(text, _SET, _of_setting)
+    if "{" in text:
+        yield from _values(text, _BLOCK_OF, _of_block)
+    if _KEYWORD_HINT.search(text):
+        yield from _values(text, _KEYWORDS, _of_phrase)
     if "<" in text and "</" in text:
-        yield from _attributed(text)
-    multiline = text.count("\n")
-    for match in _DIRECTIVE.finditer(text):
-        if grade(match["name"]):
-            end = text.find("\n", match.end())
-            end = end if end >= 0 else len(text)
-            value = text[match.end() : end].strip()
-            if harmless(value.rstrip(";")) or value.startswith(("[redacted", "-", "|", ">")):
-                continue
-            alone = not any(letter.isspace() for letter in value)
-            not_a_word = not value.isalpha()
-            if (alone and (multiline or not_a_word)) and not (
-                match["name"].lower() in _SPOKEN_NAMES and not not_a_word
-            ):
-                yield Span(match.end(), end)
+        elements = Elements(text)
+        yield from _values(text, _ATTRIBUTED, lambda _, match: _of_element(elements, match))
+    yield from _values(text, _DIRECTIVE, _of_directive)
+
+
+def _values(text: str, names: re.Pattern[str], value: Callable[[str, re.Match[str]], Span | None]) -> Iterator[Span]:
+    """Yield the places of the values after the names that an expression finds, except those in the value before."""
+    done = 0
+    for match in names.finditer(text):
+        if match.end() >= done and (span := value(text, match)):
+            yield span
+            done = span.end
+
+
+def _of_option(text: str, match: re.Match[str]) -> Span | None:
+    if not grade(match["name"]) or text.startswith(("[", "{"), match.end()):
+        return None
+    return value_at(text, match.end(), line=False, block=False, whole=True)
+
+
+def _in_quotes(text: str, match: re.Match[str]) -> Span | None:
+    name = match["name"]
+    if name.lower() in _SPOKEN_NAMES or not grade(name) or name.startswith("-"):
+        return None
+    span = value_at(text, match.end(), line=False, block=False, whole=False)
+    return span if span and not _OBJECT_OF.match(text, span.end) else None
+
+
+def _of_setting(text: str, match: re.Match[str]) -> Span | None:
+    if not grade(match["name"]) or not (match["set"] or _PASS_LAST.search(match["name"])):
+        return None
+    span = value_at(text, match.end(), line=False, block=False, whole=False)
+    return span if span and (match["set"] or not _is_word(text[span.start : span.end], match["is"])) else None
+
+
+def _of_block(text: str, match: re.Match[str]) -> Span | None:
+    if grade(match["name"]) != Grade.WHOLE:
+        return None
+    return value_at(text, match.end(), line=False, block=False, whole=True)
+
+
+def _of_phrase(text: str, match: re.Match[str]) -> Span | None:
+    return value_at(text, match.end(), line=False, block=False, whole=True)
+
+
+def _of_element(elements: Elements, match: re.Match[str]) -> Span | None:
+    """Return the place of the content of an XML element that has attributes."""
+    return elements.content(match.end(), match[1]) if grade(match[1]) else None
+
+
+def _of_directive(text: str, match: re.Match[str]) -> Span | None:
+    """Return the place of the rest of a line that a name begins, if it is one word and not one of a sentence."""
+    name = match["name"]
+    if not grade(name):
+        return None
+    end = text.find("\n", match.end())
+    end = end if end >= 0 else len(text)
+    value = text[match.end() : end].strip()
+    if harmless(value.rstrip(";")) or value.startswith(("[redacted", "-", "|", ">")):
+        return None
+    if value.isalpha() and ("\n" not in text or name.lower() in _SPOKEN_NAMES):
+        return None
+    return Span(match.end(), end) if len(value.split(maxsplit=1)) == 1 else None
 
 
 def _is_word(word: str, spoken: str | None) -> bool:
     """Return whether the text after a name is a word of a sentence. `spoken` is the verb between them."""
+    if len(word) > _LONGEST_WORD:
+        return False
     word = word.strip("\"'`.,;:!?()")
     if not spoken:
         return word.isalpha()
     return not any(map(str.isdigit, word)) or not any(map(str.isalpha, word))
-
-
-_OBJECT_OF = re.compile(
-    r"[\"'\\]{0,4}[ ]?:?[ ]?(?:not found|is forbidden|already exists|does not|is invalid|in namespace|of )"
-)
-
-
-def _is_spoken_of(text: str, end: int) -> bool:
-    return _OBJECT_OF.match(text, end) is not None
-
-
-_ATTRIBUTED = re.compile(r"<(?:[\w-]{1,60}:)?([\w.-]{1,200})\s[^<>]{0,1000}(?<!/)>")
-
-
-def _attributed(text: str) -> Iterator[Span]:
-    """Yield the places of the content of XML elements that have attributes."""
-    for match in _ATTRIBUTED.finditer(text):
-        if grade(match[1]) and (span := element(text, match[1], match.end())):
-            yield span

@@ -119,6 +119,7 @@ def _replace(text: str, spans: Iterator[Span]) -> str:
         if span.start >= at:
             parts += text[at : span.start], span.mask
             at = span.end
+        at = max(at, span.end)  # what two of them have in common is replaced once
     return "".join((*parts, text[at:])) if parts else text
 
 

@@ -18,7 +18,8 @@ class Span(NamedTuple):
 _BLANK = re.compile(r"[ \t]*(?:!!?[\w/:.-]{0,60}[ \t]+)?")  # with the tag that YAML allows before a value
 _BLOCK = re.compile(r"(?:[|>][-+0-9]{0,3})?[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)")
 _QUOTE = re.compile(r"""(\\*)(\"\"\"|'''|["'`])|(?:&quot;|&#34;|%22|\\+u0022)""")
-_HERE = re.compile(r"<<[-~]?[\"']?(\w{1,64})[\"']?[ \t]*\r?\n")
+_HERE = re.compile(r"<<[-~]?[\"']?(\w{1,64})[\"']?[ \t]*+\r?\n")
+_HERE_ENDS = re.compile(r"(?m)^[ \t]*+(\w++)")
 _REFERENCE = r"(?:\$\{[\w.:]{1,200}\}|\$\([\w.]{1,200}\)|\{\{[^{}\n\"'`]{0,200}\}\}|<[\w-]{1,60}>)"
 _REFERS = re.compile(rf"\\*[\"']?{_REFERENCE}\\*[\"']?(?=[\s,;&)}}\]<\"']|\\|\Z)")
 _FOLDER = (
@@ -29,6 +30,7 @@ _HARMLESS = re.compile(
     rf"(?i:true|false|yes|no|on|off|null|none|nil|undefined|~|\[\]|\{{\}}|\*{{1,64}}|x{{3,64}}|<nil>|<none>)"
     rf"|{_REFERENCE}|(?:file://)?/(?:{_FOLDER})(?:/[\w.@-]{{1,128}}){{1,16}}/?|\[redacted.*|[\w./-]{{1,200}}\.(?:pem|key|crt|cer|p12|pfx|jks|keytab)"
 )
+_LONGEST_HARMLESS = 2100  # characters; the longest is a path
 _SPEAKS = re.compile(  # messages of the kubelet and the API server about objects
     r"(?:secrets?|configmaps?|object|serviceaccounts?|persistentvolumeclaims?|pods?|nodes?|services?|endpoints"
     r"|namespaces?|volumes?|references?)[ ](?:\\*[\"']|not\b|is\b|does\b|was\b|has\b)"
@@ -37,10 +39,10 @@ _SPEAKS = re.compile(  # messages of the kubelet and the API server about object
 _SCHEME = r"(?:(?i:bearer|basic|digest|token|apikey|api-key|negotiate|ntlm|plain|aws4-hmac-sha256|splunk|key)[ \t]+)?"
 _ENDS = r"(?=[\s,;:)\]}>]|\Z)"
 _NEXT = r"(?=\s|\Z|[\"']?[\w.-]{1,60}[\"']?[ ]?[=:])"
-_BARE = re.compile(rf"{_SCHEME}(?>(?:[^\s\"'`;&,<\\]|[\"'`](?!{_ENDS})|[;&,](?!{_NEXT})|<(?!/)|\\(?![\"'nrtu\n]))+)")
-_LINE = re.compile(r"(?>(?:\\\r?\n|[^\r\n])*)")
-_HEADER = re.compile(r"[^\r\n\"'`\\]+")
-_BRACKETS = re.compile(r"[\[\]{}()]|\\.|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+_BARE = re.compile(rf"{_SCHEME}(?:[^\s\"'`;&,<\\]++|[\"'`](?!{_ENDS})|[;&,](?!{_NEXT})|<(?!/)|\\(?![\"'nrtu\n]))++")
+_LINE = re.compile(r"(?:[^\r\n\\]++|\\\r?\n|\\)*+")
+_HEADER = re.compile(r"[^\r\n\"'`\\]++")
+_BRACKETS = re.compile(r"[\[\]{}()]|\\.|\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"", re.DOTALL)
 _PAIRS = {"[": "]", "{": "}", "(": ")"}
 _FIELD = re.compile(r"(?:-[ \t]+)*[\"']?([\w./-]{1,200})[\"']?[ \t]*:(?:[ \t]+|$)")
 
@@ -48,7 +50,7 @@ _FIELD = re.compile(r"(?:-[ \t]+)*[\"']?([\w./-]{1,200})[\"']?[ \t]*:(?:[ \t]+|$
 def harmless(value: str) -> bool:
     """Return whether a value under a secret name is not secret: empty, a switch, or a reference to the credential."""
     value = value.strip()
-    return not value or _HARMLESS.fullmatch(value) is not None
+    return not value or (len(value) <= _LONGEST_HARMLESS and _HARMLESS.fullmatch(value) is not None)
 
 
 def value_at(text: str, at: int, *, line: bool, block: bool, whole: bool, header: bool = False) -> Span | None:
@@ -118,8 +120,8 @@ def _quoted(text: str, quote: re.Match[str]) -> Span | None:
 
 def _here(text: str, opened: re.Match[str]) -> Span:
     """Return the place of the lines of a here-document (`<<EOF`), up to the word that ends it."""
-    closed = re.compile(rf"(?m)^[ \t]*{opened[1]}\b").search(text, opened.end())
-    return Span(opened.end(), closed.start() if closed else len(text), f"{BY_NAME}\n")
+    ends = (match.start() for match in _HERE_ENDS.finditer(text, opened.end()) if match[1] == opened[1])
+    return Span(opened.end(), next(ends, len(text)), f"{BY_NAME}\n")
 
 
 def _odd(text: str, start: int, end: int) -> bool:

@@ -45,6 +45,7 @@ KUBECONFIG_DIRS = (DATA_DIR / "kubeconfigs", *variables.kubeconfig_dirs)
 APPRISE_SERVICES = variables.apprise_services
 ADDRESS = variables.address
 DESTINATION_HOSTS = variables.destination_hosts
+CLUSTER_HOSTS = variables.cluster_hosts
 LOG_STORE_HOSTS = variables.log_store_hosts
 PULL_EVERY = timedelta(seconds=variables.pull_seconds)
 PULL_OVERLAP = timedelta(minutes=variables.pull_overlap_minutes)

@@ -12,9 +12,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
+from collectors.hosts import allowed_hosts
 from dashboard.access import tokens
 from dashboard.alerting import sending, telling
-from dashboard.environment.hosts import allowed_hosts
 from dashboard.models import Delivery, Told
 from tests import routed
 from tests.alertmanager import alertmanager, program, prometheus, token_for_alerts, written

@@ -13,10 +13,10 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
+from collectors.hosts import allowed_hosts
 from dashboard.access import tokens
 from dashboard.alerting.destinations import grafana, kinds
 from dashboard.alerting.messages import Message, Refused, Unreachable
-from dashboard.environment.hosts import allowed_hosts
 from tests.answering import LOCALHOST, closed_port
 from timeline.models import Cluster, Finding, Incident, Occurrence, Silence, Source
 

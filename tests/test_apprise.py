@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
+from collectors.hosts import allowed_hosts
 from dashboard.access import encryption
 from dashboard.access.outgoing import NotAllowed, Refused, Unreachable
 from dashboard.alerting import sending
 from dashboard.alerting.destinations import apprise
 from dashboard.alerting.messages import Message
-from dashboard.environment.hosts import allowed_hosts
 from dashboard.environment.services import schemes
 from dashboard.models import Delivery, Destination
 from tests.answering import Receiver, closed_port, receiving

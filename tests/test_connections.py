@@ -25,6 +25,7 @@ from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
+from collectors.hosts import allowed_hosts
 from collectors.watch import connections, credentials, rbac
 from collectors.watch.access import affected_rules
 from collectors.watch.connections import Refused, WatchOptions
@@ -77,15 +78,15 @@ class Handler(BaseHTTPRequestHandler):
         review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         asked = review["spec"]["resourceAttributes"]
         if not self.server.answers_reviews:
-            return self._answer({"message": "no", "code": 403}, 403)
+            return self._answer({"kind": "Status", "message": "no", "code": 403}, 403)
         allowed = (asked["resource"], asked["verb"]) not in self.server.refused
         self._answer({"status": {"allowed": allowed, "reason": "" if allowed else "no rule"}}, 201)
 
     def _answer(self, answer: Any, status: int = 200) -> None:
         if self.headers["Authorization"] != f"Bearer {self.server.token}":
-            answer, status = {"message": "Unauthorized", "code": 401}, 401
+            answer, status = {"kind": "Status", "message": "Unauthorized", "code": 401}, 401
         elif answer is None:
-            answer, status = {"message": "not found", "code": 404}, 404
+            answer, status = {"kind": "Status", "message": "not found", "code": 404}, 404
         body = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
@@ -108,6 +109,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture(autouse=True)
 def key(settings: Settings) -> None:
     settings.CREDENTIALS_KEYS = [KEY]
+    settings.CLUSTER_HOSTS = allowed_hosts(["*:*", "http://*:*", "http://127.0.0.1:*", "https://127.0.0.1:*"])
 
 
 def config(server: str, user: dict[str, Any] | None = None) -> str:

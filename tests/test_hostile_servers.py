@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 import pytest
 
+from collectors.hosts import Gate, allowed_hosts
 from collectors.watch import bodies, deadlines, stream
 from collectors.watch.access import check
 from collectors.watch.api import Api
@@ -386,6 +387,107 @@ def test_a_clock_that_no_cluster_has_is_not_believed(date: str, server: Server) 
     api = api_of(server)
     api.get("/api")
     assert 0 < api.now() < 4_102_444_800_000_000
+
+
+EVERYWHERE = ("*:*", "http://*:*")
+HERE = (
+    "127.0.0.1", "localhost", "localhost.", "127.1", "2130706433", "0x7f000001", "017700000001", "0.0.0.0",
+    "[::ffff:127.0.0.1]", "[::ffff:7f00:1]",
+)  # fmt: skip
+
+
+def gated(server: str, proxy: str = "", allowed: Sequence[str] = EVERYWHERE) -> Api:
+    """Return the API of a kubeconfig that somebody has given on a page."""
+    config = {
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": server, **({"proxy-url": proxy} if proxy else {})}}],
+        "users": [{"name": "u", "user": {"token": SECRET}}],
+    }
+    gate = Gate("CAUSELINE_CLUSTER_HOSTS", allowed_hosts(allowed))
+    return api_to(config, gate=gate, connect=1.0, read=1.0, silence=(0.5, 1.0))
+
+
+@pytest.mark.parametrize("host", HERE)
+def test_a_given_kubeconfig_leads_to_this_machine_only_by_a_name_of_the_setting(host: str, server: Server) -> None:
+    server.answer = answering(whole(b"{}"))
+    port = server.url.rpartition(":")[2]
+    with pytest.raises(ApiError, match="CAUSELINE_CLUSTER_HOSTS has to name the host"):
+        gated(f"http://{host}:{port}").get("/api")
+    with pytest.raises(ApiError, match="CAUSELINE_CLUSTER_HOSTS has to name the host"):
+        gated("https://10.0.0.1", f"http://{host}:{port}").get("/api")
+    assert server.heads == []
+
+
+def test_a_cluster_on_this_machine_is_reached_where_the_setting_names_it(server: Server) -> None:
+    server.answer = answering(whole(b"{}"))
+    assert gated(server.url, allowed=["http://127.0.0.1:*"]).get("/api") == b"{}"
+    with pytest.raises(ApiError, match="Nothing may be sent to"):
+        gated(server.url, allowed=["http://10.0.0.0/8:*"]).get("/api")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "169.254.169.254", "2852039166", "0xa9fea9fe", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]",
+        "[::ffff:0:a9fe:a9fe]", "[64:ff9b:1::a9fe:a9fe]", "[fd00:ec2::254]", "100.100.100.200", "168.63.129.16",
+        "[fe80::1]", "224.0.0.1", "metadata.google.internal",
+    ],
+)  # fmt: skip
+def test_a_given_kubeconfig_never_leads_to_where_clouds_serve_credentials(host: str, server: Server) -> None:
+    named = [*EVERYWHERE, "http://127.0.0.1:*"]
+    for address, proxy in ((f"https://{host}", ""), (f"https://{host}", server.url), (f"http://{host}", server.url)):
+        with pytest.raises(ApiError, match=r"link-local|serve credentials|not the address of one machine"):
+            gated(address, proxy, named).get("/api")
+    with pytest.raises(ApiError, match=r"link-local|serve credentials|not the address of one machine"):
+        gated("https://10.0.0.1", f"http://{host}:3128", named).get("/api")
+    assert server.heads == []
+
+
+def test_what_was_checked_is_what_is_connected_to_also_by_a_proxy(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = server.url.rpartition(":")[2]
+    answers, original = ["127.0.0.1", "169.254.169.254"], socket.getaddrinfo
+
+    def resolve(host: str, *rest: Any, **more: Any) -> Any:
+        return original(answers.pop(0) if host == "rebinding.example" else host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    server.answer = answering(whole(b"{}"))
+    api = gated(f"http://rebinding.example:{port}", allowed=["http://rebinding.example:*"])
+    assert api.get("/api") == b"{}" and b"Host: rebinding.example" in server.heads[0]
+    api.close()
+    with pytest.raises(ApiError, match="link-local"):
+        api.get("/api")
+    server.heads.clear()
+    named = ["*:*", "http://127.0.0.1:*"]
+    answers[:] = ["10.9.8.7", "169.254.169.254"]
+    with pytest.raises(ApiError):
+        gated("https://rebinding.example:6443", server.url, named).get("/api")
+    assert server.heads[0].startswith(b"CONNECT 10.9.8.7:6443 ")
+    with pytest.raises(ApiError, match="link-local"):
+        gated("https://rebinding.example:6443", server.url, named).get("/api")
+    with pytest.raises(ApiError, match="Only the proxy-url could know it"):
+        gated("https://nothing.invalid", server.url, named).get("/api")
+    assert len(server.heads) == 1
+    with pytest.raises(ApiError):
+        gated("https://nothing.invalid", server.url, [*named, "nothing.invalid"]).get("/api")
+    assert server.heads[1].startswith(b"CONNECT nothing.invalid:443 ")
+
+
+def test_what_another_server_answers_is_not_shown(server: Server) -> None:
+    def shown() -> str:
+        report = check(api_of(server), [], [])
+        return f"{report.version} {report.problem}"
+
+    for body in (b'{"gitVersion":"root:x:0:0 pl4nted"}', b'{"gitVersion":"v1.2 pl4nted"}', b'{"gitVersion":"pl4nted"}'):
+        server.answer = answering(whole(body))
+        assert "pl4nted" not in shown()
+    for body in (b'{"message":"pl4nted","reason":"pl4nted"}', b"pl4nted", b'{"kind":"Error","message":"pl4nted"}'):
+        server.answer = answering(whole(body).replace(b"200 OK", b"500 pl4nted"))
+        assert "pl4nted" not in shown() and "500" in shown()
+    server.answer = answering(whole(b'{"kind":"Status","message":"etcd is away"}').replace(b"200 OK", b"500 No"))
+    assert "etcd is away" in shown()
 
 
 def test_the_key_of_a_client_is_left_in_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 import yaml
 from django.test import Client
+from pytest_django import Settings
 
+from collectors.hosts import allowed_hosts
 from collectors.watch import connections, rbac
 from collectors.watch.access import AccessReport, Grant
 from collectors.watch.connections import WatchOptions
@@ -28,7 +30,8 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def server() -> Iterator[EventsApi]:
+def server(settings: Settings) -> Iterator[EventsApi]:
+    settings.CLUSTER_HOSTS = allowed_hosts(["http://127.0.0.1:*"])
     with events_api() as found:
         yield found
 

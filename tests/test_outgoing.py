@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
+from collectors.hosts import allowed_hosts
 from dashboard.access import encryption, outgoing
 from dashboard.access.outgoing import NotAllowed, Refused, Unreachable
-from dashboard.environment.hosts import allowed_hosts
 from tests.answering import LOCALHOST, Receiver, closed_port, receiving
 
 
@@ -80,6 +80,25 @@ def test_an_entry_that_is_none_stops_the_start(entry: str) -> None:
         "[::]",
         "224.0.0.1",
         "255.255.255.255",
+        "[::ffff:0:a9fe:a9fe]",  # IPv4-translated
+        "[::a9fe:a9fe]",
+        "[64:ff9b:1::a9fe:a9fe]",  # NAT64 of one's own, with the address at the end
+        "[64:ff9b:1:a9fe:a9:fe00::]",  # and in the middle
+        "[2001:0:a9fe:a9fe::]",  # Teredo's server
+        "[2001:0:102:304:0:0:5601:5601]",  # and its client, inverted
+        "[2001:db8::5efe:a9fe:a9fe]",  # ISATAP
+        "[fd00:ec2::23]",
+        "[fd00:42::42]",
+        "168.63.129.16",
+        "metadata.google.internal",
+        "0251.0376.0251.0376",
+        "１６９.254.169.254",
+        "169.254.169.254.",
+        "[::ffff:127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "127.1",
+        "0177.0.0.1",
+        "0.0.0.1",
         "127.0.0.1",  # only a wildcard allows it
         "localhost",
     ],

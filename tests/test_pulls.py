@@ -1,11 +1,13 @@
 """People and the clock pull windows of a connected cluster's audit log from its log store."""
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -14,12 +16,14 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from collectors import tasks as imports
-from collectors.stores import loki, pulling
+from collectors.hosts import allowed_hosts
+from collectors.stores import all_kinds, loki, pulling
+from collectors.stores.kinds import Transient, Window
 from collectors.stores.pulling import cursor_path, unfinished
 from collectors.uploads import pulls
 from dashboard import tasks
+from dashboard.access import log_stores
 from dashboard.celery import app
-from dashboard.environment.hosts import allowed_hosts
 from tests.events import items_of
 from tests.following import Followed
 from tests.people import member
@@ -155,6 +159,27 @@ def test_secrets_can_be_read_with_a_new_key_alone_after_they_were_encrypted_agai
     call_command("clusters", "renew-secrets")
     settings.CREDENTIALS_KEYS = settings.CREDENTIALS_KEYS[:1]
     assert pulls._secrets(LogStore.objects.get()) == {"password": SECRET}
+
+
+def test_a_store_whose_name_leads_elsewhere_after_it_was_checked_is_not_connected_to(
+    client: Client, followed: Followed, store: LokiServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, resolve = ["127.0.0.1"], socket.getaddrinfo
+
+    def resolved(host: str, *rest: Any, **more: Any) -> Any:
+        given = answers.pop(0) if answers else "169.254.169.254"
+        return resolve(given if host == "rebinding.example" else host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    url = store.url.replace("127.0.0.1", "rebinding.example")
+    settings.LOG_STORE_HOSTS = allowed_hosts([url])
+    log_stores.check(url)
+    with pytest.raises(socket.gaierror, match="link-local"):
+        socket.getaddrinfo("rebinding.example", 80)
+    opened = all_kinds()["loki"].open({"url": url, "query": "{}", "tenant": "", "token": "", "username": ""})
+    with pytest.raises(Transient, match="link-local"):
+        opened.page(Window(0, 1), None)
+    opened.close()
 
 
 def test_only_hosts_that_are_allowed_are_connected_to(

@@ -9,9 +9,9 @@ from django.db import OperationalError
 from django.test import Client
 from pytest_django import Settings
 
+from collectors.hosts import allowed_hosts
 from dashboard.access import encryption
 from dashboard.alerting import editing, telling
-from dashboard.environment.hosts import allowed_hosts
 from dashboard.models import Delivery, Destination, Route
 from tests import routed
 from tests.answering import LOCALHOST, Receiver, receiving

@@ -14,8 +14,8 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
+from collectors.hosts import allowed_hosts
 from dashboard.alerting import sending, telling
-from dashboard.environment.hosts import allowed_hosts
 from dashboard.models import Delivery, Destination, Told
 from tests import routed
 from tests.answering import LOCALHOST, Receiver, closed_port, receiving

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +25,7 @@ VERBS = ("list", "watch")
 _EVENTS = Resource("", "v1", "Event", "events", True)
 _WRITING = ("create", "patch")
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_VERSION = re.compile(r"v[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(?:[-+.][0-9A-Za-z][0-9A-Za-z.+-]{0,60})?")
 _AT_ONCE = 8  # reviews that are requested at the same time
 
 
@@ -82,7 +84,7 @@ def check(
     """
     version = ""
     try:
-        version = _text(orjson.loads(api.get("/version", most=SMALL_BYTES)).get("gitVersion")) or "unknown"
+        version = _version(orjson.loads(api.get("/version", most=SMALL_BYTES)).get("gitVersion"))
         served, missing = resources(api, include, exclude)
         wanted = [target for each in served for target in targets(each, namespaces)]
         return _granted(api, version, wanted, tuple(missing), events=events)
@@ -124,6 +126,11 @@ def _grant(api: Api, target: Target, verbs: Sequence[str] = VERBS) -> Grant:
             reason = reason or _text(status.get("reason")) or _text(status.get("evaluationError"))
     name = f"{resource.resource}.{resource.group}" if resource.group else resource.resource
     return Grant(name, qualified(resource.group, resource.kind), tuple(refused), reason, namespace)
+
+
+def _version(value: object) -> str:
+    """Return a version that has the form of one: the server could be another one, whose texts are nobody's business."""
+    return value if isinstance(value, str) and _VERSION.fullmatch(value) else "unknown"
 
 
 def _text(value: object) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import urllib3
 from urllib3.connection import HTTPConnection
 
+from collectors.hosts import Gate
 from collectors.watch import configuration
 from collectors.watch.bodies import LIST_BYTES, SMALL_BYTES, body_of
 from collectors.watch.clock import ServerClock
@@ -68,13 +69,13 @@ class Api:
         self._configuration, self._pool = self._configured()
 
     @classmethod
-    def from_kubeconfig(cls, reduced: Callable[[], dict[str, Any]], **waits: Any) -> "Api":
+    def from_kubeconfig(cls, reduced: Callable[[], dict[str, Any]], *, gate: Gate | None = None, **waits: Any) -> "Api":
         """Return a connection with a reduced kubeconfig. Raise Unusable.
 
         `reduced` returns it (`Kubeconfig.reduced`), and is called again, with all its checks, when the server refuses
-        the credentials.
+        the credentials. `gate` limits where the kubeconfig may lead; without it, to any address.
         """
-        return cls(configuration.from_kubeconfig(reduced), **waits)
+        return cls(configuration.from_kubeconfig(reduced, gate), **waits)
 
     @classmethod
     def in_cluster(cls, **waits: Any) -> "Api":

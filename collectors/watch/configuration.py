@@ -21,25 +21,27 @@ from urllib3.exceptions import InsecureRequestWarning
 from urllib3.util.ssl_ import create_urllib3_context
 
 from collectors.addresses import is_loopback
-from collectors.watch import exec_credentials
-from collectors.watch.deadlines import POOLS
+from collectors.watch import exec_credentials, gated
 from collectors.watch.failures import Unusable
 
 if TYPE_CHECKING:
     from kubernetes.client import Configuration
 
-Load = Callable[["Configuration"], ssl.SSLContext]
+    from collectors.hosts import Gate
+
+Load = Callable[["Configuration"], tuple[ssl.SSLContext, dict[str, Any]]]  # the context for TLS, pools by scheme
 logging.getLogger("urllib3.connection").setLevel(logging.ERROR)  # its warnings quote what a server sends
 _KEY_FIELDS = ("client-certificate-data", "client-key-data")
 
 
-def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
-    """Return a function that loads a reduced kubeconfig, which `read` reads and checks again each time.
+def from_kubeconfig(read: Callable[[], dict[str, Any]], gate: Gate | None = None) -> Load:
+    """Return a function that loads a reduced kubeconfig, which `read` reads and checks again each time. A gate limits
+    where its connections lead.
 
     The function raises what `read` raises.
     """
 
-    def load(to: Configuration) -> ssl.SSLContext:
+    def load(to: Configuration) -> tuple[ssl.SSLContext, dict[str, Any]]:
         from kubernetes.config import load_kube_config_from_dict
 
         kubeconfig = read()
@@ -67,19 +69,19 @@ def from_kubeconfig(read: Callable[[], dict[str, Any]]) -> Load:
 
         configuration_object: Any = to  # the library's types are incomplete
         configuration_object.refresh_api_key_hook = renew
-        return context
+        return context, gated.pools(gate, own_proxy="proxy-url" in cluster)
 
     return load
 
 
-def in_cluster(to: Configuration) -> ssl.SSLContext:
+def in_cluster(to: Configuration) -> tuple[ssl.SSLContext, dict[str, Any]]:
     """Load the configuration that Kubernetes mounts into a Pod."""
     from kubernetes.config import load_incluster_config
 
     load_incluster_config(to)  # type: ignore[no-untyped-call]
     context = _context(to)
     context.load_verify_locations(cafile=to.ssl_ca_cert)
-    return context
+    return context, gated.pools(None, own_proxy=False)
 
 
 def _context(to: Configuration) -> ssl.SSLContext:
@@ -114,7 +116,7 @@ def configured(load: Load, socket_options: list[tuple[int, int, int]], connectio
     configuration.connection_pool_maxsize = connections
     configuration.socket_options = socket_options
     try:
-        context = load(configuration)
+        context, pools = load(configuration)
         configuration.ssl_ca_cert = configuration.cert_file = configuration.key_file = None  # `context` has them
         pool: urllib3.PoolManager = RESTClientObject(configuration).pool_manager
     except Unusable:
@@ -128,7 +130,7 @@ def configured(load: Load, socket_options: list[tuple[int, int, int]], connectio
     except Exception as error:  # invalid base64, a token that is not JSON, and others
         raise Unusable(f"The configuration cannot be read ({type(error).__name__}).") from None
     pool.connection_pool_kw["ssl_context"] = context
-    pool.pool_classes_by_scheme = POOLS
+    pool.pool_classes_by_scheme = pools
     if not configuration.verify_ssl:
         # Connecting warns once; a warning for each request is too much.
         urllib3.disable_warnings(InsecureRequestWarning)

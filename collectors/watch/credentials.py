@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.db import transaction
 
+from collectors.hosts import Gate
 from collectors.watch import exec_permissions
 from collectors.watch.failures import Unusable
 from collectors.watch.files import Allowed
@@ -57,12 +58,17 @@ def api_to(cluster: str, reference: dict[str, Any], secret: bytes | None) -> Api
                 return Api.from_kubeconfig(lambda: _read_by_path(cluster, reference))
             case _ if secret is not None:
                 kept = Kubeconfig(orjson.loads(unseal(secret)))
-                return Api.from_kubeconfig(kept.reduced)
+                return Api.from_kubeconfig(kept.reduced, gate=_gate())
     except Unusable:
         raise
     except Exception as error:  # messages of the package may quote credentials
         raise Unusable(f"The credentials cannot be used ({type(error).__name__}).") from None
     raise Unusable("No credentials are stored for it. Connect it again.")
+
+
+def _gate() -> Gate | None:
+    """Return where stored kubeconfigs may lead; None for everywhere. Those by path are an operator's choice."""
+    return None if settings.CLUSTER_HOSTS is None else Gate("CAUSELINE_CLUSTER_HOSTS", settings.CLUSTER_HOSTS)
 
 
 def may_run_programs(cluster: str, reference: dict[str, Any], kubeconfig: Kubeconfig) -> bool:

@@ -37,24 +37,21 @@ def _cut(wire: socket.socket, late: threading.Event) -> None:
         socket.socket.shutdown(wire, socket.SHUT_RDWR)
 
 
-class _Http(HTTPConnection):
+class Http(HTTPConnection):
     def getresponse(self) -> HTTPResponse:  # type: ignore[override]
         with _in_time(self.sock):
             return super().getresponse()
 
 
-class _Https(HTTPSConnection):
+class Https(HTTPSConnection):
     def getresponse(self) -> HTTPResponse:  # type: ignore[override]
         with _in_time(self.sock):
             return super().getresponse()
 
 
-class _HttpPool(HTTPConnectionPool):
-    ConnectionCls = _Http
+class HttpPool(HTTPConnectionPool):
+    ConnectionCls = Http
 
 
-class _HttpsPool(HTTPSConnectionPool):
-    ConnectionCls = _Https
-
-
-POOLS = {"http": _HttpPool, "https": _HttpsPool}
+class HttpsPool(HTTPSConnectionPool):
+    ConnectionCls = Https

@@ -68,6 +68,7 @@ class _Details(msgspec.Struct):
 class _Status(msgspec.Struct):
     """This struct holds the fields of a Status (meta/v1) that say what is wrong."""
 
+    kind: str = ""
     code: int | None = None
     reason: str | None = None
     message: str | None = None
@@ -81,11 +82,14 @@ _TYPES: dict[int, type[Refused]] = {401: Unauthorized, 403: Forbidden, 404: Miss
 def refused(body: bytes, status: int = 0, retry_after: str | None = None) -> Refused:
     """Return the error for a Status, from a response or in a watch.
 
-    For a response, `status` is its HTTP status and `retry_after` its header Retry-After.
+    For a response, `status` is its HTTP status and `retry_after` its header Retry-After. Of a body that is no Status
+    nothing is shown: another server has answered, such as a proxy, and who connects a cluster need not read it.
     """
     try:
         status_body = _status.decode(body)
     except (ValueError, RecursionError):
+        status_body = _Status()
+    if status_body.kind != "Status":
         status_body = _Status()
     details = status_body.details or _Details()
     code = status_body.code or status

@@ -1,12 +1,10 @@
-"""This module sends requests to hosts that people name, and is the only one that decides whether it may.
+"""This module sends requests to hosts that people name as destinations.
 
-An operator allows schemes and hosts by CAUSELINE_DESTINATION_HOSTS. A name is resolved once: the addresses that were
-checked are the ones that are connected to. Redirects are not followed.
+An operator allows schemes and hosts by CAUSELINE_DESTINATION_HOSTS, and `collectors.hosts` decides by it. A name is
+resolved once: the addresses that were checked are the ones that are connected to. Redirects are not followed.
 """
 
 import asyncio
-import ipaddress
-import socket
 import ssl
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -15,23 +13,15 @@ from typing import NamedTuple
 import httpx
 from django.conf import settings
 
+from collectors import hosts
+from collectors.hosts import AllowedHost, Gate
 from collectors.stores.patience import retry_after
 from dashboard import __version__
-from dashboard.environment.hosts import AllowedHost
 
 SECONDS = 15.0  # for a whole exchange, from the connection to the end of the answer
 _CONNECT_SECONDS = 5.0
 _ANSWER = 16_384  # bytes of an answer that are read
 _LONGEST_WAIT = 86_400.0  # seconds that a server can ask to wait
-# Cloud providers serve credentials at these addresses, too, besides the link-local 169.254.169.254.
-_METADATA = frozenset(
-    map(ipaddress.ip_address, ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200", "168.63.129.16", "192.0.0.192"))
-)
-_TRANSLATED = (
-    ipaddress.IPv6Network("64:ff9b::/96"),
-    ipaddress.IPv6Network("::/96"),
-)  # an IPv4 address in the last bytes
-_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class Refused(Exception):
@@ -78,12 +68,10 @@ def permitted(address: str, allowed: Sequence[AllowedHost] | None = None) -> htt
         raise NotAllowed("This is not an address such as https://hooks.example.org/path.") from None
     if not scheme or not host:
         raise NotAllowed("This is not an address such as https://hooks.example.org/path.")
-    if not any(each.covers(scheme, host, port) for each in _entries(allowed)):
-        shown = f"{scheme}://{host}" + (f":{port}" if port is not None else "")
-        raise NotAllowed(
-            f"Nothing may be sent to {shown[:200]}. An operator allows schemes and hosts with "
-            "CAUSELINE_DESTINATION_HOSTS."
-        )
+    try:
+        gate(allowed).permit(scheme, host, port)
+    except hosts.NotAllowed as error:
+        raise NotAllowed(str(error)) from None
     return url
 
 
@@ -96,30 +84,17 @@ def checked(address: str, allowed: Sequence[AllowedHost] | None = None) -> Targe
     """
     url = permitted(address, allowed)
     host = _host(url)
-    port = url.port or {"http": 80, "https": 443}.get(url.scheme, 0)
-    named = any(each.exact and each.covers(url.scheme, host, url.port) for each in _entries(allowed))
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    except (OSError, UnicodeError) as error:
-        raise Unreachable(f"The name {host[:200]} cannot be resolved ({type(error).__name__}).") from None
-    addresses = dict.fromkeys(str(each[4][0]) for each in found)
-    for each in addresses:
-        if why := _never(each, named=named):
-            raise NotAllowed(f"{host[:200]} leads to {each}, {why}.")
-    return Target(url, tuple(addresses))
+        return Target(url, gate(allowed).resolved(url.scheme, host, url.port))
+    except hosts.NotAllowed as error:
+        raise NotAllowed(str(error)) from None
+    except hosts.Unresolved as error:
+        raise Unreachable(str(error)) from None
 
 
-def admit(host: str, port: int, address: str, allowed: Sequence[AllowedHost]) -> None:
-    """Raise NotAllowed unless a name that was resolved to this address may be connected to, by whatever scheme."""
-    name = host.lower().strip("[]").rstrip(".")
-    entries = [each for each in allowed if each.covers(each.scheme, name, port)]
-    if not entries:
-        raise NotAllowed(
-            f"Nothing may be sent to {name[:200]}:{port}. An operator allows schemes and hosts with "
-            "CAUSELINE_DESTINATION_HOSTS."
-        )
-    if why := _never(address, named=any(each.exact for each in entries)):
-        raise NotAllowed(f"{name[:200]} leads to {address}, {why}.")
+def gate(allowed: Sequence[AllowedHost] | None = None) -> Gate:
+    """Return what may be connected to: the entries of CAUSELINE_DESTINATION_HOSTS unless others are given."""
+    return Gate("CAUSELINE_DESTINATION_HOSTS", settings.DESTINATION_HOSTS if allowed is None else allowed)
 
 
 def post(
@@ -190,36 +165,8 @@ async def _beginning(answer: httpx.Response) -> str:
     return bytes(read[:_ANSWER]).decode("utf-8", "replace")
 
 
-def _entries(allowed: Sequence[AllowedHost] | None) -> Sequence[AllowedHost]:
-    return settings.DESTINATION_HOSTS if allowed is None else allowed
-
-
 def _host(url: httpx.URL) -> str:
     return url.raw_host.decode("ascii").lower().strip("[]").rstrip(".")
-
-
-def _never(address: str, *, named: bool) -> str:
-    """Return why nothing is sent to an address, or "" if it may be."""
-    for each in _meanings(ipaddress.ip_address(address.partition("%")[0])):
-        if each.is_link_local:
-            return "which is a link-local address"
-        if each in _METADATA:
-            return "at which clouds serve credentials"
-        if each.is_multicast or each.is_unspecified or each == ipaddress.ip_address("255.255.255.255"):
-            return "which is not the address of one machine"
-        if each.is_loopback and not named:
-            return "which is this machine; CAUSELINE_DESTINATION_HOSTS has to name the host without a wildcard for that"
-    return ""
-
-
-def _meanings(address: _Address) -> list[_Address]:
-    """Return an address, and the IPv4 addresses that are written into it, to which translators may send it."""
-    found = [address]
-    if isinstance(address, ipaddress.IPv6Address):
-        found += [each for each in (address.ipv4_mapped, address.sixtofour) if each]
-        if any(address in network for network in _TRANSLATED) and int(address) > 1:
-            found.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-    return found
 
 
 def _sentence(error: httpx.HTTPError) -> str:

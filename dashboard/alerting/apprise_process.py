@@ -20,9 +20,9 @@ from apprise.attachment.memory import AttachMemory
 from apprise.plugins.base import NotifyBase
 from apprise.plugins.email.base import NotifyEmail
 
+from collectors.hosts import AllowedHost
 from dashboard.alerting.confinement import Confinement
 from dashboard.alerting.texts import PICTURE
-from dashboard.environment.hosts import AllowedHost
 
 _ASSET: dict[str, Any] = {
     "app_id": "Causeline",

@@ -1,7 +1,7 @@
 """This module confines a process that sends with a library which connects by itself.
 
 It acts below the library, with an audit hook of Python that cannot be removed. The process connects only to addresses
-that a name was resolved to here and that `dashboard.access.outgoing` admits: what was checked is what is connected to,
+that a name was resolved to here and that `collectors.hosts` admits: what was checked is what is connected to,
 and redirects and proxies lead nowhere else. It opens no files except those of Python and of its packages, writes none,
 starts no programs, and takes at most 1 GiB of memory. A library in C could go around it; no service that may be
 allowed connects by one.
@@ -15,12 +15,13 @@ import sys
 import sysconfig
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from collectors.hosts import NotAllowed
 from dashboard.access import outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dashboard.environment.hosts import AllowedHost
+    from collectors.hosts import AllowedHost
 
 _FORBIDDEN = (
     *(
@@ -69,8 +70,8 @@ class Confinement:
             addresses = {(str(each[4][0]), int(each[4][1])) for each in found}
             for address, number in sorted(addresses):
                 try:
-                    outgoing.admit(name, number, address, self.allowed)
-                except outgoing.NotAllowed as error:
+                    outgoing.gate(self.allowed).admit(name, number, address)
+                except NotAllowed as error:
                     self._refuse(str(error))
             self._checked |= addresses
             return found

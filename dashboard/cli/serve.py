@@ -50,7 +50,7 @@ def up(options: argparse.Namespace, *, sample: bool = False) -> int:
     account = leave_root(data_dir, say)
     with Supervisor(say) as supervisor, served(data_dir, supervisor) as variables:
         token = environment.token(data_dir) if login == "token" else ""
-        variables |= {"CAUSELINE_LOGIN": login, "CAUSELINE_PORT": str(port)}
+        variables |= {"CAUSELINE_LOGIN": login, "CAUSELINE_PORT": str(port), **_cluster_hosts(login)}
         migrate(supervisor, variables, data_dir)
         nobody = login == "on" and _nobody_can_sign_in(variables["DATABASE_URL"])
         if nobody and public:
@@ -180,6 +180,8 @@ def _beside(data_dir: Path, *commands: Sequence[str], reads: Sequence[str] = ())
         before = signal.signal(signal.SIGINT, lambda number, frame: None)
         try:
             with served(data_dir, supervisor, join=True) as variables:
+                if not environment.text("DATABASE_URL", ""):
+                    variables |= _cluster_hosts("on" if _with_accounts() else "token")
                 for command in commands:
                     status = finish(supervisor, subprocess.Popen(django_command(*command), env=variables))
                     if status:
@@ -196,7 +198,7 @@ def _data_dir(options: argparse.Namespace) -> Path:
 
 def _login(options: argparse.Namespace, public: bool) -> str:
     """Return how people sign in. Only `--no-token`, and no variable, lets in people without a token and an account."""
-    with_accounts = bool(environment.text("CAUSELINE_LOGIN", "")) and environment.login() == "on"
+    with_accounts = _with_accounts()
     if options.no_token and (public or with_accounts):
         raise ServiceError(
             f"--no-token would let in everybody, but {options.host} can be reached by others. Leave --no-token out."
@@ -206,6 +208,18 @@ def _login(options: argparse.Namespace, public: bool) -> str:
     if public or with_accounts:
         return "on"
     return "open" if options.no_token else "token"
+
+
+def _with_accounts() -> bool:
+    """Return whether the environment asks for accounts."""
+    return bool(environment.text("CAUSELINE_LOGIN", "")) and environment.login() == "on"
+
+
+def _cluster_hosts(login: str) -> dict[str, str]:
+    """Return the variable that lets clusters be anywhere, such as kind on this machine, where all who are let in are
+    administrators."""
+    given = login == "on" or environment.text("CAUSELINE_CLUSTER_HOSTS", "")
+    return {} if given else {"CAUSELINE_CLUSTER_HOSTS": "any"}
 
 
 def _refuse_unprotected(host: str) -> None:

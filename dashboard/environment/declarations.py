@@ -18,6 +18,7 @@ from dashboard.environment.parsing import (
     Folder,
     Folders,
     Hosts,
+    HostsOrAny,
     Key,
     Keys,
     Login,
@@ -278,6 +279,17 @@ class Settings(Reading, SigningIn):
             "may be read, besides `kubeconfigs` in the data folder: absolute paths, separated by commas. Links "
             "are followed before the folders are compared, and uploads are never read. The value has to be the "
             "same for web, workers and the command line."
+        ),
+    )
+    cluster_hosts: HostsOrAny = Field(
+        written("*:*,http://*:*"),
+        description=(
+            "Where the `server` and the `proxy-url` of kubeconfigs may lead that Causeline stores, written as in "
+            "`CAUSELINE_DESTINATION_HOSTS` ([more](how-to/connect-a-cluster.md#where-a-kubeconfig-may-lead)). "
+            "Link-local addresses and those at which clouds serve credentials are never connected to, and this machine "
+            "only where its name has no wildcard. `any` checks nothing. `causeline up` and `causeline demo` set `any` "
+            "where no accounts are asked for, unless the variable is set. The value has to be the same for web and "
+            "workers."
         ),
     )
     destination_hosts: Hosts = Field(

@@ -11,9 +11,10 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
+from collectors import hosts
 from collectors.redaction.policy import PatternError, checked
 from dashboard import keys
-from dashboard.environment import addresses, hosts, services
+from dashboard.environment import addresses, services
 from dashboard.environment.variables import NO, YES, login
 
 _ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:(\d{1,5}|\*))?")  # as in frame-ancestors
@@ -106,6 +107,10 @@ def _hosts(given: str) -> list[hosts.AllowedHost]:
     return hosts.allowed_hosts(_words(given))
 
 
+def _hosts_or_any(given: str) -> list[hosts.AllowedHost] | None:
+    return None if given.strip().lower() == "any" else _hosts(given)
+
+
 def _services(given: str) -> list[str]:
     return services.schemes(_words(given))
 
@@ -161,6 +166,7 @@ Keys = Annotated[list[str], BeforeValidator(_keys)]
 Address = Annotated[str, BeforeValidator(_address)]
 Issuer = Annotated[str, BeforeValidator(_issuer)]
 Hosts = Annotated[list[hosts.AllowedHost], BeforeValidator(_hosts)]
+HostsOrAny = Annotated[list[hosts.AllowedHost] | None, BeforeValidator(_hosts_or_any)]
 Services = Annotated[list[str], BeforeValidator(_services)]
 Patterns = Annotated[list[str], BeforeValidator(_patterns)]
 Login = Annotated[str, BeforeValidator(login)]

@@ -3,10 +3,11 @@
 import logging
 import time
 from datetime import timedelta
+from functools import partial
 
 from celery import shared_task
 from django.conf import settings
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
@@ -59,13 +60,18 @@ def _ask_for_help(upload_id: int, workers: int) -> None:
 
 
 def queue(upload: Upload) -> None:
-    """Queue an upload that has arrived completely. If the broker loses it, `take_up_uploads` queues it again."""
+    """Queue an upload that has arrived completely, once that is committed. If the broker loses it, `take_up_uploads`
+    queues it again."""
     arrived = Upload.objects.filter(pk=upload.pk, state=State.RECEIVING)
     waits = arrived.update(state=State.WAITING, seen=timezone.now())
     upload.refresh_from_db()
     if not waits:
         receiving.discard(upload)  # it was cancelled meanwhile
         return
+    transaction.on_commit(partial(_send, upload))
+
+
+def _send(upload: Upload) -> None:
     try:
         import_upload.delay(upload.pk)
     except BrokerError as error:

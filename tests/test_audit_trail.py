@@ -22,7 +22,7 @@ from pytest_django import Settings
 
 from dashboard import tasks
 from dashboard.access import actions, audit_lines, change_log, tokens, trail
-from dashboard.models import AuditRecord
+from dashboard.models import AuditRecord, Grant
 from dashboard.web.api import api
 from tests.people import PASSWORD, member
 from tests.variables import ROOT
@@ -124,6 +124,54 @@ def test_a_record_belongs_to_the_transaction_of_what_it_tells() -> None:
         assert told() == [("alice", "grant", "done")]
         raise RuntimeError
     assert told() == []
+
+
+def test_nothing_is_changed_without_its_record_and_nothing_recorded_that_was_not_changed(
+    sample: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admin = member("admin", name="alice")
+    client = Client(REMOTE_ADDR=ADDRESS, raise_request_exception=False)
+    client.force_login(admin)
+    cluster = Cluster.objects.create(name="prod")
+
+    def tried() -> None:
+        assert client.patch(f"/api/sources/{sample.pk}", {"name": "renamed"}, "application/json").status_code == 500
+        assert client.post(f"/clusters/{cluster.pk}/", {"act": "pause"}).status_code == 500
+        cluster.refresh_from_db()
+        assert Source.objects.get(pk=sample.pk).name == sample.name and not cluster.paused
+
+    with monkeypatch.context() as patch:  # the record cannot be written
+        patch.setattr(trail, "_INSERT", "INSERT INTO dashboard_nothing VALUES (%(action)s)")
+        tried()
+    assert told(action__in=["rename", "change cluster"]) == []
+    with monkeypatch.context() as patch:  # the process fails once the change and the record are made
+        written = trail.record
+
+        def fail(action: str, *rest: Any, must: bool = False, **more: Any) -> None:
+            written(action, *rest, must=must, **more)
+            if must:
+                raise RuntimeError
+
+        patch.setattr(trail, "record", fail)
+        tried()
+    assert told()[1:] == [("alice", "rename", "failed"), ("alice", "change cluster", "failed")]
+    assert client.post(f"/clusters/{cluster.pk}/", {"act": "pause"}).status_code == 302
+    cluster.refresh_from_db()
+    assert cluster.paused and told()[3:] == [("alice", "change cluster", "done")]
+
+
+def test_a_command_changes_nothing_without_its_record(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
+) -> None:
+    settings.DATA_DIR = tmp_path
+    member("viewer", name="alice")
+    member("admin", name="root")
+    monkeypatch.setattr(trail, "_INSERT", "INSERT INTO dashboard_nothing VALUES (%(action)s)")
+    for command in (["deactivate", "alice"], ["grants", "grant", "alice", "--role=editor"]):
+        with pytest.raises(DatabaseError):
+            call_command(*command)
+    assert User.objects.get(username="alice").is_active
+    assert [each.role for each in Grant.objects.filter(user__username="alice")] == ["viewer"]
 
 
 def test_commands_are_recorded(settings: Settings, tmp_path: Path) -> None:

@@ -7,10 +7,12 @@ name ends a line, begins another, or turns the text around it. No body, no query
 import getpass
 import json
 import logging
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.db import connection, transaction
 from django.utils.deprecation import MiddlewareMixin
 from structlog.contextvars import bind_contextvars
 
@@ -18,7 +20,10 @@ from dashboard.access import recording
 from dashboard.metrics.requests import note_route
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from django.http import HttpRequest, HttpResponse, QueryDict
+    from django.http.response import HttpResponseBase
 
 logger = logging.getLogger("causeline.changes")
 FILE = "changes.log"  # in the log folder; commands write here, because nobody keeps what a terminal shows
@@ -27,6 +32,7 @@ _READING = {"report"}  # a form with a note asks for a report; this changes noth
 _ARRIVING = {"receive"}  # programs send these all the time; only what is refused is logged
 _TOKEN = "start-up token"
 _LONGEST = 200  # characters of a value
+_RECORDED = "recorded"  # the attribute of a request whose record was committed with what it changed
 
 
 def note(action: str, **about: object) -> None:
@@ -49,23 +55,33 @@ def line(action: str, **about: object) -> str:
 
 def note_command(action: str, **about: object) -> None:
     """Log what a command did, and which user of the machine ran it, to a file; if that cannot be written, to the
-    terminal."""
+    terminal.
+
+    In the transaction of what the command changes, the record is a part of it: raise DatabaseError if it cannot be
+    written.
+    """
     by = user_of_machine()
     try:
         handler = logging.FileHandler(_folder() / FILE, encoding="ascii")
     except OSError as error:  # such as a file that root created; the command is logged here instead
         logger.warning("%s cannot be written: %s", FILE, error.strerror)
-        note(action, by=by, at="command line", **about)
+        _note_command(action, by, about)
         return
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logger.addHandler(handler)
     propagates, logger.propagate = logger.propagate, False
     try:
-        note(action, by=by, at="command line", **about)
+        _note_command(action, by, about)
     finally:
         logger.propagate = propagates
         logger.removeHandler(handler)
         handler.close()
+
+
+def _note_command(action: str, by: str, about: dict[str, object]) -> None:
+    told = {"by": by, "at": "command line", **about}
+    _log(action, told)
+    recording.of_line(action, told, must=connection.in_atomic_block)
 
 
 def user_of_machine() -> str:
@@ -123,18 +139,62 @@ class LogChanges(MiddlewareMixin):
 
     def process_response(self, request: "HttpRequest", response: "HttpResponse") -> "HttpResponse":
         route = request.resolver_match
-        ours = _OWN | (_ARRIVING if response.status_code < 400 else set())
-        if route and route.url_name in ours:
+        if route and route.url_name in _untold(response.status_code):
             return response
-        status, fields = response.status_code, {"act": _act(request), **request.__dict__.get("changed", {})}
-        by = request.__dict__.get("actor", "")
         if request.method not in recording.SAFE and not (route and route.url_name in _READING):
-            about = {"by": by, "from": address(request), "act": fields.pop("act"), "status": status, **fields}
-            _log(f"{request.method} {request.path}", about)
-            fields = about
-        user = request.__dict__.get("actor_user") or getattr(request, "user", None)
-        recording.of_request(request, status, user, fields)
+            _log(f"{request.method} {request.path}", _fields(request, response.status_code))
+        if not request.__dict__.get(_RECORDED):
+            _record(request, response.status_code, must=False)
         return response
+
+
+def changes(request: "HttpRequest") -> bool:
+    """Return whether the view of a request may change something, and writes no record by itself."""
+    route = request.resolver_match
+    return request.method not in recording.SAFE and not (route and route.url_name in _OWN | _READING)
+
+
+@contextmanager
+def recorded(request: "HttpRequest") -> "Iterator[Callable[[HttpResponseBase], None]]":
+    """Make what a view changes, and the record of it, one transaction: there is never one without the other. Yield a
+    function to call with the answer of the view.
+
+    If the view fails, nothing is changed, and the record of that is written when the answer is ready. If the record
+    cannot be written, nothing is changed either.
+    """
+    status = 0
+
+    def record(answer: "HttpResponseBase") -> None:
+        nonlocal status
+        route = request.resolver_match
+        if connection.needs_rollback or (route and route.url_name in _untold(answer.status_code)):
+            return
+        status = answer.status_code
+        _record(request, status, must=True)
+
+    with transaction.atomic():
+        yield record
+    request.__dict__[_RECORDED] = bool(status)
+
+
+def _record(request: "HttpRequest", status: int, *, must: bool) -> None:
+    user = request.__dict__.get("actor_user") or getattr(request, "user", None)
+    recording.of_request(request, status, user, _fields(request, status), must=must)
+
+
+def _fields(request: "HttpRequest", status: int) -> dict[str, object]:
+    """Return what is told of a request: of one that changes something, also who sends it."""
+    told = {"act": _act(request), **request.__dict__.get("changed", {})}
+    route = request.resolver_match
+    if request.method in recording.SAFE or (route and route.url_name in _READING):
+        return told
+    about = {"by": request.__dict__.get("actor", ""), "from": address(request), "act": told.pop("act")}
+    return {**about, "status": status, **told}
+
+
+def _untold(status: int) -> set[str]:
+    """Return the names of the routes of which nothing is told here if they have answered with a status."""
+    return _OWN | (_ARRIVING if status < 400 else set())
 
 
 def _same(user: Any) -> Any:

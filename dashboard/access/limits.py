@@ -19,7 +19,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
-from dashboard.access import grants, links, rights, tokens
+from dashboard.access import change_log, grants, links, rights, tokens
 from dashboard.models import AccessToken, Grant
 from timeline.storage import seen_conditions, seen_views
 from timeline.storage.seen import EVERYTHING, Seen, answering, present, seeing
@@ -148,13 +148,27 @@ def _piecewise(seen: Seen, reader: int | None, pieces: Iterator[bytes]) -> Itera
 
 class LimitWhatIsSeen(MiddlewareMixin):
     """This middleware calls the view of a request within the limits of its user. The API enters its limits by itself,
-    as soon as it knows who asks (see `dashboard.web.api`).
+    as soon as it knows who asks (see `dashboard.web.api`). What a view changes is one transaction with its record.
 
     It must be the last one that has a `process_view`. The view is called here, so that all of it, and the transaction
     of a limited reader, is in one thread.
     """
 
     def process_view(
+        self,
+        request: HttpRequest,
+        view: Callable[..., HttpResponseBase],
+        arguments: tuple[Any, ...],
+        options: dict[str, Any],
+    ) -> HttpResponseBase:
+        if not change_log.changes(request):
+            return self._answer(request, view, arguments, options)
+        with change_log.recorded(request) as record:
+            answer = self._answer(request, view, arguments, options)
+            record(answer)
+        return answer
+
+    def _answer(
         self,
         request: HttpRequest,
         view: Callable[..., HttpResponseBase],

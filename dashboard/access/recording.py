@@ -23,8 +23,9 @@ _WAITING = {"sign-in refused, too many failures", "second factor refused, too ma
 _PIECES = "api/uploads/<upload_id>/files/<number>"
 
 
-def of_line(action: str, about: dict[str, object]) -> None:
-    """Record what a line of the log tells that belongs to no request, such as a sign-in or a command."""
+def of_line(action: str, about: dict[str, object], *, must: bool = False) -> None:
+    """Record what a line of the log tells that belongs to no request, such as a sign-in or a command. With `must`,
+    raise DatabaseError if the record cannot be written."""
     by = str(about.get("by") or "")
     failed = action in _FAILED | _WAITING
     if failed:
@@ -48,13 +49,15 @@ def of_line(action: str, about: dict[str, object]) -> None:
         outcome="refused" if failed else "done",
         details={key: value for key, value in about.items() if key not in _OWN and value not in (None, "")},
         often=action in _WAITING or (failed and not about.get("name")),  # what costs nothing to try is told once
+        must=must,
     )
 
 
-def of_request(request: "HttpRequest", status: int, who: Any, fields: dict[str, object]) -> None:
+def of_request(request: "HttpRequest", status: int, who: Any, fields: dict[str, object], *, must: bool = False) -> None:
     """Record what a request did or read, if its route is one that is recorded.
 
-    `who` is the user before the view, which may have ended the session; `fields` are those of the line of the log.
+    `who` is the user before the view, which may have ended the session; `fields` are those of the line of the log. With
+    `must`, raise DatabaseError if the record cannot be written.
     """
     match = request.resolver_match
     if match is None:
@@ -81,6 +84,7 @@ def of_request(request: "HttpRequest", status: int, who: Any, fields: dict[str, 
         status=status,
         details={key: value for key, value in fields.items() if key not in _OWN and value not in (None, "")},
         often=safe or actor.way == "nobody" or match.route == _PIECES,
+        must=must,
     )
 
 

@@ -1,11 +1,13 @@
 """This module writes the audit trail of Causeline itself: one row for each thing that somebody did or saw.
 
 What changes something is recorded each time. What reads is recorded once for each person, address, thing and ten
-minutes, and so is what nobody who is known was refused, because anybody can send such requests. Records are written
-when the answer is ready, with the same database; `dashboard.access.change_log` calls this module.
+minutes, and so is what nobody who is known was refused, because anybody can send such requests. The record of a
+change is written in the transaction that makes it, and that of a reading before the first byte of the answer is sent;
+`dashboard.access.change_log` calls this module.
 
-If a record cannot be written, it is logged as an error with all its fields. The record of a reading is committed
-without waiting for the disk: if PostgreSQL itself crashes, those of its last second may be missing.
+If a record cannot be written, it is logged as an error with all its fields, and what it is about is not changed. The
+record of a reading is committed without waiting for the disk: if PostgreSQL itself crashes, those of its last second
+may be missing.
 """
 
 import json
@@ -97,8 +99,9 @@ def record(
     details: Mapping[str, object] | None = None,
     often: bool = False,
     seconds: int = OFTEN_SECONDS,
+    must: bool = False,
 ) -> None:
-    """Write a record. Inside a transaction, it is part of it.
+    """Write a record. Inside a transaction, it is part of it. With `must`, raise DatabaseError if it cannot be written.
 
     `often` is for what may be repeated at any rate: it is written once in so many seconds, and without waiting for the
     disk.
@@ -139,6 +142,8 @@ def record(
         logger.error(
             "a record of the audit trail could not be stored: %r %s", error, json.dumps(fields | {"once": None})
         )
+        if must:
+            raise
 
 
 def cut(text: str) -> str:

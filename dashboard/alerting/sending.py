@@ -90,7 +90,12 @@ def resend(delivery: Delivery) -> bool:
 
 
 def nudge() -> None:
-    """Have deliveries sent at once. If the broker cannot be reached, Celery beat does so in a few seconds."""
+    """Have deliveries sent as soon as they are committed. If the broker cannot be reached, Celery beat does so in a few
+    seconds."""
+    transaction.on_commit(_queue)
+
+
+def _queue() -> None:
     try:
         current_app.send_task("dashboard.tasks.deliver", expires=SECONDS)
     except BrokerError as error:

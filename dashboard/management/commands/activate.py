@@ -2,6 +2,7 @@
 
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 
 from dashboard.access import change_log
 from dashboard.management.base import BaseCommand
@@ -14,7 +15,8 @@ class Command(BaseCommand):
         parser.add_argument("name")
 
     def handle(self, *, name: str, **options: object) -> None:
-        if not User.objects.filter(username=name).update(is_active=True):
-            raise CommandError(f"Nobody has the name {name}.")
-        change_log.note_command("activate", user=name)
+        with transaction.atomic():
+            if not User.objects.filter(username=name).update(is_active=True):
+                raise CommandError(f"Nobody has the name {name}.")
+            change_log.note_command("activate", user=name)
         self.stdout.write(f"{name} can sign in again.")

@@ -7,10 +7,10 @@ import argparse
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.core.management.base import CommandParser
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 
 from collectors.watch import connections, credentials
 from collectors.watch.access import AccessReport, check
@@ -25,6 +25,9 @@ from dashboard.presentation import access_checks, clusters, deletions
 from timeline import queries
 from timeline.models import Cluster, LogStore
 from timeline.storage.holds import Held
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Command(BaseCommand):
@@ -51,16 +54,17 @@ class Command(BaseCommand):
             elif act == "list":
                 _list()
             elif act == "renew-secrets":
-                count = sum(
-                    renew()
-                    for renew in (
-                        connections.reencrypt_secrets,
-                        editing.reencrypt,
-                        partial(credentials.renew, LogStore.objects.all()),
-                        second_factor.reencrypt,
+                with transaction.atomic():
+                    count = sum(
+                        renew()
+                        for renew in (
+                            connections.reencrypt_secrets,
+                            editing.reencrypt,
+                            partial(credentials.renew, LogStore.objects.all()),
+                            second_factor.reencrypt,
+                        )
                     )
-                )
-                change_log.note_command("renew-secrets")
+                    change_log.note_command("renew-secrets")
                 say(f"{count} encrypted again, with the first key.")
             else:
                 _act(act, options["cluster"], delete=options.get("delete", False), yes=options.get("yes", False))
@@ -88,8 +92,9 @@ def _connect(options: dict[str, Any]) -> None:
         _show(checked, way)
         if checked.problem:
             _give_up("Not connected. With `--unchecked` it is, for workers that reach it from elsewhere.", 1)
-    cluster = connections.connect(options["name"], way, wanted)
-    change_log.note_command("connect", cluster=cluster.pk, name=cluster.name)
+    with transaction.atomic():
+        cluster = connections.connect(options["name"], way, wanted)
+        change_log.note_command("connect", cluster=cluster.pk, name=cluster.name)
     if options["collector"]:
         say(plain(f"{cluster.name} is number {cluster.pk}, and waits for a collector. Its page shows how to run one."))
         return
@@ -135,20 +140,22 @@ def _act(act: str, name: str, *, delete: bool, yes: bool) -> None:
     if cluster is None:
         names = ", ".join(Cluster.objects.values_list("name", flat=True).order_by("name")[:20]) or "none"
         _give_up(f"No cluster {name} is connected. There are: {names}.", 2)
-    number = cluster.pk
-    if act == "pause":
-        connections.pause(cluster)
-        say(plain(f"{name} is paused. Changes until it is resumed will be shown as a gap."))
-    elif act == "resume":
-        connections.resume(cluster)
-        say(plain(f"{name} is resumed."))
-    else:
-        if not yes and not confirmed(_consequences(cluster, delete=delete)):
-            _give_up(f"{name} stays connected.", 2)
-        connections.disconnect(cluster, delete=delete)
-        kept = "and what was seen of it is deleted" if delete else "and what was seen of it stays as a recording"
-        say(plain(f"{name} is disconnected, {kept}. `causeline undo` connects it again within a minute."))
-    change_log.note_command(act, cluster=number, name=name, deleted="yes" if delete else "")
+    if act == "disconnect" and not yes and not confirmed(_consequences(cluster, delete=delete)):
+        _give_up(f"{name} stays connected.", 2)
+    kept = "and what was seen of it is deleted" if delete else "and what was seen of it stays as a recording"
+    ways: dict[str, tuple[Callable[[Cluster], None], str]] = {
+        "pause": (connections.pause, "paused. Changes until it is resumed will be shown as a gap."),
+        "resume": (connections.resume, "resumed."),
+        "disconnect": (
+            partial(connections.disconnect, delete=delete),
+            f"disconnected, {kept}. `causeline undo` connects it again within a minute.",
+        ),
+    }
+    change, words = ways[act]
+    with transaction.atomic():
+        change_log.note_command(act, cluster=cluster.pk, name=name, deleted="yes" if delete else "")
+        change(cluster)
+    say(plain(f"{name} is {words}"))
 
 
 def _consequences(cluster: Cluster, *, delete: bool) -> list[str]:

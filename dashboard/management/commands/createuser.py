@@ -37,7 +37,7 @@ class Command(BaseCommand):
             user.save()
             if role:
                 giving.give(user, role, change_log.who_commands())
-        change_log.note_command("createuser", user=user.username, role=role)
+            change_log.note_command("createuser", user=user.username, role=role)
         self.stdout.write(f"{user.username} {_may_do(role)}")
 
     def _password(self, user: User) -> str:

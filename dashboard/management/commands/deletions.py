@@ -5,7 +5,7 @@ import sys
 from typing import Any, NoReturn
 
 from django.core.management.base import CommandParser
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 
 from collectors.watch import connections
 from collectors.watch.connections import Refused
@@ -49,8 +49,9 @@ def _delete(source: Source, *, yes: bool) -> None:
     gone = ", ".join(deletions.gone(queries.contents([source.pk])))
     if not yes and not confirmed([f"Recording {source.pk}, {source.name}, will be deleted: {gone}."]):
         _give_up(f"{source.name} is kept.", 2)
-    deletion.delete_source(source.pk)
-    change_log.note_command("delete", source=source.pk, name=source.name)
+    with transaction.atomic():
+        deletion.delete_source(source.pk)
+        change_log.note_command("delete", source=source.pk, name=source.name)
     say(plain(f"{source.name} is deleted. `causeline undo` restores it within a minute."))
 
 
@@ -60,9 +61,10 @@ def _undo(name: str) -> None:
         _give_up("Nothing was deleted in the last minute." if not name else f"{name} cannot be restored any more.", 2)
     latest = found[0]
     restore = connections.undo if latest.sort == "cluster" else deletion.restore_source
-    if not restore(latest.id):
-        _give_up(f"{latest.name} cannot be restored any more.", 2)
-    change_log.note_command("undo", **{latest.sort: latest.id}, name=latest.name)
+    with transaction.atomic():
+        if not restore(latest.id):
+            _give_up(f"{latest.name} cannot be restored any more.", 2)
+        change_log.note_command("undo", **{latest.sort: latest.id}, name=latest.name)
     say(plain(f"{latest.name} is {'connected again' if latest.sort == 'cluster' else 'restored'}."))
 
 

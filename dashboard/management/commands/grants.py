@@ -60,8 +60,10 @@ def _revoke(of: User | Group, options: dict[str, Any]) -> None:
     if not options["yes"] and not confirmed([f"{name} will not be {words.in_words(each)} any more." for each in found]):
         _give_up("Nothing was taken away.")
     for each in found:
-        if taken := giving.take(each.pk):
-            change_log.note_command("revoke", **giving.described(taken))
+        with transaction.atomic():
+            if taken := giving.take(each.pk):
+                change_log.note_command("revoke", **giving.described(taken))
+        if taken:
             say(plain(f"{name} is not {words.in_words(taken)} any more."))
 
 

@@ -2,6 +2,7 @@
 
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
+from django.db import transaction
 
 from dashboard.access import attempts, change_log, second_factor, sessions
 from dashboard.management.base import BaseCommand
@@ -17,8 +18,9 @@ class Command(BaseCommand):
         user = User.objects.filter(username=name).first()
         if user is None:
             raise CommandError(f"Nobody has the name {name}.")
-        removed = second_factor.remove(user)
-        sessions.end(user)
-        attempts.unlock(name)
-        change_log.note_command("reset-totp", user=name)
+        with transaction.atomic():
+            removed = second_factor.remove(user)
+            sessions.end(user)
+            attempts.unlock(name)
+            change_log.note_command("reset-totp", user=name)
         self.stdout.write(f"{name} {'has no second factor any more' if removed else 'had no second factor'}.")

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, NoReturn
 
 from django.core.management.base import CommandParser
-from django.db import OperationalError
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from collectors.tasks import keep
@@ -47,8 +47,8 @@ class Command(BaseCommand):
             if act == "usage":
                 _usage()
             elif act == "run":
+                change_log.note_command("retention")  # first, because it deletes in many transactions
                 keep()
-                change_log.note_command("retention")
             elif act == "foresee":
                 _foresee(timezone.now() + timedelta(days=options["within"]))
             elif act == "keep":
@@ -89,14 +89,16 @@ def _keep(name: str, given: dict[str, int | None]) -> None:
     cluster = Cluster.objects.filter(name=name).first()
     try:
         if cluster:
-            connections.keep(cluster, given)
-            change_log.note_command("keep", cluster=cluster.pk, name=name, **_noted(given))
+            with transaction.atomic():
+                connections.keep(cluster, given)
+                change_log.note_command("keep", cluster=cluster.pk, name=name, **_noted(given))
         else:
             source = named(name)
             if given.keys() != {"keep_days"}:
                 _give_up("Of a recording, only --keep-days can be changed.", 2)
-            keeping.change_days(source, given["keep_days"])
-            change_log.note_command("keep", source=source.pk, name=name, **_noted(given))
+            with transaction.atomic():
+                keeping.change_days(source, given["keep_days"])
+                change_log.note_command("keep", source=source.pk, name=name, **_noted(given))
     except (Refused, ValueError) as error:
         _give_up(str(error), 2)
     say(plain(f"How long {name} is kept is changed. `causeline retention --dry-run` shows what will be deleted."))
@@ -109,13 +111,15 @@ def _noted(given: dict[str, int | None]) -> dict[str, str]:
 def _hold(name: str, reason: str) -> None:
     kept = _kept(name)
     try:
-        hold = holds.place(reason, change_log.user_of_machine(), **kept)
+        with transaction.atomic():
+            hold = holds.place(reason, change_log.user_of_machine(), **kept)
+            change_log.note_command("hold", **kept, name=name, reason=hold.reason)
     except ValueError as error:
         _give_up(str(error), 2)
-    change_log.note_command("hold", **kept, name=name, reason=hold.reason)
     say(plain(f"{name} is under a legal hold. Nothing of it is deleted before `causeline unhold` lifts it."))
 
 
+@transaction.atomic
 def _unhold(name: str) -> None:
     kept = _kept(name)
     hold = holds.lift(**kept)

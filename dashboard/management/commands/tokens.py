@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any, NoReturn
 
 from django.core.management.base import CommandParser
+from django.db import transaction
 from django.utils import timezone
 
 from dashboard.access import change_log, tokens
@@ -46,17 +47,18 @@ def _list() -> None:
 
 def _create(options: dict[str, Any]) -> None:
     try:
-        text, row = tokens.issue(
-            options["name"],
-            options["scope"],
-            expires=timezone.now() + timedelta(days=options["days"]),
-            cluster=_cluster(options["cluster"]) if options["cluster"] else None,
-            source=named(options["source"]) if options["source"] else None,
-            by=change_log.who_commands(),
-        )
+        with transaction.atomic():
+            text, row = tokens.issue(
+                options["name"],
+                options["scope"],
+                expires=timezone.now() + timedelta(days=options["days"]),
+                cluster=_cluster(options["cluster"]) if options["cluster"] else None,
+                source=named(options["source"]) if options["source"] else None,
+                by=change_log.who_commands(),
+            )
+            change_log.note_command("create token", **tokens.described(row))
     except tokens.Refused as error:
         _give_up(str(error))
-    change_log.note_command("create token", **tokens.described(row))
     say(plain(f"{row.name} is made, and expires at {row.expires:%Y-%m-%d %H:%M} UTC. Its text is shown only now:"))
     print(text)
 
@@ -71,9 +73,10 @@ def _revoke(given: str, *, yes: bool) -> None:
         _give_up(f"Several tokens have the name {given}. Give the number of one; `causeline tokens list` shows it.")
     if not yes and not confirmed([f"Programs that send {found[0].name} ({found[0].prefix}…) will be refused."]):
         _give_up(f"{found[0].name} is kept.")
-    if (row := tokens.revoke(found[0].pk)) is None:
-        _give_up(f"{found[0].name} was revoked meanwhile.")
-    change_log.note_command("revoke token", **tokens.described(row))
+    with transaction.atomic():
+        if (row := tokens.revoke(found[0].pk)) is None:
+            _give_up(f"{found[0].name} was revoked meanwhile.")
+        change_log.note_command("revoke token", **tokens.described(row))
     say(plain(f"{row.name} is revoked."))
 
 

@@ -1,6 +1,7 @@
 """This command does the work of `causeline unlock`: it lets people sign in again who failed too often."""
 
 from django.core.management.base import CommandParser
+from django.db import transaction
 
 from dashboard.access import attempts, change_log
 from dashboard.management.base import BaseCommand
@@ -14,6 +15,7 @@ class Command(BaseCommand):
         parser.add_argument("--address", default="")
 
     def handle(self, *, name: str, address: str, **options: object) -> None:
-        count = attempts.unlock(name, address)
-        change_log.note_command("unlock", name=name, address=address)
+        with transaction.atomic():
+            count = attempts.unlock(name, address)
+            change_log.note_command("unlock", name=name, address=address)
         self.stdout.write(f"{count} count{'' if count == 1 else 's'} of failures forgotten.")

@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from tests.answering import LOCALHOST
+from tests.browser.overlap import readable
 from tests.patience import patient
 from tests.running import ROOT, START_SECONDS, TOKEN, running
 from tests.visitor import Visitor
@@ -259,7 +260,8 @@ def range_in_view(page: Page) -> tuple[int, int]:
 
 
 def fits(page: Page) -> None:
-    """Wait until nothing is wider than the page: what is drawn is drawn anew for another width.
+    """Wait until nothing is wider than the page, and no two texts lie over each other: what is drawn is drawn anew for
+    another width.
 
     `wait_for_function` would ask when the browser draws a frame, which it may not do while nothing changes.
     """
@@ -267,6 +269,7 @@ def fits(page: Page) -> None:
     while wide := page.evaluate(TOO_WIDE):
         assert time.monotonic() < deadline, f"{page.url} is {wide}"
         page.wait_for_timeout(50)
+    readable(page)
 
 
 def press_and_read(button: Locator, words: str) -> None:

@@ -22,7 +22,7 @@ from dashboard.web.views.incident_pictures import show_incident_picture
 from dashboard.web.views.incidents import show_incident
 from dashboard.web.views.log_stores import show_log_store
 from dashboard.web.views.metrics import metrics
-from dashboard.web.views.objects import show_object, show_revision
+from dashboard.web.views.objects import download_revision, show_object, show_revision
 from dashboard.web.views.passwords import ChangePassword
 from dashboard.web.views.report import show_report
 from dashboard.web.views.routes import edit_destination, edit_route, show_deliveries, show_routes
@@ -50,6 +50,7 @@ urlpatterns = [
     path("sources/<int:source_id>/", timeline, name="timeline"),
     path("sources/<int:source_id>/objects/<int:track_id>/", show_object, name="object"),
     path("sources/<int:source_id>/objects/<int:track_id>/<int:sequence>/", show_revision, name="revision"),
+    path("sources/<int:source_id>/objects/<int:track_id>/<int:sequence>.json", download_revision, name="revision_json"),
     path("sources/<int:source_id>/findings/<slug:identity>/", show_finding, name="finding"),
     path("incidents/", show_incidents, name="incidents"),
     path("sources/<int:source_id>/incidents/", show_incidents, name="source_incidents"),

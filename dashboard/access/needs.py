@@ -57,6 +57,7 @@ NEEDS = {
     "sources/<int:source_id>/": _PART,
     "sources/<int:source_id>/objects/<int:track_id>/": _PART,
     "sources/<int:source_id>/objects/<int:track_id>/<int:sequence>/": _PART,
+    "sources/<int:source_id>/objects/<int:track_id>/<int:sequence>.json": _PART,
     "sources/<int:source_id>/findings/<slug:identity>/": _ANSWERED,
     "incidents/": _ANSWERS,
     "sources/<int:source_id>/incidents/": _ANSWERED,

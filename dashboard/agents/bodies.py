@@ -14,6 +14,7 @@ from dashboard.agents.reader import Payload
 from dashboard.presentation.differences import difference
 from timeline.core.entries import Change, Entry
 from timeline.history.lifelines import Moment, Name, Track, name_of
+from timeline.layout.bodies import Work
 from timeline.payloads.objects import Attribution
 from timeline.payloads.revisions import revision_payload
 
@@ -51,14 +52,14 @@ def changes(track: Track, found: Bodies) -> list[Compared]:
     return listed
 
 
-def payload(track: Track, at: int, listed: Sequence[Compared]) -> Payload:
-    """Return a change of a track as the API lists it, with its difference."""
+def payload(track: Track, at: int, listed: Sequence[Compared], work: Work) -> Payload:
+    """Return a change of a track as the API lists it, with its difference as far as `work` allows."""
     each = listed[at]
     change = revision_payload(at, each.moment.time, each.entry)
     return {
         **change,
         "attribution": each.attribution,
-        "difference": difference(each, withheld=False),
+        "difference": difference(each, withheld=False, work=work),
         "url": "",
     }
 

@@ -19,6 +19,7 @@ from timeline.judging.changes import Known
 from timeline.judging.findings import Finding
 from timeline.kinds import NOISE
 from timeline.layout import events, outline
+from timeline.layout.bodies import Work
 from timeline.layout.excerpt import Excerpt, excerpt
 from timeline.payloads import changes as changes_payloads
 from timeline.payloads import documents, incidents
@@ -141,7 +142,10 @@ class Recordings:
         except ValueError:
             raise Refused("The cursor is not that of an answer.") from None
         changed = bodies.changes(shown, found)
-        rows = [bodies.payload(shown, at, changed) for at in range(since, len(changed))[: int(asked["limit"] or 1)]]
+        work = Work()
+        rows = [
+            bodies.payload(shown, at, changed, work) for at in range(since, len(changed))[: int(asked["limit"] or 1)]
+        ]
         following = since + len(rows)
         return {"revisions": rows, "next": str(following) if following < len(changed) else None, "total": len(changed)}
 

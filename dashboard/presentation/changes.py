@@ -5,26 +5,40 @@ from collections.abc import Iterable
 from typing import Any
 
 from dashboard.presentation import wording
-from dashboard.presentation.differences import UNNAMED, compared, difference, limited, lines_of, nothing
+from dashboard.presentation.differences import (
+    TOO_LARGE,
+    UNNAMED,
+    compared,
+    cut,
+    difference,
+    limited,
+    lines_of,
+    nothing,
+)
 from timeline import queries
 from timeline.core.entries import FOREVER, Change, Clock
 from timeline.layout import bodies
+from timeline.layout.bodies import Work
 from timeline.layout.lanes import lane_key
 from timeline.payloads.objects import ListedRevisionPayload, ShownChangePayload
 from timeline.payloads.views import CopyPayload
 from timeline.queries import Revision
 
 _FOLDED = 60  # a difference with more lines than these is folded
-_LINES = 3000  # the most lines of a difference that a page shows
+_WIDTH = 2000  # the most characters of a line that a page shows
 
 
-def in_words(each: Revision, withheld: bool, managed: bool) -> dict[str, Any]:
+def in_words(each: Revision, withheld: bool, managed: bool, work: bodies.Work) -> dict[str, Any]:
     """Return a change as the page of its object shows it.
 
-    `withheld` says that the import stored no objects, and `managed` whether the difference includes managedFields.
+    `withheld` says that the import stored no objects, `managed` whether the difference includes managedFields, and
+    `work` what comparing may still cost.
     """
     entry = each.entry
-    lines = lines_of(each, managed)
+    try:
+        lines, too_large = lines_of(each, work, managed), False
+    except bodies.TooLarge:
+        lines, too_large = [], True
     payload = queries.revision_payload(each.sequence, each.time, entry)
     earliest, latest = payload["earliest"], payload["latest"]
     return {
@@ -46,24 +60,29 @@ def in_words(each: Revision, withheld: bool, managed: bool) -> dict[str, Any]:
         "place": f"{payload['file']}:{payload['line']}" if payload["line"] else payload["file"],
         "seen": each.seen,
         "has_body": bool(entry.body),
-        "lines": [_line(line) for line in lines[:_LINES]],
+        "lines": [_line(line) for line in lines[: bodies.SHOWN]],
+        "total": len(lines),
+        "too_large": too_large,
+        "cut": any(len(line.text) > _WIDTH for line in lines[: bodies.SHOWN]),
+        "before": each.compared,
         "folded": len(lines) > _FOLDED,
         "added": sum(line.kind == "+" for line in lines),
         "removed": sum(line.kind == "-" for line in lines),
-        "nothing": "" if lines else nothing(each, withheld),
+        "nothing": "" if lines else TOO_LARGE if too_large else nothing(each, withheld),
         "compared": compared(each) if lines else "",
         "unnamed": UNNAMED[each.attribution],
     }
 
 
 def listed(
-    source_id: int, track_id: int, each: Revision, withheld: bool, *, bodies: bool = False, differences: bool = False
+    source_id: int, track_id: int, each: Revision, withheld: bool, work: Work | None, *, bodies: bool = False
 ) -> ListedRevisionPayload:
-    """Return a change as it is in the list of an object's changes, with its body and its difference on request."""
+    """Return a change as it is in the list of an object's changes, with its body on request, and with its difference if
+    `work` says what that may cost."""
     return {
         **queries.revision_payload(each.sequence, each.time, each.entry, bodies=bodies),
         "attribution": each.attribution,
-        "difference": difference(each, withheld) if differences else None,
+        "difference": difference(each, withheld, work) if work else None,
         "url": f"/sources/{source_id}/objects/{track_id}/?at={each.time}#r{each.sequence}",
     }
 
@@ -71,6 +90,7 @@ def listed(
 def beside(found: queries.ChangeInPlace, withheld: bool) -> ShownChangePayload:
     """Return a change as a timeline shows it beside its lanes. The first state of an object is shown whole."""
     each, life = found.revision, found.life
+    compared = [each.compared, each.sequence if each.entry.body else None]
     about = life["object"]
     entry = each.entry
     return {
@@ -88,9 +108,10 @@ def beside(found: queries.ChangeInPlace, withheld: bool) -> ShownChangePayload:
         "earlier": found.earlier,
         "later": found.later,
         "unknown_writer": _unknown_writer(each),
-        **difference(each, withheld),
+        **difference(each, withheld, bodies.Work()),
         "url": f"{life['url']}?at={each.time}#r{each.sequence}",
         "revision_url": f"{life['url']}{each.sequence}/" if entry.body else "",
+        "texts": [f"{life['url']}{sequence}.json" for sequence in compared if sequence is not None],
     }
 
 
@@ -98,8 +119,11 @@ def copy_beside(copied: queries.ChangeInPlace, stood: queries.ChangeInPlace, wit
     """Return the difference between the copy of an object on which somebody acted, and what stood at that time."""
     before, after, about = copied.revision.entry, stood.revision.entry, copied.life["object"]
     known = before.body and after.body
-    lines = bodies.change(before.body, after.body) if known else []
-    why = "Nothing but the revision and managedFields differs." if known else ""
+    try:
+        lines, too_large = bodies.change(before.body, after.body, bodies.Work()) if known else [], False
+    except bodies.TooLarge:
+        lines, too_large = [], True
+    why = TOO_LARGE if too_large else "Nothing but the revision and managedFields differs." if known else ""
     missing = stood if before.body else copied
     return {
         "track": copied.life["track"] or 0,
@@ -109,7 +133,9 @@ def copy_beside(copied: queries.ChangeInPlace, stood: queries.ChangeInPlace, wit
         "stood": str(after.resource_version),
         "lines": limited(lines),
         "lines_total": len(lines),
+        "too_large": too_large,
         "nothing": "" if lines else why or nothing(missing.revision, withheld),
+        "texts": [f"{each.life['url']}{each.revision.sequence}.json" for each in (copied, stood)] if known else [],
         "url": f"{copied.life['url']}?at={copied.revision.time}#r{copied.revision.sequence}",
     }
 
@@ -138,4 +164,4 @@ def difference_rows(lines: Iterable[tuple[Any, str]]) -> list[dict[str, str]]:
 
 def _line(line: bodies.Line) -> dict[str, str]:
     style = {"+": "added", "-": "removed", " ": "same", "@": "place"}[line.kind]
-    return {"style": style, "sign": "" if line.kind == "@" else f"{line.kind} ", "text": line.text}
+    return {"style": style, "sign": "" if line.kind == "@" else f"{line.kind} ", "text": cut(line.text, _WIDTH)}

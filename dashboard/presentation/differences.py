@@ -8,6 +8,7 @@ from timeline.payloads.objects import Attribution, DifferencePayload
 
 _LINES = 400  # the most lines of a difference that is shown beside a timeline or in a list
 _WIDTH = 500  # the most characters of such a line
+TOO_LARGE = "Too large to compare here."
 _FIRST = (Change.CREATED, Change.OBSERVED)
 
 
@@ -28,32 +29,44 @@ class Compared(Protocol):
     def attribution(self) -> Attribution: ...
 
 
-def difference(each: Compared, withheld: bool) -> DifferencePayload:
-    """Return what a change made of its object. The first state of an object is shown whole.
+def difference(each: Compared, withheld: bool, work: bodies.Work) -> DifferencePayload:
+    """Return what a change made of its object, as far as `work` allows. The first state of an object is shown whole.
 
     `withheld` says that the import stored no objects.
     """
     entry = each.entry
     whole = bool(entry.body) and not each.before and entry.change in _FIRST
-    lines = [bodies.Line(" ", text) for text in bodies.as_yaml(entry.body).splitlines()] if whole else lines_of(each)
+    try:
+        lines = bodies.whole(entry.body, work) if whole else lines_of(each, work)
+        too_large = False
+    except bodies.TooLarge:
+        lines, too_large = [], True
     return {
         "whole": whole,
         "lines": limited(lines),
         "lines_total": len(lines),
+        "too_large": too_large,
         "notes": list(filter(None, [UNNAMED[each.attribution], compared(each) if lines and not whole else ""])),
-        "nothing": "" if lines else nothing(each, withheld),
+        "nothing": "" if lines else TOO_LARGE if too_large else nothing(each, withheld),
     }
 
 
 def limited(lines: list[bodies.Line]) -> list[tuple[bodies.Sign, str]]:
     """Return the first lines of a difference, each cut to a length."""
-    return [(line.kind, line.text[:_WIDTH]) for line in lines[:_LINES]]
+    return [(line.kind, cut(line.text, _WIDTH)) for line in lines[:_LINES]]
 
 
-def lines_of(each: Compared, managed: bool = False) -> list[bodies.Line]:
+def cut(text: str, width: int) -> str:
+    """Return a line, cut to a number of characters. It then ends with how many it had."""
+    end = f"… ({len(text):,} characters)"
+    return text if len(text) <= width else f"{text[: width - len(end)]}{end}"
+
+
+def lines_of(each: Compared, work: bodies.Work, managed: bool = False) -> list[bodies.Line]:
+    """Return the difference that a change made; none if one of the two states is not known. Raise TooLarge."""
     if not each.before or not each.entry.body:
         return []
-    return bodies.change(each.before, each.entry.body, managed_fields=managed)
+    return bodies.change(each.before, each.entry.body, work, managed_fields=managed)
 
 
 UNNAMED = {

@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -18,6 +19,9 @@ from timeline.core.entries import Facts, ObjectRef, Owner
 from timeline.history.lifelines import public_uid
 
 _LONG = 200  # characters of a value that are kept
+_READ = 2000  # characters of a value, and of a path, that are looked at
+_FIELDS = 2000  # values of one object that are compared
+_MORE = "values that were not compared"
 _UNREAD = {"Secret", "Event", "Lease", *OBSERVED}  # these hold credentials, or what was observed
 _DATA = {"data", "binaryData"}
 _NO_SPEC = {"apiVersion", "kind", "metadata", "status"}
@@ -49,9 +53,12 @@ def spec_of(ref: ObjectRef, owner: Owner | None, bodies: Iterable[bytes], create
         decoded = msgspec.json.decode(body)
         if isinstance(decoded, dict):
             whole = True
-            for path, value in _asked(decoded):
+            asked = _asked(decoded)
+            for path, value in islice(asked, _FIELDS):
                 if path not in _MADE_UP and not _PORT.fullmatch(path):
                     values[_TOKEN.sub(_MOUNTED, path)].add(words.replaced(value))
+            if more := sum(1 for _ in asked):
+                values[_MORE].add(str(more))
     if not whole and created is not None:
         plain = msgspec.to_builtins(created, str_keys=True)
         fields = plain if isinstance(plain, dict) else {}
@@ -70,7 +77,7 @@ class _Words:
         self._uid = public_uid(ref)
 
     def replaced(self, value: str) -> str:
-        text = _TOKEN.sub(_MOUNTED, _UID.sub("{uid}", value))
+        text = _TOKEN.sub(_MOUNTED, _UID.sub("{uid}", value[:_READ]))
         text = self._known.sub(lambda found: self._words[found[0]], text)
         return text if len(text) <= _LONG else f"{text[: _LONG - 1]}…"
 
@@ -97,7 +104,7 @@ def _flat(value: Any, path: str) -> Iterator[tuple[str, str]]:
         case dict():
             for name, each in value.items():
                 key = f"[{name}]" if "." in name or "/" in name else f".{name}" if path else name
-                yield from _flat(each, f"{path}{key}")
+                yield from _flat(each, f"{path}{key}"[:_READ])
         case list() | tuple():
             for number, each in enumerate(value):
                 named = each.get("name") if isinstance(each, dict) else None

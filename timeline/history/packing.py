@@ -14,6 +14,7 @@ import zstandard
 # The numbers of the dictionaries for new frames, which deploy/train_dictionary.py made.
 ENTRIES = 1
 LIFELINES = 3
+HEAD = 18  # bytes of the longest head of a frame
 _LEVEL = 1  # higher levels take longer and make lines that resemble each other no smaller
 
 
@@ -36,6 +37,11 @@ def unpack(frame: bytes) -> bytes:
         dictionary = _dictionary(number) if number else None
         decompressor = _of_thread.decompressors[number] = zstandard.ZstdDecompressor(dict_data=dictionary)
     return decompressor.decompress(frame)
+
+
+def unpacked_bytes(head: bytes) -> int:
+    """Return how many bytes a frame has when it is decompressed, of its first `HEAD` bytes."""
+    return int(zstandard.get_frame_parameters(head).content_size)
 
 
 class _OfThread(threading.local):

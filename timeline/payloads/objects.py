@@ -239,6 +239,7 @@ class DifferencePayload(TypedDict):
     whole: bool  # whether `lines` are the object, because it was seen for the first time; else they are the difference
     lines: list[tuple[Literal["+", "-", " ", "@"], str]]  # the first of them, each cut to a length; "@" is a path
     lines_total: int
+    too_large: bool  # whether there are no lines because making them would have taken too long
     notes: list[str]  # sentences about how sure the difference is
     nothing: str  # why there are no lines
 
@@ -267,6 +268,7 @@ class ShownChangePayload(RevisionPayload, DifferencePayload):
     unknown_writer: str  # a sentence that says why it is not known who wrote it; "" if it is known
     url: str  # the change on the page of its object
     revision_url: str  # the page of the object at this change; "" if it was not observed
+    texts: list[str]  # of the states that were compared: where to download each as JSON, the earlier one first
 
 
 class RevisionsPayload(TypedDict):

@@ -76,7 +76,9 @@ class CopyPayload(TypedDict):
     stood: str  # the newest revision at that time
     lines: list[tuple[Literal["+", "-", " ", "@"], str]]  # from the copy to what stood, as in ShownChangePayload
     lines_total: int
+    too_large: bool  # whether there are no lines because making them would have taken too long
     nothing: str  # why there are no lines
+    texts: list[str]  # where to download both states as JSON, the earlier one first
     url: str  # the changes of the object from the copy on
 
 

@@ -34,6 +34,7 @@ from timeline.storage import chunks
 
 GOOD = 20  # the most good runs of a comparison
 LARGEST = 5_000  # the most objects of a whole source that is compared; the command line compares larger ones
+_PARTS = 4  # of the entries of a run, as `chunks.parts` divides them, that are read at most
 _BEFORE = 3_600_000_000  # µs before the beginning of a track in which its first request may have been received
 
 
@@ -48,7 +49,8 @@ class Chosen(NamedTuple):
 
 
 class TooLarge(Exception):
-    """A whole source has too many objects to be compared here. The message says what to do."""
+    """A run has too many objects, or too many or too large changes, to be compared here. The message says what to
+    do."""
 
 
 def compare(good: Sequence[Chosen], bad: Chosen) -> ComparisonPayload:
@@ -86,7 +88,7 @@ class _Loaded:
             row.id: row for row in (*self._owned, *self._using, *(each for of in self._lanes.values() for each in of))
         }
         self.kinds: set[GroupKind] = {(row.group, row.kind) for row in rows.values()}
-        self._entries = _entries(self._source.pk, list(rows.values()))
+        self._entries = _entries(self._source, list(rows.values()))
         self._own_counters = {tuple(each) for each in self._source.own_counters}
         self._spec_read = first_of_each(SPECS)
         self._findings: dict[int, list[Found]] = defaultdict(list)
@@ -242,13 +244,26 @@ def _known(revision: int | None, change: str, received: int) -> tuple[str, int]:
     return (change, received) if revision is None else ("", revision)
 
 
-def _entries(source_id: int, rows: Sequence[Track]) -> dict[int, list[Entry]]:
-    """Return the stored entries of these tracks, by key."""
+def _entries(source: Source, rows: Sequence[Track]) -> dict[int, list[Entry]]:
+    """Return the stored entries of these tracks, by key. Only the first and the last body of each key is kept. Raises
+    TooLarge."""
     found: dict[int, list[Entry]] = defaultdict(list)
+    keys = {key_of(row.id) for row in rows}
+    if len(chunks.parts(source.pk, keys)) > _PARTS:
+        raise TooLarge(
+            f"The changes of {source.name} are too many, or too large, to be compared here. Use causeline compare."
+        )
     ends = [row.life.upper for row in rows]
     listed = any(row.lifeline and row.lifeline[0][2] == "observed" for row in rows)
     start = None if listed else min(microseconds(row.life.lower) for row in rows) - _BEFORE
     end = None if None in ends else max(microseconds(each) for each in ends if each)
-    for each in chunks.entries(source_id, {key_of(row.id) for row in rows}, start=start, end=end):
-        found[each.key].append(each.entry)
+    ends_of: dict[int, list[tuple[int, int, int]]] = defaultdict(list)  # (revision, received, index) of kept bodies
+    for each in chunks.entries(source.pk, keys, start=start, end=end):
+        entries, kept = found[each.key], ends_of[each.key]
+        entries.append(each.entry)
+        if each.entry.body:
+            kept.append((each.entry.resource_version or 0, each.entry.received, len(entries) - 1))
+            if len(kept) == 3:
+                *_, at = kept.pop(sorted(range(3), key=kept.__getitem__)[1])
+                entries[at] = msgspec.structs.replace(entries[at], body=b"")
     return found

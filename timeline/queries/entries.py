@@ -1,7 +1,5 @@
 """This module reads stored entries, a page at a time."""
 
-from itertools import islice
-
 from timeline.models import Source, Track
 from timeline.payloads.documents import object_payload
 from timeline.payloads.objects import EntriesPayload, EntryPayload
@@ -24,7 +22,8 @@ def entries(
     bodies: bool = False,
 ) -> EntriesPayload:
     """Return a page of entries in the order of storing: those with a sequence number higher than `after` that were
-    received from `start` to `end`, in microseconds since 1970, of objects with this namespace, kind and name.
+    received from `start` to `end`, in microseconds since 1970, of objects with this namespace, kind and name. There are
+    fewer than `limit` if their bodies are large.
 
     Raises Source.DoesNotExist.
     """
@@ -33,11 +32,17 @@ def entries(
     wanted = {"namespace": namespace, "kind": kind, "name": name}
     chosen = {field: value for field, value in wanted.items() if value}
     keys = {key_of(number) for number in tracks.filter(**chosen).values_list("id", flat=True)} if chosen else None
-    rows = list(islice(chunks.entries(source_id, keys, after=after, start=start, end=end, bodies=bodies), limit + 1))
+    rows: list[Stored] = []
+    size, more = 0, False
+    for each in chunks.entries(source_id, keys, after=after, start=start, end=end, bodies=bodies):
+        if more := len(rows) == limit or size > chunks.BODIES:
+            break
+        rows.append(each)
+        size += len(each.entry.body)
     lives = lives_by_key(source_id, {row.key for row in rows})
     return {
-        "entries": [_entry(each, life_of(each.entry, lives.get(each.key, [])), bodies) for each in rows[:limit]],
-        "next": str(rows[limit - 1].sequence) if len(rows) > limit else None,
+        "entries": [_entry(each, life_of(each.entry, lives.get(each.key, [])), bodies) for each in rows],
+        "next": str(rows[-1].sequence) if more else None,
     }
 
 

@@ -12,7 +12,7 @@ from timeline.payloads.objects import Attribution, LifePayload
 from timeline.queries.attribution import anonymous, key_of, life_of, unnamed_entries
 from timeline.queries.objects import life
 from timeline.storage import chunks
-from timeline.storage.chunks import Stored
+from timeline.storage.chunks import Part, Stored
 
 PAGE = 25
 _ENDS = {"created": -1, "deleted": 1}  # a UID is created once and deleted once, whatever the clocks say
@@ -27,6 +27,7 @@ class Revision(NamedTuple):
     time: int  # the drawn time, in microseconds since 1970
     entry: Entry
     before: bytes  # that last body, as JSON; empty if there is none
+    compared: int | None  # the sequence number of the entry with that body
     between: int  # the number of changes without a body between that body and this change
     seen: int  # how many observations show this change
     attribution: Attribution  # see `RevisionPayload`
@@ -35,7 +36,9 @@ class Revision(NamedTuple):
 class Page(NamedTuple):
     revisions: list[Revision]
     offset: int  # the index of the first of these among all changes
+    next: int | None  # the offset of the page after this one
     total: int
+    parts: int = 1  # into how many parts the changes are divided: only those of one part are put in order together
 
 
 class ChangeInPlace(NamedTuple):
@@ -55,7 +58,7 @@ class _Change(NamedTuple):
 
 
 class _Belonging(NamedTuple):
-    """These are the stored entries of one track. Some of them may belong to it only by their time."""
+    """These are the stored entries of one track, or of one part of them. Some may belong to it only by their time."""
 
     entries: list[Stored]
     by_time: dict[int, bool]  # by sequence number of such an entry: whether it surely belongs to the track
@@ -69,13 +72,23 @@ def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE,
     """Return a page of the changes of a track; with `at`, the page with the last change up to this drawn time, in
     microseconds since 1970. Raises Track.DoesNotExist."""
     row = Track.objects.get(source=source_id, source__delete_after=None, id=track_id)
-    belonging = _belonging(row)
-    changes = _in_order(belonging.entries, _drawn(row))
+    parts = _parts(row)
     if at is not None:
-        place = sum(each.time <= at for each in changes)
-        offset = max(0, place - 1) // limit * limit
-    offset = min(offset, max(0, len(changes) - 1))
-    return Page(_read(row, belonging, changes, offset, limit), offset, len(changes))
+        part = _part_at(parts, at)
+    else:
+        part = next((each for each in reversed(parts) if each.before <= offset), parts[0])
+    belonging, changes, first = _changes(row, parts, part)
+    own = len(changes) - first
+    if at is not None:
+        place = sum(each.time <= at for each in changes[first:])
+        within = max(0, place - 1) // limit * limit
+    else:
+        within = min(offset - part.before, max(0, own - 1))
+    read = _read(row, belonging, changes, first + within, limit)
+    following = part.before + within + len(read) if within + len(read) < own else None
+    if following is None and part is not parts[-1]:
+        following = part.before + part.entries
+    return Page(read, part.before + within, following, _total(parts, own), len(parts))
 
 
 def change_in_place(
@@ -87,8 +100,10 @@ def change_in_place(
     the first of several. Return None if there is no such change. Raises Track.DoesNotExist.
     """
     row = Track.objects.get(source=source_id, source__delete_after=None, id=track_id)
-    belonging = _belonging(row)
-    changes = _in_order(belonging.entries, _drawn(row))
+    parts = _parts(row)
+    time = _drawn(row).get(str(revision), at)
+    part = _part_at(parts, time) if sequence is None else _part_of(parts, sequence)
+    belonging, changes, first = _changes(row, parts, part)
     numbers = [{each.sequence for each in change.seen} for change in changes]
     if sequence is not None:
         place = next((place for place, known in enumerate(numbers) if sequence in known), None)
@@ -100,8 +115,9 @@ def change_in_place(
         return None
     (shown,) = _read(row, belonging, changes, place, 1)
     earlier = min(numbers[place - 1]) if place else None
-    later = min(numbers[place + 1]) if place + 1 < len(changes) else None
-    return ChangeInPlace(life(row, source_id), shown, place + 1, len(changes), earlier, later)
+    later = min(numbers[place + 1]) if place + 1 < len(changes) else _after(parts, part)
+    number = max(1, part.before + place - first + 1)
+    return ChangeInPlace(life(row, source_id), shown, number, _total(parts, len(changes) - first), earlier, later)
 
 
 class Latest(NamedTuple):
@@ -117,7 +133,11 @@ class Latest(NamedTuple):
 def latest(row: Track) -> Latest | None:
     """Return the last change of a track; None if no change of it is stored."""
     newest = _newest(row)
-    changes = _in_order(_belonging(row).entries if newest is None else newest, _drawn(row))
+    if newest is None:
+        parts = _parts(row)
+        changes = _changes(row, parts, parts[-1])[1]
+    else:
+        changes = _in_order(newest, _drawn(row))
     if not changes:
         return None
     if newest is None:
@@ -153,21 +173,31 @@ def _newest(row: Track) -> list[Stored] | None:
 
 
 def _read(row: Track, belonging: _Belonging, changes: list[_Change], offset: int, limit: int) -> list[Revision]:
-    """Return some of the changes of a track, with the bodies that are compared."""
+    """Return some of the changes of a track, with the bodies that are compared; fewer than `limit` if these are
+    large."""
     shown = changes[offset : offset + limit]
     earlier = changes[max(0, offset - _BEFORE) : offset]
     bodies = _bodies(row, [*earlier, *shown])
     known = next((at for at in reversed(range(len(earlier))) if _body(earlier[at], bodies)), None)
     before = b"" if known is None else _body(earlier[known], bodies)
+    compared = None if known is None else _with_body(earlier[known], bodies)
     between = 0 if known is None else len(earlier) - known - 1
-    found = []
+    found: list[Revision] = []
+    size = 0
     for change in shown:
+        if size > chunks.BODIES:
+            break
         best = max(change.seen, key=lambda each: (each.sequence in bodies, each.entry.clock is Clock.AUDIT))
         body = bodies.get(best.sequence, b"")
+        size += len(body)
         entry = msgspec.structs.replace(best.entry, body=body)
         attribution = belonging.attribution(change)
-        found.append(Revision(best.sequence, change.time, entry, before, between, len(change.seen), attribution))
-        before, between = (body, 0) if body else (before, between + bool(before))
+        seen = len(change.seen)
+        found.append(Revision(best.sequence, change.time, entry, before, compared, between, seen, attribution))
+        if body:
+            before, compared, between = body, best.sequence, 0
+        else:
+            between += bool(before)
     return found
 
 
@@ -181,7 +211,8 @@ def revision(source_id: int, track_id: int, sequence: int) -> Entry | None:
     found = next(iter(islice(chunks.entries(source_id, keys, after=sequence - 1), 1)), None)
     if found is None or found.sequence != sequence:
         return None
-    return found.entry if any(each.sequence == sequence for each in _belonging(row).entries) else None
+    part = _part_of(_parts(row), sequence)
+    return found.entry if any(each.sequence == sequence for each in _belonging(row, part).entries) else None
 
 
 def _of_name(row: Track) -> list[Track]:
@@ -189,15 +220,54 @@ def _of_name(row: Track) -> list[Track]:
     return list(Track.objects.filter(source=row.source_id, lane=row.lane).order_by("life", "id"))
 
 
-def _belonging(row: Track) -> _Belonging:
-    """Return the entries of a track: those with its UID, and those without a UID that may belong to it.
+def _keys(row: Track, unnamed: Sequence[Track]) -> set[int]:
+    """Return the keys of the entries that may belong to a track. `unnamed` are the tracks of its name without a UID."""
+    return {key_of(each.id) for each in (row, *unnamed)}
+
+
+def _parts(row: Track) -> list[Part]:
+    """Return the parts of the entries that may belong to a track. Only one part is read for one answer: an object may
+    have hundreds of thousands of changes, or gigabytes of them."""
+    return chunks.parts(row.source_id, _keys(row, [each for each in _of_name(row) if anonymous(each)]))
+
+
+def _part_of(parts: list[Part], sequence: int) -> Part:
+    return next((each for each in reversed(parts) if each.low <= sequence), parts[0])
+
+
+def _part_at(parts: list[Part], time: int) -> Part:
+    return next((each for each in reversed(parts) if each.start <= time), parts[0])
+
+
+def _after(parts: list[Part], part: Part) -> int | None:
+    """Return the sequence number of the first entry after a part."""
+    return next((each.low for each in parts if each.low > part.high), None)
+
+
+def _total(parts: list[Part], changes: int) -> int:
+    """Return how many changes a track has. If not all are put in order together, each observation counts."""
+    return changes if len(parts) == 1 else sum(each.entries for each in parts)
+
+
+def _changes(row: Track, parts: list[Part], part: Part) -> tuple[_Belonging, list[_Change], int]:
+    """Return the changes of a part in commit order, after the last one of the part before, with which the first one is
+    compared; and how many of them are of the part before."""
+    last = max((each.high for each in parts if each.high < part.low), default=part.low)
+    belonging = _belonging(row, part._replace(low=last))
+    changes = _in_order(belonging.entries, _drawn(row))
+    own = (at for at, each in enumerate(changes) if any(seen.sequence >= part.low for seen in each.seen))
+    return belonging, changes, next(own, len(changes))
+
+
+def _belonging(row: Track, part: Part) -> _Belonging:
+    """Return the entries of a track in a part: those with its UID, and those without a UID that may belong to it.
 
     If no observation of the track has a UID, these are the entries of its key that belong to no other such track.
     """
     lives = _of_name(row)
     unnamed = [each for each in lives if anonymous(each)]
-    keys = {key_of(each.id) for each in (row, *unnamed)}
-    entries = list(chunks.entries(row.source_id, keys, bodies=False))
+    keys = _keys(row, unnamed)
+    entries = list(chunks.entries(row.source_id, keys, after=part.low - 1, until=part.high, bodies=False))
     if anonymous(row):
         return _Belonging([each for each in entries if life_of(each.entry, unnamed) == row], {})
     own = [each for each in entries if each.key == key_of(row.id)]
@@ -262,4 +332,10 @@ def _bodies(row: Track, changes: Sequence[_Change]) -> dict[int, bytes]:
 
 
 def _body(change: _Change, bodies: dict[int, bytes]) -> bytes:
-    return next((bodies[each.sequence] for each in change.seen if each.sequence in bodies), b"")
+    sequence = _with_body(change, bodies)
+    return b"" if sequence is None else bodies[sequence]
+
+
+def _with_body(change: _Change, bodies: dict[int, bytes]) -> int | None:
+    """Return the sequence number of the first entry of a change that has a body."""
+    return next((each.sequence for each in change.seen if each.sequence in bodies), None)

@@ -16,10 +16,10 @@ from django.db.models import F, Q
 from psycopg import sql
 
 from timeline.core import masks
-from timeline.core.entries import Entry, LogLine, Mark, MarkType, Observation, Request, moment
+from timeline.core.entries import Entry, LogLine, Mark, MarkType, Observation, Request, microseconds, moment
 from timeline.history import packing
 from timeline.history.codec import Known, entry_of, line_of, observation_of
-from timeline.history.packing import Packer, unpack
+from timeline.history.packing import HEAD, Packer, unpack, unpacked_bytes
 from timeline.models import Source, Track
 from timeline.storage import freed, tables
 from timeline.storage.seen import present
@@ -35,6 +35,9 @@ _PAGE_BYTES = 1024**2  # about how many bytes are read at a time, estimated from
 KEY = 2**40 - 1  # the bits of Track.id that entries carry as a key (see `World.number`)
 _NEWEST = 8  # chunks that `newest` reads at a time
 _FEW = 32  # the most keys with which each key of a chunk is compared
+_PART_BYTES = 48 * 1024**2  # of the lines of the chunks that `parts` lets be read together, unless one alone has more
+_PART_ENTRIES = 10_000
+BODIES = 16 * 1024**2  # bytes of objects after which a page of entries ends, however few it has
 _Row = tuple[int, int, list[int], int, int, datetime, datetime, bytes]
 _FREED = line_of(Mark("", "", "", MarkType.FREED, 0)).partition(b',"time"')[0]  # how the line of such a mark begins
 
@@ -43,6 +46,43 @@ class Stored(NamedTuple):
     sequence: int  # the number of the entry within its source, from 1, in the order of storing
     key: int  # the key of its track
     entry: Entry
+
+
+class Part(NamedTuple):
+    """This is a part of the entries of some tracks, small enough to be read and put in order for one answer."""
+
+    before: int  # how many entries of these tracks are in the parts before this one
+    entries: int
+    low: int  # the sequence number of its first entry of these tracks
+    high: int  # the same of its last one
+    start: int  # of its chunks: the earliest time at which an entry was received, in microseconds since 1970
+
+
+def parts(source_id: int, keys: Collection[int]) -> list[Part]:
+    """Return the parts of the entries of the tracks with these keys, in the order of storing; one empty part if there
+    are no entries. Nothing is decompressed for that."""
+    query = """
+        SELECT sequence, keys, first, substring(lines FROM 1 FOR %s) FROM timeline_chunk
+        WHERE source_id = %s AND keys && %s::int[] AND low <= %s AND high >= %s ORDER BY sequence"""
+    with connection.cursor() as cursor:
+        cursor.execute(query, [HEAD, source_id, sorted(keys), max(keys), min(keys)])
+        rows = cursor.fetchall()
+    found: list[Part] = []
+    size = 0
+    for sequence, held, first, head in rows:
+        numbers = [sequence + at for at, key in enumerate(held) if key in keys]
+        if not numbers:
+            continue
+        size += unpacked_bytes(bytes(head))
+        last = found[-1] if found else None
+        if last and size <= _PART_BYTES and last.entries + len(numbers) <= _PART_ENTRIES:
+            start = min(last.start, microseconds(first))
+            found[-1] = last._replace(entries=last.entries + len(numbers), high=numbers[-1], start=start)
+        else:
+            before = last.before + last.entries if last else 0
+            found.append(Part(before, len(numbers), numbers[0], numbers[-1], microseconds(first)))
+            size = unpacked_bytes(bytes(head))
+    return found or [Part(0, 0, 1, 0, 0)]
 
 
 def write(source: Source, entries: Iterable[tuple[int, Observation]]) -> None:
@@ -132,20 +172,23 @@ def entries(
     keys: Collection[int] | None = None,
     *,
     after: int = 0,
+    until: int | None = None,
     start: int | None = None,
     end: int | None = None,
     bodies: bool = True,
 ) -> Iterator[Stored]:
     """Yield the stored entries of a source, in the order of storing.
 
-    `keys` selects certain tracks; `after` selects entries with a higher sequence number; `start` and `end` select
-    entries that were received in this range, in microseconds since 1970. Without them, all entries are yielded. Without
-    `bodies`, entries have no bodies.
+    `keys` selects certain tracks; `after` selects entries with a higher sequence number, `until` those up to one;
+    `start` and `end` select entries that were received in this range, in microseconds since 1970. Without them, all
+    entries are yielded. Without `bodies`, entries have no bodies.
     """
     known: Known = {}
     wanted = None if keys is None else set(keys)
     for sequence, held, lines in _chunks(source_id, wanted, after, start, end):
         for number, key, line in zip(range(sequence, sequence + len(held)), held, _lines(lines), strict=True):
+            if until is not None and number > until:
+                return
             if number <= after or not key or (wanted is not None and key not in wanted):
                 continue
             entry = entry_of(line, known, bodies=bodies)

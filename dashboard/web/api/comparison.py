@@ -8,6 +8,7 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.web.api.answers import json_response
+from dashboard.web.places import in_place
 from dashboard.web.runs import NotChosen, chosen
 from timeline import queries
 from timeline.payloads.comparison import ComparisonPayload
@@ -17,6 +18,7 @@ _Run = Annotated[str, Field(max_length=40)]
 
 
 @router.get("/compare", response=ComparisonPayload)
+@in_place
 def compare(
     request: HttpRequest,
     bad: _Run,

@@ -9,9 +9,11 @@ from pydantic import Field
 
 from dashboard.presentation import catalogue, changes
 from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
+from dashboard.web.places import in_place
 from dashboard.web.views.findings import NOTE, person
 from timeline import queries
 from timeline.judge import rulebook
+from timeline.layout.bodies import Work
 from timeline.payloads.findings import AcknowledgementPayload
 from timeline.payloads.objects import (
     CataloguePayload,
@@ -42,6 +44,7 @@ def track(request: HttpRequest, source_id: Number, track_id: Number) -> HttpResp
 
 
 @router.get("/sources/{source_id}/tracks/{track_id}/revisions", response=RevisionsPayload)
+@in_place
 def revisions(
     request: HttpRequest,
     source_id: Number,
@@ -54,20 +57,20 @@ def revisions(
     """Return the changes of an object in commit order, with bodies and differences on request. Pass `next` as cursor
     for more."""
     page = queries.revisions(source_id, track_id, int(cursor or 0), limit)
-    following = page.offset + len(page.revisions)
     withheld = queries.withheld(source_id)
+    work = Work() if differences else None
     payload: RevisionsPayload = {
         "revisions": [
-            changes.listed(source_id, track_id, each, withheld, bodies=bodies, differences=differences)
-            for each in page.revisions
+            changes.listed(source_id, track_id, each, withheld, work, bodies=bodies) for each in page.revisions
         ],
-        "next": str(following) if following < page.total else None,
+        "next": None if page.next is None else str(page.next),
         "total": page.total,
     }
     return json_response(request, payload)
 
 
 @router.get("/sources/{source_id}/tracks/{track_id}/change", response=ShownChangePayload)
+@in_place
 def change(
     request: HttpRequest,
     source_id: Number,
@@ -88,6 +91,7 @@ def change(
 
 
 @router.get("/sources/{source_id}/tracks/{track_id}/copy", response=CopyPayload)
+@in_place
 def copy(
     request: HttpRequest, source_id: Number, track_id: Number, copied: _Revision, stood: _Revision
 ) -> HttpResponseBase:
@@ -100,6 +104,7 @@ def copy(
 
 
 @router.get("/sources/{source_id}/entries", response=EntriesPayload)
+@in_place
 def entries(
     request: HttpRequest,
     source_id: Number,

@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard.presentation import comparison
+from dashboard.web.places import in_place
 from dashboard.web.runs import NotChosen, chosen, run_of
 from dashboard.web.views.objects import when
 from timeline import queries
@@ -25,6 +26,7 @@ _SOURCES = 50  # the most sources that are offered
 
 
 @require_safe
+@in_place
 def show_comparison(request: "HttpRequest") -> "HttpResponse":
     bad, good = request.GET.get("bad", ""), request.GET.getlist("good")
     try:

@@ -10,6 +10,7 @@ from dashboard.drawing.pictures import picture
 from dashboard.presentation import views, wording
 from dashboard.presentation.catalogue import BENIGN, sections, words
 from dashboard.presentation.incident_pictures import gravest
+from dashboard.web.places import in_place
 from dashboard.web.views.objects import when
 from timeline import queries
 from timeline.judge import rulebook
@@ -29,6 +30,7 @@ NOTE = 2000  # characters of a note
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@in_place
 def show_finding(request: "HttpRequest", source_id: int, identity: str) -> "HttpResponse":
     source = queries.source(source_id)
     if source is None:

@@ -12,6 +12,7 @@ from dashboard.drawing.pictures import picture
 from dashboard.presentation import alerts, changes_before, incidents, shared, views, wording
 from dashboard.presentation.catalogue import words
 from dashboard.presentation.incident_pictures import gravest
+from dashboard.web.places import in_place
 from dashboard.web.views.findings import NOTE, because, linked, person, proof_row
 from dashboard.web.views.shared import share_dialog
 from timeline import queries
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@in_place
 def show_incident(request: "HttpRequest", source_id: int, identity: str) -> "HttpResponse":
     source = queries.source(source_id)
     if source is None:

@@ -3,13 +3,15 @@
 import re
 from typing import TYPE_CHECKING, Any
 
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from dashboard.drawing.pictures import picture
 from dashboard.presentation import alerts, changes, log_lines, objects, wording
+from dashboard.web.places import in_place
 from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.kinds import qualified
@@ -17,21 +19,24 @@ from timeline.layout import bodies
 from timeline.models import Source, Track
 
 if TYPE_CHECKING:
-    from django.http import HttpRequest, HttpResponse
+    from django.http import HttpRequest
 
+    from timeline.core.entries import Entry
     from timeline.payloads.objects import LifePayload, TrackPayload
     from timeline.queries import SourceRow
 
+_CHARACTERS = 2_000_000  # the most that a page shows of an object
+
 
 @require_safe
+@in_place
 def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpResponse":
     source, track = _asked(source_id, track_id)
     managed = request.GET.get("managed") == "1"
     offset, at = (number(request, name) for name in ("offset", "at"))
     page = queries.revisions(source_id, track_id, offset or 0, at=at)
-    following = page.offset + len(page.revisions)
     columns, start, end = queries.life_columns(track)
-    withheld = queries.withheld(source_id)
+    withheld, work = queries.withheld(source_id), bodies.Work()
     lines = queries.log_lines(source_id, about=track_id, after=_cursor(request))
     day = f"{source.last:%Y-%m-%d}" if source.last else ""
     received = queries.alerts_about(source_id, track_id)
@@ -51,27 +56,32 @@ def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpR
         "related": list(_related(track)),
         "managed": managed,
         "revisions": [
-            {**changes.in_words(each, withheld, managed), "asked": each.time == at} for each in page.revisions
+            {**changes.in_words(each, withheld, managed, work), "asked": each.time == at, "offset": page.offset + place}
+            for place, each in enumerate(page.revisions)
         ],
         "page": {
             "offset": page.offset,
             "first": page.offset + 1,
-            "last": following,
+            "last": page.offset + len(page.revisions),
             "total": page.total,
+            "parts": page.parts,
             "before": max(0, page.offset - queries.PAGE) if page.offset else None,
-            "after": following if following < page.total else None,
+            "after": page.next,
         },
     }
     return render(request, "object.html", context)
 
 
 @require_safe
+@in_place
 def show_revision(request: "HttpRequest", source_id: int, track_id: int, sequence: int) -> "HttpResponse":
     source, track = _asked(source_id, track_id)
-    entry = queries.revision(source_id, track_id, sequence)
-    if entry is None or not entry.body:
-        raise Http404("The recording has no body of the object at this change.")
+    entry = _observed(source_id, track_id, sequence)
     managed = request.GET.get("managed") == "1"
+    try:
+        yaml = bodies.as_yaml(entry.body, bodies.Work(), managed_fields=managed)
+    except bodies.TooLarge:
+        yaml = ""
     context = {
         "source": source,
         "track": track,
@@ -80,9 +90,29 @@ def show_revision(request: "HttpRequest", source_id: int, track_id: int, sequenc
         "clock": wording.clock_of(entry.received),
         "revision": entry.resource_version,
         "managed": managed,
-        "yaml": bodies.as_yaml(entry.body, managed_fields=managed),
+        "yaml": yaml if len(yaml) <= _CHARACTERS else "",
+        "bytes": len(entry.body),
     }
     return render(request, "revision.html", context)
+
+
+@require_safe
+@in_place
+def download_revision(request: "HttpRequest", source_id: int, track_id: int, sequence: int) -> "HttpResponse":
+    """Return an object after a change as JSON, as it is stored: redacted."""
+    _, track = _asked(source_id, track_id)
+    answer = HttpResponse(_observed(source_id, track_id, sequence).body, content_type="application/json")
+    name = f"{track['object']['kind']}-{track['object']['name']}-{sequence}.json"
+    answer["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
+    return answer
+
+
+def _observed(source_id: int, track_id: int, sequence: int) -> "Entry":
+    """Return the entry of a change that shows the object. Raise Http404."""
+    entry = queries.revision(source_id, track_id, sequence)
+    if entry is None or not entry.body:
+        raise Http404("The recording has no body of the object at this change.")
+    return entry
 
 
 def _asked(source_id: int, track_id: int) -> "tuple[SourceRow, TrackPayload]":

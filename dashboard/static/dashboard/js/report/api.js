@@ -80,7 +80,7 @@ export async function change(_, track, { sequence, at, revision }) {
     at: event.time, within: event.within, resource_version: event.revision, number: wanted + 1, total: events.length,
     earlier: wanted > 0 ? wanted : null, later: wanted + 1 < events.length ? wanted + 2 : null,
     actor: proof?.actor, user_agent: proof?.user_agent, controller: null, unknown_writer: proof?.actor || proof?.user_agent ? "" : "A report names writers only in the proof of findings.",
-    whole: false, lines: [], lines_total: 0, notes: [], nothing: "A report does not hold the objects, so it cannot show what was changed.", url: "", revision_url: "",
+    whole: false, lines: [], lines_total: 0, notes: [], nothing: "A report does not hold the objects, so it cannot show what was changed.", url: "", revision_url: "", too_large: false, texts: [],
   };
 }
 

@@ -44,7 +44,7 @@ class Running:
         self.data = folder / "data"
         self.database, self.broker = database, broker
         self._folder = folder
-        self._environment = {
+        self.environment = {
             **os.environ,
             "DATABASE_URL": database,
             "REDIS_URL": broker,
@@ -68,7 +68,7 @@ class Running:
         with self.log(part).open("ab") as log:
             self.processes[part] = subprocess.Popen(
                 guarded([sys.executable, "-m", *self._commands[part]], ROOT, None),  # ends with the tests
-                env=self._environment,
+                env=self.environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
@@ -94,12 +94,12 @@ class Running:
     def manage(self, *command: str, **environment: str) -> None:
         """Run a management command of Django."""
         python = [sys.executable, "manage.py", *command]
-        subprocess.run(python, cwd=ROOT, env={**self._environment, **environment}, check=True, capture_output=True)
+        subprocess.run(python, cwd=ROOT, env={**self.environment, **environment}, check=True, capture_output=True)
 
     def beside(self, module: str) -> "subprocess.Popen[str]":
         """Run a Python module on the same servers and database, with pipes to its standard input and output."""
         command = [sys.executable, "-m", module]
-        options = {"cwd": ROOT, "env": {**self._environment, "DJANGO_SETTINGS_MODULE": "dashboard.settings"}}
+        options = {"cwd": ROOT, "env": {**self.environment, "DJANGO_SETTINGS_MODULE": "dashboard.settings"}}
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)  # type: ignore[call-overload,no-any-return]
 
     def log(self, part: str) -> Path:

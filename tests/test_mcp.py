@@ -58,7 +58,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         texts = []
         for options in (("--scope", "read", "--source", "one"), ("--scope", "alerts")):
             command = [sys.executable, "manage.py", "tokens", "create", "agent", *options]
-            made = subprocess.run(command, env=started._environment, capture_output=True, text=True, check=True)
+            made = subprocess.run(command, env=started.environment, capture_output=True, text=True, check=True)
             texts.append(made.stdout.strip())
         sources = {each["name"]: each["id"] for each in found}
         yield Site(started, [sources["one"], sources["two"]], *texts)

@@ -4,6 +4,6 @@ It checks everything that a sender can write, once: what it returns is stored an
 which objects the labels of an alert name. It sends nothing, and does not know which objects exist.
 """
 
-from collectors.alerts.notifications import KINDS, Invalid, Kind, Notification, parse
+from collectors.alerts.notifications import KINDS, Invalid, Kind, Notification, parse, read
 
-__all__ = ["KINDS", "Invalid", "Kind", "Notification", "parse"]
+__all__ = ["KINDS", "Invalid", "Kind", "Notification", "parse", "read"]

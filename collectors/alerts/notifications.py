@@ -1,7 +1,7 @@
 """This module parses the three forms of notifications, and checks each field of them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -16,8 +16,10 @@ from collectors.redaction.objects import clean_text
 from timeline.core.entries import microseconds
 from timeline.core.masks import BY_NAME
 from timeline.core.secret_names import Grade, grade
+from timeline.core.values import check_values
 
 ALERTS = 20_000  # the most alerts in one notification
+VALUES = 400_000  # in all of them
 EARLY = 24 * 3600 * 1_000_000  # µs by which the clock of a sender may be ahead
 _URL = 8192  # the most characters of a link; a longer one is left out
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")  # all but tabs and new lines
@@ -96,6 +98,10 @@ _PLAIN = msgspec.json.Decoder(_Plain | Annotated[list[_Plain], Meta(max_length=A
 def parse(kind: Kind, body: bytes, now: int) -> list[Notification]:
     """Return what a notification says; `now` is the present time in microseconds since 1970. Raises Invalid."""
     try:
+        check_values(body, VALUES)
+    except ValueError:
+        raise Invalid(f"The notification holds more than {VALUES} values. Let the sender group fewer alerts.") from None
+    try:
         if kind == "json":
             given = _PLAIN.decode(body)
             alone = isinstance(given, _Plain)
@@ -111,6 +117,11 @@ def parse(kind: Kind, body: bytes, now: int) -> list[Notification]:
         raise Invalid(f"The body is not JSON: {error}.") from None
     except RecursionError:
         raise Invalid("The body is nested too deeply.") from None
+
+
+def read(pieces: Iterator[bytes], kind: Kind, now: int) -> list[Notification]:
+    """Return what a notification says that comes in pieces, as `parse` does."""
+    return parse(kind, b"".join(pieces), now)
 
 
 def _as_alert(given: _Plain) -> _Alert:

@@ -3,7 +3,7 @@
 The API server writes them so to a file: https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec.structs import replace
@@ -85,20 +85,19 @@ class AuditEvents:
                 if not event.auditID:
                     raise ValueError("it is not an audit event: it has no auditID")
                 place = Place(line.file, line.number)
-                observed: Sequence[Observed] = entries_of(event, place, bodies=bodies, interner=interner)
+                observed: Iterable[Observed] = entries_of(event, place, bodies=bodies, interner=interner)
                 if not observed and (request := request_of(event, place, interner)):
                     observed = (request,)
+                for each in observed:
+                    resource = event.objectRef.resource if event.objectRef else ""
+                    if each.ref.kind != resource:
+                        yield each
+                    elif (each.ref.group, resource) in interner.kind_names:
+                        yield _with_kind(each, resource, interner.kind_names)
+                    else:
+                        self._unnamed.add((resource, each))
             except (ValueError, RecursionError) as error:
                 yield Skipped(line.file, line.number, reason_of(error))
-                continue
-            for each in observed:
-                resource = event.objectRef.resource if event.objectRef else ""
-                if each.ref.kind != resource:
-                    yield each
-                elif (each.ref.group, resource) in interner.kind_names:
-                    yield _with_kind(each, resource, interner.kind_names)
-                else:
-                    self._unnamed.add((resource, each))
 
     def learned(self) -> Learned:
         """Return what a reader of other lines of the log needs, as far as it is new since the last call.

@@ -22,6 +22,7 @@ from typing import Any, NoReturn, Protocol
 from collectors import redaction
 from collectors.formats.redacted import BATCH, Redacted, redacted
 from collectors.formats.stream import Block, Limits, Line, Recording, Skipped
+from collectors.readers import start_program
 from timeline.core.entries import Entry, Observation, Request
 
 READ_ALONE = 4 * 1024**2  # bytes that are read before there are helpers: they begin with what was learned from these
@@ -99,7 +100,7 @@ class _Helper:
         is_program = threading.active_count() > 1  # a copy would wait for the locks that other threads hold
         try:
             if is_program:
-                self._process = _start_program(child_end.fileno(), shared_memory)
+                self._process = start_program(_PROGRAM, child_end.fileno(), shared_memory)
             else:  # a copy starts at once, and knows what this process has learned
                 self._process = os.fork()
                 if self._process == 0:
@@ -166,24 +167,8 @@ class _Helper:
 _PROGRAM = "from collectors.formats.parallel import run_helper; run_helper()"
 
 
-def _start_program(pipe: int, shared_memory: int) -> int:
-    """Start a Python program that is the helper process, with these files, and return its process id."""
-    return os.posix_spawn(
-        sys.executable,
-        [sys.executable, "-P", "-c", _PROGRAM, str(pipe), str(shared_memory)],
-        os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        file_actions=[
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            # A file that is duplicated to its own number stays open in this program, but not in those that other
-            # threads start at the same time, as an inheritable one would.
-            (os.POSIX_SPAWN_DUP2, pipe, pipe),
-            (os.POSIX_SPAWN_DUP2, shared_memory, shared_memory),
-        ],
-    )
-
-
 def run_helper() -> None:
-    """Be the helper process that `_start_program` starts."""
+    """Be the helper process that `_PROGRAM` starts."""
     pipe, memory = Connection(int(sys.argv[1])), mmap(int(sys.argv[2]), 0)
     policy, reader, name, limits = pipe.recv()
     redaction.use(policy)

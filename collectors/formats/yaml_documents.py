@@ -16,8 +16,8 @@ from collectors.formats.documents import Header, Listing, Piece, entries_of, hea
 from collectors.formats.rejections import is_other_config
 from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped, too_long
 from timeline.core.entries import Observation
+from timeline.core.values import VALUES
 
-_VALUES = 1_000_000  # of one object; no object with as many fits into etcd
 _BLANK_LINES = 1_000  # blank lines in a row that are kept
 _APART = re.compile(rb"(?:---|\.\.\.)(?:$|[ \t])")
 _ITEMS = re.compile(rb"""["']?items["']?:[ \t]*(?:#.*)?$""")
@@ -161,8 +161,8 @@ def value(text: bytes, depth: int, nulls: bool = False) -> Any:
         if not isinstance(event, yaml.NodeEvent):
             continue
         values += 1
-        if values > _VALUES:
-            raise ValueError(f"it holds more than {_VALUES} values, more than any object")
+        if values > VALUES:
+            raise ValueError(f"it holds more than {VALUES} values, more than any object")
         value = _scalar(event) if isinstance(event, yaml.ScalarEvent) else _collection(event)
         if nulls and value == "null":
             value = None

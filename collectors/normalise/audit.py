@@ -1,6 +1,6 @@
 """This pure module turns one event of an audit log into entries."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -20,6 +20,7 @@ from collectors.normalise.requests import named_revision
 from collectors.redaction import redact_json
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Intent, Level, Place, revision
 from timeline.core.intent import has_intent
+from timeline.core.values import VALUES, check_values
 from timeline.kinds import Kind, Metadata, kind_of
 
 
@@ -71,12 +72,16 @@ _CHANGES = {
 _BODY_OF_OBJECT = {"", "status", "ephemeralcontainers", "resize", "finalize", "approval"}
 _LEVELS = {level.value: level for level in Level}
 _METADATA = Metadata()
+LISTED = 100_000  # objects that one event may list as deleted
+LISTED_VALUES = 3_000_000  # values in such a list, whose objects are decoded one by one
 
 
-def entries_of(event: AuditEvent, place: Place, *, bodies: bool, interner: Interner) -> Sequence[Entry]:
-    """Return the changes of objects that an audit event records: one, none, or many for a deletecollection.
+def entries_of(event: AuditEvent, place: Place, *, bodies: bool, interner: Interner) -> Iterable[Entry]:
+    """Return the changes of objects that an audit event records: a tuple of one or none, or for a deletecollection an
+    iterator over many.
 
-    Raise ValueError (msgspec.ValidationError is one) with a reason if the event cannot be used.
+    Raise ValueError (msgspec.ValidationError is one) with a reason if the event, or an object in its list, cannot be
+    used.
     """
     ref, change = event.objectRef, _CHANGES.get(event.verb)
     if change is None or ref is None or event.stage != "ResponseComplete" or "dryRun=" in event.requestURI:
@@ -92,9 +97,10 @@ def entries_of(event: AuditEvent, place: Place, *, bodies: bool, interner: Inter
         return ()  # eviction, token, log, …: their effect is recorded by writes of the object itself
     if change is Change.MODIFIED and code == 201:
         change = Change.CREATED  # server-side apply creates an object that does not exist
+    _check_size(event)
     reader = _EventReader(event, ref, place, bodies, interner)
     if event.verb == "deletecollection":
-        return list(reader.deletions()) if is_present(event.responseObject) else ()
+        return reader.deletions() if is_present(event.responseObject) else ()
     if ref.subresource == "binding":
         entry = reader.binding()
     elif ref.subresource == "scale":
@@ -102,6 +108,12 @@ def entries_of(event: AuditEvent, place: Place, *, bodies: bool, interner: Inter
     else:
         entry = reader.answer(change) if is_present(event.responseObject) else reader.request(change)
     return (entry,) if entry else ()
+
+
+def _check_size(event: AuditEvent) -> None:
+    """Raise ValueError if an object in the event has too many values to be decoded."""
+    check_values(bytes(event.requestObject))
+    check_values(bytes(event.responseObject), LISTED_VALUES if event.verb == "deletecollection" else VALUES)
 
 
 class _EventReader:
@@ -186,7 +198,10 @@ class _EventReader:
         bare = listed.kind in ("", "PartialObjectMetadataList")
         name = ref.resource if bare else listed.kind.removesuffix("List")
         kind = self._interner.kind(ref.apiGroup, ref.resource) or self._custom_kind(name)
+        if len(listed.items or ()) > LISTED:
+            raise ValueError(f"it lists more than {LISTED} deleted objects")
         for item in listed.items or ():
+            check_values(bytes(item))
             shape = decoder(kind).decode(item)
             metadata: Metadata = shape.metadata
             if metadata.deletionTimestamp is not None and options.gracePeriodSeconds != 0:

@@ -7,6 +7,7 @@ import msgspec
 from collectors.normalise import is_present
 from timeline.core import times
 from timeline.core.entries import Client
+from timeline.core.values import check_values
 from timeline.kinds import Metadata, address
 
 
@@ -70,6 +71,7 @@ _text = msgspec.json.Decoder(str)
 _texts = msgspec.json.Decoder(list[str] | None)
 _extra = msgspec.json.Decoder(_Extra | None)
 _stamp = msgspec.json.Decoder(Metadata)
+_VALUES = 10_000  # of each field of a client
 _LONGEST = 256  # characters of each field of a client that are kept
 _seconds: dict[str, int] = {}
 _fraction = re.compile(r"\.(\d{1,6})")
@@ -96,8 +98,10 @@ def fill_timestamps(event: AuditEvent) -> None:
 def client_of(event: AuditEvent) -> Client:
     """Return what the event says of the process that sent the request; an empty one if it says nothing.
 
-    Only the fields that Kubernetes itself writes are read: https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/
+    Raise ValueError if it says too much. Only the fields that Kubernetes itself writes are read: https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/
     """
+    for each in (event.sourceIPs, event.user.extra):
+        check_values(bytes(each), _VALUES)
     read = (_texts.decode(event.sourceIPs) if is_present(event.sourceIPs) else None) or []
     addresses = [canonical for each in read if (canonical := address(each))]
     extra = (_extra.decode(event.user.extra) if is_present(event.user.extra) else None) or _Extra()

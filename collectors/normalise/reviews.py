@@ -6,16 +6,19 @@ change that a watch shows be recognised: the API server calls validating webhook
 but for the fields that storing sets.
 """
 
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from collectors.normalise import is_present
+from collectors.normalise import admission, is_present
 from collectors.normalise.admission import WHOLE, AdmissionRequest
 from collectors.redaction import redact_json
 from collectors.redaction.entries import clean_name
 from timeline.core.entries import revision
+from timeline.core.values import check_values
+from timeline.history.packing import ENTRIES, Packer
 from timeline.kinds import Metadata
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE")
@@ -75,6 +78,31 @@ def content_of(body: bytes) -> str:
         for name in _SET_BY_STORING:
             metadata.pop(name, None)
     return sha256(_encode(parsed)).hexdigest()[:32]
+
+
+class Read(NamedTuple):
+    """This tuple is what was read of several requests to the webhook."""
+
+    lines: bytes  # the reviews, packed as they wait for the worker
+    identities: list[str]  # of the reviews
+    unread: int  # requests that could not be read
+
+
+def read(bodies: Iterator[bytes], times: Sequence[int]) -> Read:
+    """Read requests to the webhook, each with when it arrived in microseconds since 1970."""
+    lines, identities, unread = [], [], 0
+    for body, at in zip(bodies, times, strict=False):
+        try:
+            check_values(body)
+            asked = admission.review_of(body).request
+            review = review_of(asked, at) if asked else None
+        except (ValueError, RecursionError):
+            unread += 1
+            continue
+        if review:
+            lines.append(line_of(review))
+            identities.append(review.id)
+    return Read(Packer(ENTRIES).pack(b"\n".join(lines)), identities, unread)
 
 
 def line_of(review: Review) -> bytes:

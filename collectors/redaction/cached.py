@@ -14,6 +14,7 @@ from collectors.redaction import policy
 from collectors.redaction.objects import NAMING, clean_fields, clean_managed, redact_in_place
 from collectors.redaction.parts import redact_by_parts
 from collectors.redaction.unchanged import has_fields_to_cut, redact_by_strings
+from timeline.core.values import check_values
 
 _SMALL_BYTES = 1024  # bytes; a smaller object is redacted whole
 _LARGE_BYTES = 16_384  # bytes; a larger object is always split
@@ -31,10 +32,11 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
     """Return the object without the data of Secrets, environment values, copies of whole objects, and credentials.
 
     The keys are sorted, so that equal objects are equal bytes. Return b"" if the policy is to keep no objects. Raise
-    ValueError if it is not JSON, and RecursionError if it is nested too deeply to be written.
+    ValueError if it is not JSON or holds too many values, and RecursionError if it is nested too deeply to be written.
     """
     if policy.current().strict:
         return b""
+    check_values(raw)
     try:
         if kind != "Secret" and has_fields_to_cut(raw):
             if (redacted := redact_by_parts(raw)) is not None:

@@ -1,30 +1,16 @@
-"""This module stores what an API server sends to an audit webhook: lists of audit events, redacted and normalised.
+"""This module stores what an API server sends to an audit webhook: lists of audit events, redacted and normalised."""
 
-https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/#webhook-backend describes what is sent.
-"""
-
-from collections.abc import Iterator
-from hashlib import sha256
+from collections.abc import Iterable
 from typing import NamedTuple
 
-import msgspec
-from msgspec.structs import replace
-
-from collectors.formats import Limits
-from collectors.formats.audit import read_events
-from collectors.formats.depth import is_deeper
-from collectors.formats.rejections import reason_of
-from collectors.formats.stream import TOO_DEEP, Line, Skipped
-from collectors.redaction.entries import without_credentials
-from timeline.core.entries import Entry, LogLine, Mark, Observation
+from collectors import readers
+from collectors.formats import Limits, audit_webhook
 from timeline.models import Stream, Way
-from timeline.storage import additions, inbox
+from timeline.storage import inbox
 
-EVENTS = 20_000  # in one list at most; an API server sends 400 unless it is told otherwise
-
-
-class NotAList(Exception):
-    """This exception is raised if what was sent is not a list of audit events. Its message says why."""
+_KINDS = 10_000  # of one cluster that are remembered
+# By cluster: the kinds of its resources that are not built in, as its watches and earlier events name them.
+_kinds: dict[int, audit_webhook.Kinds] = {}
 
 
 class Taken(NamedTuple):
@@ -36,68 +22,31 @@ class Taken(NamedTuple):
     problem: str  # why the first event that could not be read could not; "" if all could
 
 
-class _List(msgspec.Struct, gc=False):
-    kind: str = ""
-    apiVersion: str = ""
-    items: list[msgspec.Raw] | None = None
+class Body(NamedTuple):
+    """This tuple is the body of a request: at most `most` bytes, which come as gzip if it is `packed`."""
+
+    pieces: Iterable[bytes]
+    packed: bool
+    most: int
 
 
-_list = msgspec.json.Decoder(_List)
-# By cluster: the kinds of its resources that are not built in, as its watches and earlier events name them.
-_kinds: dict[int, dict[tuple[str, str], str]] = {}
-
-
-def take(cluster_id: int, body: bytes, limits: Limits, most: int) -> Taken:
+def take(cluster_id: int, body: Body, limits: Limits, most: int) -> Taken:
     """Store a list of audit events for the present source of a cluster. It is committed when this returns.
 
-    `most` is how many packed bytes may wait. Raise NotAList, inbox.NotWatched and inbox.Full; then nothing is stored.
+    `most` is how many packed bytes may wait. Raise audit_webhook.NotAList and TooLong, readers.Died, inbox.NotWatched
+    and inbox.Full; then nothing is stored.
     """
-    events = _events(body)
-    skipped: list[str] = []
-    observed = list(_observations(events, _known_kinds(cluster_id), limits, skipped))
-    digest = inbox.digest_of(sha256(event).hexdigest() for event in events)  # a client may choose its auditID
-    batch = inbox.Batch(digest, additions.packed(observed), len(events), len(skipped))
+    known = _known_kinds(cluster_id)
+    read = readers.call(audit_webhook.read, body.pieces, body.packed, body.most, known, limits)
+    if len(known) + len(read.kinds) <= _KINDS:
+        known.update(read.kinds)
+    events = len(read.identities)
+    batch = inbox.Batch(inbox.digest_of(read.identities), read.lines, events, read.unread)
     new = inbox.accept(cluster_id, Way.AUDIT, batch, most)
-    return Taken(len(events), len(skipped), new, skipped[0] if skipped else "")
+    return Taken(events, read.unread, new, read.problem)
 
 
-def _events(body: bytes) -> list[msgspec.Raw]:
-    try:
-        listed = _list.decode(body)
-    except (ValueError, RecursionError) as error:
-        raise NotAList(f"It is not a list of audit events: {reason_of(error)}.") from None
-    if listed.kind != "EventList" or not listed.apiVersion.startswith("audit.k8s.io/"):
-        raise NotAList("It is not an EventList of audit.k8s.io.")
-    events = listed.items or []
-    if len(events) > EVENTS:
-        raise NotAList(f"It has more than {EVENTS} events. Lower --audit-webhook-batch-max-size.")
-    return events
-
-
-def _observations(
-    events: list[msgspec.Raw], kinds: dict[tuple[str, str], str], limits: Limits, skipped: list[str]
-) -> Iterator[Observation]:
-    """Yield what the events show, and add to `skipped` why some cannot be read."""
-    lines = (_line(number, bytes(event), limits) for number, event in enumerate(events, 1))
-    for each in read_events(lines, kinds):
-        if isinstance(each, Skipped):
-            skipped.append(f"event {each.line}: {each.reason}")
-            continue
-        clean = without_credentials(replace(each, place=None))  # the same event has another place in another batch
-        assert not isinstance(clean, Mark | LogLine)
-        if isinstance(clean, Entry) and clean.body and is_deeper(clean.body, limits.depth):
-            skipped.append(TOO_DEEP)
-        else:
-            yield clean
-
-
-def _line(number: int, event: bytes, limits: Limits) -> Line | Skipped:
-    if len(event) > limits.line_bytes:
-        return Skipped("", number, "it is longer than CAUSELINE_LINE_LIMIT_BYTES allows")
-    return Line("", number, event)
-
-
-def _known_kinds(cluster_id: int) -> dict[tuple[str, str], str]:
+def _known_kinds(cluster_id: int) -> audit_webhook.Kinds:
     """Return the kinds of the resources of a cluster that are known so far."""
     rows = Stream.objects.filter(source__current_of=cluster_id).values_list("group", "resource", "kind")
     if cluster_id not in _kinds:

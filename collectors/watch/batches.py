@@ -4,6 +4,7 @@ A line is an observation, as in Causeline's own recordings (`timeline.history.co
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from io import BufferedReader
 
 import msgspec
 import zstandard
@@ -21,6 +22,7 @@ _STREAM = b'{"stream":'
 _STATES = {"waiting", "listing", "watching", "failing", "forbidden", "missing"}
 _TEXT = 2000  # the most characters of an error
 _LEVEL = 3  # of zstd
+LINES = 50_000  # of one batch, of which a collector writes 2 MiB and a line
 _WINDOW = 8 * 1024**2  # bytes that decompression may look back at most
 
 
@@ -98,21 +100,24 @@ def packed(lines: Iterable[bytes]) -> bytes:
     return zstandard.ZstdCompressor(_LEVEL, write_checksum=True).compress(b"\n".join(lines))
 
 
-def read(packed: bytes, most: int) -> list[Item]:
-    """Return what is in a batch of at most `most` bytes. Raise Malformed."""
+def read(packed: bytes, most: int) -> Iterator[Item]:
+    """Yield what is in a batch of at most `most` bytes. Raise Malformed, which may be after some of it."""
     known: Known = {}
-    items: list[Item] = []
     for number, line in enumerate(_lines(packed, most), 1):
+        if number > LINES:
+            raise Malformed(f"The batch has more than {LINES} lines.")
         try:
-            items.append(_status(line) if line.startswith(_STREAM) else observation_of(line, known))
+            yield _status(line) if line.startswith(_STREAM) else observation_of(line, known)
         except (ValueError, RecursionError) as error:
             raise Malformed(f"Line {number} is not as a collector writes it ({type(error).__name__}).") from None
-    return items
 
 
-def checked(packed: bytes, most: int, depth: int) -> bytes:
-    """Return a batch that came from outside after checking it and redacting it again. Raise Malformed."""
-    return written(_checked(read(packed, most), depth))
+def checked(pieces: Iterator[bytes], most: int, depth: int) -> bytes:
+    """Return a batch that came from outside, in pieces, after checking it and redacting it again. Raise Malformed."""
+    try:
+        return written(_checked(read(b"".join(pieces), most), depth))
+    except ValueError as error:
+        raise Malformed(f"An object cannot be kept: {error}.") from None
 
 
 def _checked(items: Iterable[Item], depth: int) -> Iterator[Item]:
@@ -137,17 +142,19 @@ def _checked(items: Iterable[Item], depth: int) -> Iterator[Item]:
             raise Malformed("A collector sends changes of objects and marks of watches, and nothing else.")
 
 
-def _lines(packed: bytes, most: int) -> list[bytes]:
+def _lines(packed: bytes, most: int) -> Iterator[bytes]:
+    """Yield the lines of a batch, which is never unpacked as a whole."""
     try:
         size = zstandard.frame_content_size(packed)
         if size > most:
             raise Malformed(f"The batch has {size} bytes, and may have {most}.")
-        unpacked = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompress(packed) if size > 0 else b""
+        if size < 0:
+            raise Malformed("The batch does not say how many bytes it has without compression.")
+        with zstandard.ZstdDecompressor(max_window_size=_WINDOW).stream_reader(packed) as unpacked:
+            for line in BufferedReader(unpacked):
+                yield line.removesuffix(b"\n")
     except zstandard.ZstdError:
         raise Malformed("The batch is not compressed with zstd, or is damaged.") from None
-    if size < 0:
-        raise Malformed("The batch does not say how many bytes it has without compression.")
-    return unpacked.split(b"\n") if unpacked else []
 
 
 def _status_line(status: StreamStatus) -> bytes:

@@ -129,18 +129,25 @@ class Collected:
     def take(self, most: int, timeout: float, not_before: float) -> Sequence[StreamItem]:
         """Return what is in the next batches; none if none has arrived within a moment."""
         found = collected.waiting(self._cluster)
-        self._numbers = [each.number for each in found]
+        self._numbers = []
         if not found:
             self._interrupted.wait(min(timeout, _LOOK_SECONDS))
             self._interrupted.clear()
             return []
         first, self._restored = found[0], 0
         if first.restored:
-            self._numbers, self._restored = [], first.number
+            self._restored = first.number
             return [StreamStatus(Target(Resource("", "", "", "", False)), RESTORED, first.restored)]
         if first.aside:
+            self._numbers = [first.number]
             return [*self._gaps(first)]
-        return [item for each in found for item in batches.read(bytes(each.lines), BATCH_BYTES)]
+        items: list[StreamItem] = []
+        for each in found:
+            self._numbers.append(each.number)  # first: a batch that cannot be read is counted
+            items += batches.read(bytes(each.lines), BATCH_BYTES)
+            if len(items) >= most:
+                break
+        return items
 
     def taken(self) -> None:
         """Remove the batches in the present transaction."""

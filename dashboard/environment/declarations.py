@@ -361,7 +361,7 @@ class Settings(Reading, SigningIn):
         le=1024**3,
         description=(
             "The largest list of audit events that an API server may send to the audit webhook, in bytes after "
-            "decompression. A web process reads two at a time, and needs a few times this much memory for each. "
+            "decompression. Beside each web process, two processes read one at a time, with 384 MiB of memory each. "
             "From 1 to 1073741824."
         ),
     )

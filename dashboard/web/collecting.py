@@ -5,12 +5,11 @@ A collector carries an access token of the scope `collect` that is limited to it
 (`lease`), for what is known of the cluster (`state`), and sends numbered batches (`batches`).
 """
 
-import asyncio
 import logging
 import re
 from collections.abc import Callable
 from io import BytesIO
-from typing import Any
+from typing import IO, Any
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -19,21 +18,21 @@ from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.db import Error, close_old_connections
 
+from collectors import readers
 from collectors.watch import batches, connections
 from collectors.watch.credentials import BY_COLLECTOR
 from collectors.watch.feeds import BATCH_BYTES
 from dashboard.access import recording, tokens
 from dashboard.metrics.requests import note_route
-from dashboard.web.webhooks import RETRY_SECONDS, Answered, Receive, Send, address_of, body_of, drain, respond
+from dashboard.web.intake import Answered, Intake, Receive, Send, body_of, pieces_of, refuse, respond
+from dashboard.web.webhooks import address_of
 from timeline.core.numbers import whole_number
 from timeline.models import Cluster
 from timeline.storage import collected
 
 logger = logging.getLogger(__name__)
 PACKED_BYTES = 16 * 1024**2  # of a batch as it is sent
-AT_ONCE = 2  # batches that one web process reads at a time; those of other collectors wait
 _PATH = re.compile(r"/api/collect/([^/]{1,300})/(lease|state|batches)")  # the number or the name of the cluster
-_BODY_SECONDS = 60  # in which a body has to arrive
 _METHODS = {"lease": "POST", "state": "GET", "batches": "POST"}
 _LEASE_BYTES = 16 * 1024
 _NO_TOKEN = "An access token of the scope collect is needed that is limited to this cluster; it may have expired."
@@ -60,8 +59,7 @@ class Collecting:
 
     def __init__(self, application: Callable[..., Any]) -> None:
         self._application = application
-        self._turns = asyncio.Semaphore(AT_ONCE)
-        self._busy: set[int] = set()  # clusters of which a batch is read or waits for its turn
+        self._intake = Intake(1)  # batches of one cluster, which come in their order
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         found = _PATH.fullmatch(scope["path"])
@@ -82,10 +80,7 @@ class Collecting:
             else:
                 await respond(send, 200, await self._batch(scope, receive, cluster))
         except Answered as answer:
-            more = [(b"retry-after", b"%d" % RETRY_SECONDS)] if answer.retry else []
-            await drain(scope, receive)
-            said = {"detail": str(answer), "status": answer.status, **getattr(answer, "more", {})}
-            await respond(send, answer.status, said, more)
+            await refuse(scope, receive, send, answer)
 
     async def _state(self, scope: dict[str, Any], send: Send, cluster: int) -> None:
         query = dict(parse_qsl(scope.get("query_string", b"").decode("ascii", "replace")))
@@ -103,18 +98,8 @@ class Collecting:
         epoch = _number(headers.get(b"causeline-epoch", b"").decode("latin-1"))
         number = _number(headers.get(b"causeline-number", b"").decode("latin-1"))
         restored = headers.get(b"causeline-restored", b"").decode("utf-8", "replace")
-        if cluster in self._busy:
-            raise Answered(429, "Another batch of this cluster is being read.", retry=True)
-        self._busy.add(cluster)
-        try:
-            async with asyncio.timeout(_BODY_SECONDS):
-                body = await body_of(scope, receive, PACKED_BYTES)
-            async with self._turns:
-                return await sync_to_async(_accept, thread_sensitive=False)(cluster, epoch, number, body, restored)
-        except TimeoutError:
-            raise Answered(408, "The body took too long to arrive.", retry=True) from None
-        finally:
-            self._busy.discard(cluster)
+        async with self._intake.turn(cluster, scope, receive, PACKED_BYTES) as body:
+            return await sync_to_async(_accept, thread_sensitive=False)(cluster, epoch, number, body, restored)
 
 
 class _OutOfOrder(Answered):
@@ -189,14 +174,17 @@ def _state(cluster: int, epoch: int, after: int) -> bytes | None:
         close_old_connections()
 
 
-def _accept(cluster: int, epoch: int, number: int, body: bytes, restored: str) -> dict[str, int]:
+def _accept(cluster: int, epoch: int, number: int, body: IO[bytes], restored: str) -> dict[str, int]:
     """Check and store a batch; return the number of the last one that was accepted, once it is committed."""
     close_old_connections()
     try:
         aside = ""
         try:
-            lines = batches.checked(body, BATCH_BYTES, settings.LIMITS.depth)
-        except batches.Malformed as error:  # the collector could only send the same again: what was in it is a gap
+            lines = readers.call(batches.checked, pieces_of(body), BATCH_BYTES, settings.LIMITS.depth)
+        except (
+            batches.Malformed,
+            readers.Died,
+        ) as error:  # the collector could only send the same again: what was in it is a gap
             lines, aside = b"", str(error)
             logger.warning("batch %s of cluster %s is put aside: %s", number, cluster, error)
         batch = collected.Received(number, lines, restored, aside)

@@ -1,6 +1,9 @@
 """These operations receive alerts from Alertmanager, Grafana and scripts. An access token of the scope `alerts` names
 the receiver. An answer of 200 is given when the alerts are committed."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import BoundedSemaphore, Lock
 from typing import Any
 
 from django.http import HttpRequest
@@ -8,13 +11,20 @@ from django.utils import timezone
 from ninja import Router, Schema
 from ninja.errors import HttpError
 
-from collectors.alerts import Invalid, Kind, Notification, parse
+from collectors import readers
+from collectors.alerts import Invalid, Kind, Notification, read
 from dashboard.access import tokens
 from dashboard.alerting.destinations.alertmanager import is_ours
 from dashboard.metrics.requests import ALERTS
 from dashboard.models import AccessToken
 from timeline.core.entries import microseconds, moment
 from timeline.storage import alerts
+
+_PIECE = 64 * 1024  # bytes
+_PATIENCE = 20.0  # seconds that a notification waits for others
+_turns = BoundedSemaphore(readers.AT_ONCE)
+_of_token: dict[int, Lock] = {}
+_locking = Lock()
 
 
 class Received(Schema):
@@ -56,15 +66,34 @@ def from_json(request: HttpRequest) -> dict[str, int]:
 
 def _receive(request: HttpRequest, kind: Kind) -> dict[str, int]:
     now = timezone.now()
-    try:
-        found = parse(kind, request.read(), microseconds(now))  # `body` has the limit of forms
-    except Invalid as error:
-        raise HttpError(422, str(error)) from None
-    found = [each for each in found if not is_ours(each.labels)]
     token: AccessToken = request.__dict__["receiver"]
-    alerts.store(token.name, [row_of(each, token) for each in found], now)
+    with _turn(token):
+        try:
+            pieces = iter(lambda: request.read(_PIECE), b"")  # `body` has the limit of forms
+            found = readers.call(read, pieces, kind, microseconds(now))
+        except (Invalid, readers.Died) as error:
+            raise HttpError(422, str(error)) from None
+        found = [each for each in found if not is_ours(each.labels)]
+        alerts.store(token.name, [row_of(each, token) for each in found], now)
     ALERTS.labels(kind).inc(len(found))
     return {"received": len(found)}
+
+
+@contextmanager
+def _turn(token: AccessToken) -> Iterator[None]:
+    """Wait until nothing else of the token is read, and little of others. Raise HttpError if that takes long."""
+    with _locking:
+        of_token = _of_token.setdefault(token.pk, Lock())
+    for lock in (of_token, _turns):
+        if not lock.acquire(timeout=_PATIENCE):
+            if lock is _turns:
+                of_token.release()
+            raise HttpError(503, "More notifications arrive than this server can keep up with. Send it again.")
+    try:
+        yield
+    finally:
+        _turns.release()
+        of_token.release()
 
 
 def row_of(each: Notification, token: AccessToken) -> dict[str, Any]:

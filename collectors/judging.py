@@ -4,7 +4,6 @@ Each process is a copy of this one, so it knows the whole world without being to
 are few.
 """
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -22,12 +21,12 @@ _PART = 200  # tracks that a process judges in a row: children of one owner foll
 def judge_all(world: World, processes: int) -> list[Finding]:
     """Judge all tracks of a world, and what has no track, with at most so many processes.
 
-    The findings are those of `timeline.judge.judge`, in the same order. Other threads may hold locks that a copy of the
-    process would wait for, so with other threads this process judges alone.
+    The findings are those of `timeline.judge.judge`, in the same order. What no copy of the process answers is judged
+    by this one.
     """
     tracks = list(world.tracks())
     parts = [tracks[at : at + _PART] for at in range(0, len(tracks), _PART)]
-    if len(tracks) < _FEWEST or threading.active_count() > 1:
+    if len(tracks) < _FEWEST:
         processes = 1
     if processes > 1:
         _ = world.completeness  # computed once, before the process is copied

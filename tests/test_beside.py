@@ -1,8 +1,10 @@
 """These tests compute in a copy of the process, and import recordings with it."""
 
 import errno
+import logging
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
@@ -21,9 +23,17 @@ from timeline.pipeline import ingest
 from timeline.storage import store, tracks
 from timeline.storage.copying import copied, copy_into
 
+
+@pytest.fixture
+def _resting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let copies be made beside the threads of the test runner, which wait, and hold no locks."""
+    monkeypatch.setattr(beside, "_others", list)
+
+
 _COLUMNS = ("number", "text", "bytes", "texts")
 
 
+@pytest.mark.usefixtures("_resting")
 def test_a_copy_of_the_process_sends_what_a_generator_yields() -> None:
     here = os.getpid()
 
@@ -36,6 +46,7 @@ def test_a_copy_of_the_process_sends_what_a_generator_yields() -> None:
         assert list(received) == [0, 1, 2, b"x" * 1_000_000]
 
 
+@pytest.mark.usefixtures("_resting")
 @pytest.mark.parametrize("end", [lambda: 1 / 0, lambda: os.kill(os.getpid(), signal.SIGKILL)])
 def test_a_copy_that_ends_early_is_noticed(end: Callable[[], object]) -> None:
     def numbers() -> Iterator[int]:
@@ -48,6 +59,7 @@ def test_a_copy_that_ends_early_is_noticed(end: Callable[[], object]) -> None:
             next(received)
 
 
+@pytest.mark.usefixtures("_resting")
 def test_a_copy_that_the_system_does_not_make_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused() -> int:
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
@@ -57,6 +69,62 @@ def test_a_copy_that_the_system_does_not_make_is_noticed(monkeypatch: pytest.Mon
         next(received)
 
 
+def test_beside_a_thread_that_could_hold_a_lock_no_copy_is_made() -> None:
+    """A copy would wait for the lock for ever."""
+    lock, held, over = threading.Lock(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            over.wait()
+
+    def numbers() -> Iterator[int]:
+        with lock:
+            yield 1
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    try:
+        with beside.computed(numbers) as received, pytest.raises(beside.Broken):
+            next(received)
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_a_copy_is_made_once_a_thread_at_work_has_come_to_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock, held, asked, over = (threading.Lock(), *(threading.Event() for _ in range(3)))
+    others = beside._others
+
+    def works() -> None:
+        with beside.at_work(), lock:
+            held.set()
+            asked.wait()
+        over.wait()
+
+    def numbers() -> Iterator[bool]:
+        logging.getLogger("beside").warning("a lock of logging, too")
+        yield lock.acquire(blocking=False)
+
+    thread = threading.Thread(target=works)
+    monkeypatch.setattr(beside, "_others", lambda: [each for each in others() if each is thread])
+    thread.start()
+    held.wait()
+    threading.Timer(0.05, asked.set).start()
+    try:
+        with beside.computed(numbers) as received:
+            assert asked.is_set() and list(received) == [True]
+        with monkeypatch.context() as patch, beside.at_work():  # another one that does not come to rest
+            patch.setattr(beside, "_PATIENCE", 0.01)
+            with beside.computed(numbers) as received, pytest.raises(beside.Broken):
+                next(received)
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.mark.usefixtures("_resting")
 def test_a_copy_that_is_not_needed_any_more_ends() -> None:
     def numbers() -> Iterator[int]:
         while True:
@@ -101,6 +169,7 @@ def imported() -> Source:
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("_resting")
 def test_a_second_processor_changes_nothing_of_what_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = stored.stored_of(imported())
     monkeypatch.setattr(tracks, "_FEWEST", 1)
@@ -118,6 +187,7 @@ def test_a_second_processor_changes_nothing_of_what_is_stored(monkeypatch: pytes
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("_resting")
 def test_tracks_are_written_without_a_copy_that_ended_early(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = stored.stored_of(imported())
     monkeypatch.setattr(tracks, "_FEWEST", 1)

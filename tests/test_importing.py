@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
@@ -28,10 +29,11 @@ from tests.patience import eventually, patient
 from tests.recordings import SAMPLE, lines_of
 from tests.stored import beside
 from timeline import pipeline
+from timeline.core import beside as copies
 from timeline.core.entries import Entry
 from timeline.history.world import World
 from timeline.models import Finding, Source, Track, Upload
-from timeline.storage import store
+from timeline.storage import store, tracks
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("empty_uploads")]
 ENTRIES = 775  # in the sample
@@ -598,3 +600,17 @@ def test_a_line_over_the_limit_is_skipped(settings: Settings) -> None:
     assert upload.state == "done"
     assert 0 < upload.skipped < ENTRIES
     assert "longer than 6000 bytes; CAUSELINE_LINE_LIMIT_BYTES" in upload.skipped_examples[0]
+
+
+def test_a_copy_of_the_process_helps_while_the_progress_of_an_import_is_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A copy is made where all threads of the import are at rest; those of the test runner always are."""
+    runner, others, fork = set(threading.enumerate()), copies._others, os.fork
+    monkeypatch.setattr(copies, "_others", lambda: [each for each in others() if each not in runner])
+    monkeypatch.setattr(tracks, "_FEWEST", 1)
+    monkeypatch.setattr(tracks, "available_processors", lambda: 2)
+    made: list[int] = []
+    monkeypatch.setattr(os, "fork", lambda: made.append(1) or fork())  # type: ignore[func-returns-value]
+    assert imported().state == "done"
+    assert made

@@ -11,6 +11,7 @@ import pytest
 from collectors import analysis, judging
 from collectors.formats import Limits, parallel
 from tests.recordings import SAMPLE
+from timeline.core import beside
 
 
 @pytest.fixture(autouse=True)
@@ -19,6 +20,7 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "_PART", 3)
     monkeypatch.setattr(parallel, "READ_ALONE", 0)
     monkeypatch.setattr(threading, "active_count", lambda: 1)  # those of the tests wait, and hold no locks
+    monkeypatch.setattr(beside, "_others", list)
 
 
 def document(path: Path, processes: int, monkeypatch: pytest.MonkeyPatch) -> bytes:
@@ -47,5 +49,6 @@ def test_what_a_helper_cannot_tell_is_judged_by_this_process(monkeypatch: pytest
 
 def test_with_other_threads_no_process_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threading, "active_count", lambda: 2)
+    monkeypatch.setattr(beside, "_others", lambda: [threading.current_thread()])
     monkeypatch.setattr(os, "fork", None)
     assert document(SAMPLE, 2, monkeypatch)

@@ -39,6 +39,7 @@ def spilled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
     monkeypatch.setattr(Spill, "put", noted)
     monkeypatch.setattr(recordings, "IN_MEMORY", 5)
+    monkeypatch.setattr(beside, "_others", list)  # the threads of the test runner wait
     for module in ("pipeline", "storage.tracks"):  # copies of the process help as for a large log
         monkeypatch.setattr(f"timeline.{module}._FEWEST", 1)
         monkeypatch.setattr(f"timeline.{module}.available_processors", lambda: 3)

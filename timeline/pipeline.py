@@ -4,6 +4,7 @@ Each call orders, judges and stores them, and notifies browsers, in one transact
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from django.db import transaction
@@ -62,9 +63,10 @@ def _judge(source: Source, world: World, cause: str) -> None:
         _ = rulebook(), world.completeness
         memory.give_back()
     source.judged = VERSION
-    with tracks.writing(source, world):
+    # The copy that judges is made first, because a thread writes tracks from then on.
+    with _second_half(world) as answer, tracks.writing(source, world):
         with metrics.JUDGE_SECONDS.labels(cause).time():
-            found = _judged(world)
+            found = _judged(world, answer)
         acted = actors.added_up(world, found)
         meant = changes.rows_of(source, world)
         totals = store.totals(source, world, documents.source_document(world, rulebook(), shown=False))
@@ -80,18 +82,28 @@ def _judge(source: Source, world: World, cause: str) -> None:
     notify.notify(source=source.pk)
 
 
-def _judged(world: World) -> list[Finding]:
-    """Return the findings about all tracks. If these are in a file, then a copy of this process judges the second half
-    on a third processor: the rows of tracks are made on another one meanwhile."""
+@contextmanager
+def _second_half(world: World) -> Iterator[Iterator[list[Finding]] | None]:
+    """Judge the second half of the tracks in a copy of this process, if they are in a file and there is a third
+    processor: the rows of tracks are made on another one meanwhile. Yield what the copy answers, or None."""
     if not world.is_in_file or world.count_of_tracks < _FEWEST or available_processors() < 3:
-        return judge(world, world.tracks())
+        yield None
+        return
     half = world.count_of_tracks // 2
     with beside.computed(lambda: iter([judge(world, _tracks(world, half, world.count_of_tracks))])) as answer:
-        first = judge(world, _tracks(world, 0, half))
-        try:
-            second = next(answer)
-        except beside.Broken:
-            second = judge(world, _tracks(world, half, world.count_of_tracks))
+        yield answer
+
+
+def _judged(world: World, answer: Iterator[list[Finding]] | None) -> list[Finding]:
+    """Return the findings about all tracks, of which a copy of this process may answer for the second half."""
+    if answer is None:
+        return judge(world, world.tracks())
+    half = world.count_of_tracks // 2
+    first = judge(world, _tracks(world, 0, half))
+    try:
+        second = next(answer)
+    except beside.Broken:
+        second = judge(world, _tracks(world, half, world.count_of_tracks))
     return in_order(first, second)
 
 

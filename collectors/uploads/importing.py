@@ -20,6 +20,7 @@ from collectors.uploads.additions import read_into
 from collectors.uploads.portions import Portions
 from collectors.uploads.recordings import Count, Stopped, import_into, title
 from timeline import metrics
+from timeline.core import beside
 from timeline.models import Addition, Source, Upload
 from timeline.storage import notify, store, tables
 
@@ -200,17 +201,24 @@ class Progress:
         return [str(each) for each in self.count.skips.kept[:EXAMPLES]]
 
     def _report_often(self) -> None:
-        connection = connections.create_connection("default")
+        with beside.at_work():
+            connection = connections.create_connection("default")
+        over = False
+        while not over:
+            over = self._over.wait(REPORT_EVERY)
+            with beside.at_work():
+                over = not self._reported(connection) or over
+        with beside.at_work():
+            connection.close()
+
+    def _reported(self, connection: BaseDatabaseWrapper) -> bool:
+        """Report, and return whether that was possible."""
         try:
-            while True:
-                over = self._over.wait(REPORT_EVERY)
-                self._report(connection)
-                if over:
-                    return
+            self._report(connection)
         except DatabaseError:
             logger.warning("upload %s: its progress could not be written", self._upload.pk, exc_info=True)
-        finally:
-            connection.close()
+            return False
+        return True
 
     def _report(self, connection: BaseDatabaseWrapper) -> None:
         count = self.count

@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from collectors.formats import AnyReading, Bounds, Limits, Skipped, named, read
 from collectors.uploads import receiving
+from timeline.core import beside
 from timeline.core.entries import LogLine, Mark, Observation
 from timeline.core.processors import available_processors
 from timeline.models import Portion, PortionPart, Upload
@@ -158,7 +159,7 @@ class Portions:
         self._decompressed += decompressed
 
     def _in_thread(self, function: Callable[_P, _T], *args: _P.args, **options: _P.kwargs) -> _T:
-        return self._thread.submit(function, *args, **options).result()
+        return self._thread.submit(beside.at_work()(function), *args, **options).result()
 
 
 def divide(files: Sequence[UploadedFile], size: int) -> list[list[UploadedFile]]:

@@ -2,7 +2,8 @@
 
 import asyncio
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -20,9 +21,12 @@ from dashboard.models import AuditRecord, Grant, ShareLink
 from dashboard.push.consumers import UNAUTHORISED
 from dashboard.web.api import api
 from tests.people import grant, member
+from tests.test_alerts import alert, send, token
+from tests.test_change_in_place import imported, widgets
 from tests.test_embedding import asked, page
 from tests.test_push import Page, nobody_listens, run
-from timeline.models import Incident, Source, Track
+from timeline import queries
+from timeline.models import Incident, Silence, Source, Track
 
 JSON = "application/json"
 NOBODY = AnonymousUser()
@@ -296,3 +300,62 @@ def test_sockets_close_when_a_link_is_revoked_and_open_for_nothing_else() -> Non
         await nobody_listens()
 
     run(scenario)
+
+
+def words_of(value: Any) -> set[str]:
+    """Return all texts in a payload."""
+    if isinstance(value, dict):
+        return {word for each in value.values() for word in words_of(each)}
+    if isinstance(value, list):
+        return {word for each in value for word in words_of(each)}
+    return {value} if isinstance(value, str) else set()
+
+
+@pytest.mark.django_db
+def test_a_link_does_not_show_what_people_and_other_programs_wrote(sample: Source) -> None:
+    alice = member("responder", name="alice")
+    queries.acknowledge_incidents(sample.pk, [an_incident(sample)], "bob", "see TICKET-7")
+    others = list(Incident.objects.filter(source=sample).values_list("identity", flat=True))[1:]
+    until = timezone.now() + timedelta(hours=1)
+    Silence.objects.create(source=sample, rule="service-gap", reason="BECAUSE-8", by="carol", expires=until)
+    job = Track.objects.get(source=sample, kind="Job", name="ring")
+    begun = datetime.fromtimestamp(job.lifeline[0][0] / 1e6, tz=UTC)
+    sent = alert(namespace=job.namespace, job_name=job.name) | {"startsAt": begun.isoformat()}
+    assert send(token("alerts", name="the-token-of-alerts", source=sample), sent).status_code == 200
+    signed, base = signed_in(alice), f"/api/sources/{sample.pk}"
+    pod = Track.objects.filter(source=sample, kind="Pod")[0]
+    span = "start=0&end=2000000000000000"
+    reads = [f"{base}/{part}" for part in (
+        "opening?hidden=1", "overview", f"window?{span}", "incidents?silenced=1&acknowledged=1", "findings", "logs",
+        f"alerts?{span}", f"incidents/{an_incident(sample)}", f"incidents/{others[0]}",
+        f"measure?start={job.lifeline[0][0]}&end={job.lifeline[-1][0]}", f"tracks/{pod.id}/change?at=0",
+    )]  # fmt: skip
+    secret = {"bob", "see TICKET-7", "carol", "BECAUSE-8", "the-token-of-alerts", "https://prometheus.example/graph"}
+    asked = Client(headers={links.HEADER: shared(sample, alice)})
+    whole: set[str] = set()
+    for address in reads:
+        theirs, ours = asked.get(address), signed.get(address)
+        assert theirs.status_code == ours.status_code == 200, address
+        assert not words_of(theirs.json()) & secret, address
+        whole |= words_of(ours.json())
+    assert secret <= whole
+    for each in (an_incident(sample), *others):
+        html = page(f"/sources/{sample.pk}/incidents/{each}/", shared(sample, alice, incident=each), embed="").text
+        assert not [word for word in secret if word in html] and "None" not in html
+
+
+@pytest.mark.django_db
+def test_a_link_shows_single_changes_and_no_whole_objects(tmp_path: Path) -> None:
+    kept = {f"kept-{number}": "whole" for number in range(20)}
+    with imported(widgets(tmp_path, [{**kept, "replicas": number} for number in range(3)])) as (source, track):
+        asked = Client(headers={links.HEADER: shared(source)})
+        base = f"/api/sources/{source.pk}/tracks/{track.id}"
+        first, second, third = (asked.get(f"{base}/change?revision={number}").json() for number in (100, 101, 102))
+        assert first["whole"] and first["lines"] == [] and "does not show whole objects" in first["nothing"]
+        for each in (second, third):
+            assert [text for sign, text in each["lines"] if sign == "+"] == [f"  replicas: {each['number'] - 1}"]
+            assert "kept-0" not in str(each)
+        for each in (first, second, third):
+            assert (each["body"], each["revision_url"], each["texts"]) == (None, "", [])
+        copy = f"{base}/copy?copied=100&stood=102"  # on which nobody acted
+        assert asked.get(copy).status_code == 404 and signed_in(member("viewer")).get(copy).status_code == 200

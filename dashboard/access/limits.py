@@ -183,7 +183,7 @@ class LimitWhatIsSeen(MiddlewareMixin):
             return view(request, *arguments, **options)
 
     def _limit_page(self, request: HttpRequest) -> None:
-        if link := links.of_page(request):
+        if link := links.of_request(request):
             limit(request, link.seen)
         elif not rights.sign_in_required() or request.user.is_authenticated:  # others see no page about observations
             limit(request)

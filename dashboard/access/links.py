@@ -60,6 +60,9 @@ _READS = frozenset(
 _SHOWN = len(BEGIN) + 6  # characters of a text that are stored
 _KEPT = timedelta(days=30)  # how long links that have expired stay in the list
 KEY = "link "  # begins the key of a listener
+_PEOPLES = {"acknowledged", "silenced"}  # fields that may hold what a person wrote
+_WRITTEN = {"by": "", "note": "", "reason": "", "silence": None}
+_NOTHING: dict[str, Any] = {"receiver": "", "link": "", "error": "", "revision_url": "", "texts": []}
 _OPENED = "causeline_link"  # the attribute of a request that holds what its link allows
 
 
@@ -178,14 +181,35 @@ def open_page(request: HttpRequest) -> Opened | None:
         return None
     if request.method == "GET" and link.number is not None and RENEWAL not in request.headers:
         ShareLink.objects.filter(pk=link.number).update(used=F("used") + 1, last_used=timezone.now())
-    request.__dict__[_OPENED] = link
+    use(request, link)
     return link
 
 
-def of_page(request: HttpRequest) -> Opened | None:
-    """Return what the link allows with which the page of this request was opened; None if it was opened without."""
+def use(request: HttpRequest, link: Opened) -> None:
+    """Answer a request with what a link allows."""
+    request.__dict__[_OPENED] = link
+
+
+def of_request(request: HttpRequest) -> Opened | None:
+    """Return what the link allows with which a page was opened, or with which its scripts ask; None without one."""
     link: Opened | None = request.__dict__.get(_OPENED)
     return link
+
+
+def public(payload: Any) -> Any:
+    """Return a payload without what links do not show: who has acknowledged or silenced something and why, the access
+    tokens and addresses of other programs, and why a cluster cannot be reached."""
+    if isinstance(payload, dict):
+        return {name: _public(name, value) for name, value in payload.items()}
+    if isinstance(payload, list) and payload and isinstance(payload[0], dict | list):
+        return [public(each) for each in payload]
+    return payload
+
+
+def _public(name: str, value: Any) -> Any:
+    if name in _PEOPLES and isinstance(value, dict):
+        return {**value, **{key: nothing for key, nothing in _WRITTEN.items() if key in value}}
+    return _NOTHING[name] if name in _NOTHING else public(value)
 
 
 def may_ask(request: HttpRequest, link: Opened) -> bool:

@@ -7,7 +7,7 @@ from dashboard.presentation.wording import count, plural
 from timeline.core.durations import duration
 from timeline.core.entries import microseconds
 from timeline.payloads.documents import timestamp
-from timeline.payloads.findings import IncidentRowPayload, IncidentsPayload
+from timeline.payloads.findings import IncidentRowPayload, IncidentsPayload, SilencedPayload
 from timeline.queries import Origin
 
 BARS = 24  # of a sparkline
@@ -93,10 +93,14 @@ def notes(incident: IncidentRowPayload) -> list[str]:
         note = f": {noted['note']}" if noted["note"] else ""
         lines.append(f"acknowledged{_by(noted['by'])} at {written(noted['at'])}{note}")
     if silenced and silenced["until"]:
-        lines.append(f"silenced{_by(silenced['by'])} until {written(silenced['until'])}: {silenced['reason']}")
+        lines.append(f"silenced{_by(silenced['by'])} until {written(silenced['until'])}{_why(silenced)}")
     elif silenced:
-        lines.append(f"in the baseline: {silenced['reason']}")
+        lines.append(f"in the baseline{_why(silenced)}")
     return lines
+
+
+def _why(silenced: SilencedPayload) -> str:
+    return f": {silenced['reason']}" if silenced["reason"] else ""
 
 
 def where(incident: IncidentRowPayload) -> str:

@@ -146,6 +146,8 @@ class _Forwarding(AsyncWebsocketConsumer):
                     message: bytes | None = await queue.get()
                     if message and not self._sight.seen.everything:
                         message = await self.shown(message, self._sight)
+                    if message and self._link is not None:
+                        message = orjson.dumps(links.public(orjson.loads(message)))
                     if message:
                         await self.send(text_data=message.decode())
         except Exception as error:  # the browser connects again

@@ -30,7 +30,7 @@ from timeline.queries.changes import Asked, asked, changes_before
 from timeline.queries.clusters import cluster, cluster_names, clusters, epochs, health
 from timeline.queries.comparing import GOOD as GOOD_RUNS
 from timeline.queries.comparing import Chosen, TooLarge, compare
-from timeline.queries.copies import ShownView, copy_and_stood, view_of_finding
+from timeline.queries.copies import ShownView, copy_and_stood, is_acted_on, view_of_finding
 from timeline.queries.coverage import coverage, withheld
 from timeline.queries.deletions import Contents, Deletion, contents, sources_of, undoable
 from timeline.queries.deltas import Deltas, Missed, missed
@@ -210,6 +210,7 @@ __all__ = [
     "incident_of",
     "incidents",
     "incidents_in_view",
+    "is_acted_on",
     "is_live",
     "judged_before",
     "landing",

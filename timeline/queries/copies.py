@@ -48,6 +48,13 @@ def view_of_finding(source_id: int, identity: str, first: int, last: int) -> Sho
     return ShownView(view, use, start - room, end + room)
 
 
+def is_acted_on(source_id: int, track_id: int, copied: str, stood: str) -> bool:
+    """Return whether it is known that somebody acted on the revision `copied` of an object when `stood` was the newest
+    one."""
+    uses = (use for view in views_of(source_id, {track_id}) for use in view["uses"])
+    return any((use["resource_version"], use["stood"]) == (copied, stood) for use in uses)
+
+
 def copy_and_stood(
     source_id: int, track_id: int, copied: int, stood: int
 ) -> tuple[ChangeInPlace, ChangeInPlace] | None:

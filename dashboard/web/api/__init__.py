@@ -102,6 +102,7 @@ def _shown(request: HttpRequest) -> bool:
     if not share_links.may_ask(request, link):
         raise HttpError(403, "A shared timeline shows its own recording or cluster, and nothing else.")
     change_log.about(request, link=link.number or "")
+    share_links.use(request, link)
     request.user = share_links.reader_of(link, request.user)
     return True
 

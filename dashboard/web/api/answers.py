@@ -9,7 +9,7 @@ from django.utils.cache import get_conditional_response
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.access import rights
+from dashboard.access import links, rights
 from dashboard.web.timestamps import LAST
 
 Time = Annotated[int, Field(ge=0, le=LAST)]  # microseconds since 1970
@@ -18,8 +18,9 @@ Words = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00]*$")]  # Postgre
 
 
 def json_response(request: HttpRequest, payload: Any, status: int = 200) -> HttpResponseBase:
-    """Return the payload as JSON, or 304 if the client has it already."""
-    body = orjson.dumps(payload)
+    """Return the payload as JSON, or 304 if the client has it already. Whoever asks with a share link gets what links
+    show of it."""
+    body = orjson.dumps(links.public(payload) if links.of_request(request) else payload)
     etag = f'"{blake2b(body, digest_size=16).hexdigest()}"'
     answer = HttpResponse(body, status=status, content_type="application/json")
     answer["ETag"] = etag

@@ -7,6 +7,7 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
+from dashboard.access import links
 from dashboard.presentation import catalogue, changes
 from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
 from dashboard.web.places import in_place
@@ -82,12 +83,16 @@ def change(
     """Return one change of an object: when, who wrote it, and the difference that it made, or the object if it is new.
 
     It is the change with the number `sequence`; without one, that with this `revision`, or else the one nearest to the
-    time `at`. `earlier` and `later` are the numbers of the changes before and after it.
+    time `at`. With a share link, a new object is not returned. `earlier` and `later` are the numbers of the changes
+    before and after it.
     """
     found = queries.change_in_place(source_id, track_id, sequence=sequence, at=at, revision=revision)
     if found is None:
         raise HttpError(404, "The object has no such change.")
-    return json_response(request, changes.beside(found, queries.withheld(source_id)))
+    shown = changes.beside(found, queries.withheld(source_id))
+    if shown["whole"] and links.of_request(request):
+        shown |= {"lines": [], "lines_total": 0, "nothing": "A shared timeline does not show whole objects."}
+    return json_response(request, shown)
 
 
 @router.get("/sources/{source_id}/tracks/{track_id}/copy", response=CopyPayload)
@@ -97,7 +102,8 @@ def copy(
 ) -> HttpResponseBase:
     """Return how an object differed at the revision `stood`, the newest when somebody acted, from the revision `copied`
     of the copy on which they acted."""
-    found = queries.copy_and_stood(source_id, track_id, int(copied), int(stood))
+    acted_on = not links.of_request(request) or queries.is_acted_on(source_id, track_id, copied, stood)
+    found = queries.copy_and_stood(source_id, track_id, int(copied), int(stood)) if acted_on else None
     if found is None:
         raise HttpError(404, "The object has no such revisions.")
     return json_response(request, changes.copy_beside(*found, queries.withheld(source_id)))

@@ -34,17 +34,20 @@ def show_incident(request: "HttpRequest", source_id: int, identity: str) -> "Htt
         raise Http404("No such recording.")
     try:
         incident = queries.incident(source_id, identity)
+        link = links.of_request(request)
         if request.method == "POST":
             return _note(request, source, incident)
-        if link := links.of_page(request):
-            return _shared(request, {**_context(source, incident), "link": link})
+        if link:
+            return _shared(request, {**_context(source, links.public(incident)), "link": link})
         return render(request, "incident.html", {**_context(source, incident), **share_dialog(request, source.id)})
     except (Source.DoesNotExist, Incident.DoesNotExist, Finding.DoesNotExist):
         raise Http404(f"The recording {source.name} has no such incident.") from None
 
 
 def _shared(request: "HttpRequest", context: dict[str, Any]) -> "HttpResponse":
-    """Show the incident to whoever has a link to it, who can open none of the pages that it leads to."""
+    """Show the incident to whoever has a link to it, who can open none of the pages that it leads to, and does not see
+    what people wrote about it."""
+    context |= {"ended": [], "alerts": alerts.rows(links.public(context.pop("received")))}
     answer = render(request, "shared_incident.html", context)
     answer.content = shared.without_links(answer.content.decode()).encode()
     links.frameable(answer, embedded=False)
@@ -80,6 +83,7 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
         "source": source,
         "incident": incident,
         "in_part": queries.refusal_to_answer(Incident, source.id, incident["id"]),
+        "received": received["alerts"],
         "alerts": alerts.rows(received["alerts"]),
         "alerts_more": received["more"],
         "card": incidents.card(incident, source.last, now, live=source.is_live),

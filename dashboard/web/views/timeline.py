@@ -34,7 +34,7 @@ _ASKED = (
 def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     """Show the timeline. With a share link or with `embed=1`, show it without navigation, as a page of another site
     shows it in a frame."""
-    link = links.of_page(request)
+    link = links.of_request(request)
     source = queries.source(source_id)
     if source is None:
         raise Http404("No such recording.")

@@ -47,7 +47,7 @@ function bodyOf(alert) {
       row("Began", moment(alert.start)),
       row("Ended", alert.end === null ? "no notification says so" : moment(alert.end)),
       row("Last notification", moment(alert.seen)),
-      row("Received as", alert.receiver),
+      alert.receiver ? row("Received as", alert.receiver) : null,
       alert.link ? row("Comes from", el("a", { href: alert.link, rel: "noopener noreferrer nofollow", target: "_blank" }, new URL(alert.link).host, " ↗")) : null),
     el("h3", {}, "Labels"), el("dl", { class: "facts" }, texts(alert.labels)),
     ...(Object.keys(alert.annotations).length ? [el("h3", {}, "Annotations"), el("dl", { class: "facts" }, texts(alert.annotations))] : []),

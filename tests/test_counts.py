@@ -57,15 +57,25 @@ def test_page_api_command_line_and_report_count_the_same(path: Path, client: Cli
     assert (
         Counter({severity: brief.count(severity) for severity in _SEVERITIES if severity in brief}) == told.severities
     )
-    assert by_api(client, source.pk) == told
-    places = {
-        "the command line": command,
-        "a report without a database": markdown.document(of_analysis(analysis)),
-        "the report": client.get(f"{pages}report?format=md").content.decode(),
-        "the list": unescape(client.get(f"{pages}incidents/").content.decode()),
-    }
-    for place, words in places.items():
-        assert counted(words) == (told.incidents, told.findings), place
+    for acknowledged in (False, True) if told.incidents else (False,):  # which leaves incidents out of lists
+        if acknowledged:
+            one = {"act": "acknowledge", "incident": f"{source.pk}.{stored['incidents'][0]['id']}"}
+            assert client.post(f"{pages}incidents/", one).status_code == 302
+        places = {
+            "the command line": command,
+            "a report without a database": markdown.document(of_analysis(analysis)),
+            "the report": client.get(f"{pages}report?format=md").content.decode(),
+            "the list": unescape(client.get(f"{pages}incidents/").content.decode()),
+            "the list of all sources": unescape(client.get("/incidents/").content.decode()),
+            "the home page": unescape(client.get("/").content.decode()).partition('id="recordings"')[2],
+            "the timeline": of_the_timeline(client, source.pk),
+        }
+        for place, words in places.items():
+            assert counted(words) == (told.incidents, told.findings), (place, acknowledged)
+        assert by_api(client, source.pk) == told
+        assert ("1 acknowledged" in places["the list"], "1 acknowledged" in places["the home page"]) == (
+            (acknowledged, acknowledged)
+        )
     rows = Occurrence.objects.filter(source=source)
     overview = queries.overview(source.pk)
     assert dict(overview["rules"]) == Counter(rows.values_list("rule", flat=True))
@@ -124,6 +134,13 @@ def by_api(client: Client, source: int) -> Told:
     severities = {each: client.get(address, {"severity": each}).json()["total"] for each in _SEVERITIES}
     occurrences = sum(row["occurrences"] for row in rows)
     return Told(listed["total"], listed["findings"], occurrences, {each: n for each, n in severities.items() if n})
+
+
+def of_the_timeline(client: Client, source: int) -> str:
+    """Return the counts as `IncidentsList` makes them of what the page of a timeline asks for."""
+    listed = client.get(f"/api/sources/{source}/incidents", {"acknowledged": "0"}).json()
+    incidents = listed["total"] + listed["acknowledged"]
+    return f"{incidents} incidents · {listed['findings'] + listed['acknowledged_findings']} findings"
 
 
 def counted(words: str) -> tuple[int, int]:

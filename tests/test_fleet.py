@@ -100,6 +100,19 @@ def test_ongoing_incidents_are_counted_without_acknowledged_and_silenced_ones(cl
     assert "1 cluster, 3 recordings, 1 incident going on" in client.get("/").content.decode()
 
 
+def test_the_worst_incident_is_the_gravest_that_nobody_has_acknowledged(client: Client) -> None:
+    source = fleet.recording("two-errors")
+    fleet.incident(source, "known", ago=1, rank=0)
+    fleet.incident(source, "error", ago=7200, rank=0)
+    fleet.incident(source, "warning", ago=60, rank=1)
+    fleet.incident(source, "info", rank=2, open=True)
+    Acknowledgement.objects.create(source=source, identity="known", by="me", note="", rank=0)
+    (row,) = queries.fleet().rows
+    assert row.worst and row.worst["id"] == "error"
+    page = client.get(f"/sources/{source.pk}/incidents/?acknowledged=true").content.decode()
+    assert list(dict.fromkeys(re.findall(r"Service (\w+) was away", page))) == ["error", "known", "warning", "info"]
+
+
 def test_no_cluster_fills_the_list_of_the_newest_incidents(client: Client) -> None:
     _, loud = fleet.cluster("loud")
     for number in range(60):

@@ -44,13 +44,15 @@ def keys(source: Source, **wanted: Any) -> list[str]:
     return [f"{source.pk}.{row.identity}" for row in rows]
 
 
-def test_the_list_of_a_recording_comes_in_order_of_time_and_counts(client: Client, sample: Source) -> None:
+def test_the_list_of_a_recording_has_the_gravest_first_and_counts(client: Client, sample: Source) -> None:
     shown = page(client, of(sample))
     assert "6 incidents · 10 findings" in shown
     assert "ongoing when the recording ends" in shown
     assert "vol-restart / Service ring" in shown
     assert "2 occurrences between 2026-11-21 07:51:33 and 2026-11-21 07:52:59 UTC" in shown
-    assert titles(client, of(sample))[3] == GAP
+    assert titles(client, of(sample)) == titles(client, of(sample), order="gravest")
+    assert titles(client, of(sample))[1] == GAP
+    assert titles(client, of(sample), order="time")[3] == GAP
     assert titles(client, of(sample), order="newest")[0].startswith("Lease volcano was held in turn")
     assert titles(client, "/incidents/") == titles(client, of(sample), order="newest")
     assert f'<a href="/sources/{sample.pk}/incidents/"><bdi>sample</bdi></a>' in page(client, "/incidents/")

@@ -410,6 +410,9 @@ def test_acknowledged_incidents_can_be_hidden_and_are_counted(client: Client, sa
     acknowledge(client, sample, one)
     rest = listed(client, sample, acknowledged="false")
     assert (rest["total"], rest["acknowledged"]) == (5, 1)
+    whole = listed(client, sample)
+    assert rest["findings"] + rest["acknowledged_findings"] == whole["findings"]
+    assert (whole["acknowledged"], whole["acknowledged_findings"]) == (0, 0)
     assert one not in {row["id"] for row in rest["incidents"]}
 
 

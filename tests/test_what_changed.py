@@ -2,6 +2,7 @@
 
 import json
 import random
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.formats import Skipped, read
+from dashboard.presentation.changes_before import rows
 from tests.applied import KUBECTL, MANAGER, NOON, OWNER, Log, deployment, rollout, world_of
 from tests.properties import examples
 from tests.recordings import SAMPLE
-from timeline.core.entries import Observation
+from timeline.core.entries import Observation, microseconds
 from timeline.core.intent import intent_of
 from timeline.history.lifelines import Name
 from timeline.history.world import World
@@ -180,6 +182,20 @@ def test_what_is_nearer_and_graver_and_later_ranks_first() -> None:
     assert [each.score for each in found] == sorted((each.score for each in found), reverse=True)
     assert {each.distance for each in sets(log.world(), 140)} == {Distance.ANY}
     assert not sets(log.world(), 2000, around="web")  # all of it is more than 30 minutes ago
+
+
+def test_the_distance_in_time_is_that_of_the_change_whose_time_is_shown() -> None:
+    log = Log()
+    log.write("Deployment", "other", 40, "create", **deployment())
+    log.write("Deployment", "web", 41, "create", **deployment())
+    world, at = log.world(), NOON + 60_000_000
+    found = changes(sets(world, 60, around="web"), at, 30)
+    assert [each["text"] for each in found["changes"]] == ["Deployment web was created, and 1 more object"]
+    for row, each in zip(rows(found), found["changes"], strict=True):
+        assert row.iso == each["writes"][0]["time"]
+        assert each["before"] == at - microseconds(datetime.fromisoformat(each["writes"][0]["time"]))
+        assert (row.when, row.near) == ("19 s before", "same object")
+        assert each["start"] < each["writes"][0]["time"]
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ class Recordings:
             "findings": sum(row["findings"] for row in matching),
             "silenced": 0,
             "acknowledged": 0,
+            "acknowledged_findings": 0,
         }
 
     async def incident(self, source: int, identity: str) -> Payload:

@@ -110,8 +110,13 @@ def where(incident: IncidentRowPayload) -> str:
 
 
 def summary(listed: IncidentsPayload) -> str:
-    """Return the counts in the words that every list uses: "3 incidents · 12 findings"."""
-    return numbers_of_all(listed["total"], listed["findings"])
+    """Return the counts in the words that every list uses: "3 incidents · 12 findings".
+
+    They include those that are left out of the list because somebody has acknowledged them.
+    """
+    return numbers_of_all(
+        listed["total"] + listed["acknowledged"], listed["findings"] + listed["acknowledged_findings"]
+    )
 
 
 def numbers_of_all(total: int, findings: int) -> str:

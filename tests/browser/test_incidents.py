@@ -102,7 +102,7 @@ def test_the_filter_is_applied_as_it_is_chosen_and_kept_in_the_address(page: Pag
     page.goto(untouched)
     page.get_by_label("Namespace").select_option("vol-restart")
     expect(page.locator(".incidents tbody tr")).to_have_count(2)
-    expect(page).to_have_url(re.compile(r"\?namespace=vol-restart&order=time$"))
+    expect(page).to_have_url(re.compile(r"\?namespace=vol-restart&order=gravest$"))
     page.get_by_label("Words").fill("away")
     expect(page.locator(".incidents tbody tr")).to_have_count(1)
     expect(page).to_have_url(re.compile("q=away"))

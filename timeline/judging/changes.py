@@ -95,7 +95,8 @@ class ChangeSet(NamedTuple):
 
     @property
     def distance(self) -> Distance:
-        return min(each.distance for each in self.all)
+        """Return the distance of its first change: the nearest write, or the first step."""
+        return self.all[0].distance
 
 
 def ranked(placed: Iterable[Placed], at: int) -> list[ChangeSet]:

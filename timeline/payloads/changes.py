@@ -59,11 +59,11 @@ class ChangeSetPayload(TypedDict):
     steps."""
 
     text: str  # what changed, as a sentence
-    distance: DistanceName  # of the nearest object
+    distance: DistanceName  # of the object that `text` names first, which is the nearest
     score: float  # from 0 to 1; only compares sets of one answer
     start: str
     end: str
-    before: int  # how many microseconds before the asked time it began
+    before: int  # how many microseconds before the asked time was the write that `text` names first
     actor: str | None
     user_agent: str | None
     certain: bool
@@ -135,7 +135,7 @@ def _set(each: ChangeSet, at: int, address: Address) -> ChangeSetPayload:
         "score": round(each.score, 4),
         "start": timestamp(each.first),
         "end": timestamp(each.last),
-        "before": max(0, at - each.first),
+        "before": max(0, at - lead.time),
         "actor": lead.actor or None,
         "user_agent": lead.user_agent or None,
         "certain": lead.alone,

@@ -262,10 +262,11 @@ class IncidentsPayload(TypedDict):
     incidents: list[IncidentRowPayload]
     order: FindingOrder
     next: str | None  # the cursor of the next page
-    total: int  # incidents that match
+    total: int  # incidents that match and are listed
     findings: int  # of all of these
     silenced: int  # further ones that match, but are silenced, where these are not asked for
     acknowledged: int  # further ones that match, but are acknowledged, where these are not asked for
+    acknowledged_findings: int  # of all of these
 
 
 class FindingGroupPayload(TypedDict):

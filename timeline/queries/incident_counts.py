@@ -18,7 +18,7 @@ _LATEST = 20  # of each source, from which the newest are taken
 
 @dataclass(frozen=True)
 class IncidentCounts:
-    """This is how many incidents a source has. Silenced ones count only in `silenced`."""
+    """This is how many incidents a source has, counted as in `queries.incidents`: silenced ones only in `silenced`."""
 
     incidents: int = 0
     findings: int = 0
@@ -59,10 +59,12 @@ def incident_counts(sources: Collection[int]) -> dict[int, IncidentCounts]:
 
 
 def worst_incidents(sources: Collection[int]) -> dict[int, IncidentRowPayload]:
-    """Return the worst incident of each source: one that goes on and nobody has acknowledged, else the gravest of the
-    others; of equally grave ones the newest. Silenced ones are left out."""
+    """Return the worst incident of each source: the gravest that nobody has acknowledged, or else the gravest.
+
+    Of equally grave ones it is one that goes on, and of these the newest. Silenced ones are left out.
+    """
     rows = _flagged(Incident.objects.filter(source__in=sources)).filter(quiet=False)
-    order = ("source", "noted", "-goes_on", "rank", "-last", "identity")
+    order = ("source", "noted", "rank", "-goes_on", "-last", "identity")
     keys = list(rows.order_by(*order).distinct("source").values_list("source", "identity"))
     return {each["source"]: each for each in payloads(_rows(keys), silencing.active())}
 

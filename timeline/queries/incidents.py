@@ -29,6 +29,7 @@ PAGE = 50
 FINDINGS_SHOWN = 50  # of an incident, on its page
 AT_ONCE = 10_000  # incidents that are acknowledged at once
 _KEY = ("identity", "source")
+_TOTALS = {"incidents": Count("identity"), "findings": Sum("findings", default=0)}
 
 
 def watched(source: Source) -> bool:
@@ -49,6 +50,8 @@ def incidents(
     """Return a page of the incidents of a source, or of all, that match a filter, from `start` to `end` in microseconds
     since 1970.
 
+    Wherever incidents are counted, those that somebody has acknowledged count, and silenced ones do not.
+
     Without an order, those of a connected cluster or of all sources come newest first, and those of a recording in the
     order of time.
 
@@ -63,7 +66,7 @@ def incidents(
     rows = list(page.order_by(*ordering(order, *_KEY))[: limit + 1])
     more = len(rows) > limit
     last = rows[limit - 1] if more else None
-    totals = listed.aggregate(incidents=Count("identity"), findings=Sum("findings", default=0))
+    totals = listed.aggregate(**_TOTALS)
     return {
         "incidents": payloads(rows[:limit], silences),
         "order": order,
@@ -71,7 +74,8 @@ def incidents(
         "total": totals["incidents"],
         "findings": totals["findings"],
         "silenced": silenced,
-        "acknowledged": noted,
+        "acknowledged": noted["incidents"],
+        "acknowledged_findings": noted["findings"],
     }
 
 
@@ -91,15 +95,16 @@ def _listed(
     silences: list[Silence],
     start: int | None = None,
     end: int | None = None,
-) -> tuple[QuerySet[Incident], int, int]:
-    """Return what the list shows, and how many further ones match but are silenced, and acknowledged."""
+) -> tuple[QuerySet[Incident], int, dict[str, int]]:
+    """Return what the list shows, how many further ones match but are silenced, and the totals of further ones that
+    match but are acknowledged."""
     found = matching(source_id, wanted)
     if source_id is not None:
         found = found.filter(happening(source_id, start, end))
     quiet = silencing.condition(silences)
     silenced = 0 if wanted.silenced else found.filter(quiet).count()
     found = found if wanted.silenced else found.exclude(quiet)
-    noted = 0 if wanted.acknowledged else found.filter(known()).count()
+    noted = {"incidents": 0, "findings": 0} if wanted.acknowledged else found.filter(known()).aggregate(**_TOTALS)
     return (found if wanted.acknowledged else found.exclude(known())), silenced, noted
 
 

@@ -110,8 +110,9 @@ def _checked(keys: "Iterable[str]", source_id: int | None) -> dict[int, list[str
 def _context(request: "HttpRequest", source: "SourceRow | None", asked: Asked) -> dict[str, Any]:
     number = source.id if source else None
     wanted, place = asked.filter, asked.place
+    order = place.order or ("newest" if source is None or source.is_live else "gravest")
     try:
-        listed = queries.incidents(number, wanted, order=place.order, cursor=place.cursor)
+        listed = queries.incidents(number, wanted, order=order, cursor=place.cursor)
     except queries.WrongOrder as error:
         raise BadRequest(str(error)) from None
     now = microseconds(timezone.now())

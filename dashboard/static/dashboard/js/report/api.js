@@ -41,7 +41,7 @@ export async function incidents(_, { kinds, namespace, name, rule, severity, act
   const groups = (await findings(0, { kinds, namespace, name, rule, actor })).findings.filter((group) => inScope(group, root) && within(group, start, end));
   const ids = new Set(groups.flatMap((group) => group.incidents));
   const found = embedded.incidents.filter((one) => ids.has(one.id) && (!severity || one.severity === severity));
-  return { incidents: found, order: "time", next: null, total: found.length, findings: found.reduce((sum, one) => sum + one.findings, 0), acknowledged: 0, silenced: 0 };
+  return { incidents: found, order: "time", next: null, total: found.length, findings: found.reduce((sum, one) => sum + one.findings, 0), acknowledged: 0, acknowledged_findings: 0, silenced: 0 };
 }
 
 export const incident = async (_, id) => embedded.incidents.find((one) => one.id === id);

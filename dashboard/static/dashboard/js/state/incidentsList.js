@@ -31,7 +31,7 @@ export class IncidentsList {
     this.ask = ask;
     this.rows = new Rows(ask.findings);
     this.about = ""; // the track of the object that a link names: its incidents come first
-    this.all = { incidents: 0, findings: 0 }; // how many match the filter
+    this.all = { incidents: 0, findings: 0 }; // how many match the filter, acknowledged or not
     this.hidden = { acknowledged: 0, silenced: 0 }; // how many further ones match
     this.known = false; // whether the first page has come
   }
@@ -93,10 +93,11 @@ export class IncidentsList {
     return true;
   }
 
-  #take({ incidents, next, total, findings, order, acknowledged, silenced }) {
+  /** Takes a page of the server, or of one of the last release, which counts no findings of what is acknowledged. */
+  #take({ incidents, next, total, findings, order, acknowledged, acknowledged_findings = 0, silenced }) {
     this.#before = this.rows.before = order === "newest" ? newest : earliest;
     this.#next = next;
-    this.all = { incidents: total, findings };
+    this.all = { incidents: total + acknowledged, findings: findings + acknowledged_findings };
     this.hidden = { acknowledged, silenced };
     this.known = true;
     for (const incident of incidents) {

@@ -357,3 +357,79 @@ BODIES: dict[str, Any] = {  # objects whose credentials are recognised by the fi
     "vault": {"command": ["vault", "login", M]},
     "mc": {"command": ["mc", "alias", "set", "s3", "http://m", "a", M]},
 }
+
+_SPELLINGS = (  # names of credentials with other capitals, separators and widths, and in other languages
+    "pAsSwOrD PassWord Pass-Word p.a.s.s.w.o.r.d dB_pAsSwOrD db.password aPiKeY APIKey Api_Key "
+    "x-API-key API-KEY clIentSeCret CLIENTSECRET pinCode PIN_CODE pin-code PINCODE userPin "
+    "Secret-Access_Key secretAccesskey ToKeN authTOKEN xsrf-token refresh.token PRIVATEKEY "
+    "Private.Key ssh.key tlsKey TLS_KEY PASS-PHRASE passCode CREDENTIALS userCreds "
+    "Authorization basicauth BASIC_AUTH ConnectionString conn_str HMAC-SECRET signingKey "
+    "ENC_KEY encKey unseal_keys TOTP_SEED recovery_codes SharedAccessSignature "
+    "storage_account_key dbpwd DBPASS mysqlpw SNMP_COMMUNITY presharedkey secretKeyBase bindPw "
+    "algoliaKey FASTLY_KEY sentryDsn ｐａｓｓｗｏｒｄ ＡＰＩ＿ＫＥＹ ｔｏｋｅｎ contraseña CONTRASEÑA contrasenya "
+    "clave senhaBanco mot_de_passe MDP Zugangsdaten geheimnis hasło heslo jelszó parolă şifre "
+    "lösenord passord adgangskode salasana κωδικός ПАРОЛЬ секрет токен ключ_доступа гасло "
+    "лозинка lozinka geslo slaptažodis parool 密码 密碼 口令 密钥 数据库密码 私钥 令牌 凭证 "
+    "パスワード トークン 秘密鍵 暗証番号 "
+    "認証情報 APIキー 비밀번호 암호 토큰 비밀키 كلمة_المرور סיסמה رمز_عبور पासवर्ड รหัสผ่าน mật_khẩu kata_sandi "
+    "parolaChiave palavra-passe"
+)
+SPELLINGS = _SPELLINGS.split()
+SPACED = (
+    "API Key",
+    "Private key",
+    "Secret Access Key",
+    "Client Secret",
+    "mot de passe",
+    "كلمة المرور",
+    "mật khẩu",
+    "Pin Code",
+)
+NOTATIONS: dict[str, str] = {  # of a name and a value in text
+    "yaml": "a: b\n{n}: {x}\nc: d",
+    "yaml nested": "a:\n  b:\n    {n}: {x}\n    c: d",
+    "yaml dq": 'a: 1\n"{n}": "{x}"\nc: d',
+    "yaml fullwidth colon": "{n}：{x}",
+    "colon": "{n}:{x}",
+    "colon sp": "{n}: {x}",
+    "json": '{{"a": 1, "{n}": "{x}"}}',
+    "json in log": 'INFO got {{"a":1,"{n}":"{x}"}} from h',
+    "json in log esc": 'msg="{{\\"a\\":1,\\"{n}\\":\\"{x}\\"}}" ok',
+    "eq": "{n}={x}",
+    "eq sp": "a = 1\n{n} = {x}\nb = 2\n",
+    "toml": '[a]\n{n} = "{x}"\n',
+    "toml sq": "[a]\n{n} = '{x}'\nz = 1",
+    "props colon": "a:b\n{n}:{x}\n",
+    "xml": "<c><{n}>{x}</{n}></c>",
+    "xml attr": '<c a="1" {n}="{x}"/>',
+    "xml kv": '<add key="{n}" value="{x}"/>',
+    "xml nv": "<e><name>{n}</name><value>{x}</value></e>",
+    "hcl": 'resource "a" "b" {{\n  {n} = "{x}"\n}}',
+    "log": 'level=info {n}={x} msg="done"',
+    "log q": 'level=info {n}="{x}" msg="done"',
+    "log said": "connecting with {n}: {x}, retrying",
+    "query": "https://h/p?a=1&{n}={x}&b=2",
+    "py": "connect(user='u', {n}='{x}')",
+    "dict": "{{'user': 'u', '{n}': '{x}'}}",
+    "arrow": "{n} => {x}",
+    "arrow2": "{n} -> {x}",
+    "csv": "user,{n}\nadmin,{x}\n",
+    "pair json": '[{{"name":"{n}","value":"{x}"}}]',
+    "pair Json": 'x [{{"Name": "{n}", "Value": "{x}"}}] y',
+    "pair yaml": "- name: {n}\n  value: {x}\n",
+    "pair Yaml": "- Name: {n}\n  Value: {x}\n",
+    "pair KEY": "- KEY: {n}\n  VALUE: {x}\n",
+    "param": 'a {{"parameterName":"{n}","parameterValue":"{x}"}} b',
+    "list pair": '["{n}", "{x}"]',
+    "opt": "run --{n}={x} --z",
+    "opt2": "run --{n} {x} --z",
+    "optq": "run --{n} '{x}' --z",
+    "header": "{n}: {x}\r\nHost: h\r\n",
+    "semicolon": "Server=h;{n}={x};Db=d",
+    "esc": '{{\\"{n}\\":\\"{x}\\"}}',
+    "urlenc": "a%3D1%26{n}%3D{x}%26b",
+    "nbsp": "{n}:\xa0{x}",
+    "fw eq": "{n}＝{x}",
+    "smart": "{n}: “{x}”",
+    "smartq": "“{n}”: “{x}”",
+}

@@ -24,7 +24,7 @@ from collectors.redaction.entries import entry_without_credentials
 from collectors.redaction.policy import PatternError, checked
 from collectors.uploads.recordings import Count, import_into
 from dashboard import environment
-from tests.credentials import BODIES, FILES, FORMS, TEXTS, M
+from tests.credentials import BODIES, FILES, FORMS, NOTATIONS, SPACED, SPELLINGS, TEXTS, M
 from tests.events import DATA, entries_of, event, pod
 from tests.patience import processor_seconds
 from tests.people import member
@@ -281,6 +281,42 @@ REFERRING: dict[str, Any] = {
 @pytest.mark.parametrize("kept", REFERRING)
 def test_what_only_refers_to_a_credential_stays(kept: str) -> None:
     assert json.loads(out(REFERRING[kept])) == REFERRING[kept]
+
+
+@pytest.mark.parametrize("notation", NOTATIONS)
+def test_a_name_is_known_however_it_is_spelt_in_text(notation: str) -> None:
+    names = SPELLINGS if NOTATIONS[notation].partition("{n}")[2][:1] in (" ", "=", ">") else [*SPELLINGS, *SPACED]
+    texts = [NOTATIONS[notation].format(n=name, x=M) for name in names]
+    if M in redact_json(orjson.dumps({"items": [{"message": text} for text in texts]})).decode():
+        assert [text for text in texts if M in out({"message": text})] == []
+
+
+def test_a_name_is_known_however_it_is_spelt_in_an_object() -> None:
+    bodies: list[Any] = []
+    for name in (*SPELLINGS, *SPACED):
+        bodies += [{name: M}, {name: {"x": M}}, {name: {"hash": M}}, {name: [M]}, {"headers": [[name, M], ["a", "b"]]}]
+        for naming, valuing in NAMES_OF_PAIRS:
+            bodies.append({"p": [{naming: name, valuing: M}]})
+        bodies.append({"x": [name, M]})
+        if " " not in name:
+            bodies += [{"args": [f"--{name}", M]}, {"args": [f"--{name}={M}"]}, {"args": [f"-D{name}={M}"]}]
+        bodies += [{"metadata": {"annotations": {f"example.org/{name}": M}}}, {"kind": "ConfigMap", "data": {name: M}}]
+        fields: dict[str, Any] = {f"f:{name}": {f'v:"{M}"': {}}, "f:a": {f"k:{orjson.dumps({name: M}).decode()}": {}}}
+        bodies.append({"metadata": {"managedFields": [{"fieldsV1": fields}]}})
+    if M in redact_json(orjson.dumps({"items": bodies})).decode():
+        assert [body for body in bodies if M in out(body)] == []
+
+
+NAMES_OF_PAIRS = (
+    ("Name", "Value"),
+    ("NAME", "VALUE"),
+    ("Key", "Value"),
+    ("parameterName", "parameterValue"),
+    ("param_name", "param_value"),
+    ("settingName", "Setting-Value"),
+    ("Variable", "Default_Value"),
+    ("key-name", "value"),
+)
 
 
 @pytest.mark.parametrize("name", TEXTS)

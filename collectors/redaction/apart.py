@@ -14,14 +14,15 @@ import msgspec
 import orjson
 
 from collectors.redaction import policy
-from collectors.redaction.neutral import TELLING
 from collectors.redaction.objects import clean_fields
+from collectors.redaction.roles import is_telling
 from collectors.redaction.text import without_known_forms
 
 _MANAGED = b"managedFields"  # names of fields in it mean something else
 _MANAGED_NAME, _MANAGED_FIELD = b'"%b"' % _MANAGED, b'"%b":' % _MANAGED
 _CLOSING = {b"{": b"}", b"[": b"]"}
-_PARENTS = ("", "data", "labels", "hard", "annotations")  # one of each sort of fields that `clean_fields` tells apart
+# One of each sort of fields that `clean_fields` tells apart.
+_PARENTS = ("", "data", "labels", "hard", "annotations", "tls")
 _SWITCH = re.compile(rb"true|false|null")
 _MOST_BRACKETS = 200  # closing brackets in a value that is cut out
 _CACHED = 512  # results
@@ -39,7 +40,7 @@ class Apart(NamedTuple):
 
 def redact_fields(raw: bytes, names: Iterable[bytes]) -> Apart | None:
     """Redact the fields of these names, which are as in JSON. Return None if what is around them may matter."""
-    if b"\\u" in raw or any(b"\\" in name or name.decode() in TELLING for name in names):
+    if b"\\u" in raw or any(b"\\" in name or is_telling(name.decode()) for name in names):
         return None
     if raw.count(_MANAGED_NAME) != raw.count(_MANAGED_FIELD):
         return None  # white space follows this name, or it is a text: where these fields are is not certain

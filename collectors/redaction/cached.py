@@ -11,8 +11,9 @@ import msgspec
 import orjson
 
 from collectors.redaction import policy
-from collectors.redaction.objects import NAMING, clean_fields, clean_managed, redact_in_place
+from collectors.redaction.objects import clean_fields, clean_managed, redact_in_place
 from collectors.redaction.parts import redact_by_parts
+from collectors.redaction.roles import CONTEXTS, is_flag, naming
 from collectors.redaction.unchanged import has_fields_to_cut, redact_by_strings
 from timeline.core.values import check_values
 
@@ -118,7 +119,8 @@ def _redact_status(raw: bytes) -> Any:
         parts = _fields.decode(raw)
     except (ValueError, RecursionError):
         return _redact_field("status", orjson.loads(raw))
-    if not NAMING.isdisjoint(parts) or "kind" in parts:  # these fields are judged together
+    together = any(naming(name) is not None or is_flag(name) or name in CONTEXTS for name in parts)
+    if together or "kind" in parts:  # these fields are judged together
         return _redact_field("status", orjson.loads(raw))
     return dict(_status_fields.of(bytes(part), name) for name, part in parts.items())
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from collectors.redaction.values import harmless
+from collectors.redaction.values import LETTER, harmless
 from timeline.core.masks import BY_NAME
 from timeline.core.secret_names import grade, word_set
 
@@ -46,7 +46,7 @@ _WORDS_BEFORE = {  # word -> which word after it is a credential
 _PAIRS_BEFORE = {("vault", "login"): 1, ("alias", "set"): 4, ("host", "add"): 4, ("stats", "auth"): 1}
 SECOND_WORDS = frozenset(second for _, second in _PAIRS_BEFORE)
 _COMMANDS = frozenset(["vault", "mc"])
-_NAME = re.compile(r"[\w.$/-]+")
+_NAME = re.compile(rf"[{LETTER}]+")
 _PORT = re.compile(r"[\d.:\[\]*]+(?:-\d+)?(?:/\w+)?|[./~$].*|\d+:\S*|")
 _OTHER_PROGRAMS = ["wget", "vault", "mc", "rabbitmqctl", "kubectl", "ngrok", "neo4j-admin", "smbclient", "lftp"]
 _PROGRAM_NAMES = "|".join(sorted([*_OPTIONS, *_OTHER_PROGRAMS], key=len, reverse=True))

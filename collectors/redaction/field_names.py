@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from collectors.redaction import text
+from collectors.redaction.roles import REMEMBERED, is_data, is_environment
 from timeline.core.secret_names import Grade, grade, word_set
 
 _COPIES = re.compile(  # annotations in which tools store a whole object
@@ -20,15 +21,12 @@ COPY_LETTERS = word_set(  # in each name that _COPIES matches, if everything but
 _OBJECT_FIELDS = frozenset(
     {"apiVersion", "spec", "data", "stringData", "template", "metadata"}
 )  # fields that show that a value is a whole object
-_ENVIRONMENT = re.compile(r"(?i)(?:.*[a-z0-9])?env(?:s|[-_]?vars?|ironment(?:[-_]?variables?)?)?$")  # env, extraEnvVars
 _FREE_NAMES = frozenset(
     {"annotations", "data", "labels", "matchLabels", "nodeSelector"}
 )  # maps whose keys users choose
 NEVER_BY_NAME = frozenset(
     {"labels", "matchLabels", "nodeSelector", "stringMatch", "hard", "used"}
 )  # maps that select, whose values are public anyway, or that count
-DATA_FIELDS = frozenset({"stringData", "binaryData"})  # fields of Secrets and ConfigMaps, in whatever they are
-REMEMBERED = 20_000  # names in each cache
 SHORTEST_FORM = 14  # characters; no credential that is recognised by its form is shorter
 harmless_names: set[str] = set()  # names that are not credentials themselves
 plain_fields: set[str] = set()  # names of fields whose values are not credentials by this name
@@ -40,7 +38,7 @@ def is_credential(key: str) -> bool:
         return False
     if len(key) >= SHORTEST_FORM and text.without_known_forms(key) != key:
         return True
-    if not grade(key) and key not in DATA_FIELDS and key != "managedFields":
+    if not grade(key) and not is_data(key) and key != "managedFields":
         remember(plain_fields, key)
     remember(harmless_names, key)
     return False
@@ -80,12 +78,6 @@ def remember(known: set[str], item: str) -> None:
     if len(known) == REMEMBERED:
         known.clear()
     known.add(item)
-
-
-@lru_cache(REMEMBERED)
-def is_environment(field: str) -> bool:
-    """Return whether a field holds environment variables, such as env or extraEnvVars."""
-    return _ENVIRONMENT.match(field) is not None
 
 
 @lru_cache(REMEMBERED)

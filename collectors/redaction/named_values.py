@@ -3,30 +3,30 @@
 import re
 from bisect import bisect_left
 
-from collectors.redaction.values import Span, harmless, value_at, word_at
-from timeline.core.secret_names import Grade, grade, word_set
+from collectors.redaction.roles import CONTEXTS, DEPENDENT, PARENTS, is_environment, may_hold_more, naming, valuing
+from collectors.redaction.values import LETTER, Span, harmless, value_at, word_at
+from timeline.core.secret_names import Grade, grade, letters, word_set
 
-NAME = r"(?<![\w.$/-])(?P<name>[\w.$/-]++)"
+NAME = rf"(?<![{LETTER}])(?P<name>[{LETTER}]++)"
 _NAMED = re.compile(
-    NAME + r"(?P<quote>(?>(?:\\*[\"'`]|&quot;|&#34;|%22|\\+u0022)?))(?>\)?\]?[ \t]*)"
-    r"(?P<sep>::?=|：|===?|=>|=|:(?!//)|>|%3[dDaA]|\\+(?:u003|x3)[dDaAeE]|\((?=\\*[\"'])"
-    r"|,(?=[ \t]*(?:<<)?\\*[\"'])|\r?\n[ \t]*:(?=[ \t]))"
+    NAME + r"(?P<quote>(?>(?:\\*[\"'`]|&quot;|&#34;|%22|\\+u0022)?))(?>[)\]}*]{0,3}[ \t]*)"
+    r"(?>(?:As[ \t]+)?(?:[Ss]tring|str|[Ss]ecure[Ss]tring)(?:\[\])?[ \t]*(?==))?"  # a type, as in BASIC and Bicep
+    r"(?P<sep>::(?=[ \t])|::?=|===?|=>|->|[?+|~]=|<<<|=|:(?!//)|>|%3[dDaA]|\\+(?:u003|x3)[dDaAeE]|\((?=\\*[\"'])"
+    r"|\.[ \t](?=\\*\")|;(?=s:\d{1,6}:\")|,(?=[ \t]*(?:<<)?\\*[\"'])|\r?\n[ \t]*:(?=[ \t]))"
 )
 _BETWEEN = r"[\s\"'\\,;]{0,60}(?:-[ \t]+)?"
-_PAIRED = re.compile(
-    rf"{_BETWEEN}[\"'\\]{{0,8}}(?:value|values|val|v|content|data|default|string|stringvalue|text)[\"'\\]{{0,8}}"
-    r"[ \t]*(?:=>|[:=])",
-    re.IGNORECASE,
+_BESIDE = re.compile(  # the name of a field beside another one
+    rf"{_BETWEEN}[\"'\\]{{0,8}}(?P<name>[\w.-]{{1,60}}+)[\"'\\]{{0,8}}[ \t]*(?:=>|[:=])[ \t]*"
 )
-_NAMES_IT = re.compile(
-    rf"{_BETWEEN}[\"'\\]{{0,8}}(?:name|key|k|id|property|field|header)[\"'\\]{{0,8}}[ \t]*[:=][ \t]*", re.I
-)
+_LINE_NAME = re.compile(r"[^\W_][\w -]{0,60}[^\W_](?=\r?\n)")  # of several words, up to the end of the line
+_BODY = re.compile(r"\r?\n\r?\n")  # what begins the value of a field of a form
+_ATTRIBUTE = re.compile(r"[^<>]{0,200}?\s(?i:value|content)[ ]?=[ ]?")  # of an element of HTML
 # Of XML: the end of one element and the start of the next.
 _ENTRY = re.compile(r"(?:[\s\"'][^<>]{0,300})?>|</[\w:.-]{1,100}>\s{0,200}<[\w:.-]{1,100}>")
-_NAMING = word_set("name n key k id property field header param parameter variable var setting option attribute")
-_VALUING = frozenset(["value", "val", "v", "content", "data", "default"])
-_HEADERS = frozenset(["authorization", "proxy-authorization", "cookie", "set-cookie", "x-auth-token"])
-_QUERIED = word_set("key sig code auth p pw s hash h k sid ticket assertion x-amz-credential awsaccesskeyid")
+_HEADERS = word_set("authorization proxyauthorization cookie setcookie xauthtoken")
+_QUERIED = word_set(
+    "key sig code auth p pw s hash h k sid ticket assertion xamzcredential xgoogcredential awsaccesskeyid"
+)
 _LINE_START = re.compile(  # what may come before the first name of a line
     r"[ \t]*(?:(?:-[ \t]+)+)?(?:(?:export|set|setx|env|ENV|ARG|const|let|var|public|private|static|final|String|string"
     r"|global|local|declare|readonly|&)[ \t]+){0,3}[#;?\"'$<@!*+]{0,3}[ \t]*"
@@ -38,9 +38,10 @@ def clean_named_values(text: str) -> str:
     """Return the text without the values of names, as in `name=value`, `"name": "value"`, `<name>value</name>`."""
     parts, done, at = list[str](), 0, 0
     multiline, elements = "\n" in text, Elements(text)
+    contexts = frozenset(name for known, names in CONTEXTS.items() if known in text for name in names)
     while match := _NAMED.search(text, at):
         at = match.end()
-        span = _span(text, match, multiline, elements)
+        span = _span(text, match, multiline, elements, contexts)
         if span and span.start >= done:
             parts += text[done : span.start], span.mask
             done = span.end
@@ -48,26 +49,27 @@ def clean_named_values(text: str) -> str:
     return "".join((*parts, text[done:])) if parts else text
 
 
-def _span(text: str, match: re.Match[str], multiline: bool, elements: "Elements") -> Span | None:
+def _span(
+    text: str, match: re.Match[str], multiline: bool, elements: "Elements", contexts: frozenset[str]
+) -> Span | None:
     """Return the place of the credential after this match; None if there is none."""
     name, sep, at = match["name"], match["sep"].lstrip(), match.end()
     start = match.start()
-    lower = name.lower()
+    plain = letters(name)
     sensitivity = grade(name)
-    if lower in _NAMING and sep not in "(,":
-        if span := _paired_value(text, at, start, elements):
+    if sep not in "(," and (of := naming(name)) is not None:
+        if span := _paired_value(text, at, start, of, elements):
             return span
-    elif lower in _VALUING and (span := _paired_value_before(text, at)):
+    elif (by := valuing(name)) is not None and (span := _paired_value_before(text, at, by)):
         return span
-    if (
-        not sensitivity
-        and lower.lstrip("$") in _QUERIED
-        and sep in "=%3D"
-        and text[start - 1 : start] in ("?", "&", ";")
-    ):
-        sensitivity = Grade.SCALAR
+    if not sensitivity:
+        sensitivity = _by_what_is_around(text, name, sep, start, contexts)
+    if not sensitivity and is_environment(name) and _opens(text, at, sep):
+        sensitivity = Grade.WHOLE
     if not sensitivity:
         return None
+    if sensitivity == Grade.SCALAR and may_hold_more(name) and _opens(text, at, sep):
+        sensitivity = Grade.WHOLE
     if sep == ">":
         return (
             elements.content(at, name) if text[start - 1 : start] in ("<", ":") and not _closes(text, start) else None
@@ -77,15 +79,19 @@ def _span(text: str, match: re.Match[str], multiline: bool, elements: "Elements"
     if sep == ",":
         quoted = match["quote"] and text[max(0, start - 10) : start].rstrip("\"'`\\").endswith("(")
         return value_at(text, at, line=False, block=False, whole=False) if quoted else None
+    if sep.startswith(";"):  # serialised by PHP: s:8:"password";s:1:"x"
+        return value_at(text, text.index('"', at), line=False, block=False, whole=False)
+    if sep == "=>" and (shown := _SHOWN.match(text, at)):
+        at = shown.end()
     if sep == "(":
         return value_at(text, at, line=False, block=False, whole=False)
     begins = text.rfind("\n", max(0, start - 200), start) + 1 or (0 if start < 200 else start)
     leads = _LINE_START.fullmatch(text, begins, start) is not None
-    block = leads and multiline and sep in (":", "：")
-    line = leads and (sep in (":", "：") or (multiline and sep in ("=", ":=") and not _is_shell(text, at)))
+    block = leads and multiline and sep == ":"
+    line = leads and (sep == ":" or (multiline and sep in ("=", ":=") and not _is_shell(text, at)))
     if sep == ":" and (typed := _TYPED.match(text, at)):
         at = typed.end()
-    header = sep == ":" and lower in _HEADERS and not block
+    header = sep == ":" and plain in _HEADERS and not block
     return value_at(text, at, line=line, block=block, whole=sensitivity == Grade.WHOLE, header=header)
 
 
@@ -96,6 +102,53 @@ def _closes(text: str, at: int) -> bool:
 
 _PREFIX = 60  # characters
 _SHELL_LENGTH = 256  # characters of a value and the name after it
+_SHOWN = re.compile(r"\s{1,40}(?:string\(\d{1,6}\)[ ])?(?=\")")  # what PHP shows of a variable
+_OPENS = re.compile(r"[ \t]*(?:[\[{]|(?:#[^\n]{0,200})?\r?\n)")
+_LATTER = word_set(  # words that are only together with the words before them the name of a credential
+    "key keys code phrase string number passe contrasena secreta secrete segreta privee privada privata acces acceso "
+    "api sandi laluan khau khẩu المرور السر عبور chiave schlussel ключ доступа ключи"
+)
+_WORDS_BEFORE = re.compile(r"[^\W\d_]+")
+
+
+def _by_what_is_around(text: str, name: str, sep: str, start: int, contexts: frozenset[str]) -> Grade:
+    """Return what a name says about its value because of what is before it, or in the same text."""
+    if name in contexts:
+        return Grade.SCALAR
+    plain = letters(name)
+    if plain in _QUERIED and sep in "=%3D" and text[start - 1 : start] in ("?", "&", ";"):
+        return Grade.SCALAR
+    if plain not in _LATTER:
+        return Grade.PLAIN
+    before = text[max(0, start - 40) : start]
+    if before.endswith((" ", "\t")):  # API key: x
+        words = _WORDS_BEFORE.findall(before.rpartition("\n")[2])[-3:]
+        return max(
+            (grade("".join(word.title() for word in (*words[at:], name))) for at in range(len(words))),
+            default=Grade.PLAIN,
+        )
+    parent = _parent(text, start) if plain in DEPENDENT else ""
+    return grade(f"{parent} {name}") if parent in PARENTS else Grade.PLAIN
+
+
+_PARENT = re.compile(r"(?m)^([ \t]*)(?:- )?[\"']?([\w.-]{1,100})[\"']?[ \t]*:[ \t]*\r?$")
+
+
+def _parent(text: str, start: int) -> str:
+    """Return the name of the field of YAML that holds the one that begins there; "" if none is near."""
+    begins = text.rfind("\n", max(0, start - 100), start) + 1
+    indent = start - begins
+    if not begins or text[begins:start].strip(" \t-\"'"):
+        return ""
+    parents = [match for match in _PARENT.finditer(text, max(0, begins - 400), begins) if len(match[1]) < indent]
+    return parents[-1][2] if parents else ""
+
+
+def _opens(text: str, at: int, sep: str) -> bool:
+    """Return whether a list, a map or lines below follow a name."""
+    return sep in (":", "=", "=>") and _OPENS.match(text, at) is not None
+
+
 _SHELL = re.compile(
     r"[^\s\"'&|;]*[ \t]*[;&|]{1,2}[ \t]|[^\s\"']*[ \t]+[\w.-]{1,100}=|[^\s\"']*;[\w ]{1,60}=|[^\s\"']*&[\w.-]{1,60}="
 )
@@ -106,10 +159,10 @@ def _is_shell(text: str, at: int) -> bool:
     return _SHELL.match(text, at, at + _SHELL_LENGTH) is not None
 
 
-def _paired_value(text: str, at: int, start: int, elements: "Elements") -> Span | None:
+def _paired_value(text: str, at: int, start: int, of: str, elements: "Elements") -> Span | None:
     """Return the place of the value in `name: password, value: x`, in any notation.
 
-    `at` is where the text after the name begins, and `start` where the name begins.
+    `at` is where the text after the name begins, `start` where the name begins, and `of` what is before its last word.
     """
     while at < len(text) and text[at] in " \t":
         at += 1
@@ -117,26 +170,42 @@ def _paired_value(text: str, at: int, start: int, elements: "Elements") -> Span 
         return None
     word, end = word_at(text, at)
     if text[max(0, start - 1) : start] in ("<", ":"):  # <name>password</name> <value>x</value>
-        word, end = word.partition("<")[0], at + len(word.partition("<")[0])
+        end = text.find("<", at, at + 200)
+        word = text[at:end] if end >= 0 else ""
+    if line := _LINE_NAME.match(text, at):  # name: API Key
+        word, end = line[0], line.end()
     if not word or not grade(word):
         return None
-    if match := _PAIRED.match(text, end):
-        return value_at(text, match.end(), line="\n" in match[0], block=False, whole=True)
+    if (body := _BODY.match(text, end)) and "form-data" in text[max(0, start - 80) : start]:
+        return value_at(text, body.end(), line=True, block=False, whole=False)
+    for _ in range(3):  # fields between the two
+        match = _BESIDE.match(text, end)
+        if match is None:
+            break
+        by = valuing(match["name"])
+        if by is not None and (by == of or not by or not of):
+            return value_at(text, match.end(), line="\n" in match[0], block=False, whole=True)
+        _, end = word_at(text, match.end())
+        if end == match.end() or naming(match["name"]) is not None:
+            break
     open_tag = text.rfind("<", max(0, start - 300), start)
-    if open_tag > text.rfind(">", max(0, start - 300), start) and (match := _ENTRY.match(text, end)):
-        return elements.content(match.end())
+    if open_tag > text.rfind(">", max(0, start - 300), start):
+        if match := _ATTRIBUTE.match(text, end):
+            return value_at(text, match.end(), line=False, block=False, whole=False)
+        if match := _ENTRY.match(text, end):
+            return elements.content(match.end())
     if match := _ENTRY.match(text, end):
         return elements.content(match.end()) if match[0].startswith("</") else None
     return None
 
 
-def _paired_value_before(text: str, at: int) -> Span | None:
-    """Return the place of the value in `value: x, name: password`, in any notation."""
+def _paired_value_before(text: str, at: int, by: str) -> Span | None:
+    """Return the place of the value in `value: x, name: password`, in any notation. `by` is like `of` above."""
     while at < len(text) and text[at] in " \t":
         at += 1
     _, end = word_at(text, at)
-    match = _NAMES_IT.match(text, end) if end > at else None
-    if match is None:
+    match = _BESIDE.match(text, end) if end > at else None
+    if match is None or (of := naming(match["name"])) is None or (of and by and of != by):
         return None
     word, _ = word_at(text, match.end())
     if not word or not grade(word):

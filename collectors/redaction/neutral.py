@@ -12,14 +12,13 @@ from ahocorasick_rs import BytesAhoCorasick
 
 from collectors.redaction import policy
 from collectors.redaction.commands import COMMAND_LETTERS, PROGRAMS, SECOND_WORDS, concerns_other_words
-from collectors.redaction.field_names import COPY_LETTERS, DATA_FIELDS, is_copy, is_environment
+from collectors.redaction.field_names import COPY_LETTERS, is_copy
 from collectors.redaction.forms import beginnings, is_webhook
-from collectors.redaction.objects import FLAGS, clean_text, name_of_managed
+from collectors.redaction.objects import clean_text, name_of_managed
+from collectors.redaction.roles import PARENTS, TELLING, TELLING_LETTERS, is_environment, is_telling
 from collectors.redaction.text import without_known_forms
 from timeline.core.secret_names import grade, telling_letters
 
-# Strings that say how the fields beside them are read.
-TELLING = frozenset({"instances", "Secret", "SecretList", *FLAGS, *DATA_FIELDS})
 _OTHERS = " ./:_-()'"  # in ordinary texts, besides letters and digits
 _ASSIGNED = b" assigned "  # is in each Event about a scheduled Pod, and "sig" in it is no name
 _QUOTE = rb"\u0022"  # the only escape in ordinary texts
@@ -43,7 +42,8 @@ def is_neutral(text: str) -> bool:
         and not is_environment(text)
         and not is_copy(text, text)
         and without_known_forms(text) == text
-        and text not in TELLING
+        and not is_telling(text)
+        and text not in PARENTS
         and not concerns_other_words(text)
         and name_of_managed(text, "") == text
         and not (text.startswith("f:") and grade(text[2:]))
@@ -77,7 +77,7 @@ def are_ordinary(texts: list[bytes]) -> bool:
 def _names() -> BytesAhoCorasick:
     """Return what finds letters that each name of a credential has, and words that text and commands are judged by."""
     words = {"env", "identified", "loginmodule", "basic", "redis", "valkey", "puttyuserkey"}
-    pieces = telling_letters() | COMMAND_LETTERS | COPY_LETTERS | words
+    pieces = telling_letters() | COMMAND_LETTERS | COPY_LETTERS | TELLING_LETTERS | words
     return BytesAhoCorasick(piece.encode() for piece in pieces)
 
 
@@ -85,7 +85,7 @@ def _names() -> BytesAhoCorasick:
 def _marks() -> BytesAhoCorasick:
     """Return what finds texts that are not ordinary: credentials by how they begin, and texts that are whole words."""
     tokens = [before + each for before in '"' + _OTHERS for each in beginnings()]
-    words = [f'"{each}"' for each in TELLING | SECOND_WORDS]
+    words = [f'"{each}"' for each in TELLING | PARENTS | SECOND_WORDS]
     programs = [f'{before}{each}{end}"' for before in '"/' for each in PROGRAMS for end in ("", ".exe")]
     starts = ['""', *(f'"{each}' for each in _OTHERS if each != "("), '"v:', '"k:', '"f:', "  ", " -", "' '"]
     return BytesAhoCorasick(

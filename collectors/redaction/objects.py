@@ -8,7 +8,6 @@ import orjson
 
 from collectors.redaction import commands, policy, text
 from collectors.redaction.field_names import (
-    DATA_FIELDS,
     NEVER_BY_NAME,
     SHORTEST_FORM,
     harmless_names,
@@ -16,58 +15,34 @@ from collectors.redaction.field_names import (
     holds_secret,
     is_copy,
     is_credential,
-    is_environment,
     plain_fields,
     remember,
     rename_fields,
 )
-from collectors.redaction.values import harmless
+from collectors.redaction.roles import (
+    CONTEXTS,
+    PARENTS,
+    is_data,
+    is_environment,
+    is_flag,
+    is_secret_within,
+    may_hold_more,
+    naming,
+    valuing,
+)
+from collectors.redaction.values import LETTER, harmless
 from timeline.core.masks import BY_NAME, COPY
-from timeline.core.secret_names import Grade, grade, is_reference
+from timeline.core.secret_names import Grade, folded, grade, is_reference, letters
 
-_NAMING = (
-    "name",
-    "key",
-    "k",
-    "id",
-    "field",
-    "property",
-    "header",
-    "param",
-    "parameter",
-    "variable",
-    "setting",
-    "option",
-    "label",
-    "title",
-    "type",
-    "parameterKey",
-    "ParameterKey",
-    "ParameterName",
-    "headerName",
-)
-_VALUING = (
-    "value",
-    "values",
-    "v",
-    "val",
-    "data",
-    "content",
-    "default",
-    "defaultValue",
-    "string",
-    "stringValue",
-    "text",
-    "parameterValue",
-    "ParameterValue",
-    "headerValue",
-)
-NAMING, _VALUES = frozenset(_NAMING), frozenset(_VALUING)
 # Fields of a Secret that are not secret.
 _SECRET_METADATA = frozenset({"apiVersion", "kind", "metadata", "type", "immutable"})
-# Fields of a parameter that say that its value is a credential.
-FLAGS = ("sensitive", "secret", "isSecret", "secure", "masked")
 _TERRAFORM_SECRETS = re.compile(r"password|secret|token|private_key")  # types of Terraform resources
+_CONTEXTS = frozenset(CONTEXTS)
+_PUBLIC = ("ASYMMETRIC_PUBLIC", "REMOTE")  # types of keys of Tink that are no credentials
+_TRUE = (True, "true", "True")
+_OF_NAMES = ("names", "keys", "fields", "properties", "labels", "ids")  # how fields end that hold lists of names
+_PAIR_NAME = re.compile(rf"[ {LETTER}]{{1,60}}")
+_WORDS = re.compile(r"[a-z][a-z./_-]*")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _SHORT = 200  # characters; longer texts are not cached
 _MAX_DEPTH = 6  # levels of JSON inside strings of JSON; a deeper one is masked whole
@@ -76,6 +51,7 @@ _harmless_managed: set[str] = set()  # names in managedFields without credential
 # A text in quotes, its closing quote if there is one, and what shows that it is the name of a field in JSON. A text
 # that is not closed is matched to its end, so that no quote in it is tried once more: an escaped one ends with it.
 _LITERAL = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+("?)(?=(\s*+:)?)')
+_NAME = re.compile(r"[\w./+~,*$-]*+", re.ASCII)  # without the separators by which values after names are found
 _token = re.compile(r"[A-Za-z0-9_./+=~-]{14}")
 
 
@@ -134,10 +110,10 @@ def clean_fields(body: dict[str, Any], parent: str, depth: int = 0) -> None:
     if body.get("kind") == "Secret" and ("data" in body or "stringData" in body):
         _clean_secret(body)
         return
-    free_names = has_free_names(parent)
+    by_place = has_free_names(parent) or parent in PARENTS
     renamed = False
     for key, value in body.items():
-        if key in plain_fields and not free_names:
+        if key in plain_fields and not by_place:
             if isinstance(value, str):
                 if value not in _harmless_texts and (cleaned := clean_text(value, depth)) is not value:
                     body[key] = cleaned
@@ -150,11 +126,11 @@ def clean_fields(body: dict[str, Any], parent: str, depth: int = 0) -> None:
         if cleaned is not value:
             body[key] = cleaned
         renamed = is_credential(key) or renamed
-    if not _VALUES.isdisjoint(body):
-        _clean_pair(body)
-        if "value" in body and any(body.get(each) is True for each in FLAGS):
-            body["value"] = BY_NAME
-    elif "instances" in body and _TERRAFORM_SECRETS.search(str(body.get("type"))):
+    if values := [key for key in body if valuing(key) is not None]:
+        _clean_pairs(body, values)
+    for known in _CONTEXTS.intersection(body):
+        _clean_context(body, known)
+    if "instances" in body and _TERRAFORM_SECRETS.search(str(body.get("type"))):
         _clean_state(body["instances"])
     if renamed:
         rename_fields(body)
@@ -164,17 +140,20 @@ def _clean_field(key: str, value: Any, parent: str, depth: int) -> Any:
     """Return the redacted value of a field whose name may say that it is a credential."""
     if value is None or isinstance(value, bool):
         return value
-    if key in DATA_FIELDS:
+    if is_data(key):
         return _masked(value)
     if isinstance(value, str):
-        if holds_secret(key, parent):
+        if holds_secret(key, parent) or is_secret_within(key, parent):
             return value if harmless(value) else BY_NAME
         return COPY if parent == "annotations" and is_copy(key, value) else clean_text(value, depth)
     sensitivity = Grade.PLAIN if parent in NEVER_BY_NAME else grade(key)
     if isinstance(value, dict):
-        mask_under(value, depth) if sensitivity == Grade.WHOLE and not has_free_names(parent) else clean_fields(
-            value, key, depth
-        )
+        if sensitivity == Grade.WHOLE and not has_free_names(parent):
+            mask_under(value, depth)
+        else:
+            clean_fields(value, key, depth)
+            if sensitivity and may_hold_more(key):
+                _mask_texts(value)
     elif isinstance(value, list):
         if key == "managedFields":
             clean_managed(value)
@@ -218,18 +197,47 @@ def _mask_list(values: list[Any], kind: Grade, parent: str, depth: int) -> None:
             values[at] = clean_text(value, depth) if isinstance(value, str) and is_reference(parent) else BY_NAME
 
 
-def _clean_pair(body: dict[str, Any]) -> None:
-    """Mask the value in `name: password, value: x`, in any order and with any of the usual words for both."""
-    for naming in _NAMING:
-        if isinstance(name := body.get(naming), str) and len(body) > 1 and grade(name):
-            for valuing in _VALUING:
-                value = body.get(valuing)
-                if isinstance(value, dict):
-                    mask_under(value)
-                elif isinstance(value, list):
-                    _mask_list(value, Grade.WHOLE, valuing, 0)
-                elif value is not None and not isinstance(value, bool) and not harmless(str(value)):
-                    body[valuing] = BY_NAME
+def _mask_texts(body: dict[str, Any]) -> None:
+    """Mask in place the texts in a field such as `auth`, except those that only describe how it is done."""
+    for key, value in body.items():
+        if isinstance(value, dict):
+            _mask_texts(value)
+        elif isinstance(value, str) and not is_reference(key) and not harmless(value):
+            body[key] = BY_NAME
+
+
+def _clean_pairs(body: dict[str, Any], values: list[str]) -> None:
+    """Mask the value in `name: password, value: x`, in any order and with any of the usual words for both.
+
+    `values` are the fields that may be values of others.
+    """
+    for key, name in body.items():
+        if isinstance(name, str) and (of := naming(key)) is not None and grade(name):
+            for each in values:
+                by = valuing(each)
+                if by == of or not by or not of:
+                    _mask_value(body, each)
+        elif name in _TRUE and is_flag(key):
+            for each in values:
+                _mask_value(body, each)
+
+
+def _mask_value(body: dict[str, Any], key: str) -> None:
+    """Mask in place the value in a pair of a name and a value."""
+    value = body[key]
+    if isinstance(value, dict):
+        mask_under(value)
+    elif isinstance(value, list):
+        _mask_list(value, Grade.WHOLE, key, 0)
+    elif value is not None and not isinstance(value, bool) and not harmless(str(value)):
+        body[key] = BY_NAME
+
+
+def _clean_context(body: dict[str, Any], known: str) -> None:
+    """Mask in place the fields that are credentials because of a field beside them, as in a JSON Web Key."""
+    if body[known] not in _PUBLIC:
+        for key in CONTEXTS[known].intersection(body):
+            body[key] = BY_NAME
 
 
 def _clean_state(instances: Any) -> None:
@@ -245,6 +253,9 @@ def _clean_list(values: list[Any], parent: str, depth: int = 0) -> None:
         for at, value in enumerate(values):
             values[at] = _assignment(value) if isinstance(value, str) else _cleaned(value, parent, depth)
         return
+    if len(values) == 2 and _is_pair(*values) and not letters(parent).endswith(_OF_NAMES):
+        values[1] = BY_NAME
+        return
     if commands.may_be_arguments(values):
         values[:] = [
             cleaned if found else _cleaned(cleaned, "", depth) for cleaned, found in commands.arguments(values)
@@ -257,6 +268,20 @@ def _clean_list(values: list[Any], parent: str, depth: int = 0) -> None:
             _clean_list(value, parent, depth)
         elif isinstance(value, str) and value not in _harmless_texts:
             values[at] = clean_text(value, depth)
+
+
+def _is_pair(name: Any, value: Any) -> bool:
+    """Return whether a list is a name and a credential, such as `["password", "x"]`, and not a list of names."""
+    return (
+        isinstance(name, str)
+        and isinstance(value, str)
+        and bool(grade(name))
+        and _PAIR_NAME.fullmatch(folded(name)) is not None
+        and _WORDS.fullmatch(value) is None
+        and not grade(value)
+        and not value.startswith((name, "-"))
+        and not harmless(value)
+    )
 
 
 def _assignment(raw: str) -> str:
@@ -351,11 +376,9 @@ def _clean_literal(quoted: str, depth: int) -> str:
 
 
 def _cannot_hold_credential(raw: str) -> bool:
-    """Return whether a text is a timestamp, or lacks the separators and the length by which credentials are found."""
-    if " " in raw or "=" in raw or ">" in raw or "&" in raw or not raw.isprintable():
-        return False
-    if ":" in raw or "%" in raw or "(" in raw or "@" in raw:
-        return raw[-1] == "Z" and _TIME.fullmatch(raw) is not None
+    """Return whether a text is a timestamp, or only a name without the length by which credentials are found."""
+    if _NAME.fullmatch(raw) is None:
+        return raw[-1:] == "Z" and _TIME.fullmatch(raw) is not None
     return len(raw) < SHORTEST_FORM or _token.search(raw) is None
 
 

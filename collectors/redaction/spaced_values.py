@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Iterator
 
 from collectors.redaction.named_values import NAME, Elements
-from collectors.redaction.values import Span, harmless, value_at
+from collectors.redaction.values import LETTER, Span, harmless, value_at
 from timeline.core.secret_names import Grade, grade, word_set
 
 _SPACED = re.compile(NAME + r"(?>[ \t]+)(?:(?i:as|by|to|is)[ \t]+)?(?=\\*[\"'])")
-_OPTION = re.compile(r"(?<![\w.-])(?P<name>--?[A-Za-z](?>[\w.-]{0,200}))[ \t]+(?![-|&;<>\s])")
+_OPTION = re.compile(rf"(?<![\w.-])(?P<name>--?[^\W\d_](?>[{LETTER}]{{0,200}}))[ \t]+(?![-|&;<>\s])")
 _DIRECTIVE = re.compile(r"(?m)^[ \t]*(?P<name>(?>[\w./-]{1,200}))[ \t]+(?=[^\s=:])")
 _SET = re.compile(  # as in `proxy_set_header NAME value` and `user me insecure-password value`
     r"(?P<set>(?<![\w-])(?:proxy_set_header|add_header|fastcgi_param|[Ss]et[Ee]nv|set|env)[ \t]+)?"

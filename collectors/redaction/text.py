@@ -14,11 +14,11 @@ from collectors.redaction.forms import decode_base64, without_forms
 from collectors.redaction.named_values import clean_named_values
 from collectors.redaction.policy import patterns
 from collectors.redaction.spaced_values import space_separated_values
-from collectors.redaction.values import Span, harmless, value_at
+from collectors.redaction.values import LETTER, Span, harmless, value_at
 from timeline.core.masks import BY_FORM, BY_NAME, OWN
-from timeline.core.secret_names import grade
+from timeline.core.secret_names import folded, grade
 
-_SEPARATES = re.compile(r"[=:：>%(@\s;]|\\u00|\\x3")
+_SEPARATES = re.compile(r"[=:>%(@\s;,]|\\u00|\\x3")
 _USER = re.compile(
     r"(://|(?<![\w:/])//(?=[^\s/:@\"'<>]{1,200}:))(?:[^\s/\"'<>\\?#]{1,2000}|[^\s/:@\"'<>\\]{0,100}:(?!\d{1,5}[/?])[^\s\"'<>\\]{1,300})@(?!sha256:)"
 )
@@ -45,7 +45,16 @@ _PGPASS = re.compile(
 
 
 def clean(text: str) -> str:
-    """Return the text without credentials. The caller has redacted text that is JSON before."""
+    """Return the text without credentials; the same text if it holds none. The caller has redacted text that is JSON.
+
+    Of a text with a credential, letters and marks of other widths and shapes become the usual ones.
+    """
+    usual = folded(text)
+    cleaned = _clean(usual)
+    return text if cleaned == usual else cleaned
+
+
+def _clean(text: str) -> str:
     if not _SEPARATES.search(text):
         return without_known_forms(text)
     clean = _replace(text, _secret_manifests(text)) if "Secret" in text and "ata" in text else text
@@ -78,6 +87,8 @@ def clean(text: str) -> str:
 
 def without_known_forms(text: str) -> str:
     """Return the text without what has the form of a credential, or matches a pattern of the operator."""
+    if not text.isascii() and (usual := folded(text)) != text and (clean := without_known_forms(usual)) != usual:
+        return clean
     clean = without_forms(text)
     if (decoded := decode_base64(clean)) is not None and decoded != _clean_decoded(decoded):
         return BY_FORM
@@ -156,4 +167,4 @@ def _clean_tables(text: str) -> str:
     return "\n".join(rows)
 
 
-_COLUMN = re.compile(r"[ ]?[\"']?[\w .-]{1,64}[\"']?[ ]?")
+_COLUMN = re.compile(rf"[ ]?[\"']?[ {LETTER}]{{1,64}}[\"']?[ ]?")

@@ -1,0 +1,92 @@
+"""This pure module says what the name of a field makes of other fields: of those beside it, and of those in it.
+
+`name` and `value` are a pair, however they are written; `env` holds variables; `key` is a credential in `tls`. Names
+are compared by their words or letters, as in `timeline/core/secret_names.py`. These tables are for objects and text.
+"""
+
+import re
+from functools import lru_cache
+
+from timeline.core.secret_names import Grade, grade, letters, name_words, word_set
+
+_ENVIRONMENT = re.compile(
+    r"(?:.*[^\W_])?env(?:s|vars?|variables?|iron|ironment(?:vars?|variables?)?)?"
+)  # env, extraEnvVars
+_DATA = frozenset({"stringdata", "binarydata"})  # fields of Secrets and ConfigMaps, in whatever they are
+_NAMING = word_set(  # last words of fields that name what a field beside them holds
+    "name n key k id field property header param parameter variable var setting option label title type format "
+    "attribute attr"
+)
+_VALUING = word_set("value values v val vals data content default string text")  # last words of the fields beside those
+FLAGS = word_set(  # fields of a parameter that say that its value is a credential
+    "sensitive issensitive secret issecret secure issecure masked ismasked noecho encrypted isencrypted confidential"
+)
+PARENTS = frozenset(  # fields in which `key` and the like are credentials
+    form
+    for each in word_set("tls ssl ssh api jwt hmac aes rsa gpg pgp snmp encryption signing license wireguard eab")
+    for form in (each, each.upper(), each.title())
+)
+CONTEXTS = {  # a name that an object or a text has -> names that are those of credentials there
+    "kty": word_set("d p q dp dq qi k oth"),  # a JSON Web Key
+    "keyMaterialType": word_set("value"),  # a key of Tink
+    "Private-key-format": word_set("PrivateExponent Prime1 Prime2 Exponent1 Exponent2 Coefficient"),  # a key of DNSSEC
+}
+TELLING = frozenset({"instances", "Secret", "SecretList", *CONTEXTS})
+TELLING_LETTERS = FLAGS | _DATA
+DEPENDENT = word_set("key community code phrase")  # fields that are credentials in one of PARENTS
+REMEMBERED = 20_000  # names in each cache
+
+
+@lru_cache(REMEMBERED)
+def is_environment(field: str) -> bool:
+    """Return whether a field holds environment variables, such as env or extraEnvVars."""
+    return ":" not in field and _ENVIRONMENT.fullmatch(letters(field)) is not None
+
+
+@lru_cache(REMEMBERED)
+def is_data(field: str) -> bool:
+    """Return whether a field holds the data of a Secret, or data that is not text."""
+    return letters(field) in _DATA
+
+
+@lru_cache(REMEMBERED)
+def naming(field: str) -> str | None:
+    """Return what is before the last word of a field that names what another one holds: "parameter" of parameterName,
+    "" of Name; None for any other field."""
+    return _before_last(field, _NAMING)
+
+
+@lru_cache(REMEMBERED)
+def valuing(field: str) -> str | None:
+    """Return the same of a field that holds what another one names: "parameter" of parameter_value, "" of VALUE."""
+    return _before_last(field, _VALUING)
+
+
+def _before_last(field: str, last_words: frozenset[str]) -> str | None:
+    words = name_words(field)
+    if not words or words[-1] not in last_words:
+        return None
+    before = " ".join(words[:-1])
+    return None if grade(before) else before  # secretName is the name of a Secret
+
+
+def is_telling(text: str) -> bool:
+    """Return whether a string says, as a name or as a value, how the fields beside it are read."""
+    return text in TELLING or letters(text) in TELLING_LETTERS
+
+
+@lru_cache(REMEMBERED)
+def is_flag(field: str) -> bool:
+    """Return whether a field says, if it is true, that the value beside it is a credential."""
+    return letters(field) in FLAGS
+
+
+@lru_cache(REMEMBERED)
+def may_hold_more(field: str) -> bool:
+    """Return whether a field such as `auth` may hold credentials under any names. A webhook says what is called."""
+    return not letters(field).endswith(("webhook", "webhooks", "license", "licence", "kubeconfig"))
+
+
+def is_secret_within(field: str, parent: str) -> bool:
+    """Return whether a field is a credential only because of the field that holds it: `key` in `tls`."""
+    return parent in PARENTS and letters(field) in DEPENDENT and grade(f"{parent} {field}") != Grade.PLAIN

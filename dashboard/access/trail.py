@@ -28,6 +28,7 @@ from structlog.contextvars import get_contextvars
 from dashboard.access import grants
 from dashboard.access.audit_lines import AuditLine
 from dashboard.models import AuditRecord
+from timeline.core.printable import escaped
 
 logger = logging.getLogger("causeline.trail")
 OFTEN_SECONDS = 600  # a reading is recorded once in this time
@@ -193,7 +194,7 @@ def lines(wanted: Wanted, *, alive: Callable[[], bool] = lambda: True) -> Iterat
     rows, last = matching(wanted).order_by("id"), 0
     while alive() and (batch := list(rows.filter(pk__gt=last)[:_BATCH])):
         last = batch[-1].pk
-        yield b"".join(json.dumps(line(each), ensure_ascii=False).encode() + b"\n" for each in batch)
+        yield b"".join(escaped(json.dumps(line(each), ensure_ascii=False)).encode() + b"\n" for each in batch)
 
 
 def line(row: AuditRecord) -> AuditLine:

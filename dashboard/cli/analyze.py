@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from dashboard import environment
 from dashboard.cli.terminal import Progress, Terminal, say
+from timeline.core.printable import escaped
 
 if TYPE_CHECKING:
     import argparse
@@ -44,7 +45,7 @@ def analyze(options: argparse.Namespace) -> int:
 
             document = analysis._replace(findings=findings).document()
             shown = first_version(document) if options.schema == "v1" else document
-            print(orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode())
+            print(escaped(orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()))
         else:
             chosen = analysis._replace(findings=findings)
             terminal = Terminal(sys.stdout)

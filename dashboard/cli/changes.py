@@ -10,6 +10,7 @@ from dashboard import environment
 from dashboard.cli.analyze import writing_standard_output
 from dashboard.cli.compare import NotComparable, lives_of, owner_named
 from dashboard.cli.terminal import Progress, Terminal, plain, say
+from timeline.core.printable import escaped
 
 if TYPE_CHECKING:
     import argparse
@@ -119,7 +120,7 @@ def _print_incidents(analysis: Analysis, known: list[Known], options: argparse.N
 def _print_json(document: Any) -> None:
     import orjson
 
-    print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+    print(escaped(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()))
 
 
 def _show(found: ChangesPayload, terminal: Terminal, indent: str) -> None:

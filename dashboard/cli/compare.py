@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dashboard import environment
 from dashboard.cli.analyze import writing_standard_output
 from dashboard.cli.terminal import Progress, Terminal, plain, say
+from timeline.core.printable import escaped
 
 if TYPE_CHECKING:
     import argparse
@@ -75,7 +76,7 @@ def compare(options: argparse.Namespace) -> int:
         if options.output == "json":
             import orjson
 
-            print(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+            print(escaped(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()))
         else:
             show(document, Terminal(sys.stdout))
     skipped = [sentence for each in inputs for sentence in each.analysis.mostly_skipped]

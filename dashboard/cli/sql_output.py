@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from dashboard.cli.terminal import plain
+from timeline.core.printable import cell, escaped, plain
 
 if TYPE_CHECKING:
     from dashboard.tables.query import Result
@@ -32,9 +32,9 @@ def show(result: Result, output: str, limit: int) -> None:
 
 def _csv(result: Result) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(result.columns)
+    writer.writerow(map(cell, result.columns))
     for row in result.rows:
-        writer.writerow(["" if value is None else _text(value) for value in row])
+        writer.writerow(["" if value is None else cell(_text(value)) for value in row])
 
 
 def _json(result: Result) -> None:
@@ -42,7 +42,7 @@ def _json(result: Result) -> None:
     before = "["
     for row in result.rows:
         values = dict(zip(names, map(_value, row), strict=True))
-        print(f"{before}\n{orjson.dumps(values).decode()}", end="")
+        print(f"{before}\n{escaped(orjson.dumps(values).decode())}", end="")
         before = ","
     print("[]" if before == "[" else "\n]")
 

@@ -9,6 +9,8 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, TextIO
 
+from timeline.core.printable import plain
+
 if TYPE_CHECKING:
     from collectors.formats import AnyReading
 
@@ -79,8 +81,3 @@ def confirmed(sentences: list[str]) -> bool:
         terminal.wrapped(plain(each), "")
     print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def plain(text: str) -> str:
-    """Replace control characters: names come from recordings, and must not move the cursor or change colours."""
-    return "".join(letter if letter.isprintable() else "\ufffd" for letter in text)

@@ -15,6 +15,7 @@ from dashboard.cli.terminal import Terminal, confirmed, plain, say
 from dashboard.management.base import BaseCommand
 from dashboard.presentation import grants as words
 from timeline.core.numbers import whole_number
+from timeline.core.printable import escaped
 from timeline.models import Cluster, Source
 
 
@@ -70,7 +71,7 @@ def _revoke(of: User | Group, options: dict[str, Any]) -> None:
 def _show(of: User | Group, *, as_json: bool) -> None:
     held = words.groups([of])[0] if isinstance(of, Group) else words.people([of])[0]
     if as_json:
-        print(json.dumps(words.document(held), ensure_ascii=False, indent=2))
+        print(escaped(json.dumps(words.document(held), ensure_ascii=False, indent=2)))
         return
     terminal = Terminal(sys.stdout)
     state = "" if held.active else ", who is deactivated and cannot sign in,"

@@ -90,6 +90,9 @@ SHAPES: dict[str, dict[str, Any]] = {
         "networkPolicy": {
             "webFrom": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress"}}}],
             "databaseTo": [{"ipBlock": {"cidr": "10.1.0.0/16"}}],
+            "clustersTo": [{"ipBlock": {"cidr": "10.2.0.0/16"}}],
+            "destinationsTo": [{"ipBlock": {"cidr": "192.0.2.0/24"}}],
+            "collectorTo": [{"ipBlock": {"cidr": "192.0.2.7/32"}}],
             "destinationsPorts": [443, 587],
         },
         "collector": {

@@ -92,6 +92,11 @@ def test_each_part_reaches_what_it_needs_and_nothing_else() -> None:
         "web": outside, "worker": outside, "periodic": outside,
         "beat": [53, 5432, 6379], "migrate": [53, 5432, 6379], "collector": [53, 443, 6443],
     }  # fmt: skip
+    assert all(reached("minimal", name) == [53, 5432, 6379] for name in pods("minimal"))
+    assert reached("collector", "collector") == [53]
+    for shape in SHAPES:  # nothing is reached everywhere
+        for policy in of_kind(shape, "NetworkPolicy"):
+            assert all(rule.get("to") for rule in policy["spec"].get("egress", [])), policy["metadata"]["name"]
     assert reached("embedded", "postgresql") == reached("embedded", "valkey") == [53]
     assert of_kind("plain", "NetworkPolicy") == []
 

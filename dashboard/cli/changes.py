@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from dashboard import environment
 from dashboard.cli.analyze import writing_standard_output
 from dashboard.cli.compare import NotComparable, lives_of, owner_named
-from dashboard.cli.terminal import Progress, Terminal, plain, say
-from timeline.core.printable import escaped
+from dashboard.cli.terminal import Progress, Terminal, say
+from timeline.core.printable import escaped, plain
 
 if TYPE_CHECKING:
     import argparse

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import __version__, environment
-from dashboard.cli.terminal import plain, say
+from dashboard.cli.terminal import say
+from timeline.core.printable import plain
 
 if TYPE_CHECKING:
     import argparse

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dashboard import environment
 from dashboard.cli.analyze import writing_standard_output
-from dashboard.cli.terminal import Progress, Terminal, plain, say
-from timeline.core.printable import escaped
+from dashboard.cli.terminal import Progress, Terminal, say
+from timeline.core.printable import escaped, plain
 
 if TYPE_CHECKING:
     import argparse

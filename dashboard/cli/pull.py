@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from dashboard import environment
 from dashboard.cli.record import duration
-from dashboard.cli.terminal import plain, say
+from dashboard.cli.terminal import say
 from dashboard.services import ServiceError
 from timeline.core import times
 from timeline.core.entries import moment
+from timeline.core.printable import plain
 
 if TYPE_CHECKING:
     import argparse

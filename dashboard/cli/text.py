@@ -6,9 +6,10 @@ from functools import reduce
 
 from collectors.analysis import Analysis, group_by_reason
 from collectors.formats import Skipped
-from dashboard.cli.terminal import KEPT, Terminal, plain
+from dashboard.cli.terminal import KEPT, Terminal
 from dashboard.presentation import wording
 from timeline.core.durations import Length
+from timeline.core.printable import plain
 from timeline.judge import rulebook
 from timeline.judging.coverage import (
     CoverageRow,

@@ -2,7 +2,8 @@
 
 import sys
 
-from dashboard.cli.terminal import plain, say
+from dashboard.cli.terminal import say
+from timeline.core.printable import plain
 from timeline.models import Source
 
 

@@ -9,12 +9,13 @@ from django.core.management.base import CommandParser
 from dashboard.access import change_log, trail
 from dashboard.access.actions import ACTIONS
 from dashboard.cli.analyze import writing_standard_output
-from dashboard.cli.terminal import plain, say
+from dashboard.cli.terminal import say
 from dashboard.cli.trail import OPTIONS, add_arguments
 from dashboard.management.base import BaseCommand
 from dashboard.web.timestamps import parsed
 from timeline.core.entries import moment
 from timeline.core.numbers import whole_number
+from timeline.core.printable import plain
 
 
 class Command(BaseCommand):

@@ -19,10 +19,11 @@ from collectors.watch.kubeconfig import default_paths
 from dashboard.access import change_log, encryption, second_factor
 from dashboard.alerting import editing
 from dashboard.cli.clusters import add_arguments
-from dashboard.cli.terminal import Terminal, confirmed, plain, say
+from dashboard.cli.terminal import Terminal, confirmed, say
 from dashboard.management.base import BaseCommand
 from dashboard.presentation import access_checks, clusters, deletions
 from timeline import queries
+from timeline.core.printable import plain
 from timeline.models import Cluster, LogStore
 from timeline.storage.holds import Held
 

@@ -10,11 +10,12 @@ from django.db import OperationalError, transaction
 from collectors.watch import connections
 from collectors.watch.connections import Refused
 from dashboard.access import change_log
-from dashboard.cli.terminal import confirmed, plain, say
+from dashboard.cli.terminal import confirmed, say
 from dashboard.management.base import BaseCommand
 from dashboard.management.sources import named
 from dashboard.presentation import deletions
 from timeline import queries
+from timeline.core.printable import plain
 from timeline.models import Cluster, Source
 from timeline.storage import deletion
 from timeline.storage.holds import Held

@@ -11,11 +11,11 @@ from django.db import transaction
 
 from dashboard.access import change_log, giving
 from dashboard.cli.grants import add_arguments
-from dashboard.cli.terminal import Terminal, confirmed, plain, say
+from dashboard.cli.terminal import Terminal, confirmed, say
 from dashboard.management.base import BaseCommand
 from dashboard.presentation import grants as words
 from timeline.core.numbers import whole_number
-from timeline.core.printable import escaped
+from timeline.core.printable import escaped, plain
 from timeline.models import Cluster, Source
 
 

@@ -13,10 +13,11 @@ from collectors.formats import NotARecording
 from collectors.uploads.additions import read_into
 from collectors.uploads.recordings import Count, import_into, title
 from dashboard.access import change_log
-from dashboard.cli.terminal import Progress, Terminal, plain, say
+from dashboard.cli.terminal import Progress, Terminal, say
 from dashboard.cli.text import show_skipped
 from dashboard.management.base import BaseCommand
 from dashboard.presentation import wording
+from timeline.core.printable import plain
 from timeline.models import Cluster, Finding, Source, Upload
 from timeline.payloads import documents
 from timeline.storage import store

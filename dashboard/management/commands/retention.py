@@ -14,11 +14,12 @@ from collectors.watch import connections
 from collectors.watch.connections import Refused
 from dashboard.access import change_log
 from dashboard.cli.retention import DEFAULT, KEPT, number
-from dashboard.cli.terminal import plain, say
+from dashboard.cli.terminal import say
 from dashboard.management.base import BaseCommand
 from dashboard.management.sources import named
 from dashboard.presentation import storage
 from timeline import queries
+from timeline.core.printable import plain
 from timeline.models import Cluster
 from timeline.storage import holds, keeping, retention, usage
 

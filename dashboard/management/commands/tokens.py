@@ -10,13 +10,14 @@ from django.db import transaction
 from django.utils import timezone
 
 from dashboard.access import change_log, tokens
-from dashboard.cli.terminal import Terminal, confirmed, plain, say
+from dashboard.cli.terminal import Terminal, confirmed, say
 from dashboard.cli.tokens import add_arguments
 from dashboard.management.base import BaseCommand
 from dashboard.management.sources import named
 from dashboard.models import AccessToken
 from dashboard.presentation.tokens import rows
 from timeline.core.numbers import whole_number
+from timeline.core.printable import plain
 from timeline.models import Cluster
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import orjson
 import pytest
 
-from collectors.redaction import redact_json
+from collectors.redaction import budget, redact_json
 from collectors.redaction.objects import clean_text
 
 SMALL, LARGE = 16 << 10, 128 << 10  # characters
@@ -79,3 +79,49 @@ def test_what_follows_a_closed_element_stays() -> None:
 
 def test_a_value_that_begins_within_another_one_is_masked_to_its_end() -> None:
     assert clean_text("db-password \"x --api-key 'y\" z'") == "db-password \"[redacted]'"
+
+
+def object_of(*values: str) -> bytes:
+    return orjson.dumps({"kind": "ConfigMap", "data": {f"k{at}": value for at, value in enumerate(values)}})
+
+
+@pytest.fixture
+def ticks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Let each look at the clock take the time that is in the list."""
+    step, now = [0.0], [0.0]
+
+    def clock() -> float:
+        now[0] += step[0]
+        return now[0]
+
+    monkeypatch.setattr(budget, "clock", clock)
+    return step
+
+
+def test_an_object_that_takes_too_long_keeps_no_text_that_was_not_searched(ticks: list[float]) -> None:
+    texts = [f"a {at} text without any secret, " * 2_000 for at in range(4)]
+    whole = orjson.loads(redact_json(object_of("short text", *texts)))["data"]
+    assert list(whole.values()) == ["short text", *texts]
+    ticks[0] = budget.SECONDS
+    cut = orjson.loads(redact_json(object_of(*texts, "a last one", "name-0")))
+    assert cut["kind"] == "ConfigMap"
+    assert list(cut["data"].values()) == ["[redacted:time]"] * 5 + ["name-0"]
+    ticks[0] = 0
+    assert orjson.loads(redact_json(object_of("short text", *texts)))["data"] == whole  # nothing of that is remembered
+
+
+def test_each_object_has_its_own_time(ticks: list[float]) -> None:
+    ticks[0] = budget.SECONDS / 40
+    for at in range(80):
+        assert b"[redacted:time]" not in redact_json(object_of(f"{at} is a text " * 200))
+
+
+def test_a_text_outside_of_objects_has_its_own_time(ticks: list[float]) -> None:
+    ticks[0] = budget.SECONDS * 10
+    assert clean_text("some text " * 9_000) == "[redacted:time]"
+    assert clean_text("a short text") == "a short text"
+
+
+def test_a_text_that_is_too_long_is_replaced_without_a_search() -> None:
+    body = orjson.loads(redact_json(object_of("a b" * budget.LONGEST, "other text")))
+    assert list(body["data"].values()) == ["[redacted:time]", "other text"]

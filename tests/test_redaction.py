@@ -594,7 +594,7 @@ def test_masks_are_counted_by_why_they_stand_there() -> None:
     body: dict[str, Any] = {"env": [{"name": "A", "value": "x"}], "password": "y", "a": FORMS["GitHub"]}
     body["metadata"] = {"annotations": {COPIES[0]: "{}"}}
     masks.count(redact_json(orjson.dumps(body)), counts)
-    assert counts == {"name": 2, "form": 1, "copy": 1, "pattern": 0}
+    assert counts == {"name": 2, "form": 1, "copy": 1, "pattern": 0, "time": 0}
 
 
 def _sorted(raw: bytes, kind: str = "") -> bytes:
@@ -632,7 +632,7 @@ def test_what_was_redacted_is_told_by_the_coverage(
     import_into(source, [(path, "audit.log")], Limits(), Count())
     import_into(source, [(path, "audit.log")], Limits(), Count())  # lines that were read before are not counted again
     coverage = queries.coverage(source.pk)
-    assert coverage["redacted"] == {"name": 1, "form": 2, "copy": 1, "pattern": 0, "object": 0}
+    assert coverage["redacted"] == {"name": 1, "form": 2, "copy": 1, "pattern": 0, "time": 0, "object": 0}
     client.force_login(member("responder", name="somebody"))
     page = client.get(f"/sources/{source.pk}/coverage/").content.decode()
     assert "Texts that have the form of a credential" in page and "Copy of a whole object" in page
@@ -640,7 +640,7 @@ def test_what_was_redacted_is_told_by_the_coverage(
     strictly = store.open_source("strict")
     import_into(strictly, [(path, "audit.log")], Limits(), Count())
     coverage = queries.coverage(strictly.pk)
-    assert coverage["redacted"] == {"name": 0, "form": 1, "copy": 0, "pattern": 0, "object": 1}
+    assert coverage["redacted"] == {"name": 0, "form": 1, "copy": 0, "pattern": 0, "time": 0, "object": 1}
     track = strictly.track_set.get().id
     page = client.get(f"/sources/{strictly.pk}/objects/{track}/").content.decode()
     assert "The object was not kept" in page

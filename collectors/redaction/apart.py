@@ -14,6 +14,7 @@ import msgspec
 import orjson
 
 from collectors.redaction import policy
+from collectors.redaction.budget import OutOfTime, is_over
 from collectors.redaction.objects import clean_fields
 from collectors.redaction.roles import is_telling
 from collectors.redaction.text import without_known_forms
@@ -100,7 +101,10 @@ def _end_of_value(raw: bytes, start: int) -> int | None:
 
 @lru_cache(_CACHED)
 def _redacted(quoted: bytes, raw: bytes) -> bytes | None:
-    """Return the redacted value of a field; None if that depends on what holds the field."""
+    """Return the redacted value of a field; None if that depends on what holds the field.
+
+    Raise OutOfTime if the time of the object is over, so that what was replaced for that is not remembered.
+    """
     name = quoted.decode()
     if without_known_forms(name) != name:
         return None
@@ -112,6 +116,8 @@ def _redacted(quoted: bytes, raw: bytes) -> bytes | None:
             results.add(orjson.dumps(field[name], option=_sorted))
     except (ValueError, RecursionError, orjson.JSONEncodeError):
         return None
+    if is_over():
+        raise OutOfTime
     return bytes(memoryview(results.pop())) if len(results) == 1 else None
 
 

@@ -11,6 +11,7 @@ import msgspec
 import orjson
 
 from collectors.redaction import policy
+from collectors.redaction.budget import Budget, OutOfTime, is_over
 from collectors.redaction.objects import clean_fields, clean_managed, redact_in_place
 from collectors.redaction.parts import redact_by_parts
 from collectors.redaction.roles import CONTEXTS, is_flag, naming
@@ -38,19 +39,30 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
     if policy.current().strict:
         return b""
     check_values(raw)
+    with Budget(len(raw)):
+        try:
+            if kind != "Secret" and (redacted := _redact_known(raw)) is not None:
+                return redacted
+            return orjson.dumps(redact_in_place(orjson.loads(raw), kind), option=_SORTED)
+        except orjson.JSONEncodeError as error:
+            if "Recursion" in str(error):
+                raise RecursionError(str(error)) from None
+            raise ValueError(f"the object cannot be kept: {error}") from None
+
+
+def _redact_known(raw: bytes) -> bytes | None:
+    """Redact an object by what is known of its parts; return None if that takes a walk through the whole."""
     try:
-        if kind != "Secret" and has_fields_to_cut(raw):
+        if has_fields_to_cut(raw):
             if (redacted := redact_by_parts(raw)) is not None:
                 return redacted
-        elif kind != "Secret" and len(raw) <= _LARGE_BYTES and (redacted := redact_by_strings(raw)) is not None:
+        elif len(raw) <= _LARGE_BYTES and (redacted := redact_by_strings(raw)) is not None:
             return orjson.dumps(orjson.loads(redacted), option=_SORTED)
-        if kind != "Secret" and len(raw) > _SMALL_BYTES and (fields := _redact_parts(raw, "")) is not None:
-            return orjson.dumps(fields, option=_SORTED)
-        return orjson.dumps(redact_in_place(orjson.loads(raw), kind), option=_SORTED)
-    except orjson.JSONEncodeError as error:
-        if "Recursion" in str(error):
-            raise RecursionError(str(error)) from None
-        raise ValueError(f"the object cannot be kept: {error}") from None
+    except OutOfTime:
+        return None
+    if len(raw) > _SMALL_BYTES and (fields := _redact_parts(raw, "")) is not None:
+        return orjson.dumps(fields, option=_SORTED)
+    return None
 
 
 def forget() -> None:
@@ -166,8 +178,11 @@ class _Results(Generic[T]):
             self.clear()
         known = self._known  # another thread may clear it meanwhile
         if (raw, under) not in known:
+            redacted = self._redact(raw, under)
+            if is_over():
+                return redacted  # in another object, more of it may be kept
             self._taken += len(raw) + len(under) + _OVERHEAD
-            known[raw, under] = self._redact(raw, under)
+            known[raw, under] = redacted
         return known[raw, under]
 
 

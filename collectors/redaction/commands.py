@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from collectors.redaction.budget import spend
 from collectors.redaction.values import LETTER, harmless
 from timeline.core.masks import BY_NAME
 from timeline.core.secret_names import grade, word_set
@@ -265,6 +266,7 @@ def _tokens(text: str, at: int, closing: int) -> Iterator[tuple[int, int, str]]:
     each quote there would be followed to the end of the text.
     """
     while at < len(text):
+        spend()
         start = at
         if match := _WORD.match(text, at, closing):
             at = match.end()

@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left
 
+from collectors.redaction.budget import spend
 from collectors.redaction.roles import CONTEXTS, DEPENDENT, PARENTS, is_environment, may_hold_more, naming, valuing
 from collectors.redaction.values import LETTER, Span, harmless, value_at, word_at
 from timeline.core.secret_names import Grade, grade, letters, word_set
@@ -40,6 +41,7 @@ def clean_named_values(text: str) -> str:
     multiline, elements = "\n" in text, Elements(text)
     contexts = frozenset(name for known, names in CONTEXTS.items() if known in text for name in names)
     while match := _NAMED.search(text, at):
+        spend()
         at = match.end()
         span = _span(text, match, multiline, elements, contexts)
         if span and span.start >= done:

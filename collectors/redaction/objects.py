@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from collectors.redaction import commands, policy, text
+from collectors.redaction.budget import LONGEST, Budget, OutOfTime, spend
 from collectors.redaction.field_names import (
     NEVER_BY_NAME,
     SHORTEST_FORM,
@@ -31,7 +32,7 @@ from collectors.redaction.roles import (
     valuing,
 )
 from collectors.redaction.values import LETTER, harmless
-from timeline.core.masks import BY_NAME, COPY
+from timeline.core.masks import BY_NAME, COPY, UNSEARCHED
 from timeline.core.secret_names import Grade, folded, grade, is_reference, letters
 
 # Fields of a Secret that are not secret.
@@ -343,9 +344,26 @@ def name_of_managed(name: str, parent: str) -> str:
 
 
 def clean_text(raw: str, depth: int = 0) -> str:
-    """Return free text without credentials; the same string if it holds none."""
+    """Return free text without credentials; the same string if it holds none.
+
+    A text is replaced whole if it is too long, or if the time of the object that holds it is over.
+    """
     if raw in _harmless_texts or _cannot_hold_credential(raw):
         return raw
+    if depth:
+        return _searched(raw, depth)
+    with Budget(len(raw)):
+        try:
+            return _searched(raw, depth)
+        except OutOfTime:
+            return UNSEARCHED
+
+
+def _searched(raw: str, depth: int) -> str:
+    """Return what `clean_text` does. Raise OutOfTime if that takes too long."""
+    if len(raw) > LONGEST:
+        raise OutOfTime
+    spend(len(raw))
     json = _clean_json(raw, depth) if raw[:1] in '{["' or raw[:1].isspace() else None
     clean = raw if json is None else json
     if "\\" in clean and '"' in clean:  # of JSON, all texts but the names of fields are clean

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
+from collectors.redaction.budget import spend
 from collectors.redaction.named_values import NAME, Elements
 from collectors.redaction.values import LETTER, Span, harmless, value_at
 from timeline.core.secret_names import Grade, grade, word_set
@@ -54,7 +55,9 @@ def space_separated_values(text: str) -> Iterator[Span]:
 def _values(text: str, names: re.Pattern[str], value: Callable[[str, re.Match[str]], Span | None]) -> Iterator[Span]:
     """Yield the places of the values after the names that an expression finds, except those in the value before."""
     done = 0
+    spend(len(text))
     for match in names.finditer(text):
+        spend()
         if match.end() >= done and (span := value(text, match)):
             yield span
             done = span.end

@@ -10,12 +10,13 @@ from base64 import b64decode
 from collections.abc import Iterator
 
 from collectors.redaction import commands
+from collectors.redaction.budget import OutOfTime, spend
 from collectors.redaction.forms import decode_base64, without_forms
 from collectors.redaction.named_values import clean_named_values
 from collectors.redaction.policy import patterns
 from collectors.redaction.spaced_values import space_separated_values
 from collectors.redaction.values import LETTER, Span, harmless, value_at
-from timeline.core.masks import BY_FORM, BY_NAME, OWN
+from timeline.core.masks import BY_FORM, BY_NAME, OWN, UNSEARCHED
 from timeline.core.secret_names import folded, grade
 
 _SEPARATES = re.compile(r"[=:>%(@\s;,]|\\u00|\\x3")
@@ -82,6 +83,7 @@ def _clean(text: str) -> str:
         clean = _USERLIST.sub(rf'\1"{BY_NAME}"', clean)
     if clean.count(":") > 3:
         clean = _PGPASS.sub(rf"\1{BY_NAME}", clean)
+    spend(len(clean))
     return without_known_forms(clean)
 
 
@@ -90,10 +92,13 @@ def without_known_forms(text: str) -> str:
     if not text.isascii() and (usual := folded(text)) != text and (clean := without_known_forms(usual)) != usual:
         return clean
     clean = without_forms(text)
-    if (decoded := decode_base64(clean)) is not None and decoded != _clean_decoded(decoded):
-        return BY_FORM
-    if len(clean) >= _RUN_LENGTH:
-        clean = _BASE64_RUN.sub(_masked_base64, clean)
+    try:
+        if (decoded := decode_base64(clean)) is not None and decoded != _clean_decoded(decoded):
+            return BY_FORM
+        if len(clean) >= _RUN_LENGTH:
+            clean = _BASE64_RUN.sub(_masked_base64, clean)
+    except OutOfTime:
+        return UNSEARCHED
     for pattern in patterns():
         clean = pattern.sub(OWN, clean)
     return clean
@@ -160,6 +165,7 @@ def _clean_tables(text: str) -> str:
         return text
     rows = [head]
     for row in rest.split("\n"):
+        spend(len(row))
         cells = row.split(between)
         if len(cells) >= len(names):
             cells = [BY_NAME if at in secret and not harmless(cell) else cell for at, cell in enumerate(cells)]

@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from collectors.redaction.budget import spend
 from timeline.core.masks import BY_NAME
 from timeline.core.secret_names import is_reference
 
@@ -160,6 +161,7 @@ def _below(text: str, name: int, start: int) -> Span | None:
     at, lines = start, list[str]()
     end = start
     while at < len(text):
+        spend()
         stop = text.find("\n", at)
         stop = len(text) if stop < 0 else stop
         row = text[at:stop].rstrip("\r")

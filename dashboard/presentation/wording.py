@@ -163,6 +163,10 @@ _REDACTED = {
     "form": ("text that has the form of a credential", "texts that have the form of a credential"),
     "copy": ("copy of a whole object", "copies of whole objects"),
     "pattern": ("text that matches a pattern of the operator", "texts that match a pattern of the operator"),
+    "time": (
+        "text that was too long, or would have taken too long to search for credentials",
+        "texts that were too long, or would have taken too long to search for credentials",
+    ),
 }
 
 

@@ -10,7 +10,14 @@ BY_NAME = "[redacted]"  # the name of the field, variable or option says that it
 BY_FORM = "[redacted:form]"  # the value has the form of a credential
 COPY = "[redacted:copy]"  # the value is a copy of a whole object, as some tools keep it in an annotation
 OWN = "[redacted:pattern]"  # one of the operator's own patterns matches the value
-_KINDS = {"name": BY_NAME.encode(), "form": BY_FORM.encode(), "copy": COPY.encode(), "pattern": OWN.encode()}
+UNSEARCHED = "[redacted:time]"  # the search of the text, which may hold credentials, would have taken too long
+_KINDS = {
+    "name": BY_NAME.encode(),
+    "form": BY_FORM.encode(),
+    "copy": COPY.encode(),
+    "pattern": OWN.encode(),
+    "time": UNSEARCHED.encode(),
+}
 _ANY = b"[redacted"  # the beginning of every mask
 WITHHELD = "object"  # the name under which objects are counted that were not stored at all
 COUNTED = (*_KINDS, WITHHELD)

@@ -316,6 +316,7 @@ class RedactedPayload(TypedDict):
     form: int  # by their own form
     copy: int  # as a copy of a whole object
     pattern: int  # by the operator's own patterns
+    time: int  # as texts that would have taken too long to search
     object: int  # the number of observations whose object was not stored at all
 
 

@@ -28,6 +28,7 @@ def redacted(source: Source) -> RedactedPayload | None:
         "form": counts.get("form", 0),
         "copy": counts.get("copy", 0),
         "pattern": counts.get("pattern", 0),
+        "time": counts.get("time", 0),
         "object": counts.get("object", 0),
     }
 

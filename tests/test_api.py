@@ -1,9 +1,11 @@
 """These tests check the HTTP API: what it answers, what it refuses, and its messages."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import pytest
 from django.conf import settings as django_settings
 from django.contrib.staticfiles import finders
@@ -13,10 +15,11 @@ from pytest_django import Settings
 
 from collectors import tasks
 from collectors.uploads import receiving
+from dashboard.web.api import api
 from tests import stored
 from tests.people import member
 from tests.recordings import SAMPLE
-from timeline.models import Source, Track, Upload
+from timeline.models import Silence, Source, Track, Upload
 from timeline.storage import store
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_uploads")]
@@ -387,3 +390,74 @@ def test_with_login_who_signed_in_may_do_all(strict: Client, sample: Source) -> 
 def test_the_api_describes_itself(client: Client) -> None:
     payload = client.get("/api/openapi.json").json()
     assert "/api/sources/{source_id}/window" in payload["paths"]
+
+
+def _bodies(schema: Any, definitions: dict[str, Any]) -> Any:
+    """Return a body that has only what a schema requires."""
+    schema = definitions[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    if "anyOf" in schema:
+        return _bodies(schema["anyOf"][0], definitions)
+    match schema.get("type"):
+        case "object":
+            return {name: _bodies(schema["properties"][name], definitions) for name in schema.get("required", ())}
+        case "array":
+            return [_bodies(schema["items"], definitions)] * schema.get("minItems", 0)
+        case "string":
+            return "x"
+    return schema.get("minimum", 1)
+
+
+def _each_operation(source: Source) -> Iterator[tuple[str, str, Any]]:
+    """Yield method, address and body of each operation but those that receive alerts. It has what is required."""
+    schema = api.get_openapi_schema()
+    definitions = schema["components"]["schemas"]
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            if path.startswith("/api/receivers/"):  # forms of other programs, which add fields
+                continue
+            address = path.replace("{source_id}", str(source.pk)).replace("{identity}", "0" * 16)
+            address = re.sub(r"{\w+}", "1", address)
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+            found = content["schema"] if content else None
+            all_of_them = {**definitions, **(found or {}).get("$defs", {})}
+            yield method.upper(), address, None if found is None else _bodies(found, all_of_them)
+
+
+def test_each_operation_refuses_what_it_does_not_know(client: Client, sample: Source) -> None:
+    Silence.objects.all().delete()
+    asked = 0
+    for method, address, body in _each_operation(sample):
+        if address == "/api/resolve":  # its parameters are the labels of an alert
+            continue
+        found = client.generic(method, f"{address}?namespce=a", b"", "application/json")
+        assert found.status_code == 422 and "namespce" in found.json()["detail"], (method, address, found.content)
+        asked += 1
+        if method == "GET":
+            continue
+        if body is not None:
+            wrong = orjson.dumps({**body, "cluster_id": 1})
+            found = client.generic(method, address, wrong, "application/json")
+            assert found.status_code == 422 and "cluster_id" in found.json()["detail"], (method, address, found.content)
+        elif "/files/" not in address:
+            found = client.generic(method, address, b'{"namespace": "a"}', "application/json")
+            assert found.status_code == 422 and "takes no body" in found.json()["detail"], (method, address)
+    assert asked > 60 and not Silence.objects.exists()
+    assert client.get("/api/sources?namespce=a", headers={"Sec-Fetch-Site": "same-origin"}).status_code == 200
+
+
+@pytest.mark.parametrize("body", [
+    {"cluster": 1}, {"Rule": "x"}, {"source": True, "rule": "x"}, {"source": "1", "rule": "x"}, {"rule": 1},
+    {"hours": "2", "rule": "x"}, {"hours": True, "rule": "x"}, {"rule": ["x"]}, {"reason": None, "rule": "x"},
+])  # fmt: skip
+def test_a_silence_with_a_field_that_is_not_meant_silences_nothing(client: Client, body: dict[str, Any]) -> None:
+    found = client.post("/api/silences", {"reason": "x", **body}, "application/json")
+    assert found.status_code == 422 and not Silence.objects.exists(), found.content
+
+
+def test_files_of_an_announcement_have_no_other_fields_and_its_cluster_is_in_the_body(client: Client) -> None:
+    files = [{"name": "a.log", "size": 1, "offset": 0}]
+    found = client.post("/api/uploads", {"name": "a", "files": files}, "application/json")
+    assert found.status_code == 422 and "files.0.offset" in found.json()["detail"]
+    del files[0]["offset"]
+    found = client.post("/api/uploads?cluster=1", {"name": "a", "files": files}, "application/json")
+    assert found.status_code == 422 and "cluster" in found.json()["detail"]

@@ -188,6 +188,7 @@ def test_questions_that_cannot_be_answered_say_why(site: Site) -> None:
             assert "is not a valid time" in await refused(client, "list_events", source=1, start="yesterday")
             assert "The rules are" in await refused(client, "get_rule", rule="none")
             assert "source" in await refused(client, "list_events", source="x")
+            assert "namespce" in await refused(client, "list_incidents", namespce="x")
             assert "None of these labels" in await refused(client, "resolve_alert", labels={"severity": "page"})
 
     asyncio.run(ask())

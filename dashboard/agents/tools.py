@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
@@ -48,16 +49,8 @@ Result = Annotated[CallToolResult, Answer]
 
 def server(reader: Reader) -> MCPServer[Any]:
     """Return an MCP server with all tools, which ask this reader."""
-    made: MCPServer[Any] = MCPServer(
-        "causeline",
-        title="Causeline",
-        instructions=INSTRUCTIONS,
-        version=__version__,
-        subscriptions=False,
-        log_level="WARNING",
-    )
     tools = Tools(reader)
-    for tool in (
+    offered = (
         tools.list_sources,
         tools.list_incidents,
         tools.get_incident,
@@ -70,9 +63,26 @@ def server(reader: Reader) -> MCPServer[Any]:
         tools.search,
         tools.resolve_alert,
         tools.get_rule,
-    ):
-        made.tool(annotations=_READS, structured_output=True)(_told(tool))
-    return made
+    )
+    return MCPServer(
+        "causeline",
+        title="Causeline",
+        instructions=INSTRUCTIONS,
+        version=__version__,
+        subscriptions=False,
+        log_level="WARNING",
+        tools=[_strict(_told(each)) for each in offered],
+    )
+
+
+def _strict(asked: Callable[..., Awaitable[CallToolResult]]) -> Tool:
+    """Return a tool that refuses arguments which it does not know: a filter with a wrong name would return
+    everything."""
+    tool = Tool.from_function(asked, annotations=_READS, structured_output=True)
+    arguments = tool.fn_metadata.arg_model
+    tool.fn_metadata.arg_model = type(arguments.__name__, (arguments,), {}, extra="forbid")
+    tool.parameters = tool.fn_metadata.arg_model.model_json_schema(by_alias=True)
+    return tool
 
 
 def _told(tool: Callable[..., Awaitable[Answer]]) -> Callable[..., Awaitable[CallToolResult]]:

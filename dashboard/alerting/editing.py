@@ -9,7 +9,7 @@ import httpx
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from dashboard.access import encryption
 from dashboard.alerting.destinations import kinds
@@ -33,6 +33,8 @@ class Invalid(ValueError):
 
 class RouteValues(BaseModel):
     """A route: which incidents are told, to which destinations, and when. Empty matchers match all."""
+
+    model_config = ConfigDict(extra="forbid")
 
     name: _Name
     enabled: bool = True
@@ -153,6 +155,8 @@ def save_destination(
         before = encryption.decrypted(bytes(destination.sealed)) if destination else {}
     except encryption.Unreadable:
         before = {}  # everything has to be filled in again
+    if unknown := sorted(values.keys() - {field.name for field in module.FIELDS}):
+        raise Invalid(f"{unknown[0]}: destinations of this kind have no such value.")
     config, kept = {}, []
     for field in module.FIELDS:
         given = values.get(field.name, "").replace("\0", "").strip()[:_VALUE]

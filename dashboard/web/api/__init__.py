@@ -1,5 +1,7 @@
 """This is the HTTP API. Answers have the types of `timeline.payloads`; errors are problem documents (RFC 9457)."""
 
+from functools import cache
+
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
@@ -36,6 +38,11 @@ from timeline.models import Finding, Incident, Source, Track, Upload
 
 # These keep to the limit of a token themselves, or show nothing of any source.
 _WITHIN_LIMITS = {"api/rules", "api/resolve", "api/annotations", "api/sources"}
+_ANY = {"api/resolve"}  # reads the labels of an alert from its parameters, whatever they are
+_EMPTY = {b"", b"{}", b"null"}  # bodies that say nothing
+_NO_FIELD = "The body has no such field"
+_MOST = 10  # mistakes that an answer names
+_LONGEST = 100  # characters of a name that an answer repeats
 _FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 
 
@@ -45,6 +52,7 @@ def _allowed(request: HttpRequest) -> bool:
         return False
     policy.check(request)
     limits.limit(request)
+    _understood(request)
     return True
 
 
@@ -61,6 +69,36 @@ def _admitted(request: HttpRequest) -> bool:
     if not rights.by_script(request) and check_csrf(request):
         raise HttpError(403, "The request does not come from a page of Causeline, or the page is old: load it again.")
     return True
+
+
+def _understood(request: HttpRequest) -> None:
+    """Refuse a parameter that the operation does not know, and a body if it has none: what they say would be lost, and
+    more might be read or changed than was asked for.
+
+    Pages may read with parameters of a newer version: while processes are replaced, a page of one asks another.
+    """
+    match = request.resolver_match
+    route = match.route if match else ""
+    known, has_body = _operations().get((route, str(request.method).lower().replace("head", "get")), (None, True))
+    of_a_page = request.method in policy.SAFE and request.headers.get("Sec-Fetch-Site") == "same-origin"
+    unknown = [] if known is None or of_a_page or route in _ANY else sorted(request.GET.keys() - known)
+    if unknown:
+        raise HttpError(422, f"{unknown[0][:_LONGEST]}: This operation has no such parameter.")
+    if not has_body and request.method not in policy.SAFE and request.body.strip() not in _EMPTY:
+        raise HttpError(422, "This operation takes no body. Nothing was changed.")
+
+
+@cache
+def _operations() -> dict[tuple[str, str], tuple[frozenset[str], bool]]:
+    """Return the parameters of each operation, by its route and method, and whether it takes a body."""
+    return {
+        (path.removeprefix("/").replace("{", "<").replace("}", ">"), method): (
+            frozenset(each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"),
+            "requestBody" in operation,
+        )
+        for path, methods in api.get_openapi_schema()["paths"].items()
+        for method, operation in methods.items()
+    }
 
 
 def _with_token(request: HttpRequest) -> bool:
@@ -167,7 +205,10 @@ def _not_seen(request: HttpRequest, error: policy.NotSeen) -> HttpResponse:
 
 @api.exception_handler(ValidationError)
 def _not_understood(request: HttpRequest, error: ValidationError) -> HttpResponse:
-    where = "; ".join(f"{each['loc'][-1]}: {each['msg']}" for each in error.errors)
+    where = "; ".join(
+        f"{str(each['loc'][-1])[:_LONGEST]}: {_NO_FIELD if each['type'] == 'extra_forbidden' else each['msg']}"
+        for each in error.errors[:_MOST]
+    )
     return problem(422, "A parameter is not valid", where)
 
 

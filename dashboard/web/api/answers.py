@@ -6,8 +6,9 @@ from typing import Annotated, Any
 import orjson
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.cache import get_conditional_response
+from ninja import Schema
 from ninja.errors import HttpError
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from dashboard.access import links, rights
 from dashboard.web.timestamps import LAST
@@ -15,6 +16,13 @@ from dashboard.web.timestamps import LAST
 Time = Annotated[int, Field(ge=0, le=LAST)]  # microseconds since 1970
 Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Words = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00]*$")]  # PostgreSQL knows no NUL character
+
+
+class Asked(Schema):
+    """This is the body of a request. It refuses fields that it does not know, whose meaning would otherwise be lost,
+    and values of another type, such as a text for a number."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 def json_response(request: HttpRequest, payload: Any, status: int = 200) -> HttpResponseBase:

@@ -8,7 +8,7 @@ from ninja import Query, Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
+from dashboard.web.api.answers import Asked, Number, Time, Words, in_order, json_response
 from dashboard.web.views.findings import NOTE, person
 from timeline import queries
 from timeline.payloads.findings import FindingOrder, IncidentRowPayload, IncidentsPayload, IncidentState
@@ -57,7 +57,7 @@ class FilterOfSource(Filter):
         return replace(super().wanted(), root=self.root, track=self.track, families=families, name=self.name)
 
 
-class Acknowledged(Schema):
+class Acknowledged(Asked):
     """These incidents are acknowledged with one note."""
 
     incidents: Annotated[list[_Identity], Field(min_length=1, max_length=1000)]

@@ -3,13 +3,13 @@
 from typing import Annotated
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from ninja import Router, Schema
+from ninja import Router
 from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.access import links
 from dashboard.presentation import catalogue, changes
-from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
+from dashboard.web.api.answers import Asked, Number, Time, Words, in_order, json_response
 from dashboard.web.places import in_place
 from dashboard.web.views.findings import NOTE, person
 from timeline import queries
@@ -34,7 +34,7 @@ _Cursor = Annotated[str, Field(pattern=r"^\d{0,15}$")]
 _Revision = Annotated[str, Field(pattern=r"^[1-9]\d{0,38}$")]
 
 
-class Note(Schema):
+class Note(Asked):
     note: Annotated[str, Field(max_length=NOTE, pattern=r"^[^\x00]*$")] = ""
 
 

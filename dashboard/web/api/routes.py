@@ -1,19 +1,20 @@
 """These operations list and change routes and destinations, and list deliveries. No answer has a secret."""
 
 from collections.abc import Callable
+from datetime import time
 from typing import Annotated, Any, Literal, TypeVar
 
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from ninja import Router, Schema
 from ninja.errors import HttpError
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from dashboard.access import change_log
 from dashboard.alerting import editing, listing, sending
 from dashboard.alerting.editing import RouteValues
 from dashboard.models import Delivery, Destination, Route
-from dashboard.web.api.answers import Number, json_response
+from dashboard.web.api.answers import Asked, Number, json_response
 from dashboard.web.views.findings import person
 from timeline.queries.sources import SEVERITIES
 
@@ -23,13 +24,21 @@ _Result = TypeVar("_Result")
 _Text = Annotated[str, Field(max_length=4096, pattern=r"^[^\x00]*$")]
 
 
+class NewRoute(RouteValues):
+    """A route as a program sends it: no text is taken for a number."""
+
+    model_config = ConfigDict(strict=True)
+    quiet_from: Annotated[time | None, Field(strict=False)] = None
+    quiet_until: Annotated[time | None, Field(strict=False)] = None
+
+
 class RouteAnswer(RouteValues):
     """A route as it is stored, with its number."""
 
     id: int
 
 
-class DestinationValues(Schema):
+class DestinationValues(Asked):
     """A destination. A secret value that is left out stays as it was."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
@@ -71,7 +80,7 @@ class DeliveriesAnswer(Schema):
     next: int | None
 
 
-class Order(Schema):
+class Order(Asked):
     """The numbers of all routes, in the order in which they are asked."""
 
     routes: Annotated[list[Number], Field(max_length=1000)]
@@ -85,7 +94,7 @@ def routes(request: HttpRequest) -> HttpResponseBase:
 
 
 @router.post("/routes", response={201: RouteAnswer})
-def create_route(request: HttpRequest, new: RouteValues) -> HttpResponseBase:
+def create_route(request: HttpRequest, new: NewRoute) -> HttpResponseBase:
     """Make a route, after the others. It needs the role editor."""
     made = _checked(lambda: editing.save_route(new, by=person(request)))
     change_log.about(request, route=made.pk)
@@ -93,7 +102,7 @@ def create_route(request: HttpRequest, new: RouteValues) -> HttpResponseBase:
 
 
 @router.put("/routes/{number}", response=RouteAnswer)
-def change_route(request: HttpRequest, number: Number, new: RouteValues) -> HttpResponseBase:
+def change_route(request: HttpRequest, number: Number, new: NewRoute) -> HttpResponseBase:
     """Replace all values of a route. It needs the role editor."""
     row = _row(Route, number)
     changed = _checked(lambda: editing.save_route(new, route=row))

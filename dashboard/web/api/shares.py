@@ -14,7 +14,7 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.access import change_log, links, rights
-from dashboard.web.api.answers import Number, json_response
+from dashboard.web.api.answers import Asked, Number, json_response
 from timeline import queries
 from timeline.models import Source
 
@@ -24,7 +24,7 @@ _FRAME = '<iframe src="{}" title="Timeline of {}" width="100%" height="600" styl
 Query = Annotated[str, Field(max_length=links.QUERY_LENGTH, pattern=r"^[^\x00]*$")]
 
 
-class Wanted(Schema):
+class Wanted(Asked):
     """This is for how long a link may be used, and what it shows: an incident, or a timeline that opens with these
     parameters."""
 
@@ -33,7 +33,7 @@ class Wanted(Schema):
     incident: Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")] = ""
 
 
-class WantedFrame(Schema):
+class WantedFrame(Asked):
     """This is for how long the view may be seen, and with which parameters the timeline opens."""
 
     hours: Annotated[int, Field(ge=1, le=int(links.LONGEST_EMBEDDED.total_seconds()) // 3600)] = 24 * 7

@@ -10,7 +10,7 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.access import change_log
-from dashboard.web.api.answers import Number, json_response
+from dashboard.web.api.answers import Asked, Number, json_response
 from dashboard.web.views.findings import person
 from timeline import queries
 from timeline.models import Source
@@ -21,7 +21,7 @@ _Matcher = Annotated[str, Field(max_length=253, pattern=r"^[^\x00]*$")]
 _HOURS = 24 * 366
 
 
-class NewSilence(Schema):
+class NewSilence(Asked):
     """A silence matches incidents by at least one of rule, namespace, owner and actor."""
 
     source: Number | None = None  # its cluster, or this recording; without it, all sources

@@ -5,11 +5,11 @@ from typing import Annotated
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.http import content_disposition_header
-from ninja import Router, Schema
+from ninja import Router
 from pydantic import Field, StringConstraints
 
 from dashboard.access import change_log, limits, rights
-from dashboard.web.api.answers import Number, json_response, problem
+from dashboard.web.api.answers import Asked, Number, json_response, problem
 from dashboard.web.downloads import Busy, Download, lines_of
 from timeline import queries
 from timeline.history.packing import packed
@@ -27,7 +27,7 @@ Limit = Annotated[int, Field(ge=1, le=MOST)]
 _ZSTD = {"responses": {200: {"content": {"application/zstd": {"schema": {"type": "string", "format": "binary"}}}}}}
 
 
-class Renamed(Schema):
+class Renamed(Asked):
     name: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=253, pattern=r"^[^\x00]*$")]
 
 

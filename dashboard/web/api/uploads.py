@@ -6,13 +6,13 @@ from typing import Annotated
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from ninja import Router
 from ninja.errors import HttpError
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from collectors import tasks
 from collectors.formats import NotARecording
 from collectors.uploads import importing, receiving
 from dashboard.access import change_log, policy
-from dashboard.web.api.answers import Number, json_response, only_its_owner, problem
+from dashboard.web.api.answers import Asked, Number, json_response, only_its_owner, problem
 from timeline import queries
 from timeline.models import Cluster, Upload, UploadFile
 from timeline.payloads.recordings import PiecePayload, ReceivingPayload, UploadPayload, UploadsPayload
@@ -23,12 +23,12 @@ _RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18}|\*)")
 _REFUSALS = (receiving.TooLarge, receiving.Ended, receiving.Incomplete, receiving.Misplaced, NotARecording, OSError)
 
 
-class NewFile(BaseModel):
+class NewFile(Asked):
     name: str  # its path inside the chosen folder
     size: Annotated[int, Field(ge=0, le=2**53)]  # bytes
 
 
-class NewUpload(BaseModel):
+class NewUpload(Asked):
     """The announcement of an upload: one or several files that become one recording, or audit logs that are added to
     what is watched of a cluster."""
 
@@ -55,6 +55,8 @@ def upload(request: HttpRequest, name: str | None = None, cluster: Number | None
     With `cluster`, the number of a connected cluster, audit logs are added to what is watched of it.
     """
     if request.content_type == "application/json" and name is None:
+        if cluster is not None:
+            raise HttpError(422, "cluster: It is a field of the announcement, and no parameter of its address.")
         return _announced(request)
     if name is None:
         raise HttpError(422, "name: Field required. It is the file's name; or announce the files in a body of JSON.")

@@ -3,12 +3,12 @@
 from typing import Annotated
 
 from django.http import HttpRequest, HttpResponseBase
-from ninja import Router, Schema
+from ninja import Router
 from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.access import change_log
-from dashboard.web.api.answers import Number, json_response
+from dashboard.web.api.answers import Asked, Number, json_response
 from timeline import queries
 from timeline.models import KEEP_DAYS_AT_MOST, Source
 from timeline.payloads.usage import RetentionPayload, UsagePayload
@@ -17,7 +17,7 @@ from timeline.storage import keeping
 router = Router(tags=["sources"])
 
 
-class Kept(Schema):
+class Kept(Asked):
     days: Annotated[int, Field(ge=0, le=KEEP_DAYS_AT_MOST)] | None  # 0 for ever, null for those of the setting
 
 

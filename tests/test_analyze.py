@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import msgspec
@@ -29,6 +29,8 @@ from tests import mutations
 from tests.events import event
 from tests.patience import patient
 from tests.recordings import SAMPLE, lines_of
+from timeline.core.actors import actor_of
+from timeline.core.entries import Client
 from timeline.judge import rulebook
 from timeline.payloads.findings import DocumentPayload
 
@@ -392,3 +394,34 @@ def test_half_a_file_is_judged_in_full_by_no_rule(tmp_path: Path) -> None:
     document = json.loads(causeline("analyze", log, "--output", "json")[1])
     assert not any(row["complete"] for row in document["source"]["coverage"])
     assert all(rule["remedy"] for rule in document["source"]["rules"])
+
+
+def test_an_incident_about_an_actor_stands_in_the_namespace_of_what_it_wrote() -> None:
+    job = RULES / "stale-write" / "fires-the-copy-stands-still.jsonl"
+    for options in ((), ("--brief",), ("--findings",)):
+        _, output, _ = causeline("analyze", job, "--rule", "stale-write", *options)
+        assert "nightly" in output and "cluster" not in output
+
+
+class Sent(NamedTuple):
+    """This is what an audit log shows of a sender."""
+
+    actor: str
+    user_agent: str
+    client: Client | None = None
+
+
+def test_the_part_of_many_programs_is_told_with_its_program() -> None:
+    agent = "kube-scheduler/v1.30.2 (linux/amd64) kubernetes/a1b2c3d"
+    who = [actor_of(Sent("system:kube-scheduler", f"{agent}/{part}")) for part in ("leader-election", "job-controller")]
+    assert list(map(str, who)) == ["leader-election of kube-scheduler", "job-controller"]
+
+
+def test_the_page_of_a_rule_lists_what_is_a_list() -> None:
+    _, output, _ = causeline("rules", "lease-stolen")
+    points = [line for line in output.splitlines() if line.startswith("- ")]
+    assert points[:2] == [
+        "- A hand-over by release (an empty holder).",
+        "- A take-over after the duration ran out, as after a killed leader.",
+    ]
+    assert " - A take-over" not in output

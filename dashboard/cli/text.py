@@ -8,6 +8,8 @@ from collectors.analysis import Analysis, group_by_reason
 from collectors.formats import Skipped
 from dashboard.cli.terminal import KEPT, Terminal
 from dashboard.presentation import wording
+from dashboard.presentation.catalogue import sections, written
+from timeline.core.actors import KIND
 from timeline.core.durations import Length
 from timeline.core.printable import plain
 from timeline.judge import rulebook
@@ -30,20 +32,21 @@ from timeline.payloads.incidents import Incident
 _SKIPPED = 5  # reasons shown; JSON has them all
 _LOGS = 10  # logs of programs that are listed
 _EVENTS = 6  # events of a row's proof that are shown, besides the last one; JSON has all of them
+_NAMESPACES = 3  # of the objects of an incident that are named
 _INDENT = " " * 8
 
 
 def show_incidents(analysis: Analysis, terminal: Terminal, *, brief: bool = False) -> None:
     """Print the incidents, errors first: each with the proof of its gravest occurrence, or in one line."""
     incidents = analysis.incidents()
-    if brief:
-        _show_table(incidents, terminal)
-        return
     findings = {found.id: found for found in analysis.findings}
+    if brief:
+        _show_table(incidents, findings, terminal)
+        return
     for incident in incidents:
         group, proof = next(iter(_groups(analysis, [findings[each] for each in incident.findings])))
         _show_heading(incident.severity, incident.title, terminal)
-        where = plain(incident.anchor.namespace or "cluster")
+        where = _where(incident, findings)
         terminal.wrapped(
             f"{incident.rule} · {where} · {_course(incident)} · {_numbers(incident)}", _INDENT, colour="quiet"
         )
@@ -54,12 +57,20 @@ def show_incidents(analysis: Analysis, terminal: Terminal, *, brief: bool = Fals
         _show_grounds(group, proof, terminal, incident.cause, chain)
 
 
-def _show_table(incidents: Sequence[Incident], terminal: Terminal) -> None:
+def _where(incident: Incident, findings: Mapping[str, Finding]) -> str:
+    """Return the namespace of an incident; of one about an actor, which has none, those of the objects concerned."""
+    subjects = {findings[each].subject.namespace for each in incident.findings}
+    names = {incident.anchor.namespace} if incident.anchor.namespace or incident.anchor.kind != KIND else subjects
+    shown = [plain(each or "cluster") for each in sorted(names)]
+    return ", ".join(shown[:_NAMESPACES]) + (f" and {len(shown) - _NAMESPACES} more" if shown[_NAMESPACES:] else "")
+
+
+def _show_table(incidents: Sequence[Incident], findings: Mapping[str, Finding], terminal: Terminal) -> None:
     """Print a line for each incident: severity, last time, state, number of occurrences, namespace and title."""
     for each in incidents:
         last = _time(documents.timestamp(each.last))[:19] + "Z"
         state = "ongoing" if each.open else "over"
-        where = plain(each.anchor.namespace or "cluster")
+        where = _where(each, findings)
         severity = terminal.paint(f"{each.severity:<7}", each.severity)
         terminal.line(f"{severity} {last} {state:<7} {len(each.times):>5} × {where}: {plain(each.title)}")
     if incidents:
@@ -146,7 +157,7 @@ def _groups(
     for found in findings:
         payloads = [occurrences.occurrence(found, each, analysis.world.id_of) for each in found.occurrences]
         for each, one in zip(found.occurrences, payloads, strict=True):
-            alike = f"{each.headline} {each.effect_text} {found.severity} {found.status} {each.last}"
+            alike = f"{each.headline} {each.effect_text} {found.severity} {found.status} {each.last} {found.alone}"
             one["group"] = digest(found.rule, found.other, found.subject.namespace, alike)
             members.setdefault(one["group"], []).append(each)
         rows.append(occurrences.StoredFinding(0, 0, documents.finding(found), payloads))
@@ -274,13 +285,13 @@ def show_rules(terminal: Terminal) -> None:
 
 def show_rule(rule: Rule, terminal: Terminal) -> None:
     terminal.wrapped(f"{rule.id}: {rule.title}", "", colour="title")
-    for paragraph in rule.page.partition("\n")[2].split("\n\n"):
-        text = " ".join(paragraph.split())
-        if text.startswith("## "):
-            terminal.line()
-            terminal.line(terminal.paint(text.removeprefix("## "), "title"))
-        elif text:
-            terminal.wrapped(text, "")
+    for section in sections(rule):
+        terminal.line()
+        terminal.line(terminal.paint(section.heading, "title"))
+        for pieces in section.paragraphs:
+            terminal.wrapped(written(pieces), "")
+        for pieces in section.points:
+            terminal.wrapped(f"- {written(pieces)}", "", "  ")
     own = [setting for setting in settings.values() if setting.rule == rule.id]
     if own:
         terminal.line()

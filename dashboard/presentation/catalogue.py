@@ -1,7 +1,7 @@
 """This module makes the catalogue of rules from their docstrings and settings: as Markdown, and in pieces for pages."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from timeline.judge import rulebook
@@ -34,6 +34,11 @@ class Section(NamedTuple):
 def words(text: str) -> list[Piece]:
     pieces = re.split(r"`([^`\n]+)`", text)
     return [Piece(piece, bool(index % 2)) for index, piece in enumerate(pieces) if piece]
+
+
+def written(pieces: Iterable[Piece]) -> str:
+    """Return the text of pieces, with its code in backticks."""
+    return "".join(f"`{piece.text}`" if piece.code else piece.text for piece in pieces)
 
 
 def sections(rule: Rule) -> list[Section]:

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 from timeline.core.entries import Client, ObjectRef
 
 KIND = "Actor"
+_OF_MANY = {"leader-election", "metadata-informers", "shared-informers"}  # parts that many programs have
 
 
 class Sent(Protocol):
@@ -53,6 +54,8 @@ def actor_of(sent: Sent) -> Actor | None:
         return None
     client = sent.client or Client()
     program, component = _parts(sent.user_agent)
+    if component in _OF_MANY:
+        component = f"{component} of {program}"
     named = component or program or sent.actor.rpartition(":")[2]
     process = client.pod_uid or f"{client.address} {program or sent.actor}"
     return Actor(process, named, client.pod, sent.user_agent, sent.actor)

@@ -1,7 +1,8 @@
 """This pure module divides the advice of a finding into steps, in the order in which to take them.
 
-A rule gives its advice as lines of text. A line may begin with the name of its step (`Stop: `, `Clean: `, …); a line
-without one belongs to the same step as the line before it. Commands are in `backticks`, ready to be copied.
+A rule gives its advice as lines of text. A line may begin with the name of its step (`Look: `, `Stop: `, …); a line
+without one belongs to the same step as the line before it. Commands are in `backticks`, ready to be copied. To look
+changes nothing; to stop has a command that does.
 """
 
 import re
@@ -9,7 +10,9 @@ import shlex
 from collections.abc import Iterable
 from typing import NamedTuple
 
-STEPS = ("Stop", "Clean", "Prevent", "Verify")
+from timeline.core.entries import ObjectRef
+
+STEPS = ("Look", "Stop", "Clean", "Prevent", "Verify")
 _STEP = re.compile(rf"({'|'.join(STEPS)}): ")
 
 
@@ -44,3 +47,10 @@ def kubectl(namespace: str, words: str, *names: str) -> str:
     `namespace` is "" for cluster-scoped objects."""
     quoted = words.format(*map(shlex.quote, names)) if names else words
     return f"`kubectl {f'-n {shlex.quote(namespace)} ' if namespace else ''}{quoted}`"
+
+
+def touch_endpoints(service: ObjectRef) -> str:
+    """Return the advice to touch the EndpointSlices of a Service that kube-vip has overlooked."""
+    words = "annotate endpointslices -l kubernetes.io/service-name={} looked-at=again --overwrite"
+    command = kubectl(service.namespace, words, service.name)
+    return f"Stop: touch the EndpointSlices of the Service, so that kube-vip looks again: {command}."

@@ -165,6 +165,13 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return sorted({namespace_of(each) for each in (*named, self.other, anchor) if each})
 
     @property
+    def alone(self) -> str:
+        """Return the name of its subject if its incident is about that, so that a row has no other subject; else ""."""
+        subject = self.subject
+        own = Name(subject.group, subject.kind, subject.namespace, subject.name)
+        return subject.name if self.anchor == own else ""
+
+    @property
     def delay(self) -> int | None:
         """Return the drawn delay in microseconds; None if the violation is no delay."""
         return self.measured.length if self.measured else None

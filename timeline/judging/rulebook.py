@@ -16,7 +16,7 @@ from timeline.judging.findings import Finding
 # Increase this number with every change after which a rule reports something else, or the same in other words, for the
 # same entries, or after which more is stored of what it reports. Sources that an older version judged are then judged
 # again (see `timeline.rejudging`).
-VERSION = 8
+VERSION = 9
 ATTEMPTS = 5  # how often judging a source again is tried, since a worker may be stopped or run out of memory
 
 

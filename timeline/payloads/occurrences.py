@@ -22,7 +22,7 @@ def occurrence(finding: Finding, each: Occurrence, number: Callable[[ObjectRef],
     1970, UTC.
     """
     proof = [{**proof_payload(one, time), "at": time, "track": number(one.ref)} for one, time in proofs(each)]
-    when = f"{each.first} {each.last} {finding.severity}"
+    when = f"{each.first} {each.last} {finding.severity} {finding.alone}".rstrip()
     return {
         "group": digest(finding.rule, finding.other, finding.subject.namespace, when),
         "first": each.first,

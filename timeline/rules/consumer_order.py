@@ -42,7 +42,7 @@ from timeline.core.entries import Change, Clock, Entry, LogLine, ObjectRef
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
-from timeline.judging.advice import kubectl
+from timeline.judging.advice import touch_endpoints
 from timeline.judging.consumers import KUBE_VIP, runs
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
 from timeline.judging.rulebook import rule, setting
@@ -120,7 +120,6 @@ def _life_at(lives: Sequence[Track], time: int) -> Track:
 
 def _finding(ref: ObjectRef, overlooked: Sequence[_Overlooked]) -> Finding:
     occurrences = tuple(sorted((_occurrence(ref, each) for each in overlooked), key=lambda each: each.first))
-    restart = kubectl(ref.namespace, "get endpointslices -l kubernetes.io/service-name={}", ref.name)
     return Finding(
         rule="consumer-order",
         subject=ref,
@@ -131,7 +130,7 @@ def _finding(ref: ObjectRef, overlooked: Sequence[_Overlooked]) -> Finding:
         occurrences=occurrences,
         measured=longest(occurrences),
         advice=(
-            f"Stop: touch an EndpointSlice of the Service ({restart}), or restart the Pod of {KUBE_VIP}.",
+            touch_endpoints(ref),
             f"Prevent: upgrade {KUBE_VIP} to v0.9.1 or later.",
             f"Verify: the log of {KUBE_VIP} says that it announces the Service.",
         ),

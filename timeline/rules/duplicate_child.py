@@ -71,7 +71,7 @@ def judge(owner: Track, world: World) -> Iterator[Finding]:
         affects=tuple(done.pod.ref for each in found for done in each.created)[:MOST],
         count=count,
         advice=(
-            "Stop: see whether two controllers act at a time: who created the Pods, and who deleted them?",
+            "Look: do two controllers act at a time? Who created the Pods, and who deleted them?",
             "Prevent: find out why the controller had not seen its own Pods: a watch that is held back, a Lease that "
             "was lost; Kubernetes 1.36 lets it wait until it has seen them (KEP-5647).",
             f"Verify: {kubectl(ref.namespace, 'get replicaset {} -w', ref.name)} shows that the numbers stay.",

@@ -73,8 +73,9 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
         occurrences=tuple(sorted((_occurrence(track, each) for each in found), key=lambda each: each.first)),
         count=sum(each.undone for each in found),
         advice=(
-            f"Stop: decide whether {one} or {other} owns {_field(worst)}, and leave it out of what the other one sets.",
-            "Prevent: use server-side apply, which refuses to overwrite a field of another manager.",
+            f"Prevent: decide whether {one} or {other} owns {_field(worst)}, and leave it out of what the other one "
+            "sets.",
+            "Use server-side apply, which refuses to overwrite a field of another manager.",
             f"Verify: {kubectl(ref.namespace, f'get {resource} {{}} -o yaml --show-managed-fields', ref.name)} shows "
             "one manager of it.",
         ),

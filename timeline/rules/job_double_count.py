@@ -163,9 +163,8 @@ def _may_have_succeeded(pod: Track, counted: Moment) -> bool:
 def _advice(job: Track) -> tuple[str, ...]:
     status = kubectl(job.ref.namespace, "get job {} -o jsonpath='{{.status}}'", job.ref.name)
     return (
-        "Stop: let nothing but the Job controller write the Job's status.",
         f"Clean: compare what Job {job.ref.name} did with what it should have done, and run what is missing.",
-        "Prevent: upgrade the control plane: Kubernetes 1.34 repairs kubernetes#130103, 1.36 the cause of its kind "
-        "(KEP-5647).",
+        "Prevent: let nothing but the Job controller write the Job's status.",
+        "Upgrade the control plane: Kubernetes 1.34 repairs kubernetes#130103, 1.36 the cause of its kind (KEP-5647).",
         f"Verify: {status} counts each of its Pods once.",
     )

@@ -106,7 +106,11 @@ def _advice(job: Track) -> tuple[str, ...]:
         f"Verify: {kubectl(job.ref.namespace, 'get pods -l job-name={}', job.ref.name)} shows no more than it allows."
     )
     if job.last.facts.foreign:
-        return ("Stop: look into the controller that spec.managedBy names: it created the Pod.", idempotent, verify)
+        return (
+            "Look: the controller that spec.managedBy names created the Pod. What does its log say?",
+            idempotent,
+            verify,
+        )
     return (
         "Prevent: upgrade the control plane: Kubernetes 1.34 repairs kubernetes#130103, 1.36 the cause of its kind "
         "(KEP-5647).",

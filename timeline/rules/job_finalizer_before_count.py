@@ -103,7 +103,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         summary=f"Pod {pod.ref.name} {phase.lower()} and was let go before Job {job.ref.name} had counted it",
         occurrences=(once,),
         advice=(
-            f"Stop: find out who removed the finalizer: {released.actor or 'the recording names no writer'}.",
+            f"Look: who removed the finalizer? {released.actor or 'The recording names no writer'}.",
             f"Clean: see whether Job {job.ref.name} ran the work again, and whether that did harm.",
             "Prevent: if the Job controller removed it, upgrade: Kubernetes 1.34 repairs kubernetes#130103, 1.36 its "
             "cause (KEP-5647).",

@@ -154,8 +154,8 @@ def _waited_until(pod: Track, world: World) -> int:
 
 def _advice(lease: Track, names: list[str]) -> tuple[str, ...]:
     return (
-        "Stop: give each its own Lease: for schedulers `--leader-elect-resource-name` with the name of the scheduler.",
-        f"Clean: restart {' and '.join(names)} afterwards.",
-        "Prevent: let whatever installs them, such as a chart, name the Lease after the release.",
-        f"Verify: {kubectl(lease.ref.namespace, 'get leases -w')} shows a Lease for each, and none changes hands.",
+        f"Prevent: give each of {' and '.join(names)} its own Lease, and restart them: for schedulers "
+        "`--leader-elect-resource-name` with the name of the scheduler.",
+        "Let whatever installs them, such as a chart, name the Lease after the release.",
+        f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -w', lease.ref.name)} keeps one holder.",
     )

@@ -72,7 +72,8 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
         occurrences=expired,
         measured=longest,
         advice=(
-            "Stop: look at the holder at that time: its node, its container's last state, how long its requests took.",
+            "Look: what happened to the holder at that time? Its node, its container's last state, how long its "
+            "requests took.",
             "Prevent: run a second replica where the pause matters: it takes over when the duration has run out.",
             f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -o yaml', lease.ref.name)} names a holder, and its "
             "`renewTime` moves on.",

@@ -68,7 +68,7 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
         occurrences=tuple(stretches),
         measured=most,
         advice=(
-            "Stop: look at why each holder lost it: its container's last state, and its log.",
+            "Look: why did each holder lose it? Its container's last state and its log tell.",
             "Prevent: look at how long the API server takes to answer: who cannot renew in time has to give up.",
             f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -w', lease.ref.name)} keeps one holder.",
         ),

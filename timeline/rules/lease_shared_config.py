@@ -107,7 +107,7 @@ def _finding(lease: Name, users: list[Track], world: World) -> Iterator[Finding]
         occurrences=tuple(_occurrence(lease, clash) for clash in clashes),
         advice=(
             "Prevent: give each a Lease of its own: `--leader-elect-resource-name` with the name of its scheduler.",
-            f"Verify: {kubectl(lease.namespace, 'get leases')} shows one for each.",
+            f"Verify: {kubectl(lease.namespace, 'get lease {} -w', lease.name)} keeps one holder.",
         ),
         affects=tuple(user.ref for user in sharing.values()),
     )

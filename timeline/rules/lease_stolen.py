@@ -74,9 +74,9 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
         occurrences=tuple(thefts),
         measured=soonest,
         advice=(
-            "Stop: look at who wrote the take-over: the actor and the user agent of the proof.",
+            "Look: who wrote the take-over? The proof has the actor and the user agent.",
             "Prevent: give each program a Lease of its own, such as by `--leader-elect-resource-name`.",
-            "Do not edit a Lease by hand: let its holder release it, or stop the holder and wait for the term's end.",
+            "Do not edit a Lease by hand: let its holder release it, or wait for the end of its term.",
             f"Verify: {kubectl(lease.ref.namespace, 'get lease {} -w', lease.ref.name)} keeps one holder.",
         ),
     )

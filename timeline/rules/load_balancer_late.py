@@ -44,7 +44,7 @@ from collections.abc import Iterator
 from timeline.core.entries import Clock
 from timeline.history.lifelines import Track
 from timeline.history.world import World
-from timeline.judging.advice import kubectl
+from timeline.judging.advice import kubectl, touch_endpoints
 from timeline.judging.findings import Effect, Finding, Proof, Status, occurrence
 from timeline.judging.load_balancers import READY, REQUESTED, Peers, Wait, first_long_wait, peers_of
 from timeline.judging.rulebook import rule, setting
@@ -127,8 +127,8 @@ def _advice(service: Track, wait: Wait) -> tuple[str, ...]:
     verify = f"Verify: {kubectl(ref.namespace, 'get service {}', ref.name)} shows its external address."
     if "kube-vip" in f"{wait.facts.balancer_class} {wait.came.user_agent if wait.came else ''}":
         return (
-            "Stop: touch the EndpointSlice of the Service, or restart the kube-vip Pod, so that it looks again.",
+            touch_endpoints(ref),
             "Prevent: upgrade kube-vip to v0.9.1 or later.",
             verify,
         )
-    return ("Stop: look for the Service in the log of the controller that serves its class, and restart it.", verify)
+    return ("Look: does the log of the controller that serves its class name the Service? If not, restart it.", verify)

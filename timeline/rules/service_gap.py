@@ -200,9 +200,9 @@ def _advice(service: Track, world: World) -> tuple[str, ...]:
     verify = f"Verify: {watch} shows no DELETED while the Pods run."
     if owner and owner.ref.group == "batch.volcano.sh":
         return (
-            "Stop: the job's restart policy deletes and re-creates the Service: restart the whole job, or none of its "
-            "Pods.",
-            'Prevent: give the plugin its argument in the job: `svc: ["--publish-not-ready-addresses=true"]`.',
+            "Prevent: the job's restart policy deletes and re-creates the Service: restart the whole job, or none of "
+            "its Pods.",
+            'Give the plugin its argument in the job: `svc: ["--publish-not-ready-addresses=true"]`.',
             retry,
             verify,
         )

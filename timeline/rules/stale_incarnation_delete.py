@@ -82,7 +82,7 @@ def judge(child: Track, world: World) -> Iterator[Finding]:
         measured=once,
         cause=_cause(child, found),
         advice=(
-            "Stop: end the process of the controller, and look at what else it deleted.",
+            "Look: what else did the process of the controller delete? Restart it, so that it reads everything anew.",
             f"Clean: see whether {named} lacks anything that it had.",
             "Prevent: find out which API server answered the controller's list, and why its cache was behind.",
             "Verify: the controller's Events name the UID of the owner that exists.",

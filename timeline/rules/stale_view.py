@@ -67,7 +67,7 @@ def judge(child: Track, world: World) -> Iterator[Finding]:
         occurrences=occurrences,
         measured=longest(occurrences),
         advice=(
-            f"Stop: look at the other children of {owner.kind} {owner.name} of that time.",
+            f"Look: are the other children of {owner.kind} {owner.name} of that time as they should be?",
             "Prevent: find out why the copy was old: a watch that is held back, a long queue, throttled requests; "
             "Kubernetes 1.36 lets its controllers wait until they have seen their own writes.",
             "Verify: the Events of this controller name the newest revision of what they are about.",

@@ -99,7 +99,7 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
         measured=longest(occurrences),
         count=count,
         advice=(
-            "Stop: look at the actor of the refused request: what else did it do on the strength of this copy?",
+            "Look: what else did the actor of the refused request do on the strength of this copy?",
             "Prevent: compare its watch with that of other clients; a proxy or an API server may hold it back.",
             'Verify: `apiserver_request_total{code="409"}` of that client no longer grows.',
         ),

@@ -156,7 +156,7 @@ def _finding(actor: Actor, returns: list[_Return]) -> Finding:
         measured=longest(occurrences),
         count=len(returns),
         advice=(
-            "Stop: look at what the client wrote while it saw the past.",
+            "Look: what did the client write while it saw the past?",
             "Prevent: find out which API server answered its list, and why the cache of that server was behind.",
             "Verify: each of its watches goes on from a revision that is not older than the one before.",
         ),

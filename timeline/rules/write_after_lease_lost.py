@@ -35,8 +35,9 @@ that both have written.
 from collections.abc import Iterator
 
 from timeline.core.actors import actor_of
-from timeline.history.lifelines import Track
+from timeline.history.lifelines import Name, Track
 from timeline.history.world import World
+from timeline.judging.advice import kubectl
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
 from timeline.judging.lost_leases import LateWrite, late_writes
 from timeline.judging.rulebook import rule, setting
@@ -54,12 +55,12 @@ SOON = setting("write-after-lease-lost", "soon", 60, "s", "Within which time a w
     incident="The old holder of {anchor} went on writing after it had lost it",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:
-    by_object: dict[Track, list[LateWrite]] = {}
+    by_object: dict[Name, list[LateWrite]] = {}  # whatever its UID, which not every line of a log tells
     for late in late_writes(lease, world):
-        by_object.setdefault(late.track, []).append(late)
-    for track, several in by_object.items():
-        occurrences = tuple(_occurrence(late, world) for late in several)
-        ref, name = track.ref, lease.ref.name
+        by_object.setdefault(late.track.name, []).append(late)
+    for several in by_object.values():
+        occurrences = tuple(sorted((_occurrence(late, world) for late in several), key=lambda each: each.first))
+        ref, name = max((late.track.ref for late in several), key=lambda each: bool(each.uid)), lease.ref.name
         latest = max(occurrences, key=lambda each: (each.length, -each.first))
         yield Finding(
             rule="write-after-lease-lost",
@@ -71,7 +72,7 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
             occurrences=occurrences,
             measured=latest,
             advice=(
-                "Stop: end the process of the old holder, if it still runs.",
+                _end(several[-1]),
                 f"Clean: look at {ref.kind} {ref.name}, which two processes may have written.",
                 "Prevent: find out what stopped the old holder (its node, its CPU limit, its connection), and let it "
                 "end when it loses its Lease.",
@@ -80,17 +81,27 @@ def judge(lease: Track, world: World) -> Iterator[Finding]:
         )
 
 
+def _end(late: LateWrite) -> str:
+    """Return how to end the process of the old holder, as far as its token tells in which Pod it ran."""
+    actor = late.old.actor
+    namespace = actor.user.removeprefix("system:serviceaccount:").partition(":")[0]
+    if not actor.pod or namespace == actor.user:
+        return "Look: does the process of the old holder still run? It should have ended."
+    return f"Stop: {kubectl(namespace, 'delete pod {}', actor.pod)} ends the old holder, if it still runs."
+
+
 def _occurrence(late: LateWrite, world: World) -> Occurrence:
     first, last, taken = late.writes[0], late.writes[-1], late.new.first
     ref, holder = late.track.ref, late.new.holder
+    written = f"{ref.kind} {ref.name}"
     both = any(
         track is late.track and taken.time <= moment.time and abs(moment.time - first.time) <= SOON.microseconds
         for track, moment in world.writes_of(late.new.actor.process)
     )
     if both:
-        effect = Effect.OBSERVED, f"{holder}, which holds the Lease, wrote {{names}} as well"
+        effect = Effect.OBSERVED, f"{holder}, which holds the Lease, wrote {written} as well"
     else:
-        effect = Effect.POSSIBLE, f"{holder} held the Lease and could have written {{names}} as well"
+        effect = Effect.POSSIBLE, f"{holder} held the Lease and could have written {written} as well"
     proof = [Proof("Lease taken over", late.lease.ref, taken), Proof("written by the old holder", ref, first)]
     if last is not first:
         proof.append(Proof("last write by the old holder", ref, last))
@@ -102,9 +113,9 @@ def _occurrence(late: LateWrite, world: World) -> Occurrence:
     )
     return occurrence(
         *proof,
-        headline=f"{actor_of(first.entry)} wrote {{subjects}} {late.late} after {holder} had taken Lease "
+        headline=f"{actor_of(first.entry)} wrote {written} {late.late} after {holder} had taken Lease "
         f"{late.lease.ref.name}{times}",
-        plural=f"objects of kind {ref.kind}",
+        plural="Leases",
         why=f"{sure} the renewals of the Lease and the write, which was received after the take-over was answered.",
         effect=effect,
         arrow=f"{late.late} after",

@@ -79,7 +79,7 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
         summary=worst.headline.format(subjects=f"{track.ref.kind} {track.ref.name}"),
         occurrences=tuple(occurrences),
         advice=(
-            "Stop: look at the log of the client about this object, and restart or scale down the client if it harms.",
+            "Look: what does the log of the client say about this object? Restart it or scale it down if it does harm.",
             "Prevent: a controller should compare before it writes, and wait longer after each refusal.",
             "Verify: the requests of this client about this object become fewer.",
         ),

@@ -4,16 +4,17 @@ Each process is a copy of this one, so it knows the whole world without being to
 are few.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 
 from timeline.core import beside
-from timeline.history.lifelines import Track
+from timeline.history.lifelines import Key, Track
 from timeline.history.world import World
 from timeline.judge import in_order, judged, judged_untracked
 from timeline.judging.findings import Finding
 
+Failures = Mapping[tuple[str, Key | None], str]  # as `World.failures`
 _FEWEST = 4_000  # tracks; copying the process takes longer than judging fewer
 _PART = 200  # tracks that a process judges in a row: children of one owner follow each other, and share answers
 
@@ -39,7 +40,8 @@ def judge_all(world: World, processes: int) -> list[Finding]:
         found[0::processes] = [_judged(world, part) for part in parts[0::processes]]
         for number, answer in enumerate(answers, 1):
             try:
-                found[number::processes] = next(answer)
+                found[number::processes], failures = next(answer)
+                world.failures.update(failures)
             except beside.Broken:
                 found[number::processes] = [_judged(world, part) for part in parts[number::processes]]
     return in_order([finding for of_part in found for finding in of_part], judged_untracked(world))
@@ -49,6 +51,7 @@ def _judged(world: World, part: Sequence[Track]) -> list[Finding]:
     return [finding for findings in judged(world, part).values() for finding in findings]
 
 
-def _all_judged(world: World, parts: Sequence[Sequence[Track]]) -> Iterator[list[list[Finding]]]:
-    """Yield, at once, the findings about each part: a copy of the process would wait if it sent them one by one."""
-    yield [_judged(world, part) for part in parts]
+def _all_judged(world: World, parts: Sequence[Sequence[Track]]) -> Iterator[tuple[list[list[Finding]], Failures]]:
+    """Yield, at once, the findings about each part, and what failed: a copy of the process would wait if it sent them
+    one by one."""
+    yield [_judged(world, part) for part in parts], world.failures

@@ -30,6 +30,7 @@ from timeline.core.entries import (
     Place,
     Request,
 )
+from timeline.core.times import LATEST
 from timeline.history.codec import line_of, observation_of
 from timeline.kinds import kind_of, registry
 
@@ -230,13 +231,14 @@ def test_empty_facts_are_not_taken_for_none(tmp_path: Path) -> None:
     assert items_of(tmp_path, b"".join(own.write(entries))) == entries
 
 
+MOMENT = st.integers(0, LATEST)
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 
 
 @examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     ref=st.builds(ObjectRef, text, text, st.sampled_from(["Thing", "ConfigMap"]), text, text.filter(bool), text),
-    times=st.tuples(st.integers(0, FOREVER - 1), st.integers(0, FOREVER)),
+    times=st.tuples(MOMENT, MOMENT | st.just(FOREVER)).map(sorted),
     revision=st.none() | st.integers(1, 2**128),
     facts=st.none() | st.tuples(st.integers(0, 2**60), st.booleans(), st.lists(text).map(tuple)),
     texts=st.tuples(text, text, text, text),
@@ -245,7 +247,7 @@ text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 )
 def test_any_entry_comes_back(
     ref: ObjectRef,
-    times: tuple[int, int],
+    times: list[int],
     revision: int | None,
     facts: tuple[int, bool, tuple[str, ...]] | None,
     texts: tuple[str, str, str, str],

@@ -1,11 +1,15 @@
 """This module runs the rules: it finds the subjects that a change affects, and the findings of the rules about them.
 
 It is pure. It is not in the wing `judging`, because it loads every rule.
+
+A rule that raises on a subject says nothing of it; all other rules and subjects are judged. `World.failures` has what
+failed, which the coverage shows.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
+from traceback import extract_tb
 
 from msgspec.structs import replace
 
@@ -107,9 +111,14 @@ def in_order(*findings: Iterable[Finding]) -> list[Finding]:
 
 def judged_untracked(world: World) -> list[Finding]:
     """Return the findings about objects that have no track."""
-    rules = (rule.untracked for rule in rulebook() if rule.untracked)
-    found = chain.from_iterable(judge_untracked(world) for judge_untracked in rules)
-    return [each for each in found if _judgeable(each, world)]
+    found: list[Finding] = []
+    for rule in rulebook():
+        if rule.untracked:
+            try:
+                found += [each for each in rule.untracked(world) if _judgeable(each, world)]
+            except Exception as error:
+                _failed(rule, None, world, error)
+    return found
 
 
 def judged(world: World, subjects: Iterable[Track]) -> dict[Key, list[Finding]]:
@@ -126,7 +135,7 @@ def _judged_each(world: World, subjects: Iterable[Track]) -> Iterator[tuple[Key,
     for track in subjects:
         if dependencies:
             dependencies.begin(track.key)
-        found = _found(track, world, ends, ALL, dependencies)
+        found, _ = _found(track, world, ends, ALL, dependencies)
         world.horizon = None
         yield track.key, [settled(finding, world) for finding in found] if world.live else found
     if dependencies:
@@ -142,9 +151,10 @@ def judged_again(
     ends = {rule: (rule, time) for rule, time in _horizons(world).items()}
     for track, bits in subjects.items():
         world.dependencies.begin(track.key, bits)
-        now = _found(track, world, ends, bits, world.dependencies)
-        if bits != ALL and not world.is_duplicate(track):
-            now += (each for each in known(track.key) if not _bits()[each.rule] & bits and _judgeable(each, world))
+        now, judged_bits = _found(track, world, ends, bits, world.dependencies)
+        if judged_bits != ALL and not world.is_duplicate(track):
+            others = (each for each in known(track.key) if not _bits()[each.rule] & judged_bits)
+            now += (each for each in others if _judgeable(each, world))
         found[track.key] = now
     world.horizon = None
     world.dependencies.end()
@@ -157,11 +167,11 @@ def _found(
     ends: Mapping[str, tuple[str, int]],
     bits: int,
     dependencies: Dependencies | None,
-) -> list[Finding]:
-    """Return the findings of the rules with these bits about a track. `ends` has the `World.horizon` of those rules
-    that have one, by rule id."""
+) -> tuple[list[Finding], int]:
+    """Return the findings of the rules with these bits about a track, and the bits without those of the rules that
+    failed. `ends` has the `World.horizon` of those rules that have one, by rule id."""
     if world.is_duplicate(track):
-        return []
+        return [], bits
     found: list[Finding] = []
     for rule, bit in _rules_for(track.ref.group, track.ref.kind):
         if not bit & bits:
@@ -169,10 +179,21 @@ def _found(
         if dependencies:
             dependencies.judging(bit)
         world.horizon = ends.get(rule.id)
-        for finding in rule.judge(track, world):
-            if _judgeable(finding, world):
-                found.append(incidents.anchored(causes.explained(finding, world), track, world))
-    return found
+        try:
+            own = [each for each in rule.judge(track, world) if _judgeable(each, world)]
+            found += [incidents.anchored(causes.explained(each, world), track, world) for each in own]
+        except Exception as error:
+            _failed(rule, track, world, error)
+            bits &= ~bit
+        else:
+            world.failures.pop((rule.id, track.key), None)
+    return found, bits
+
+
+def _failed(rule: Rule, track: Track | None, world: World, error: Exception) -> None:
+    """Note that a rule failed on a track, or on what has no track. The message of the error may quote an object."""
+    _, line, function, _ = extract_tb(error.__traceback__)[-1]
+    world.failures[rule.id, track.key if track else None] = f"{type(error).__name__} in {function}, line {line}"
 
 
 def _settled(found: dict[Key, list[Finding]], world: World) -> dict[Key, list[Finding]]:

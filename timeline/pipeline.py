@@ -13,7 +13,7 @@ from timeline import metrics
 from timeline.core import beside, memory
 from timeline.core.entries import Observation
 from timeline.core.processors import available_processors
-from timeline.history.lifelines import Track
+from timeline.history.lifelines import Key, Track
 from timeline.history.world import World
 from timeline.judge import in_order, judge, judged_again, rulebook, touched
 from timeline.judging.findings import Finding
@@ -82,26 +82,32 @@ def _judge(source: Source, world: World, cause: str) -> None:
     notify.notify(source=source.pk)
 
 
+_Half = tuple[list[Finding], dict[tuple[str, Key | None], str]]  # findings, and `World.failures`
+
+
 @contextmanager
-def _second_half(world: World) -> Iterator[Iterator[list[Finding]] | None]:
+def _second_half(world: World) -> Iterator[Iterator[_Half] | None]:
     """Judge the second half of the tracks in a copy of this process, if they are in a file and there is a third
     processor: the rows of tracks are made on another one meanwhile. Yield what the copy answers, or None."""
     if not world.is_in_file or world.count_of_tracks < _FEWEST or available_processors() < 3:
         yield None
         return
     half = world.count_of_tracks // 2
-    with beside.computed(lambda: iter([judge(world, _tracks(world, half, world.count_of_tracks))])) as answer:
+    with beside.computed(
+        lambda: iter([(judge(world, _tracks(world, half, world.count_of_tracks)), world.failures)])
+    ) as answer:
         yield answer
 
 
-def _judged(world: World, answer: Iterator[list[Finding]] | None) -> list[Finding]:
+def _judged(world: World, answer: Iterator[_Half] | None) -> list[Finding]:
     """Return the findings about all tracks, of which a copy of this process may answer for the second half."""
     if answer is None:
         return judge(world, world.tracks())
     half = world.count_of_tracks // 2
     first = judge(world, _tracks(world, 0, half))
     try:
-        second = next(answer)
+        second, failures = next(answer)
+        world.failures.update(failures)
     except beside.Broken:
         second = judge(world, _tracks(world, half, world.count_of_tracks))
     return in_order(first, second)

@@ -13,6 +13,7 @@ from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Recording, Skipped
 from collectors.normalise.admission import AdmissionRequest, AdmissionResponse, attempt, review_of, stored
 from collectors.normalise.interning import Interner
+from timeline.core.bounds import FAULTS
 from timeline.core.entries import Observation, Place
 
 _WAITING = 1_000  # requests that wait for their answers; a webhook has to answer within 30 seconds
@@ -40,7 +41,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
             continue
         try:
             yield from reviews.observations(item)
-        except (ValueError, RecursionError) as error:
+        except FAULTS as error:
             yield Skipped(recording.name, item.line, reason_of(error))
     yield from reviews.unanswered()
 
@@ -85,7 +86,7 @@ class _Reviews:
         try:
             if asked := attempt(request, place, self._interner, response=response):
                 yield asked
-        except (ValueError, RecursionError) as error:
+        except FAULTS as error:
             yield Skipped(self._file, place.line, reason_of(error))
 
 

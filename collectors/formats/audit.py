@@ -18,6 +18,7 @@ from collectors.normalise.audit import entries_of
 from collectors.normalise.audit_event import AuditEvent
 from collectors.normalise.interning import Interner
 from collectors.normalise.requests import request_of
+from timeline.core.bounds import FAULTS
 from timeline.core.entries import Entry, Place, Request
 
 Observed = Entry | Request
@@ -96,7 +97,7 @@ class AuditEvents:
                         yield _with_kind(each, resource, interner.kind_names)
                     else:
                         self._unnamed.add((resource, each))
-            except (ValueError, RecursionError) as error:
+            except FAULTS as error:
                 yield Skipped(line.file, line.number, reason_of(error))
 
     def learned(self) -> Learned:

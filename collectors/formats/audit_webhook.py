@@ -15,11 +15,11 @@ from collectors.formats.audit import read_events
 from collectors.formats.depth import is_deeper
 from collectors.formats.documents import header_of
 from collectors.formats.json_stream import JsonStream, MalformedJson
+from collectors.formats.redacted import cleaned
 from collectors.formats.stream import TOO_DEEP, Limits, Line, Skipped
 from collectors.formats.stream.byte_stream import ByteStream
 from collectors.formats.stream.compression import inflate
 from collectors.formats.stream.limits import Unreadable, too_long
-from collectors.redaction.entries import without_credentials
 from timeline.core.entries import Entry, LogLine, Mark
 from timeline.history.codec import line_of
 from timeline.history.packing import ENTRIES, Packer
@@ -66,8 +66,12 @@ def read(pieces: Iterator[bytes], packed: bool, most: int, kinds: Kinds, limits:
                 skipped += 1
                 problem = problem or f"event {each.line}: {each.reason}"
                 continue
-            clean = without_credentials(replace(each, place=None))  # the same event has another place in another batch
+            clean = cleaned(replace(each, place=None))  # the same event has another place in another batch
             assert not isinstance(clean, Mark | LogLine)
+            if isinstance(clean, Skipped):
+                skipped += 1
+                problem = problem or f"event: {clean.reason}"
+                continue
             if isinstance(clean, Entry) and clean.body and is_deeper(clean.body, limits.depth):
                 skipped += 1
                 problem = problem or TOO_DEEP

@@ -10,6 +10,7 @@ from collectors.formats.stream import Skipped, too_long
 from collectors.normalise import is_present
 from collectors.normalise.initial_events import InitialEvents
 from collectors.normalise.objects import failure, observed_object
+from timeline.core.bounds import FAULTS
 from timeline.core.entries import Change, Entry, Observation, Place, revision
 
 
@@ -106,7 +107,7 @@ def entries_of(
             continue
         try:
             yield from reading.entries(piece)
-        except (ValueError, RecursionError) as error:
+        except FAULTS as error:
             yield Skipped(file, piece.line, reason_of(error))
     yield from reading.initial_events.remaining()
 
@@ -142,7 +143,7 @@ class _Reading:
             return observed_object(
                 piece.data, Change.OBSERVED, place, bodies=self._bodies, api_version=version, kind=kind
             ).entry
-        except (ValueError, RecursionError) as error:
+        except FAULTS as error:
             return Skipped(self._file, piece.line, reason_of(error))
 
     def _event(self, type: str, data: bytes, line: int) -> Iterator[Entry | Skipped]:

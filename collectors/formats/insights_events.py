@@ -14,6 +14,7 @@ from collectors.formats.logs import LINES, line_of_text
 from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Recording, Skipped
 from collectors.normalise.log_lines import LogText
+from timeline.core.bounds import FAULTS
 from timeline.core.entries import LogLine, Observation, Place, Unknown
 from timeline.kinds import seconds
 
@@ -52,7 +53,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
             place = Place(recording.name, item.line)
             try:
                 yield _line(_event.decode(item.data), place)
-            except (ValueError, RecursionError) as error:
+            except FAULTS as error:
                 yield Skipped(recording.name, item.line, f"{item}: {reason_of(error)}")
 
 

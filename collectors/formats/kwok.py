@@ -20,6 +20,7 @@ from collectors.formats.strategic_merge import merged
 from collectors.formats.stream import Recording, Skipped
 from collectors.normalise.interning import Interner
 from collectors.normalise.objects import ObservedObject, observed_object
+from timeline.core.bounds import FAULTS
 from timeline.core.entries import Change, Entry, Observation, Place, microseconds
 
 _BEGIN = datetime(2000, 1, 1, tzinfo=UTC)
@@ -97,7 +98,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
             continue
         try:
             yield objects.entry(piece)
-        except (ValueError, RecursionError) as error:
+        except FAULTS as error:
             yield Skipped(recording.name, piece.line, reason_of(error))
 
 

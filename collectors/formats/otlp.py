@@ -21,6 +21,7 @@ from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped
 from collectors.formats.wrapped import event_in_value
 from collectors.normalise.log_lines import LogText, level_of, log_text
 from timeline.core import times
+from timeline.core.bounds import FAULTS
 from timeline.core.entries import LogLine, Observation, Place, Unknown
 
 _RESOURCE_LOGS = (("resourceLogs",), ("*", "resourceLogs"))
@@ -93,7 +94,7 @@ class _Records:
                 continue
             try:
                 yield from self._of(record)
-            except (ValueError, RecursionError) as error:
+            except FAULTS as error:
                 yield Skipped(self._file, record.line, reason_of(error))
         yield from self._events.unnamed_entries()
         if self._lines > LINES:
@@ -166,7 +167,7 @@ def _records_in_json(recording: Recording, found: list[tuple[str, ...]]) -> Iter
             body = _value(orjson.loads(bytes(read.body)), depth)
             attributes = _attributes(read.attributes, depth)
             yield Record(item.line, time, read.severityText, body, attributes, resource)
-        except (ValueError, RecursionError) as error:
+        except FAULTS as error:
             yield Skipped(recording.name, item.line, f"{item}: {reason_of(error)}")
 
 
@@ -209,7 +210,7 @@ def _records_in_protobuf(recording: Recording) -> Iterator[Record | Skipped]:
             time = times.counted_in_nanoseconds(record.time_unix_nano or record.observed_time_unix_nano)
             body = otlp_protobuf.value_of(record.body)
             yield Record(raw.number, time, record.severity_text, body, attributes, resource)
-        except (ValueError, RecursionError) as error:
+        except FAULTS as error:
             yield Skipped(recording.name, raw.number, reason_of(error))
 
 

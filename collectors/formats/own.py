@@ -17,7 +17,7 @@ from collectors.formats.json_items import outline
 from collectors.formats.rejections import reason_of
 from collectors.formats.stream import NotARecording, Recording, Skipped
 from collectors.redaction import redact_json
-from timeline.core.bounds import check
+from timeline.core.bounds import FAULTS, check
 from timeline.core.entries import Change, Entry, Intent, LogLine, Mark, Observation, Place, Request
 from timeline.core.intent import has_intent, intent_of
 from timeline.history.codec import Known, line_of, observation_of
@@ -66,7 +66,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
             except msgspec.ValidationError as error:
                 field = _QUOTED.sub("", str(error))
                 yield Skipped(line.file, line.number, f"a field is not as Causeline writes it: {field}")
-            except (ValueError, RecursionError) as error:
+            except FAULTS as error:
                 yield Skipped(line.file, line.number, reason_of(error))
 
 

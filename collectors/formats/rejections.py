@@ -114,4 +114,6 @@ def reason_of(error: Exception) -> str:
             return f"a field is not as Kubernetes writes it: {error}"
         case msgspec.DecodeError():
             return f"not JSON: {error}"
-    return str(error)
+        case ValueError():
+            return str(error)
+    return f"it cannot be read ({type(error).__name__})"

@@ -15,6 +15,7 @@ from collectors.formats.json_items import Pattern, items, outline
 from collectors.formats.json_stream import Item
 from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Line, Recording, Skipped
+from timeline.core.bounds import FAULTS
 from timeline.core.entries import Observation
 
 _DEPTH = 6  # how deep an event may be in its record, such as hits.hits[]._source.kubernetes.audit
@@ -90,7 +91,7 @@ def event_lines(
             continue
         try:
             event = event_in(record.data)
-        except (ValueError, RecursionError) as error:
+        except FAULTS as error:
             prefix = "not JSON: " if isinstance(error, orjson.JSONDecodeError) else ""
             yield Skipped(recording.name, record.line, prefix + reason_of(error))
             continue

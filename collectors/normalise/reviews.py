@@ -16,6 +16,7 @@ from collectors.normalise import admission, is_present
 from collectors.normalise.admission import WHOLE, AdmissionRequest
 from collectors.redaction import redact_json
 from collectors.redaction.entries import clean_name
+from timeline.core.bounds import FAULTS
 from timeline.core.entries import revision
 from timeline.core.values import check_values
 from timeline.history.packing import ENTRIES, Packer
@@ -96,7 +97,7 @@ def read(bodies: Iterator[bytes], times: Sequence[int]) -> Read:
             check_values(body)
             asked = admission.review_of(body).request
             review = review_of(asked, at) if asked else None
-        except (ValueError, RecursionError):
+        except FAULTS:
             unread += 1
             continue
         if review:

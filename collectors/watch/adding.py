@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
+from collectors.watch.dividing import Dividing
 from timeline import pipeline
 from timeline.core.entries import Entry, Request
 from timeline.history.lifelines import Name, name_of
@@ -25,35 +26,44 @@ class ForeignLog(Exception):
     nothing of it is stored."""
 
 
-def add_part(live: Live, part: Addition, hold: Callable[[], None]) -> None:
+def add_part(live: Live, part: Addition, hold: Callable[[], None], dividing: Dividing | None = None) -> None:
     """Commit a part of an audit log and remove it, in one transaction. `hold` raises if the source is not held.
 
-    What happened before the time that the world remembers is left out, and counts as skipped. Raise ForeignLog if the
-    log turns out to be of another cluster; then `live` must not be used any more.
+    If it fails repeatedly, `dividing` commits it bit by bit. What happened before the time that the world remembers is
+    left out, and counts as skipped. Raise ForeignLog if the log turns out to be of another cluster; then `live` must
+    not be used any more.
     """
 
     def take() -> None:
         hold()
         additions.remove(part)
 
+    new = 0
+
+    def commit(batch: Sequence[Observation], whole: bool) -> None:
+        nonlocal new
+        new = pipeline.follow(live, batch, renew=take if whole else hold).entries
+
+    dividing = dividing or Dividing()
     observed = list(additions.observations(part))
-    batch = _recent(observed, live.world.remembered, live.source.namespaces)
+    batch = dividing.kept(_recent(observed, live.world.remembered, live.source.namespaces))
     try:
-        committed = pipeline.follow(live, batch, renew=take)
+        whole = dividing.commit(("part", part.upload_id, part.number), batch, commit)
     except pipeline.TwoClusters as error:
         additions.refuse(part.upload, "It is of another cluster: it has another Namespace kube-system.")
         raise ForeignLog(f"upload {part.upload_id} is of another cluster") from error
-    additions.count(part, committed.entries, len(observed) - len(batch))
+    additions.count(part, new, len(observed) - len(batch) if whole else 0)
 
 
-def add_batches(live: Live, hold: Callable[[], None]) -> bool:
+def add_batches(live: Live, hold: Callable[[], None], dividing: Dividing | None = None) -> bool:
     """Commit batches of audit events that wait, in the transaction in which they are taken; return whether there were
-    any. `hold` raises if the source is not held.
+    any. `hold` raises if the source is not held. If they fail repeatedly, `dividing` commits them bit by bit.
 
     What happened before the source began, or before the time that the world remembers, is left out and counted. A batch
     of another cluster is dropped. If batches contradict each other while the world does not know its own cluster yet,
     all of them are dropped, and ForeignLog is raised; then `live` must not be used any more.
     """
+    dividing = dividing or Dividing()
     waiting = inbox.waiting(live.source, Way.AUDIT)
     if not waiting:
         return False
@@ -70,14 +80,17 @@ def add_batches(live: Live, hold: Callable[[], None]) -> bool:
         hold()
         inbox.take(batches)
 
-    observed = [each for batch in batches for each in read[batch.digest]]
-    kept = _recent(observed, max(live.world.remembered, live.world.first), live.source.namespaces)
-    stored = live.source.stored
-    try:
+    def commit(part: Sequence[Observation], whole: bool) -> None:
+        stored = live.source.stored
         with transaction.atomic():
-            pipeline.follow(live, kept, renew=take)
-            told = live.source.stored - stored
-            inbox.told(live.source, Way.AUDIT, told=told, late=len(observed) - len(kept))
+            pipeline.follow(live, part, renew=take if whole else hold)
+            late = len(observed) - len(recent) if whole else 0
+            inbox.told(live.source, Way.AUDIT, told=live.source.stored - stored, late=late)
+
+    observed = [each for batch in batches for each in read[batch.digest]]
+    recent = _recent(observed, max(live.world.remembered, live.world.first), live.source.namespaces)
+    try:
+        dividing.commit(Way.AUDIT, dividing.kept(recent), commit)
     except pipeline.TwoClusters as error:
         _drop(live, batches, len(observed), hold)
         raise ForeignLog("audit events of another cluster were sent") from error

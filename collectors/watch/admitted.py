@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from collectors.normalise.reviews import Review, content_of, from_line
+from collectors.watch.dividing import Dividing
 from timeline import pipeline
+from timeline.core.bounds import FAULTS
 from timeline.core.entries import Change, Clock, Entry, revision
 from timeline.history.packing import unpack
 from timeline.models import Way
 from timeline.storage import chunks, inbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from timeline.core.entries import Observation
     from timeline.models import AuditBatch
@@ -41,8 +44,9 @@ class _Waiting(NamedTuple):
 class Admitted:
     """This class belongs to one live source and its worker."""
 
-    def __init__(self, live: Live) -> None:
+    def __init__(self, live: Live, dividing: Dividing | None = None) -> None:
         self._live = live
+        self._dividing = dividing or Dividing()
         self._changes: dict[str, list[_Waiting]] = defaultdict(list)  # by the UID of the object
         self._reviews: dict[str, list[Review]] = defaultdict(list)  # by the UID of the object
         self._batches: dict[str, tuple[float, list[Review], AuditBatch]] = {}  # by digest: when, and what
@@ -58,7 +62,8 @@ class Admitted:
         now = time.monotonic()
         for each in batch:
             if isinstance(each, Entry) and _is_shown(each):
-                self._changes[each.ref.uid].append(_Waiting(each, content_of(each.body), now))
+                with suppress(*FAULTS):  # without its content, nobody is named
+                    self._changes[each.ref.uid].append(_Waiting(each, content_of(each.body), now))
 
     def name(self, hold: Callable[[], None]) -> None:
         """Commit who made the changes of which that is certain now, with the batches that are done."""
@@ -71,19 +76,23 @@ class Admitted:
                 self._reviews[review.uid].append(review)
         if not self._flows:
             return
-        named = list(self._named())
+        named = self._dividing.kept(self._named())
         over = time.monotonic() - WINDOW
         done = [row for since, _, row in self._batches.values() if since < over]
-        if not named and not done:
+        if not named and not done and not self._dividing.waits(Way.ADMISSION):
             return
 
-        def take() -> None:
-            hold()
-            if done:
-                inbox.take(done)
-            inbox.told(self._live.source, Way.ADMISSION, told=len(named))
+        def commit(part: Sequence[Observation], whole: bool) -> None:
+            def take() -> None:
+                hold()
+                if done and whole:
+                    inbox.take(done)
+                inbox.told(self._live.source, Way.ADMISSION, told=len(part))
 
-        pipeline.follow(self._live, named, renew=take)
+            pipeline.follow(self._live, part, renew=take)
+
+        if not self._dividing.commit(Way.ADMISSION, named, commit):
+            return
         for row in done:
             for review in self._batches.pop(row.digest)[1]:
                 self._reviews[review.uid].remove(review)

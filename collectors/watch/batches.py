@@ -15,6 +15,7 @@ from collectors.redaction import redact_json
 from collectors.redaction.entries import entry_without_credentials
 from collectors.watch.resources import Resource, Target
 from collectors.watch.streams import StreamStatus
+from timeline.core.bounds import FAULTS
 from timeline.core.entries import Entry, Mark, MarkType, ObjectRef, Observation, Owner, revision
 from timeline.history.codec import Known, line_of, observation_of
 
@@ -108,7 +109,7 @@ def read(packed: bytes, most: int) -> Iterator[Item]:
             raise Malformed(f"The batch has more than {LINES} lines.")
         try:
             yield _status(line) if line.startswith(_STREAM) else observation_of(line, known)
-        except (ValueError, RecursionError) as error:
+        except FAULTS as error:
             raise Malformed(f"Line {number} is not as a collector writes it ({type(error).__name__}).") from None
 
 
@@ -124,8 +125,6 @@ def _checked(items: Iterable[Item], depth: int) -> Iterator[Item]:
     for each in items:
         if isinstance(each, Entry):
             ref = each.ref
-            if "\0" in "".join((ref.group, ref.version, ref.kind, ref.namespace, ref.name, ref.uid)):
-                raise Malformed("A NUL character stands in the name of an object.")
             if each.body and is_deeper(each.body, depth):
                 raise Malformed("An object is nested deeper than CAUSELINE_DEPTH_LIMIT allows.")
             body = redact_json(each.body, ref.kind) if each.body else b""

@@ -1,7 +1,8 @@
 """This module lets one worker watch one cluster, and stores what its streams deliver while the lease is held.
 
 After any failure, the state in memory is dropped and loaded again from what was committed, and the streams continue
-from there. So nothing is lost, and nothing is stored twice.
+from there. So nothing is lost, and nothing is stored twice. What fails repeatedly is divided (see
+`collectors.watch.dividing`), so one observation that cannot be stored stops no cluster.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from django.utils import timezone
 from structlog.contextvars import bind_contextvars
 
 from collectors.watch.credentials import BY_COLLECTOR
+from collectors.watch.dividing import Dividing
 from collectors.watch.failures import ApiError, safe_text
 from collectors.watch.feeds import Collected, OtherNamespaces, Watched
 from collectors.watch.ingester import Ended, Ingester
@@ -49,6 +51,7 @@ class ClusterWatcher(threading.Thread):
         self._connect = connect
         self._stopped = threading.Event()
         self._feed: Feed | None = None
+        self._dividing = Dividing()
         self._state_shown: tuple[Cluster.State, str] | None = None  # the state and error that were written last
 
     def stop(self) -> None:
@@ -78,7 +81,8 @@ class ClusterWatcher(threading.Thread):
                 db.connection.close()
             if self._stopped.wait(min(pause, DATABASE_PAUSE) if database else pause):
                 return
-            pause = PAUSES[0] if time.monotonic() - began > 2 * longest else min(2 * pause, longest)
+            soon = time.monotonic() - began > 2 * longest or self._dividing.divides
+            pause = PAUSES[0] if soon else min(2 * pause, longest)
 
     def _watch(self) -> None:
         """Load what was stored, and store what the streams deliver, until the thread is stopped."""
@@ -93,7 +97,7 @@ class ClusterWatcher(threading.Thread):
             bind_contextvars(source=opened.source.pk)
             with self._feed_of(cluster) as feed:
                 self._feed = feed
-                ingester = Ingester(self.lease, opened, feed, self._show)
+                ingester = Ingester(self.lease, opened, feed, self._show, self._dividing)
                 try:
                     while not self._stopped.is_set():
                         ingester.commit_batch()

@@ -1,17 +1,19 @@
 """This pure module decodes a list and the watch events of one kind into entries, and tracks which objects exist."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import orjson
 from msgspec.structs import replace
 
+from collectors.formats.rejections import reason_of
 from collectors.normalise.objects import observed_object
 from collectors.redaction.entries import entry_without_credentials
 from collectors.redaction.screening import have_no_credentials
 from collectors.watch.failures import Refused, refused, safe_text
 from collectors.watch.resources import Resource
+from timeline.core.bounds import FAULTS
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Observation, Owner, revision
 
 _CHANGES = {"ADDED": Change.CREATED, "MODIFIED": Change.MODIFIED, "DELETED": Change.DELETED}
@@ -127,7 +129,11 @@ class ObjectDecoder:
     def listed(self, item: msgspec.Raw, arrived: int) -> Entry | None:
         """Return the entry of an item of a list; None if it cannot be used. `arrived` is in µs since 1970."""
         entry = self._observe(bytes(item), Change.OBSERVED, arrived)
-        return entry and entry_without_credentials(entry)
+        try:
+            return entry and entry_without_credentials(entry)
+        except FAULTS as error:
+            self.refuse(error)
+            return None
 
     def event(self, line: bytes, arrived: int, resume_version: int) -> Entry | Bookmark | Refused | None:
         """Decode one line of a watch. Return None if its object cannot be used, or if it was delivered before.
@@ -156,6 +162,11 @@ class ObjectDecoder:
                 Entry(gone.ref, Change.DELETED, None, Clock.OBJECT, since, answered, owner=gone.owner, arrived=answered)
             )
 
+    def refuse(self, error: Exception) -> None:
+        """Count an object that cannot be used."""
+        self.unusable += 1
+        self.why = safe_text(reason_of(error))
+
     def _observe(self, raw: bytes, change: Change, arrived: int, resume_version: int = 0) -> Entry | None:
         resource = self._resource
         try:
@@ -166,9 +177,8 @@ class ObjectDecoder:
             )
             if observed.entry.resource_version is None:
                 raise ValueError("it has no resourceVersion that can be compared")
-        except (ValueError, RecursionError) as error:
-            self.unusable += 1
-            self.why = safe_text(str(error))
+        except FAULTS as error:
+            self.refuse(error)
             return None
         entry, owner = observed.entry, observed.entry.owner
         if owner == self._last_owner:
@@ -193,14 +203,26 @@ class ObjectDecoder:
         return replace(entry, ref=ref, owner=owner, arrived=arrived, user_agent=writer)
 
 
-def redacted(observations: list[Observation]) -> list[Observation]:
+def redacted(observations: list[Observation], refuse: Callable[[Exception], None] | None = None) -> list[Observation]:
     """Return observations of a watch without credentials in names and facts of entries; the same list if all have none.
+    Entries of which that cannot be known are left out, each after `refuse` was called with why.
 
     To look at many together takes a third of the time.
     """
-    if have_no_credentials([each for each in observations if isinstance(each, Entry)]):
-        return observations
-    return [entry_without_credentials(each) if isinstance(each, Entry) else each for each in observations]
+    try:
+        if have_no_credentials([each for each in observations if isinstance(each, Entry)]):
+            return observations
+    except FAULTS:  # which one it is turns out below
+        pass
+    found: list[Observation] = []
+    for each in observations:
+        try:
+            found.append(entry_without_credentials(each) if isinstance(each, Entry) else each)
+        except FAULTS as error:
+            if refuse is None:
+                raise
+            refuse(error)
+    return found
 
 
 def key_of(entry: Entry) -> str:

@@ -14,16 +14,17 @@ from collectors.watch.adding import add_batches, add_part
 from collectors.watch.admitted import Admitted
 from collectors.watch.attribution import Attribution
 from collectors.watch.discovery import DiscoveryResult
-from collectors.watch.feeds import Watched
+from collectors.watch.dividing import Dividing, described
+from collectors.watch.feeds import Collected, Watched
 from collectors.watch.resources import Resource, Target
 from collectors.watch.streams import RESTORED, StreamStatus
 from collectors.watch.targets import Known, Targets
 from timeline import pipeline
 from timeline.core import memory
-from timeline.core.entries import Observation
+from timeline.core.entries import Entry, Mark, MarkType, Observation
 from timeline.history.streams import Reach
-from timeline.models import Cluster, Stream
-from timeline.storage import additions, leases, live
+from timeline.models import Cluster, Stream, Way
+from timeline.storage import additions, inbox, leases, live, store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +45,9 @@ MISSING = Stream.State.MISSING
 HEALTHY = {Stream.State.LISTING, Stream.State.WATCHING}
 
 
+_WATCHES = "watches"  # the way of what the feed delivers
+
+
 class Ended(Exception):
     """This exception says that what follows does not belong to the source. Its message is shown on screen."""
 
@@ -54,7 +58,15 @@ class Ingester:
     `show` writes the cluster's state and its error.
     """
 
-    def __init__(self, lease: Lease, live_source: Live, feed: Feed, show: Callable[[Cluster.State, str], None]) -> None:
+    def __init__(
+        self,
+        lease: Lease,
+        live_source: Live,
+        feed: Feed,
+        show: Callable[[Cluster.State, str], None],
+        dividing: Dividing | None = None,
+    ) -> None:
+        self._dividing = dividing or Dividing()
         self._hold = partial(leases.hold, lease)
         self._live, self._feed, self._show = live_source, feed, show
         rows = Stream.objects.filter(source=live_source.source).exclude(state=MISSING)
@@ -70,7 +82,7 @@ class Ingester:
         self._committed = 0.0
         self._given_back = time.monotonic()
         self._most = BATCH  # observations in the next commit at most
-        self._admitted = Admitted(live_source)
+        self._admitted = Admitted(live_source, self._dividing)
         self._attribution = Attribution(live_source)
         self._more = False  # whether more of the audit log may wait
 
@@ -80,27 +92,23 @@ class Ingester:
         Raise Ended, leases.Lost, and what the database raises.
         """
         self._feed.check(self._live)
+        self._record_aside()
         adds = self._adds()
         part = additions.first_part(self._live.source) if adds else None
         more, self._more = self._more, False
         patience = 0 if part or more else LOOK_SECONDS
+        items = [] if self._dividing.waits(_WATCHES) else self._taken(patience)
+        batch = self._dividing.kept(each for each in items if isinstance(each, Observation))
+        began = time.monotonic()
         try:
-            items = self._feed.take(self._most, patience, self._committed + COMMIT_SECONDS)
-            batch = [each for each in items if isinstance(each, Observation)]
-            began = time.monotonic()
-            self._commit(items, batch)
-            self._adapt(len(items), time.monotonic() - began)
+            self._dividing.commit(_WATCHES, batch, lambda part, _: self._commit(items, part))
         except pipeline.TwoClusters as error:
             raise Ended("What the server reports now cannot come from the cluster that was watched before.") from error
-        except (leases.Lost, db.OperationalError, db.InterfaceError, psycopg.OperationalError):
-            raise  # nothing is wrong with what was taken
-        except Exception as error:
-            self._feed.failed(error)
-            raise
+        self._adapt(len(items), time.monotonic() - began)
         if part:
-            add_part(self._live, part, self._hold)
+            add_part(self._live, part, self._hold, self._dividing)
         if adds:
-            self._more = add_batches(self._live, self._hold)
+            self._more = add_batches(self._live, self._hold, self._dividing)
             self._admitted.note(batch)
             self._admitted.name(self._hold)
             self._attribution.note(batch)
@@ -111,6 +119,40 @@ class Ingester:
             elif isinstance(each, StreamStatus) and each.state == RESTORED:
                 raise Ended(each.error)
         self._show(*self._summary())
+
+    def _taken(self, patience: float) -> Sequence[StreamItem]:
+        """Return what has arrived. Note at the feed if it cannot be read."""
+        try:
+            items = self._feed.take(self._most, patience, self._committed + COMMIT_SECONDS)
+            return self._dividing.checked(items) if isinstance(self._feed, Collected) else items
+        except (leases.Lost, db.OperationalError, db.InterfaceError, psycopg.OperationalError):
+            raise  # nothing is wrong with what was taken
+        except Exception as error:
+            self._feed.failed(error)
+            raise
+
+    def _record_aside(self) -> None:
+        """Record what was set aside: the source counts it as skipped, and of a watch it leaves a gap."""
+        for each in list(self._dividing.aside):
+            words = f"{described(each.observation)} could not be processed and was set aside"
+            with transaction.atomic():
+                self._hold()
+                store.set_aside(self._live.source, self._live.source.inputs[-1], f"{words} ({each.reason})")
+                if gap := self._gap_of(each.observation, f"{words}, so what it was is not known."):
+                    pipeline.follow(self._live, [gap])
+                else:
+                    inbox.set_aside(self._live.source, Way.AUDIT, f"{words} ({each.reason}).")
+            self._dividing.aside.remove(each)
+
+    def _gap_of(self, each: Observation, reason: str) -> Mark | None:
+        """Return the gap that a change leaves in its watch; None for what no watch reports."""
+        if not isinstance(each, Entry) or not each.arrived:
+            return None
+        kind, namespace = (each.ref.group, each.ref.kind), each.ref.namespace
+        stream = self._live.world.streams.get(kind)
+        namespace = namespace if stream and stream.namespaces else ""
+        since = min(stream.reach_in(namespace).at if stream else each.arrived, each.arrived - 1)
+        return Mark(kind[0], "", kind[1], MarkType.GAP, each.arrived, None, since, None, reason, namespace=namespace)
 
     def _adapt(self, taken: int, seconds: float) -> None:
         """Let the next commit have more observations if as many as allowed were taken, which means that more wait, and

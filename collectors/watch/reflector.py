@@ -293,7 +293,7 @@ class Reflector:
                 observations.append(self._mark(MarkType.BOOKMARK, arrived, event.revision))
         if observations:
             self._complete_at, self._attempts = arrived, 0
-            self._deliver(redacted(observations))
+            self._deliver(redacted(observations, self.decoder.refuse))
         if self.decoder.unusable.bit_length() != before.bit_length():  # report it at 1, 2, 4, 8, … of them
             self._set_state("watching", self._problems())
         if isinstance(failure, Malformed):

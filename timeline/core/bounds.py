@@ -5,6 +5,9 @@ from msgspec.structs import astuple
 from timeline.core import times
 from timeline.core.entries import FOREVER, LogLine, Mark, Observation, Request
 
+# What reading one odd line, object or record may raise. It costs that one alone. What is wrong with memory, files or
+# the whole input is raised by other exceptions.
+FAULTS = (ValueError, RecursionError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError)
 NAMES = 1024  # bytes of UTF-8; Kubernetes allows about 700, and a row of an index has at most 2,704
 _NUMBERS = 2**62
 

@@ -56,6 +56,8 @@ class World:
         self._completeness: Completeness | None = None
         self._owners: dict[Key, Track | None] = {}  # results of `owner_of` since the last `settle`
         self._computed: dict[object, Any] = {}  # results of `once` since the last `settle`
+        # What rules failed to judge: the name of the exception, by the rule and the key of the track.
+        self.failures: dict[tuple[str, Key | None], str] = {}
         # The rule that judges a live source now, and the time up to which the watches that it needs are complete.
         self.horizon: tuple[str, int] | None = None
 
@@ -113,6 +115,8 @@ class World:
         for track in tracks:
             self._tracks.remove(track)
             self._suspects.discard(track.key)
+            for failure in [each for each in self.failures if each[1] == track.key]:
+                del self.failures[failure]
             self._ledger.forget(track.name, public_uid(track.ref))
         self._owners = {}
         self._completeness = None

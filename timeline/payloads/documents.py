@@ -1,6 +1,6 @@
 """This pure module builds the findings document, and the parts of it that describe the source."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from timeline.core.durations import duration
 from timeline.core.entries import ObjectRef, Unknown, moment
@@ -109,6 +109,7 @@ def source_document(world: World, rules: Iterable[Rule], *, shown: bool = True) 
     """Return what was observed of each kind, and what each rule can therefore judge. Without `shown`, findings about
     objects that only a log names are not kept."""
     rows = coverage(world)
+    judged = judgeable(rows, rules, logs=world.has_logs, live=world.live, shown=shown)
     return {
         "coverage": [
             {
@@ -121,11 +122,28 @@ def source_document(world: World, rules: Iterable[Rule], *, shown: bool = True) 
             }
             for row in rows
         ],
-        "rules": [_rule(each) for each in judgeable(rows, rules, logs=world.has_logs, live=world.live, shown=shown)],
+        "rules": [_rule(each) for each in _with_failures(judged, world)],
         "changes": [row.entries for row in rows],
         "namespaces": [list(row.namespaces) for row in rows],
         "clocks": clocks(world),
     }
+
+
+def _with_failures(rules: Iterable[RuleCoverage], world: World) -> Iterator[RuleCoverage]:
+    """Yield what rules can judge, and on how many objects the judgement itself failed."""
+    for each in rules:
+        failed = [(key, why) for (rule, key), why in world.failures.items() if rule == each.rule]
+        if not failed:
+            yield each
+            continue
+        key, why = failed[0]
+        about = f"{key[0].kind} {f'{key[0].namespace}/{key[0].name}'.lstrip('/')}" if key else "what only a log names"
+        objects = "1 object" if len(failed) == 1 else f"{len(failed)} objects"
+        what = f"its judgement failed on {objects}, such as {about} ({why}), of which it says nothing"
+        yield each._replace(why=f"{what}; {each.why}", remedy=each.remedy or _REPORT)
+
+
+_REPORT = "This is an error in Causeline: report it with this sentence."
 
 
 def as_read(parts: SourceDocumentPayload, skipped: Iterable[tuple[str, int, str]]) -> SourceDocumentPayload:

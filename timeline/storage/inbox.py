@@ -129,6 +129,12 @@ def told(source: Source, way: Way, *, told: int, late: int = 0, problem: str = "
         ActorFeed.objects.filter(source=source, way=way).update(problem=problem[:1000], problem_at=Now())
 
 
+def set_aside(source: Source, way: Way, problem: str) -> None:
+    """Count an observation that was set aside, and note why, as a sentence."""
+    _count(source.pk, way, unread=1)
+    ActorFeed.objects.filter(source=source, way=way).update(problem=problem[:1000], problem_at=Now())
+
+
 def tidy() -> None:
     """Let what waits for a source that has ended wait for the one that its cluster has now, and remove the rows of
     batches that were taken long ago."""

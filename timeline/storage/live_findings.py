@@ -129,7 +129,9 @@ class LiveFindings:
         stored = models.Finding.objects.filter(
             source=self._source, withdrawn=False, last__gte=moment(max(0, self._world.remembered))
         )
-        lost = [row for row in stored.exclude(identity__in=found) if lives.issuperset(row.tracks)]
+        failed = {rule for rule, _ in self._world.failures}  # what such a rule does not report may hold all the same
+        stored = stored.exclude(identity__in=found).exclude(rule__in=failed)
+        lost = [row for row in stored if lives.issuperset(row.tracks)]
         reason = "Withdrawn: a newer version of Causeline judged it again and does not find it."
         for row in lost:
             self._withdraw(row.identity, row.document, reason)

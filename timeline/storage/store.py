@@ -101,6 +101,9 @@ def track_table(source: Source) -> sql.Identifier:
     return sql.Identifier(f"timeline_track_{source.pk}")
 
 
+_SKIPS = 10_000  # skipped pieces of which the reason is kept
+
+
 class Overtaken(Exception):
     """This is raised if another import has changed the source meanwhile, or the source was deleted."""
 
@@ -246,6 +249,16 @@ def write_reach(source: Source, world: World) -> None:
         source.first, source.last = moment(world.first), moment(world.last)
     source.divided = source.sequence
     source.save(update_fields=["entries", "stored", "sequence", "divided", "first", "last", "redacted"])
+
+
+def set_aside(source: Source, where: str, reason: str) -> None:
+    """Count an observation of a live source that cannot be stored as skipped, and keep the reason, as a sentence, if
+    there is room. `where` says how it came."""
+    row = Source.objects.select_for_update().only("skips", "skipped").get(pk=source.pk)
+    if len(row.skips) < _SKIPS:
+        row.skips = [*row.skips, [where, 1, reason]]
+    row.skipped += 1
+    row.save(update_fields=["skips", "skipped"])
 
 
 class Totals(NamedTuple):

@@ -3,6 +3,8 @@
 import io
 import json
 import random
+import re
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +19,7 @@ from collectors.normalise.log_lines import LONGEST
 from dashboard.cli.terminal import Terminal
 from dashboard.cli.text import show_input
 from tests.events import event
+from tests.objects import refusal
 from tests.recordings import observations_of, world_of
 from timeline.core.entries import Change, Clock, Entry, LogLine, ObjectRef, Place, Unknown, microseconds
 from timeline.core.entries import moment as at
@@ -36,6 +39,115 @@ BUNYAN = '{"name":"app","hostname":"h","pid":1,"level":40,"msg":"about shop/web"
 LOGRUS = '{"level":"debug","msg":"about shop/web","time":"2026-11-22T12:00:00Z"}'
 PLAIN = "2026-11-22 12:00:00,125 ERROR could not reach shop/web"
 GO = "2026/11/22 12:00:00 dropped shop/web"
+# Each form that programs write, at noon: (line, level, the end of the text, what its time leaves open).
+_N, _Z, _Y, _D = Unknown.NOTHING, Unknown.ZONE, Unknown.YEAR, Unknown.DATE
+FORMS: dict[str, tuple[str, str, str, Unknown]] = {
+    "klog without thread": ("E1122 12:00:00.000000 a.go:12] oh", "error", "oh", _Y),
+    "klog without file": ("W1122 12:00:00.000000 oh no", "warning", "oh no", _Y),
+    "klog as JSON": ('{"ts":1795348800000.0,"caller":"a.go:1","msg":"oh","v":2}', "", 'oh caller="a.go:1" v=2', _N),
+    "glog with a year": ("I20261122 12:00:00.000000    12 a.cc:1] oh", "info", "oh", _Z),
+    "zap console": ("2026-11-22T12:00:00.000Z\tINFO\tcontroller\toh\t{}", "info", "controller\toh\t{}", _N),
+    "zap console, epoch": ("1.7953488e+09\twarn\toh", "warning", "oh", _N),
+    "zap console, colour": ("2026-11-22T13:00:00.000+0100\t\x1b[34mINFO\x1b[0m\toh", "info", "oh", _N),
+    "zap of developers": ('{"L":"ERROR","T":"2026-11-22T13:00:00.000+0100","M":"oh"}', "error", "oh", _N),
+    "zapr": ('{"level":"Level(-4)","ts":"2026-11-22T12:00:00Z","msg":"oh"}', "debug", "oh", _N),
+    "MetalLB": ('{"caller":"s.go:1","event":"e","msg":"oh","ts":"2026-11-22T12:00:00Z"}', "", 'event="e"', _N),
+    "slog as text": ("time=2026-11-22T12:00:00.000Z level=DEBUG-4 source=a:1 msg=oh", "debug", "oh source=a:1", _N),
+    "slog by default": ("2026/11/22 12:00:00 WARN oh a=b", "warning", "oh a=b", _Z),
+    "logrus on a terminal": ("INFO[2026-11-22T12:00:00Z] oh pod=x", "info", "oh pod=x", _N),
+    "zerolog console": ("2026-11-22T12:00:00Z \x1b[32mINF\x1b[0m oh a=b", "info", "oh a=b", _N),
+    "zerolog, time of day": ("12:00PM WRN oh a=b", "warning", "oh a=b", _D),
+    "hclog": ("2026-11-22T12:00:00.000Z [INFO]  agent: oh", "info", "agent: oh", _N),
+    "Go with a file": ("2026/11/22 12:00:00.000000 main.go:12: oh", "", "main.go:12: oh", _Z),
+    "logfmt, level first": ('level=info ts=2026-11-22T12:00:00Z caller=a:1 msg="o h"', "info", "o h caller=a:1", _N),
+    "logfmt, no level": ("ts=2026-11-22T12:00:00Z caller=a:1 method=Health", "", "method=Health", _N),
+    "logfmt, no caller": ("took=1s t=2026-11-22T12:00:00+0000 n=2", "", "took=1s n=2", _N),
+    "logfmt, text first": ('msg="o h" time=2026-11-22T12:00:00Z', "", "o h", _N),
+    "log15": ("t=2026-11-22T12:00:00+0000 lvl=eror msg=oh", "error", "oh", _N),
+    "journal, short": ("Nov 22 12:00:00 n1 kubelet[12]: I1122 12:00:00.000000    12 a.go:1] oh", "info", "oh", _Y),
+    "journal, short-precise": ("Nov 22 12:00:00.000000 n1 systemd[1]: oh", "", "oh", _Y),
+    "journal, short-iso": ("2026-11-22T12:00:00+0000 n1 kubelet[1]: E1122 12:00:00.5 1 a.go:1] oh", "error", "oh", _N),
+    "journal, short-full": ("Sun 2026-11-22 12:00:00 UTC n1 kubelet[12]: oh", "", "oh", _N),
+    "journal, with-unit": ("Sun 2026-11-22 13:00:00 CET n1 kubelet.service[12]: oh", "", "oh", _N),
+    "journal, short-unix": ("1795348800.000000 n1 kubelet[12]: oh", "", "oh", _N),
+    "journal, JSON": (
+        '{"__REALTIME_TIMESTAMP":"1795348800000000","PRIORITY":"4","MESSAGE":"oh","_HOSTNAME":"n","_PID":"1"}',
+        *("warning", "oh", _N),
+    ),
+    "journal, the program says the time": (
+        'Nov 22 12:00:00 n1 containerd[7]: time="2026-11-22T12:00:00Z" level=info msg=oh',
+        *("info", "oh", _N),
+    ),
+    "syslog": ("<34>Nov 22 12:00:00 host su: oh", "fatal", "oh", _Y),
+    "syslog, RFC 5424": ('<165>1 2026-11-22T12:00:00.000Z host app 12 ID1 [a@1 b="c"] oh', "info", "oh", _N),
+    "dmesg -T": ("[Sun Nov 22 12:00:00 2026] usb 1-1: oh", "", "usb 1-1: oh", _Z),
+    "CRI": ("2026-11-22T12:00:00.000000000Z stderr F oh", "", "oh", _N),
+    "Docker": ('{"log":"[WARN] oh\\n","stream":"stdout","time":"2026-11-22T12:00:00Z"}', "warning", "oh", _N),
+    "CoreDNS with --timestamps": ('2026-11-22T12:00:00.000000000Z [INFO] 10.0.0.1:4 - 1 "A"', "info", '4 - 1 "A"', _N),
+    "stern": ("web-0 app 2026-11-22T12:00:00.000Z level=info msg=oh", "info", "oh", _N),
+    "stern, short times": ("web-0 app 11-22 12:00:00 I1122 12:00:00.000000 1 a.go:1] oh", "info", "oh", _Y),
+    "stern, JSON": (
+        '{"message":"2026-11-22T12:00:00Z oh","namespace":"shop","podName":"web-0","containerName":"app"}',
+        *("", "oh", _N),
+    ),
+    "docker compose": ("web-1  | 2026-11-22 12:00:00 ERROR oh", "error", "oh", _Z),
+    "log4j": ("2026-11-22 12:00:00,000 INFO  [main] c.e.Foo - oh", "info", "[main] c.e.Foo - oh", _Z),
+    "logback": ("12:00:00.000 [main] WARN  c.e.Foo - oh", "warning", "[main] c.e.Foo - oh", _D),
+    "Spring Boot": ("2026-11-22T12:00:00.000Z  INFO 1 --- [app] [main] c.e.Foo : oh", "info", "c.e.Foo : oh", _N),
+    "JUL": ("Nov 22, 2026 12:00:00 PM c.e.Foo serve\nSEVERE: oh", "error", "c.e.Foo serve SEVERE: oh", _Z),
+    "Spark": ("26/11/22 12:00:00 INFO SparkContext: oh", "info", "SparkContext: oh", _Z),
+    "WildFly": ("12:00:00,000 ERROR [org.jboss.as] (MSC service thread 1-1) oh", "error", "oh", _D),
+    "Tomcat": ("22-Nov-2026 12:00:00.000 SEVERE [main] o.a.Foo oh", "error", "[main] o.a.Foo oh", _Z),
+    "Kafka": ("[2026-11-22 12:00:00,000] INFO [Server id=0] oh (kafka.Server)", "info", "oh (kafka.Server)", _Z),
+    "ZooKeeper": ("2026-11-22 12:00:00,000 [myid:1] - WARN  [main:Q@1] - oh", "warning", "[main:Q@1] - oh", _Z),
+    "Elasticsearch": ("[2026-11-22T12:00:00,000][WARN ][o.e.n.Node  ] [node] oh", "warning", "[node] oh", _Z),
+    "ECS": ('{"@timestamp":"2026-11-22T12:00:00Z","log":{"level":"warn"},"message":"oh"}', "warning", "oh", _N),
+    "pino": ('{"level":50,"time":1795348800000,"pid":1,"msg":"oh"}', "error", "oh pid=1", _N),
+    "Winston": ('{"level":"info","message":"oh","timestamp":"2026-11-22T12:00:00.000Z"}', "info", "oh", _N),
+    "Python": ("2026-11-22 12:00:00,000 - my.name - WARNING - oh", "warning", "oh", _Z),
+    "gunicorn": ("[2026-11-22 12:00:00 +0000] [7] [INFO] oh", "info", "[7] oh", _N),
+    "Celery": ("[2026-11-22 12:00:00,000: ERROR/MainProcess] oh", "error", "oh", _Z),
+    "nginx": ("2026/11/22 12:00:00 [error] 7#7: *1 oh", "error", "7#7: *1 oh", _Z),
+    "access log": ('10.0.0.1 - - [22/Nov/2026:13:00:00 +0100] "GET / HTTP/1.1" 200 1', "", 'HTTP/1.1" 200 1', _N),
+    "Envoy": ("[2026-11-22 12:00:00.000][1][warning][main] [a.cc:1] oh", "warning", "[a.cc:1] oh", _Z),
+    "capnslog": ("2026-11-22 12:00:00.000000 W | etcdserver: oh", "warning", "etcdserver: oh", _Z),
+    "Rust tracing": ("2026-11-22T12:00:00.000000Z  WARN my::mod: oh", "warning", "my::mod: oh", _N),
+    "env_logger": ("[2026-11-22T12:00:00Z ERROR my_mod] oh", "error", "my_mod: oh", _N),
+    "Ruby": ("W, [2026-11-22T12:00:00.000000 #1]  WARN -- : oh", "warning", "oh", _Z),
+    ".NET": ('{"Timestamp":"2026-11-22T12:00:00Z","LogLevel":"Critical","Message":"oh"}', "fatal", "oh", _N),
+    "Serilog": ('{"@t":"2026-11-22T12:00:00.0000000Z","@mt":"oh","@l":"Warning"}', "warning", "oh", _N),
+    "Serilog console": ("[12:00:00 INF] oh", "info", "oh", _D),
+    "PostgreSQL": ("2026-11-22 12:00:00.000 UTC [1] FATAL:  oh", "fatal", "[1] oh", _N),
+    "MySQL": ("2026-11-22T12:00:00.000000Z 0 [Warning] [MY-1] [Server] oh", "warning", "[Server] oh", _N),
+    "MongoDB": ('{"t":{"$date":"2026-11-22T12:00:00.000+00:00"},"s":"W","msg":"oh"}', "warning", "oh", _N),
+    "Redis": ("1:M 22 Nov 2026 12:00:00.000 * oh", "", "* oh", _Z),
+    "NATS": ("[1] 2026/11/22 12:00:00.000000 [ERR] oh", "error", "oh", _Z),
+    "Calico": ("2026-11-22 12:00:00.000 [WARNING][12] felix/a.go 1: oh", "warning", "oh", _Z),
+    "Fluent Bit": ("[2026/11/22 12:00:00] [ warn] [engine] oh", "warning", "[engine] oh", _Z),
+    "ClickHouse": ("2026.11.22 12:00:00.000000 [ 1 ] {} <Error> App: oh", "error", "App: oh", _Z),
+    "Cassandra": ("WARN  [main] 2026-11-22 12:00:00,000 S.java:12 - oh", "warning", "[main] S.java:12 - oh", _Z),
+    "Dropwizard": ("INFO  [2026-11-22 12:00:00,000] org.foo: oh", "info", "org.foo: oh", _Z),
+    "Cloud Logging": (
+        '{"timestamp":"2026-11-22T12:00:00Z","severity":"ERROR","textPayload":"oh","resource":{"labels":{}}}',
+        *("error", "oh", _N),
+    ),
+    "Cloud Logging, seconds": ('{"timestampSeconds":1795348800,"severity":"INFO","message":"oh"}', "info", "oh", _N),
+    "CloudWatch": ('{"timestamp":1795348800000,"message":"oh"}', "", "oh", _N),
+    "record of Fluent Bit": (
+        '{"date":1795348800.0,"log":"2026-11-22T12:00:00Z stdout F oh","kubernetes":{"pod_name":"web-0"}}',
+        *("", "oh", _N),
+    ),
+    "Loki": ('{"labels":{},"line":"level=warn msg=oh","timestamp":"2026-11-22T12:00:00Z"}', "warning", "oh", _N),
+    "logcli": ('2026-11-22T12:00:00Z {app="x", pod="y"} level=warn msg=oh', "warning", "oh", _N),
+    "GELF": ('{"short_message":"oh","timestamp":1795348800.0,"level":3}', "error", "oh", _N),
+    "log4j, JSON": (
+        '{"instant":{"epochSecond":1795348800,"nanoOfSecond":0},"level":"INFO","message":"oh"}',
+        *("info", "oh", _N),
+    ),
+    "nanoseconds as text": ('{"ts":"1795348800000000000","level":"info","msg":"oh"}', "info", "oh", _N),
+    "a German date": ("22.11.2026 12:00:00 ERROR oh", "error", "oh", _Z),
+    "an American date": ("11/22/2026 12:00:00 PM ERROR oh", "error", "oh", _Z),
+}
 
 
 def read_log(tmp_path: Path, lines: Sequence[str], name: str = "some.log") -> tuple[list[LogLine], list[Skipped]]:
@@ -86,6 +198,22 @@ def test_every_form_shows_time_level_and_what_it_names(
     assert not skipped
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_read_alone_and_beside_an_audit_log(tmp_path: Path, form: str) -> None:
+    line, level, text, unknown = FORMS[form]
+    lines = [line] * 4
+    found, skipped = read_log(tmp_path, lines)
+    assert (len(found), skipped) == (4, [])
+    assert {(each.level, each.unknown) for each in found} == {(level, unknown)}
+    assert found[0].text.endswith(text)
+    assert unknown in (_Y, _D) or {each.time for each in found} == {NOON}
+    later = {"requestReceivedTimestamp": "2026-11-22T13:00:00.1Z", "stageTimestamp": "2026-11-22T13:00:00.2Z"}
+    (tmp_path / "audit.log").write_text(json.dumps(event(**later)) + "\n")
+    beside = analyse([(tmp_path, "both")], Limits())
+    assert beside.entries == 1
+    assert {each.time for _, placed in beside.world.logs() for each in placed} == {NOON}
+
+
 @pytest.mark.parametrize("line, unknown", [(KLOG, Unknown.YEAR), (PLAIN, Unknown.ZONE), (GO, Unknown.ZONE)])
 def test_what_a_time_leaves_open_is_said(tmp_path: Path, line: str, unknown: Unknown) -> None:
     found, _ = read_log(tmp_path, [line] * 4)
@@ -103,6 +231,134 @@ def test_a_time_without_a_year_is_placed_beside_the_rest(tmp_path: Path) -> None
         world = world_of([line, created("shop", "web", last)])
         (placed,) = world.log_lines(name)
         assert at(placed.time) == at(NOON + 250_000).replace(year=expected)
+
+
+LATE, EARLY = "23:59:00,000 INFO [a] (b) oh", "00:01:00,000 INFO [a] (b) oh"
+MINUTE = 60_000_000
+
+
+def packed(tmp_path: Path, lines: Sequence[str], written: int) -> tuple[Path, str]:
+    """Return an archive with a log that was written at a time."""
+    path = tmp_path / "logs.tar"
+    with tarfile.open(path, "w") as archive:
+        member = tarfile.TarInfo("some.log")
+        content = "\n".join(lines).encode() + b"\n"
+        member.size, member.mtime = len(content), written // 1_000_000
+        archive.addfile(member, io.BytesIO(content))
+    return path, "logs.tar"
+
+
+def test_times_of_day_are_placed_beside_the_rest_with_the_days_that_pass(tmp_path: Path) -> None:
+    midnight = NOON - 12 * 60 * MINUTE
+    expected = [midnight - 24 * 60 * MINUTE - MINUTE, midnight - 24 * 60 * MINUTE + MINUTE, midnight - MINUTE]
+    lines = [LATE, EARLY, LATE]
+    found, _ = read_log(tmp_path, lines)
+    ((_, placed),) = world_of(found, [created("shop", "web", midnight + MINUTE)]).logs()
+    assert [each.time for each in placed] == expected
+    assert not dict(world_of(found).logs())  # nothing says a date
+    assert any("say only a time of day" in each for each in clocks(world_of(found)))
+    ((_, placed),) = analyse([packed(tmp_path, lines, midnight)], Limits()).world.logs()
+    assert [each.time for each in placed] == expected
+    dated = f"2026-11-{at(midnight - MINUTE).day} 23:59:30,000 INFO [a] (b) dated"
+    found, _ = read_log(tmp_path, [*lines, dated])
+    far = created("shop", "web", NOON + 30 * 24 * 60 * MINUTE)
+    ((_, placed),) = world_of(found, [far]).logs()  # the date in the same file counts more
+    assert [each.time for each in placed][:3] == expected
+
+
+def test_a_year_is_taken_from_the_archive_or_the_journal_if_nothing_else_says_it(tmp_path: Path) -> None:
+    for written, year in ((NOON, 2026), (NOON - 30 * 24 * 60 * MINUTE, 2025)):
+        ((_, (line,)),) = analyse([packed(tmp_path, [KLOG], written)], Limits()).world.logs()
+        assert at(line.time) == at(NOON + 250_000).replace(year=year)
+    head = "-- Logs begin at Wed 2024-03-06 10:00:00 UTC, end at Wed 2024-12-04 10:00:00 UTC. --"
+    ((_, (line,)),) = analysed(tmp_path, [head, "Nov 22 12:00:00 node1 kubelet[12]: oh"]).world.logs()
+    assert at(line.time) == at(NOON).replace(year=2024)
+
+
+EXPORTED = (
+    b"__CURSOR=s=1\n__REALTIME_TIMESTAMP=1795348800000000\n_HOSTNAME=n1\nPRIORITY=3\nSYSLOG_IDENTIFIER=kubelet\n"
+    b"MESSAGE=E1122 12:00:00.000000    12 a.go:1] about shop/web\n_PID=12\n\n"
+    b"__CURSOR=s=2\n__REALTIME_TIMESTAMP=1795348801000000\n_HOSTNAME=n1\nSYSLOG_IDENTIFIER=app\n"
+    b"MESSAGE\n\x14\0\0\0\0\0\0\0two lines\nabout it all\n_PID=13\n"
+)
+VERBOSE = b"""Sun 2026-11-22 12:00:00.000000 UTC [s=0a1b;i=1;b=2;m=3;t=4;x=5]
+    PRIORITY=3
+    _HOSTNAME=n1
+    SYSLOG_IDENTIFIER=kubelet
+    MESSAGE=E1122 12:00:00.000000    12 a.go:1] about shop/web
+Sun 2026-11-22 12:00:01.000000 UTC [s=0a1b;i=2;b=2;m=3;t=4;x=5]
+    _HOSTNAME=n1
+    SYSLOG_IDENTIFIER=app
+    MESSAGE=two lines
+            about it all
+"""
+
+
+@pytest.mark.parametrize("content", [EXPORTED, VERBOSE])
+def test_a_journal_with_a_line_for_each_field_is_read(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "journal"
+    path.write_bytes(content)
+    one, two = observations_of(path)
+    assert isinstance(one, LogLine) and isinstance(two, LogLine)
+    assert (one.time, one.level, one.text) == (NOON, "error", "about shop/web")
+    assert (two.time, two.text) == (NOON + 1_000_000, "two lines about it all")
+    assert [each.log.rpartition(" ")[2] for each in (one, two)] == ["n1/kubelet", "n1/app"]
+
+
+@pytest.mark.parametrize(
+    "line, log",
+    [
+        ("Nov 22 12:00:00 node1 kubelet[12]: oh", "some.log node1/kubelet"),
+        ("shop web-0 app 2026-11-22T12:00:00Z level=info msg=oh", "shop/web-0/app"),
+        (
+            '{"date":1795348800.5,"log":"oh","kubernetes":{"namespace_name":"shop","pod_name":"web-0",'
+            '"container_name":"app"}}',
+            "shop/web-0/app",
+        ),
+    ],
+)
+def test_a_line_may_say_who_wrote_it(tmp_path: Path, line: str, log: str) -> None:
+    found, _ = read_log(tmp_path, [line] * 3)
+    assert {each.log for each in found} == {log}
+
+
+REFUSED = [
+    (
+        "NAME    READY   STATUS    RESTARTS   AGE\nweb-0   0/1     Pending   0          0s",
+        "kubectl get, .*-o json",
+    ),
+    (
+        "NAMESPACE   NAME    STATUS   AGE   NOMINATED NODE\nshop        web-0   Ready    3d",
+        "a table of kubectl get",
+    ),
+    ("web-0   1/1     Running   0          3d", "a table of kubectl get"),
+    ("NAME    CPU(cores)   MEMORY(bytes)\nweb-0   1m           2Mi", "a table of kubectl top"),
+    ("Name:         web-0\nNamespace:    shop\nEvents:       <none>", "what kubectl describe prints.*-o json"),
+    ('[INFO] 10.0.0.1:4 - 1 "A IN web. udp" NOERROR\n' * 4, "these lines have no time.*--timestamps"),
+    ("INFO:root:oh\nERROR:root:oh", "these lines have no time.*--timestamps"),
+    ('{"level":"info","msg":"oh"}\n' * 3, "these lines have no time.*--timestamps"),
+    ('level=info msg="oh" subsys=daemon\n' * 3, "these lines have no time.*--timestamps"),
+    ("Dear reader,\nthis is no log.\n", "these lines have no time"),
+    ("[    0.000000] Linux version 6\n[    0.100000] BIOS", "its lines say for how long a machine"),
+    ("[  12.345678] node1 kubelet[1]: oh", "its lines say for how long a machine.*short-iso"),
+    ("INFO[0000] starting\nINFO[0001] oh", "its lines say for how long"),
+    ("2026-11-22 12:00:00 oh\na\nb\nc\nd", "1 of the first 5 lines begin with a time"),
+    ("# HELP up x\n# TYPE up gauge\nup 1", "it is metrics for Prometheus"),
+    ("a,b,c\n1,2,3\n4,5,6", "a table \\(CSV\\)"),
+    ('{"a": 1,\n "b": [1,}', "it is not JSON: it cannot be read from line 2, column 10 on"),
+    ("Error from server (Forbidden): pods is forbidden", "a message of kubectl"),
+    ("goroutine 1 [running]:\nmain.main()", "the stacks of a Go program"),
+    ("-----BEGIN PRIVATE KEY-----\nabc", "a key or a certificate; it was not kept"),
+    ("JAVA PROFILE 1.0.2\0", "a heap dump"),
+    ("foo: bar\nbaz:\n  - 1", "it is YAML, but no Kubernetes object"),
+]
+
+
+@pytest.mark.parametrize("content, words", REFUSED)
+def test_what_is_refused_says_truly_why(content: str, words: str) -> None:
+    message = refusal(content.encode(), "chosen")
+    assert re.search(words, message), message
+    assert "not JSON" in words or "not JSON" not in message
 
 
 @pytest.mark.parametrize(
@@ -132,11 +388,36 @@ def test_the_logs_of_a_dump_are_read_between_its_documents(tmp_path: Path) -> No
     assert "the dump was cut" in cut.reason
 
 
-def test_lines_of_a_stack_trace_are_counted_and_do_not_make_a_rule_doubt(tmp_path: Path) -> None:
-    lines = [LOGFMT, "panic: oh", "", "goroutine 1 [running]:", "main.main()", "\t/app/main.go:1 +0x1", LOGFMT]
-    found, (skipped,) = read_log(tmp_path, lines)
-    assert len(found) == 2
-    assert skipped.reason == "is a log of which 4 lines have no time of their own and were left out"
+def test_lines_of_a_stack_trace_belong_to_the_line_before_and_others_are_counted(tmp_path: Path) -> None:
+    trace = ["panic: oh", "", "goroutine 1 [running]:", "main.main()", "\t/app/main.go:1 +0x1"]
+    found, (skipped,) = read_log(tmp_path, ["no time", LOGFMT, *trace, "neither here", LOGFMT, LOGFMT])
+    assert len(found) == 3
+    assert found[0].text.endswith("n=1 panic: oh goroutine 1 [running]: main.main() \t/app/main.go:1 +0x1")
+    assert found[0].place == Place("some.log", 2)
+    assert skipped.reason == "is a log of which 2 lines have no time of their own and were left out"
+
+
+def test_what_java_writes_on_several_lines_is_one_line(tmp_path: Path) -> None:
+    lines = [
+        "Nov 22, 2026 12:00:00 PM com.example.Service serve",
+        "WARNING: late",
+        "java.lang.IllegalStateException: oh",
+        "\tat com.example.Service.serve(Service.java:12)",
+        "Caused by: java.io.IOException",
+        "\t... 3 more",
+        "Nov 22, 2026 12:00:01 PM com.example.Service serve",
+        "INFO: done",
+    ]
+    (late, done), skipped = read_log(tmp_path, lines)
+    assert (late.level, done.level, done.time, skipped) == ("warning", "info", NOON + 1_000_000, [])
+    assert late.text.startswith("com.example.Service serve WARNING: late java.lang.IllegalStateException: oh")
+
+
+def test_a_line_of_a_stack_trace_goes_to_the_pod_that_wrote_it(tmp_path: Path) -> None:
+    one, two = (f"[pod/{pod}/app] {LOGFMT}" for pod in ("a-1", "b-1"))
+    (first, second), (skipped,) = read_log(tmp_path, [one, two, "[pod/b-1/app] \tat B", "[pod/a-1/app] \tat A"])
+    assert ("at A" in first.text, "at B" in second.text, "at A" in second.text) == (False, True, False)
+    assert "1 line has no time" in skipped.reason
 
 
 @pytest.mark.parametrize(
@@ -177,8 +458,16 @@ def test_what_is_not_surely_a_log_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_random_bytes_are_no_log_and_do_no_harm() -> None:
     chance = random.Random(6)
-    forms = [KLOG, LOGFMT, SLOG, ZAP, PLAIN, f"2026-11-22T12:00:00Z stdout F {KLOG}"]
-    for _ in range(400):
+    forms = [
+        KLOG,
+        LOGFMT,
+        SLOG,
+        ZAP,
+        PLAIN,
+        f"2026-11-22T12:00:00Z stdout F {KLOG}",
+        *(form[0] for form in FORMS.values()),
+    ]
+    for _ in range(600):
         assert not logs.sniff(chance.randbytes(chance.randint(1, 400)))
         damaged = bytearray(chance.choice(forms).encode())
         for _ in range(chance.randint(1, 8)):
@@ -206,7 +495,7 @@ def test_all_logs_together_have_a_bound(tmp_path: Path, monkeypatch: pytest.Monk
     assert sum(isinstance(each, LogLine) for each in items) == 3
     skipped = [each for each in items if isinstance(each, Skipped)]
     assert [each.file for each in skipped] == ["logs/b.log", "logs/c.log"]
-    assert not partly_read(each.place for each in skipped)
+    assert not partly_read(skipped)
 
 
 SECRET = "pl4nted-5ecret-value"

@@ -1,145 +1,462 @@
-"""This pure module reads lines of the logs of programs: klog, logfmt and slog, JSON, and plain lines with a time.
+"""This pure module reads lines of the logs of programs: a table of shapes, each with a time in any notation.
 
-They may stand in the wrapping of a container runtime (CRI, Docker) or of `kubectl logs --timestamps --prefix`. The time
-of the wrapping is preferred, because it always has a year and a zone.
+`collectors.normalise.log_times` has the notations. A line may stand in the wrapping of a container runtime (CRI,
+Docker), a log shipper, a journal, or `kubectl logs --timestamps --prefix`. The time of the wrapping is preferred,
+unless it leaves more open than that of the program.
 """
 
 import re
-from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from timeline.core.entries import Unknown, microseconds
+from collectors.normalise.log_times import Written, written, written_at, written_by_klog
+from timeline.core.entries import Unknown
 
 LONGEST = 16 * 1024  # characters of a line that are looked at; container runtimes cut lines at this length
 _FIELDS = 40  # fields of a line of JSON that are kept
+_PAIRS = 100  # pairs of a line of logfmt that are looked at
 _NAMED = 8  # objects that a line names at most
-_YEARS = range(2000, 2200)
-_KLOG_YEAR = 1972  # klog writes no year; this one has a 29th of February
+_WRAPPINGS = 5  # around one another, with the line inside
+_TOKENS = 6  # words and brackets behind a time among which the level is searched
+_WORDS = 3  # of these, words without brackets
+_SAME = 2_000_000  # µs by which two times of one line may differ, one of them in whole seconds
+
+_T = TypeVar("_T")
 
 
 class LogText(NamedTuple):
     """This tuple is what one line of a log says."""
 
-    time: int  # µs since 1970
+    time: int  # µs since 1970; of times that leave something open, see `Unknown`
     unknown: Unknown
     level: str
     text: str  # it may hold line breaks
     sure: bool  # whether only programs that write logs write such lines: more than a time stands before the text
-    origin: str = ""  # "pod/container", if the line says it
+    # Who wrote the line, if it says so: "pod/container", "namespace/pod/container", or "host/program" in a journal.
+    origin: str = ""
     stream: str = ""  # "stdout" or "stderr", if the line says it
     partial: bool = False  # whether the next line of the stream goes on with this one
 
 
-_TIME = r"(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\s?(Z|UTC|[+-]\d\d:?\d\d)?"
-_WHOLE_TIME = re.compile(_TIME)
-_OUTER = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) ")
-_PREFIX = re.compile(r"\[pod/([a-z0-9.-]{1,253})/([a-z0-9-]{1,63})\] ")
-_CRI = re.compile(r"(stdout|stderr) ([FP]) ")
-_KLOG = re.compile(r"([IWEF])(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6})\s+\d+ [\w./-]+:\d+\] ")
-_LOGFMT = re.compile(r'(?:time|ts|timestamp|t)=("[^"]{1,64}"|\S{1,64}) ')
-_PAIR = re.compile(r'\b(level|lvl|severity|msg|message)=("(?:[^"\\]|\\.)*"|\S*)')
-_PLAIN = re.compile(r"\[?" + _TIME + r"\]?(?:\s+-)?(?=\s|:)[\s:]*")
-_LEVEL = re.compile(
-    r"[\[<(]?(trace|debug|dbg|info|information|notice|warn|warning|error|err|fatal|critical|panic)\b[\]>):]*\s*(?:-\s+)?",
-    re.IGNORECASE,
-)
+class _Said(NamedTuple):
+    """This tuple is the same of a line that may have no time, as programs write lines into a wrapping."""
+
+    at: Written | None
+    level: str
+    text: str
+    sure: bool
+    origin: str = ""
+    stream: str = ""
+    partial: bool = False
+
+
 _LEVELS = {
-    "t": "trace",
-    "d": "debug",
-    "i": "info",
-    "n": "info",
-    "w": "warning",
-    "e": "error",
-    "c": "fatal",
-    "f": "fatal",
-    "p": "fatal",
+    **dict.fromkeys(("trace", "trc", "trce", "verbose", "finer", "finest"), "trace"),
+    **dict.fromkeys(("debug", "dbg", "debu", "dbug", "fine", "level"), "debug"),  # zap writes Level(-4)
+    **dict.fromkeys(("info", "inf", "information", "informational", "notice", "note", "config", "log"), "info"),
+    **dict.fromkeys(("warn", "wrn", "warning"), "warning"),
+    **dict.fromkeys(("error", "err", "erro", "eror", "severe", "fail"), "error"),
+    **dict.fromkeys(("fatal", "ftl", "fata", "critical", "crit", "panic", "pani", "pnc", "dpanic"), "fatal"),
+    **dict.fromkeys(("alert", "emerg", "emergency"), "fatal"),
+    **{"t": "trace", "d": "debug", "i": "info", "n": "info", "w": "warning", "e": "error", "c": "fatal", "f": "fatal"},
+    **{"p": "fatal", "a": "info", "u": "info"},  # the last two stand for "any" and "unknown" in Ruby
 }
-_NUMBERS = {10: "trace", 20: "debug", 30: "info", 40: "warning", 50: "error", 60: "fatal"}  # as Bunyan writes them
-_TIME_KEYS = ("time", "ts", "timestamp", "@timestamp", "asctime")
-_LEVEL_KEYS = ("level", "severity", "lvl", "log.level")
-_TEXT_KEYS = ("msg", "message")
+_BARE = {
+    "trace",
+    "debug",
+    "info",
+    "warn",
+    "warning",
+    "error",
+    "fatal",
+    "panic",
+}  # what is a level without brackets, too
+_IN_CAPITALS = {"config", "fine", "finer", "finest", "level", "log", "note", "verbose"}  # what else is mostly no level
+_NUMBERS = ("debug", "trace", "debug", "info", "warning", "error", "fatal")  # the tens, as Bunyan and pino count them
+_PRIORITIES = ("fatal", "fatal", "fatal", "error", "warning", "info", "info", "debug")  # as syslog counts them
+_TIME_KEYS = (
+    *("time", "ts", "timestamp", "@timestamp", "asctime", "t", "@t", "date", "datetime", "timemillis", "instant"),
+    *("_source_realtime_timestamp", "__realtime_timestamp", "start_time", "time_local", "time_iso8601", "log_time"),
+    *("timestampseconds", "eventtime", "timegenerated"),
+)
+_LEVEL_KEYS = (
+    *("level", "severity", "lvl", "log.level", "levelname", "loglevel", "log_level", "severitytext", "severity_text"),
+    *("@l", "l", "s", "jsonpayload.level"),
+)
+_TEXT_KEYS = (
+    *("msg", "message", "short_message", "textpayload", "jsonpayload.message", "jsonpayload.msg", "text", "@m", "@mt"),
+    *("messagetemplate", "m", "event", "log", "line", "body", "@message", "properties.log", "log_s"),
+)
+_OTHER_KEYS = {"caller", "logger", "component", "method", "path", "status", "err", "error", "source"}  # without a text
+# The objects in a line whose fields count, too.
+_OBJECTS = ("log", "jsonpayload", "properties", "kubernetes", "resource", "resource.labels", "labels")
+_WRAPPING_KEYS = {"stream", "kubernetes", "_hostname", "__realtime_timestamp", "labels", "resource", "containername"}
+_OF_DOCKER = {"log", "stream", "time", "attrs"}
+_CONTAINERS = (  # where log shippers and stern write which container a line is of
+    ("kubernetes.namespace_name", "kubernetes.pod_name", "kubernetes.container_name"),
+    ("kubernetes.pod_namespace", "kubernetes.pod_name", "kubernetes.container_name"),
+    ("resource.labels.namespace_name", "resource.labels.pod_name", "resource.labels.container_name"),
+    ("labels.namespace", "labels.pod", "labels.container"),
+    ("namespace", "podname", "containername"),
+)
+
+_COLOUR = re.compile(r"\x1b\[[\d;]{0,16}m")
+_PREFIX = re.compile(r"\[pod/([a-z0-9.-]{1,253})/([a-z0-9-]{1,63})\] ")
+_CRI = re.compile(r" (stdout|stderr) ([FP])(?: |$)")
+_KLOG = re.compile(r"(?:\s{1,10}\d{1,10})?(?:\s[\w./@-]{1,200}:\d{1,7}\])?(?:\s|$)")
+_LABELS = re.compile(r' \{\w{1,64}="[^{}]{0,2000}\} ')  # of Loki, as logcli prints them
+_PROGRAM = re.compile(
+    r" ([\w.-]{1,253}) ([A-Za-z(][\w./@()-]{0,63})(?:\[(\d{1,10})\])?:(?: |$)"
+)  # in a journal and in syslog
+_RFC_5424 = re.compile(r" ([!-~]{1,255}) ([!-~]{1,48}) [!-~]{1,128} [!-~]{1,32} (?:-|(?:\[[^\]]{0,500}\]){1,8})(?: |$)")
+_DECORATION = re.compile(r"(?:[\s\]):|]|-(?=\s))*+")  # between a time and what follows it
+_RECORD = re.compile(r"[\[({<]?\d|\{|[A-Z]\d{4}|[A-Za-z_@][\w.@/-]{0,63}=")  # how a wrapped line may begin
+_KEY = re.compile(r"[A-Za-z_@][\w.@/-]{0,63}=")
+_PAIR = re.compile(r'(?<!\S)([A-Za-z_@][\w.@/-]{0,63})=("(?:[^"\\]|\\.)*+"?|[^\s"]*+)')
+_TOKEN = re.compile(
+    r"[\s|:,#*-]{0,80}+"
+    r"(?:\[([^\[\]]{0,80})\]|<([^<>]{0,40})>|\(([^()]{0,80})\)|\{([^{}]{0,80})\}|([^\s\[\](){}<>|,:]{1,80}))"
+)
+_WORD = re.compile(r"([A-Za-z]{3,13})(?:[+-]\d{1,3})?(?:/[\w.-]{1,80})?")  # INFO, DEBUG-4 (slog), INFO/Process (Celery)
+_LETTER = re.compile(r"\s{0,8}([TDINWECF])(?: \| |  (?=[A-Z-]))")  # of capnslog and of MongoDB
+_LETTERS = re.compile(r"[A-Za-z]{1,13}")
+_AFTER_LEVEL = re.compile(r"[\]>):]{0,3}\s*+(?:[-|:]{1,3}\s++)*+")
+_LEADS = tuple(
+    re.compile(rf"\A{each}")
+    for each in (
+        r"<(?P<priority>\d{1,3})>(?P<version>1 )?",  # syslog
+        r"(?P<level>[DIWEFAU]), \[",  # Ruby
+        r"[\[<(]?(?P<level>[A-Za-z]{3,13})[\]>):]{0,2}[\s|-]{0,8}(?P<text>(?:\[(?!\d\d)[^\[\]]{1,80}\]\s{1,3}){0,2})[\[(]?",
+        r"\[?\d{1,7}(?::[A-Z])?\]?:?\s{1,3}[\[(]?",  # the number of the process, with which Redis and NATS begin
+        r"(?P<text>(?:[^\s\[]{1,255} ){1,4}+)\[(?=\d\d?/[A-Z])",  # access logs
+    )
+)
+_BESIDE = tuple(  # what stern and docker compose write before each line
+    re.compile(rf"\A{each}")
+    for each in (
+        r"(?P<pod>[a-z][a-z0-9.-]{0,252}) (?:› )?(?P<container>[a-z][a-z0-9-]{0,62}) (?:│ )?(?=[^a-z])",
+        r"(?P<namespace>[a-z][a-z0-9-]{0,62}) (?P<pod>[a-z][a-z0-9.-]{0,252}) (?:› )?"
+        r"(?P<container>[a-z][a-z0-9-]{0,62}) (?:│ )?(?=[^a-z])",
+        r"[\w.-]{1,80}\s{1,40}\| ",
+    )
+)
+_CONTAINER = re.compile(r"[a-z0-9-]{1,63}/[a-z0-9.-]{1,253}/[a-z0-9-]{1,63}")
+_PROGRAM_OF = re.compile(r"[\w.-]{1,253}/[\w./@()-]{1,64}")
+_OPEN = {Unknown.NOTHING: 0, Unknown.ZONE: 1, Unknown.YEAR: 2, Unknown.DATE: 3}  # how much a time leaves open
 
 
 def log_text(line: str) -> LogText | None:
     """Return what a line of a log says; None for a line without a time, such as one of a stack trace."""
-    line = line[:LONGEST]
-    origin, outer, sure, stream, partial = "", None, False, "", False
+    said = _said(plain(line), _WRAPPINGS)
+    if said is None or said.at is None:
+        return None
+    return LogText(*said.at, said.level, said.text.rstrip(), said.sure, said.origin, said.stream, said.partial)
+
+
+def plain(line: str) -> str:
+    """Return the part of a line that is looked at, without colours and what ends it."""
+    line = line[:LONGEST].rstrip("\r\n")
+    if "\x1b" in line:
+        line = _COLOUR.sub("", line)
+    return line.lstrip("\x1e") if line[:1] == "\x1e" else line  # `journalctl -o json-seq` writes it before each line
+
+
+def without_prefix(line: str) -> tuple[str, str]:
+    """Return "pod/container" as `kubectl logs --prefix` writes it before a line, or "", and the rest of the line."""
     if line.startswith("[pod/") and (prefix := _PREFIX.match(line)):
-        origin, line, sure = f"{prefix[1]}/{prefix[2]}", line[prefix.end() :], True
-    if line.startswith('{"log":') and (unpacked := _of_docker(line)):
-        outer, stream, line = unpacked
-        sure, partial, line = True, not line.endswith("\n"), line.rstrip("\n")
-    elif (wrapped := _OUTER.match(line)) and (at := _time(wrapped[1])):
-        rest = line[wrapped.end() :]
-        if cri := _CRI.match(rest):
-            sure, stream, partial, rest = True, cri[1], cri[2] == "P", rest[cri.end() :]
-        inner = _inner(rest)
-        if inner and not inner.sure:
-            inner = None
-        if sure or inner:
-            outer, line = at, rest
-    inner = _inner(line)
-    if outer is None:
-        return inner._replace(origin=origin, sure=sure or inner.sure) if inner else None
-    time, unknown = outer
-    if inner is None:
-        return LogText(time, unknown, "", line.rstrip(), sure, origin, stream, partial)
-    return LogText(time, unknown, inner.level, inner.text, True, origin, stream, partial)
+        return f"{prefix[1]}/{prefix[2]}", line[prefix.end() :]
+    return "", line
 
 
-def _inner(line: str) -> LogText | None:
-    """Return what a line says as the program wrote it."""
-    if line[:1] == "{":
-        return _of_json(line)
-    if found := _KLOG.match(line):
-        month, day, hour, minute, second = (int(each) for each in found.groups()[1:6])
-        at = _moment(_KLOG_YEAR, month, day, hour, minute, second, found[7], "Z")
-        return LogText(at[0], Unknown.YEAR, level_of(found[1]), line[found.end() :].rstrip(), True) if at else None
-    if found := _LOGFMT.match(line):
-        pairs = dict(_PAIR.findall(line))
-        at = _time(found[1].strip('"'))
-        level, text = (next((pairs[key] for key in keys if key in pairs), "") for keys in (_LEVEL_KEYS, _TEXT_KEYS))
-        if at and level and text:
-            rest = _PAIR.sub("", line[found.end() :]).strip()
-            return LogText(*at, level_of(level.strip('"')), f"{_unquoted(text)} {rest}".strip(), True)
-    if (found := _PLAIN.match(line)) and (at := _time_of(found)):
-        text = line[found.end() :].rstrip()
-        level = _LEVEL.match(text)
-        text = text[level.end() :] if level else text
-        if any(map(str.isalpha, text)):
-            return LogText(*at, level_of(level[1]) if level else "", text, level is not None)
+def is_timeless(line: str) -> bool:
+    """Return whether a line is surely one of a log and says no time, as a program writes it into a wrapping."""
+    line = plain(without_prefix(line)[1])
+    said = _said(line, _WRAPPINGS)
+    return said.at is None and said.sure if said else bool(_levelled(line)[0])
+
+
+def _said(line: str, wrappings: int) -> _Said | None:
+    """Return what a line, or the rest of one, says; None if it has none of the known shapes."""
+    if not wrappings:
+        return None
+    first = line[:1]
+    if first == "{":
+        return _of_json(line, wrappings)
+    if first == "[" and line.startswith("[pod/"):
+        origin, rest = without_prefix(line)
+        said = _said(rest, wrappings - 1) if origin else None
+        return said._replace(origin=origin, sure=True) if said else None
+    if first in "IWEFDCTN" and line[1:5].isdigit() and (at := written_by_klog(line, 1)):
+        found = _KLOG.match(line, at[1])
+        return _Said(at[0], level_of(first), line[found.end() :].lstrip(), True) if found else None
+    opened = first in ("[", "(")
+    if at := written_at(line, opened):
+        return _after_time(at[0], _behind(line, at[1], first if opened else ""), wrappings)
+    if _KEY.match(line) and (said := _of_logfmt(line)):
+        return said
+    return _after_lead(line, wrappings) or _beside(line, wrappings)
+
+
+def _behind(line: str, end: int, before: str) -> str:
+    """Return what is behind a time, without the bracket that closes the one before it."""
+    rest = line[end:]
+    if before not in ("[", "("):
+        return rest
+    closes = "]" if before == "[" else ")"
+    if rest[:1] == closes:
+        return rest[1:]
+    return rest.replace(closes, ":", 1)  # as in "[2026-11-22T12:00:00Z INFO program] text"
+
+
+def _after_time(at: Written, rest: str, wrappings: int, *, version: bool = False) -> _Said | None:
+    """Return what the rest of a line says, before which a time stands. Of syslog, `version` is that of RFC 5424."""
+    if cri := _CRI.match(rest):
+        return _unwrapped(_Said(at, "", rest[cri.end() :], True, "", cri[1], cri[2] == "P"), wrappings)
+    if version and (found := _RFC_5424.match(rest)):
+        origin = f"{found[1]}/{found[2]}"
+        return _unwrapped(_Said(at, "", rest[found.end() :].lstrip("\ufeff"), True, origin), wrappings)
+    program = _PROGRAM.match(rest)
+    if program and (program[3] or at.unknown is Unknown.YEAR) and program[1].lower() not in _LEVELS:
+        origin = f"{program[1]}/{program[2]}"
+        return _unwrapped(_Said(at, "", rest[program.end() :], bool(program[3]), origin), wrappings)
+    if labels := _LABELS.match(rest):
+        return _unwrapped(_Said(at, "", rest[labels.end() :], True), wrappings)
+    begin = _DECORATION.match(rest)
+    body = rest[begin.end() :] if begin else rest
+    if _RECORD.match(body) and (inner := _said(body, wrappings - 1)) and (inner.sure or inner.at):
+        return _inside(_Said(at, "", body, inner.at is not None), inner)
+    level, text = _levelled(rest)
+    if not level and (at.unknown is Unknown.DATE or not any(map(str.isalpha, text))):
+        return None
+    return _Said(at, level, text, level != "")
+
+
+def _after_lead(line: str, wrappings: int) -> _Said | None:
+    """Return what a line says that has a level, a number or names before its time."""
+    for lead in _LEADS:
+        found = lead.match(line)
+        at = written_at(line, found.end()) if found else None
+        if not (found and at) or at[0].unknown is Unknown.DATE:
+            continue
+        parts = found.groupdict("")
+        level = level_of(parts.get("level", ""))
+        if parts.get("level") and not level:
+            continue
+        if priority := parts.get("priority"):
+            level = _PRIORITIES[int(priority) & 7]
+        rest = _behind(line, at[1], line[found.end() - 1 : found.end()])
+        said = _after_time(at[0], rest, wrappings, version=bool(parts.get("version")))
+        if said:
+            sure = said.sure or bool(level or parts.get("text"))
+            text = f"{parts.get('text', '')}{said.text}"
+            return said._replace(level=level or said.level, text=text, sure=sure)
     return None
 
 
-def _of_docker(line: str) -> tuple[tuple[int, Unknown], str, str] | None:
-    """Return the time, the stream and the line in a line of Docker's json-file log; None if it is not one."""
-    fields = _decoded(line)
-    log, stream, time = fields.get("log"), fields.get("stream"), fields.get("time")
-    if not isinstance(log, str) or stream not in ("stdout", "stderr") or not isinstance(time, str):
-        return None
-    at = _time(time)
-    return (at, stream, log) if at else None
+def _beside(line: str, wrappings: int) -> _Said | None:
+    """Return what a line says before which stern or docker compose write whose it is."""
+    for names in _BESIDE:
+        if (found := names.match(line)) and (said := _said(line[found.end() :], wrappings - 1)) and said.at:
+            origin = "/".join(each for each in found.groupdict("").values() if each)
+            return said._replace(origin=origin) if not said.origin else said
+    return None
 
 
-def _of_json(line: str) -> LogText | None:
-    """Return what a line of JSON says, as zap, slog, logrus and Bunyan write it: it has a time, a level and a text."""
-    fields = _decoded(line)
-    time, level, text = (
-        next((fields.pop(key) for key in keys if key in fields), None) for keys in (_TIME_KEYS, _LEVEL_KEYS, _TEXT_KEYS)
-    )
-    at = _time(time) if isinstance(time, str) else _since_1970(time)
-    if at is None or not isinstance(text, str):
+def _unwrapped(outer: _Said, wrappings: int) -> _Said:
+    """Return what a line says whose text may be a line as a program wrote it."""
+    inner = _said(outer.text, wrappings - 1)
+    if inner and (inner.sure or inner.at):
+        return _inside(outer, inner)
+    level, text = _levelled(outer.text)
+    return outer._replace(level=level, text=text)
+
+
+def _inside(outer: _Said, inner: _Said) -> _Said:
+    """Return what a line says whose text is a line as a program wrote it."""
+    at, own = outer.at, inner.at
+    if own and (at is None or _OPEN[own.unknown] < _OPEN[at.unknown] or _is_finer(own, at)):
+        at = own
+    names = outer.origin or inner.origin, outer.stream or inner.stream, outer.partial or inner.partial
+    return _Said(at, outer.level or inner.level, inner.text, outer.sure or inner.sure, *names)
+
+
+def _is_finer(own: Written, at: Written) -> bool:
+    """Return whether the time of a program is that of the wrapping, with more digits, and both are as open."""
+    same = own.unknown is at.unknown is not Unknown.NOTHING and abs(own.time - at.time) < _SAME
+    return same and not at.time % 1_000_000
+
+
+def _levelled(rest: str) -> tuple[str, str]:
+    """Return the level that stands among the first words of the rest of a line, or "", and the text without it."""
+    if letter := _LETTER.match(rest):
+        return level_of(letter[1]), rest[letter.end() :]
+    at = words = 0
+    for number in range(_TOKENS):
+        token = _TOKEN.match(rest, at)
+        if token is None or token.lastindex is None:
+            break
+        bare = token.lastindex == 5
+        inner = token[token.lastindex]
+        word = _WORD.fullmatch(inner if bare else inner.strip().rpartition(":")[2])
+        level = _LEVELS.get(word[1].lower()) if word else None
+        if word and level:
+            before, after = rest[: token.start()], rest[token.end() :]
+            if _is_level(word[1], bare, first=not number, ended=after[:1]):
+                if bare and word[1].islower() and after[:1] == " ":  # it may also be the first word of the text
+                    break_at = _DECORATION.match(rest)
+                    return level, rest[break_at.end() :] if break_at else rest
+                end = _AFTER_LEVEL.match(after)
+                text = after[end.end() :] if end else after
+                before = before.lstrip(" \t:|-]),").rstrip(" \t:|-,#")
+                return level, f"{before} {text}" if before else text
+        words += bare
+        if words == _WORDS:
+            break
+        at = token.end()
+    begin = _DECORATION.match(rest)
+    return "", rest[begin.end() :] if begin else rest
+
+
+def _is_level(word: str, bare: bool, *, first: bool, ended: str) -> bool:
+    """Return whether a word that is the name of a level is meant as one where it stands."""
+    if word.isupper():
+        return True
+    if not bare:
+        return word.lower() not in _IN_CAPITALS or word.istitle()
+    return first and (word.lower() in _BARE or (ended == ":" and word.lower() not in _IN_CAPITALS))
+
+
+def _of_logfmt(line: str) -> _Said | None:
+    """Return what a line of logfmt says, or of slog as text: its keys may have any order."""
+    pairs = list(islice(_PAIR.finditer(line), _PAIRS))
+    known = {pair[1].lower(): pair for pair in reversed(pairs)}
+    at, level, text = None, "", ""
+    gone: list[re.Match[str]] = []
+    for key in _TIME_KEYS:
+        if key in known and (at := written(_unquoted(known[key][2]))):
+            gone.append(known[key])
+            break
+    for key in _LEVEL_KEYS:
+        if key in known and (level := level_of(_unquoted(known[key][2]))):
+            gone.append(known[key])
+            break
+    for key in _TEXT_KEYS[:2]:
+        if key in known:
+            text = _unquoted(known[key][2])
+            gone.append(known[key])
+            break
+    if not (at or (level and text)) or len(pairs) == 1:
         return None
-    if isinstance(level, int) and not isinstance(level, bool):
-        level = _NUMBERS.get(level, "info")
-    if not isinstance(level, str):
+    rest, end = [text], 0
+    for pair in sorted(gone, key=lambda pair: pair.start()):
+        rest.append(line[end : pair.start()].strip())
+        end = pair.end()
+    rest.append(line[end:].strip())
+    sure = bool(level or text or not _OTHER_KEYS.isdisjoint(known))
+    return _Said(at, level, " ".join(filter(None, rest)), sure)
+
+
+def _of_json(line: str, wrappings: int) -> _Said | None:
+    """Return what a line of JSON says, as libraries for logs, log shippers, journals and clouds write it."""
+    fields = _Fields(_decoded(line))
+    if "kind" in fields and "apiversion" in fields:
         return None
-    rest = (f"{key}={orjson.dumps(value).decode()}" for key, value in list(_pairs(fields))[:_FIELDS])
-    return LogText(*at, level_of(level), " ".join([text, *rest]), True)
+    at = fields.first(_TIME_KEYS, written)
+    if at and (nanos := fields.first(("timestampnanos",), lambda value: value if isinstance(value, int) else None)):
+        at = at._replace(time=at.time + min(max(0, nanos), 999_999_999) // 1_000)
+    counted = "short_message" in fields  # GELF counts levels as syslog does
+    level = fields.first(_LEVEL_KEYS, lambda value: _level_in(value, priority=counted))
+    level = level or fields.first(("priority",), lambda value: _level_in(value, priority=True)) or ""
+    text = fields.first(_TEXT_KEYS, _text_in)
+    if text is None and not level and not any(key in fields for key in _OTHER_KEYS):
+        return None
+    said = _Said(at, level, (text or "").rstrip("\n"), bool(text or level))
+    wrapping = any(key in fields for key in _WRAPPING_KEYS)
+    if wrapping:
+        stream = fields.first(("stream",), lambda value: value if value in ("stdout", "stderr") else None) or ""
+        whole = text is None or text.endswith("\n") or not fields.only(_OF_DOCKER)
+        partial = not whole or fields.first(("logtag",), _text_in) == "P"
+        said = said._replace(origin=fields.origin(), stream=stream, partial=partial)
+    if wrapping or not level or _RECORD.match(said.text):
+        inner = _said(said.text, wrappings - 1)
+        if inner and (inner.sure or inner.at):
+            return _inside(said, inner)
+    if not level:
+        level, text = _levelled(said.text)
+        said = said._replace(level=level, text=text)
+    if wrapping:
+        return said
+    pairs = (f"{key}={orjson.dumps(value).decode()}" for key, value in islice(_pairs(fields.rest()), _FIELDS))
+    return said._replace(text=" ".join((said.text, *pairs)).lstrip())
+
+
+class _Fields:
+    """This class finds the fields of a line of JSON by their names in lower case, with a dot before the name of one in
+    an object."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        document = fields.get("_source")  # of Elasticsearch
+        self._fields: dict[str, Any] = document if isinstance(document, dict) else fields
+        self._found = {key.lower(): value for key, value in self._fields.items()}
+        for outer in _OBJECTS:
+            if isinstance(inner := self._found.get(outer), dict):
+                self._found |= {f"{outer}.{key}": value for key, value in inner.items()}
+        self._used: set[str] = set()  # the names of fields that were read
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._found
+
+    def only(self, keys: set[str]) -> bool:
+        """Return whether there are no other fields."""
+        return self._found.keys() <= keys
+
+    def first(self, keys: Iterable[str], read: Callable[[Any], _T | None]) -> _T | None:
+        """Return what the first of these fields holds that can be read."""
+        for key in keys:
+            if (value := self._found.get(key)) is not None and (found := read(value)):
+                self._used.add(key)
+                return found
+        return None
+
+    def rest(self) -> dict[str, Any]:
+        """Return the fields that were not read."""
+        return {name: value for name, value in self._fields.items() if name.lower() not in self._used}
+
+    def origin(self) -> str:
+        """Return who wrote the line, as `LogText` has it."""
+        for keys in _CONTAINERS:
+            names = [self._found.get(key) for key in keys]
+            if all(isinstance(each, str) for each in names) and _CONTAINER.fullmatch(
+                origin := "/".join(map(str, names))
+            ):
+                return origin
+        origin = f"{self._found.get('_hostname')}/{self._found.get('syslog_identifier')}"
+        return origin if "syslog_identifier" in self._found and _PROGRAM_OF.fullmatch(origin) else ""
+
+
+def _level_in(value: object, *, priority: bool) -> str:
+    """Return the level that a field holds as a word or as a number, which may be a `priority` of syslog."""
+    if isinstance(value, str):
+        if not (value.isdecimal() and len(value) < 3):
+            return level_of(value)
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        return ""
+    if priority:
+        return _PRIORITIES[value] if 0 <= value < len(_PRIORITIES) else ""
+    if value <= 0:  # as zap and slog count: 0 is info
+        return "debug" if value else "info"
+    return _NUMBERS[value // 10] if 10 <= value < 70 else ""
+
+
+def _text_in(value: object) -> str | None:
+    """Return the text in a field; journalctl writes one that is no UTF-8 as a list of bytes."""
+    if isinstance(value, list) and all(isinstance(each, int) and 0 <= each < 256 for each in value):
+        return bytes(value).decode("utf-8", "replace")
+    return value if isinstance(value, str) else None
 
 
 def _decoded(line: str) -> dict[str, Any]:
@@ -167,59 +484,13 @@ def _unquoted(value: str) -> str:
     try:
         return str(orjson.loads(value))
     except ValueError:
-        return value[1:-1]
+        return value.strip('"')
 
 
 def level_of(text: str) -> str:
     """Return the level that a word such as WARN stands for; "" if it stands for none."""
-    return _LEVELS.get(text[:1].lower(), "")
-
-
-def _time(text: str) -> tuple[int, Unknown] | None:
-    found = _WHOLE_TIME.fullmatch(text)
-    if found:
-        return _time_of(found)
-    try:
-        return _since_1970(float(text)) if len(text) < 40 else None  # as logfmt may have it
-    except ValueError:
-        return None
-
-
-def _time_of(found: re.Match[str]) -> tuple[int, Unknown] | None:
-    year, month, day, hour, minute, second = (int(each) for each in found.groups()[:6])
-    return _moment(year, month, day, hour, minute, second, found[7] or "", found[8] or "")
-
-
-def _moment(
-    year: int, month: int, day: int, hour: int, minute: int, second: int, fraction: str, zone: str
-) -> tuple[int, Unknown] | None:
-    """Return a time in µs since 1970, and what it leaves open; None if there is no such time."""
-    if year not in _YEARS and year != _KLOG_YEAR:
-        return None
-    try:
-        whole = _seconds(year, month, day, hour, minute, second, zone)
-    except ValueError:
-        return None
-    return whole + int(f"{fraction[:6]:<06}" if fraction else 0), Unknown.NOTHING if zone else Unknown.ZONE
-
-
-@lru_cache(1024)
-def _seconds(year: int, month: int, day: int, hour: int, minute: int, second: int, zone: str) -> int:
-    ahead = timedelta()
-    if zone and zone[0] in "+-":
-        ahead = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:])) * (-1 if zone[0] == "-" else 1)
-    return microseconds(datetime(year, month, day, hour, minute, second, tzinfo=timezone(ahead)))
-
-
-def _since_1970(number: object) -> tuple[int, Unknown] | None:
-    """Return a time that a program gives as a number of seconds, milliseconds, microseconds or nanoseconds."""
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        return None
-    for unit in (1e6, 1e3, 1, 1e-3):
-        time = number * unit
-        if 946_684_800e6 <= time < 7_258_118_400e6:  # the years 2000 to 2200
-            return round(time), Unknown.NOTHING
-    return None
+    word = _LETTERS.match(text)
+    return _LEVELS.get(word[0].lower(), "") if word else ""
 
 
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"

@@ -17,7 +17,6 @@ from timeline.judging.coverage import (
     CoverageRow,
     RuleCoverage,
     coverage,
-    evidence,
     judgeable,
     judged_in_part,
     of_parts,
@@ -103,9 +102,8 @@ def show_findings(analysis: Analysis, terminal: Terminal) -> None:
 def show_input(analysis: Analysis, terminal: Terminal, *, with_coverage: bool, only: Sequence[str] = ()) -> None:
     """Print what was read, what was skipped, and which rules could judge it. `only`: these rules."""
     rows = coverage(analysis.world)
-    rules = [rule for rule in rulebook() if not only or rule.id in only]
-    judged = judgeable(rows, rules, **evidence(analysis.world))
-    if partly_read(each.place for each in analysis.skipped):
+    judged = judgeable(rows, [rule for rule in rulebook() if not only or rule.id in only], logs=analysis.world.has_logs)
+    if partly_read(analysis.skipped):
         rows, judged = of_parts(rows), judged_in_part(judged)
     if with_coverage:
         _show_coverage(rows, judged, terminal)

@@ -35,6 +35,8 @@ def open_about(line: LogLinePayload) -> str:
     """Say what the time of a line leaves open; "" if it leaves nothing open."""
     if line["latest"]:
         return "at the latest"
+    if not line["date_known"]:
+        return "without date and zone"
     if not line["year_known"]:
         return "without year and zone"
     return "" if line["zone_known"] else "without zone"

@@ -286,7 +286,13 @@ class Unknown(StrEnum):
     NOTHING = ""
     ZONE = "zone"  # the line has a date and a time, which are taken for UTC
     AGE = "age"  # the line says only how long ago it was; `LogLine.time` is the latest time that it may have
-    YEAR = "year"  # the line has neither year nor zone, as klog writes it; the year in `LogLine.time` is 1972
+    YEAR = "year"  # the line has neither year nor zone, as klog writes it
+    DATE = "date"  # the line has only a time of day
+
+
+# The year of a time whose line has none, and nothing else either: it has a 29th of February. If only the date is
+# unknown, the days are counted from the first of this year, as the times of day of the file show that days pass.
+UNDATED_YEAR = 1972
 
 
 class LogLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -1,16 +1,19 @@
 """This module keeps the lines of the logs of programs of one source. It is pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 
 from msgspec.structs import replace
 
-from timeline.core.entries import LogLine, Unknown, microseconds, moment
+from timeline.core.entries import UNDATED_YEAR, LogLine, Unknown, microseconds, moment
 from timeline.history.lifelines import Name
 
+DAY = 86_400_000_000  # µs
+_UNDATED = Unknown.YEAR, Unknown.DATE
 _Key = tuple[str, int, str, int]
+_PLACED = microseconds(datetime(UNDATED_YEAR + 20, 1, 1, tzinfo=UTC))  # before it, nothing has placed a time
 
 
 class Logs:
@@ -21,8 +24,8 @@ class Logs:
     """
 
     def __init__(self, about: Callable[[], int]) -> None:
-        """`about` returns a time of the source, in microseconds since 1970, or 0: a line that has no year is placed
-        into the year in which it is nearest to this time, or else to other lines."""
+        """`about` returns a time of the source, in microseconds since 1970, or 0: lines that have no year or no date
+        are placed nearest to the last date in their own file, else to this time, else to other lines."""
         self._about = about
         self._known: dict[_Key, LogLine] = {}
         self._sorted: tuple[int, dict[str, list[LogLine]]] | None = None  # the time of the source, and what follows
@@ -61,7 +64,7 @@ class Logs:
     def log(self, name: str) -> Sequence[LogLine]:
         """Return the lines of a log as they stand in its file; of several files, the one that begins first comes first.
 
-        Lines without a year are left out as long as nothing else in the source has one.
+        Lines without a year or a date are left out as long as nothing else in the source has one.
         """
         return self._by_log().get(name, ())
 
@@ -84,23 +87,18 @@ class Logs:
 
     def forget(self, before: int) -> None:
         """Forget the lines that were written before a time, in microseconds since 1970."""
-        about = self._around()
-        kept = {key: line for key, line in self._known.items() if _dated(line, about).time >= before}
+        dates = _Dates(self._known.values(), self._about())
+        kept = {key: line for key, line in self._known.items() if (dates.dated(line) or line).time >= before}
         if len(kept) < len(self._known):
             self._known, self._sorted, self._naming = kept, None, None
 
-    def _around(self) -> int:
-        """Return a time of the source; if nothing else has one, that of the last line whose year is known, or 0."""
-        known = (line.time for line in self._known.values() if line.unknown is not Unknown.YEAR)
-        return self._about() or max(known, default=0)
-
     def _by_log(self) -> dict[str, list[LogLine]]:
         if self._sorted is None or self._sorted[0] != self._about():
-            about = self._around()
+            dates = _Dates(self._known.values(), self._about())
             by_log: dict[str, list[LogLine]] = defaultdict(list)
             for line in self._known.values():
-                if about or line.unknown is not Unknown.YEAR:
-                    by_log[line.log].append(_dated(line, about))
+                if dated := dates.dated(line):
+                    by_log[line.log].append(dated)
             self._sorted, self._naming = (
                 (self._about(), {log: _as_written(lines) for log, lines in by_log.items()}),
                 None,
@@ -108,14 +106,49 @@ class Logs:
         return self._sorted[1]
 
 
-def _dated(line: LogLine, about: int) -> LogLine:
-    """Return a line with the year in which it is nearest to a time of the source; the line itself if it has one."""
-    if line.unknown is not Unknown.YEAR or not about:
-        return line
-    written, year = moment(line.time), moment(about).year
-    times = [microseconds(each) for one in (year - 1, year, year + 1) if (each := _in_year(written, one))]
-    nearest = min(times, key=lambda time: (abs(time - about), time), default=line.time)
-    return replace(line, time=nearest)
+class _Dates:
+    """This class takes from beside what lines do not say: a year, or a date."""
+
+    def __init__(self, lines: Collection[LogLine], about: int) -> None:
+        self._ends: dict[str, int] = {}  # the last time that is known in each file
+        self._last: dict[str, int] = {}  # the last of the times without a date in each file
+        self._about = about
+        if not any(line.unknown in _UNDATED for line in lines):
+            return
+        for line in lines:
+            file = _place(line)[0] or line.log
+            if line.unknown is Unknown.DATE:
+                self._last[file] = max(line.time, self._last.get(file, 0))
+            elif line.unknown is not Unknown.YEAR:
+                self._ends[file] = max(line.time, self._ends.get(file, 0))
+        self._about = about or max(self._ends.values(), default=0)
+
+    def dated(self, line: LogLine) -> LogLine | None:
+        """Return a line with a date; the line itself if it has one, and None if nothing beside it has one."""
+        if line.unknown not in _UNDATED:
+            return line
+        file = _place(line)[0] or line.log
+        about = self._ends.get(file) or self._about
+        if not about:  # its archive may have said when its file was written
+            return None if line.time < _PLACED else line
+        if line.unknown is Unknown.DATE:
+            return replace(line, time=line.time + shifted(self._last[file], about))
+        return replace(line, time=without_year(line.time, about))
+
+
+def shifted(last: int, about: int) -> int:
+    """Return by how many µs to shift the lines of a file, in whole days, so that the last is nearest to a time."""
+    return round((about - last) / DAY) * DAY
+
+
+def without_year(time: int, about: int, *, latest: bool = False) -> int:
+    """Return a time whose year is not known, in the year in which it is nearest to another; or, with `latest`, in the
+    last year in which it is not after the other. In µs since 1970."""
+    written, year = moment(time), moment(about).year
+    times = [microseconds(each) for one in range(year - 4, year + 2) if (each := _in_year(written, one))]
+    if latest:
+        return max((each for each in times if each <= about), default=time)
+    return min(times, key=lambda each: (abs(each - about), each), default=time)
 
 
 def _in_year(written: datetime, year: int) -> datetime | None:

@@ -6,7 +6,7 @@ from timeline.core.durations import duration
 from timeline.core.entries import ObjectRef, Unknown, moment
 from timeline.history.lifelines import public_uid
 from timeline.history.world import World
-from timeline.judging.coverage import RuleCoverage, coverage, evidence, judgeable, judged_in_part, partly_read
+from timeline.judging.coverage import RuleCoverage, coverage, judgeable, judged_in_part, partly_read
 from timeline.judging.findings import Finding, Occurrence, Proof
 from timeline.judging.rulebook import Rule
 from timeline.payloads.findings import (
@@ -109,7 +109,7 @@ def source_document(world: World, rules: Iterable[Rule], *, shown: bool = True) 
     """Return what was observed of each kind, and what each rule can therefore judge. Without `shown`, findings about
     objects that only a log names are not kept."""
     rows = coverage(world)
-    judged = judgeable(rows, rules, live=world.live, shown=shown, **evidence(world))
+    judged = judgeable(rows, rules, logs=world.has_logs, live=world.live, shown=shown)
     return {
         "coverage": [
             {
@@ -177,8 +177,16 @@ def clocks(world: World) -> list[str]:
         for file, ahead in world.offsets.items()
     ]
     return corrected + [
-        _undated(each, without[each]) for each in (Unknown.YEAR, Unknown.ZONE, Unknown.AGE) if each in without
+        _undated(each, without[each])
+        for each in (Unknown.YEAR, Unknown.DATE, Unknown.ZONE, Unknown.AGE)
+        if each in without
     ]
+
+
+_BESIDE = (
+    "The rest is the last date in the same file, else what was read beside it, else when its archive says that it was"
+    " written. Without the rest, the lines are not placed."
+)
 
 
 def _undated(unknown: Unknown, logs: int) -> str:
@@ -186,7 +194,12 @@ def _undated(unknown: Unknown, logs: int) -> str:
     if unknown is Unknown.YEAR:
         return (
             f"The times in {many} have no year and no time zone; they are taken for UTC, in the year that is nearest to"
-            " the end of the rest. Without the rest, they are not placed."
+            f" the end of the rest. {_BESIDE}"
+        )
+    if unknown is Unknown.DATE:
+        return (
+            f"The lines of {many} say only a time of day. They are taken for UTC, and their last line for one of the"
+            f" day that is nearest to the end of the rest. {_BESIDE}"
         )
     if unknown is Unknown.AGE:
         return (

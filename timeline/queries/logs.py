@@ -264,7 +264,8 @@ def _payload(line: LogLine, name: str, place: Cursor) -> LogLinePayload:
         "name": name,
         "sequence": place.sequence,
         "time": line.time,
-        "year_known": line.unknown is not Unknown.YEAR,
+        "year_known": line.unknown not in (Unknown.YEAR, Unknown.DATE),
+        "date_known": line.unknown is not Unknown.DATE,
         "zone_known": line.unknown in (Unknown.NOTHING, Unknown.AGE),
         "latest": line.unknown is Unknown.AGE,
         "level": line.level,  # type: ignore[typeddict-item]  # only these levels are read

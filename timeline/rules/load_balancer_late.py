@@ -58,8 +58,7 @@ _STARTS = {READY: "it had a ready endpoint", REQUESTED: "a load balancer was ask
 @rule(
     "load-balancer-late",
     judges=("Service",),
-    needs=("Service",),
-    any_of=("EndpointSlice", "Endpoints"),
+    needs=("Service", "EndpointSlice"),
     times=True,
     incident="{anchor} waited for an address of its load balancer{times}",
 )

@@ -111,30 +111,30 @@ def _pieces(file: BinaryIO, usage: Usage) -> Iterator[bytes]:
 
 
 def _recordings(
-    name: str, content: ByteStream, usage: Usage, modified: int, layers: int = 0
+    name: str, content: ByteStream, usage: Usage, modified: int, written: int = 0, layers: int = 0
 ) -> Iterator[Recording | Skipped]:
     """Yield the recordings in a stream of bytes, whatever compression and archives it is packed in."""
     head = content.head(_MAGIC_BYTES)
     decompress = decompressor_of(head)
     members = tar_members if is_tar(head) else zip_members if is_zip(head) else None
     if not (decompress or members):
-        yield Recording(name, content, usage.limits, modified)
+        yield Recording(name, content, usage.limits, modified, written)
     elif layers == _LAYERS:
         yield Skipped(name, 0, f"is packed more than {_LAYERS} times over; unpack it first")
     elif decompress:
         unpacked = ByteStream(decompress_frames(content, decompress, usage))
-        yield from _recordings(name, unpacked, usage, modified, layers + 1)
+        yield from _recordings(name, unpacked, usage, modified, written, layers + 1)
     elif members:
         path = ""
         try:
-            for path, inside, written in members(content, usage):
+            for path, inside, own in members(content, usage):
                 label = f"{name}/{_display_name(path.removeprefix('./'))}"
                 if isinstance(inside, str):
                     yield Skipped(label, 0, inside)
                 elif any(map(_is_hidden, path.split("/"))):
                     yield Skipped(label, 0, "is hidden")
                 else:
-                    yield from _recordings(label, inside, usage, written or modified, layers + 1)
+                    yield from _recordings(label, inside, usage, modified, own or written, layers + 1)
             if not path:
                 yield Skipped(name, 0, "is an archive without files")
         except Unreadable as error:

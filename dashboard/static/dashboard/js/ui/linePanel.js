@@ -6,8 +6,9 @@ import { clock, day } from "../state/time.js";
 import { zone } from "../state/zone.js";
 import { timeOf } from "./timeOf.js";
 
-function clockOf({ year_known: year, zone_known: known, latest }) {
+function clockOf({ date_known: date, year_known: year, zone_known: known, latest }) {
   if (latest) return "at the latest: the line says only how long ago it was, and is placed by when its file was written";
+  if (!date) return "by the clock of the program; the line has only a time of day, so it is placed beside the rest in UTC";
   if (!year) return "by the clock of the program; the line has neither year nor zone, so it is placed beside the rest in UTC";
   return known ? "by the clock of the program" : "by the clock of the program; the line has no zone, so it is taken for UTC";
 }

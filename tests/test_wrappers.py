@@ -17,7 +17,7 @@ from tests.objects import check_damaged
 from tests.properties import examples
 from tests.recordings import SAMPLE
 from tests.wrapping import AKS, CLOUDWATCH, ELASTIC, LIST, LOKI, SHIPPED, WRAPPERS
-from timeline.core.entries import FOREVER, Change, Entry, Level, moment
+from timeline.core.entries import FOREVER, Change, Entry, Level, LogLine, moment
 
 LINES = [line.decode() for name in ("restart.jsonl", "deletion.jsonl") for line in real(name)]
 
@@ -121,8 +121,8 @@ def test_an_entry_that_cloudwatch_has_cut_off_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        (CLOUDWATCH, {"events": [{"message": "I1121 07:52:00 server.go:1] Starting", "timestamp": 1}]}),
-        (AKS, {"records": [{"category": "kube-scheduler", "properties": {"log": "I1121 07:52:00 x.go:1] Started\n"}}]}),
+        (CLOUDWATCH, {"events": [{"message": "Starting", "timestamp": 1}]}),
+        (AKS, {"records": [{"category": "kube-scheduler", "properties": {"log": "Started\n"}}]}),
         (LOKI, {"data": {"resultType": "streams", "result": [{"stream": {}, "values": [["1", "GET /"]]}]}}),
         (ELASTIC, {"hits": {"hits": [{"_source": {"message": "GET /"}}]}}),
     ],
@@ -132,6 +132,22 @@ def test_records_of_other_logs_are_told_as_such(name: str, content: dict[str, An
     assert [each.name for each in formats() if each.sniff(head)] == [name]
     (reason,) = reasons_of(tmp_path, head)
     assert reason.endswith(": it holds no audit event") and "Start" not in reason and "GET" not in reason
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"events": [{"message": "I1121 07:52:00.5 server.go:1] Starting", "timestamp": 1795247520000}]},
+        {"records": [{"time": "2026-11-21T07:52:00Z", "properties": {"log": "I1121 07:52:00.5 x.go:1] Starting\n"}}]},
+        {"_source": {"@timestamp": "2026-11-21T07:52:00Z", "message": "Starting"}},
+        {"line": "level=info msg=Starting", "timestamp": "2026-11-21T07:52:00Z", "labels": {}},
+    ],
+)
+def test_a_line_of_a_program_in_a_store_is_read_as_one_beside_the_audit_events(content: Any, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(json.dumps(content))
+    (line,) = read([(path, "log")], bodies=False)
+    assert isinstance(line, LogLine) and (line.time, line.text) == (1795247520000000, "Starting")
 
 
 def test_the_events_text_stands_before_what_a_shipper_made_of_it(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """This module is shared by all formats in which a log store or a log shipper wraps audit events in records.
 
-It takes the records out of documents, takes one audit event out of each record, and reads the events as an audit log.
+It takes the records out of documents, takes one audit event out of each record, and reads the events as an audit log. A
+record without one is a line of the log of a program if it says so: stores keep both together.
 """
 
 import re
@@ -13,14 +14,16 @@ from collectors.formats import Format
 from collectors.formats.audit import read_lines
 from collectors.formats.json_items import Pattern, items, outline
 from collectors.formats.json_stream import Item
+from collectors.formats.logs import LINES, log_line
 from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Line, Recording, Skipped
 from timeline.core.bounds import FAULTS
-from timeline.core.entries import Observation
+from timeline.core.entries import Observation, Place
 
 _DEPTH = 6  # how deep an event may be in its record, such as hits.hits[]._source.kubernetes.audit
 _PLAIN = re.compile(r'\{"kind":"Event","apiVersion":"audit\.k8s\.io/')
 _BODIES = ("requestObject", "responseObject")
+_NO_EVENT = "it holds no audit event"
 _CUT = "not JSON: Input data was truncated"
 
 
@@ -54,7 +57,7 @@ def wrapped(name: str, *shapes: Shape, event_in: "Callable[[bytes], bytes | None
 def read_records(
     recording: Recording, records: Iterator[Item | Skipped], bodies: bool, event_in: Callable[[bytes], bytes | None]
 ) -> Iterator[Observation | Skipped]:
-    """Yield the entries of records that hold one audit event each, and what was skipped.
+    """Yield the entries of records that hold one audit event each, the lines of logs in others, and what was skipped.
 
     `event_in` takes the event out of a record. It returns None if there is none, and raises ValueError if the record is
     damaged.
@@ -72,9 +75,15 @@ def read_records(
         for line in event_lines(recording, noted(), event_in):  # noqa: UP028 (each is noted)
             yield line
 
+    logged = 0
     for read in read_lines(lines(), bodies):  # what is skipped is of the last record: no line is read ahead
         if isinstance(read, Skipped) and isinstance(record, Item):
             reason = read.reason
+            place = Place(recording.name, record.line)
+            if reason == _NO_EVENT and logged < LINES and (of_program := log_line(record.data, recording.name, place)):
+                logged += 1
+                yield of_program
+                continue
             if reason == _CUT and isinstance(line, Line):
                 reason = f"cut off after {len(line.data)} bytes, as log services do with long entries"
             read = read._replace(reason=f"{record}: {reason}" if record.path else reason)
@@ -96,7 +105,7 @@ def event_lines(
             yield Skipped(recording.name, record.line, prefix + reason_of(error))
             continue
         if event is None:
-            yield Skipped(recording.name, record.line, "it holds no audit event")
+            yield Skipped(recording.name, record.line, _NO_EVENT)
         else:
             yield Line(recording.name, record.line, event)
 

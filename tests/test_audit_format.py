@@ -32,7 +32,7 @@ users:
         (b'{"apiVersion": "v1", "kind": "Config", "users": []}', "it is a kubeconfig"),
         (b"# comment\napiVersion: v1\nkind: Pod\n", "it is YAML"),
         (b"apiVersion: v1\nkind: ConfigMap\n", "it is YAML"),
-        (b"the quick brown fox\n", "it is not JSON"),
+        (b"the quick brown fox\n", "these lines have no time"),
         (b'{"name":"package","version":"1.0.0"}', "it is JSON, but neither audit events nor Kubernetes objects"),
         ('{"auditID":1}'.encode("utf-16"), "it is UTF-16 text"),
         (b"\x01\x02\x00\x03", "it is not text"),

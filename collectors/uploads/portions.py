@@ -18,7 +18,6 @@ from django.db import connections, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from collectors.analysis import Skips
 from collectors.formats import AnyReading, Bounds, Limits, Skipped, named, read
 from collectors.uploads import receiving
 from timeline.core import beside
@@ -232,7 +231,7 @@ def _sign_of_life(portion: Portion) -> None:
 def _store(portion: Portion, limits: Limits) -> None:
     """Read a claimed portion and store what it holds. Nothing of it counts if another worker has it by then."""
     reading = read(_inputs(portion), bodies=True, limits=limits, processes=available_processors(), part=True)
-    skips = Skips()
+    skips: list[Skipped] = []
     held: list[Observation] = []
     number = size = 0
     try:
@@ -240,7 +239,7 @@ def _store(portion: Portion, limits: Limits) -> None:
             if count % _SIGN_OF_LIFE == 0:
                 _sign_of_life(portion)
             if isinstance(item, Skipped):
-                skips.add(item)
+                skips.append(item)
                 continue
             held.append(item)
             size += _size(item)
@@ -254,7 +253,7 @@ def _store(portion: Portion, limits: Limits) -> None:
             bytes_read=reading.bytes_read,
             bytes_decompressed=reading.bytes_decompressed,
             formats=reading.files,
-            skips=[list(each) for each in skips.all()],
+            skips=[list(each) for each in skips],
         )
         if not ended:
             raise Taken

@@ -294,6 +294,24 @@ Sun 2026-11-22 12:00:01.000000 UTC [s=0a1b;i=2;b=2;m=3;t=4;x=5]
 """
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        [{"timestamp": "2026-11-22T12:00:00Z", "severity": "ERROR", "textPayload": "about shop/web", "insertId": "x"}],
+        [{"timestamp": "2026-11-22T12:00:00Z", "severity": "ERROR", "jsonPayload": {"message": "about shop/web"}}],
+        {"__REALTIME_TIMESTAMP": "1795348800000000", "PRIORITY": "3", "MESSAGE": "about shop/web", "_HOSTNAME": "n1"},
+        {"data": {"result": [{"stream": {}, "values": [["1795348800000000000", "level=error msg='about shop/web'"]]}]}},
+    ],
+)
+def test_lines_in_json_over_several_lines_are_read(tmp_path: Path, made: object) -> None:
+    for indent in (None, 2):
+        path = tmp_path / "made"
+        path.write_text(json.dumps(made, indent=indent))
+        (line,) = observations_of(path)
+        assert isinstance(line, LogLine) and (line.time, line.level) == (NOON, "error")
+        assert "about" in line.text and line.objects == ("shop/web",)
+
+
 @pytest.mark.parametrize("content", [EXPORTED, VERBOSE])
 def test_a_journal_with_a_line_for_each_field_is_read(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "journal"
@@ -343,6 +361,9 @@ REFUSED = [
     ("[  12.345678] node1 kubelet[1]: oh", "its lines say for how long a machine.*short-iso"),
     ("INFO[0000] starting\nINFO[0001] oh", "its lines say for how long"),
     ("2026-11-22 12:00:00 oh\na\nb\nc\nd", "1 of the first 5 lines begin with a time"),
+    ("03/01/2026 10:00:00 INFO oh\n" * 3, "nothing says which number is the month.*--timestamps"),
+    ("2026-11-22T12:00:00Z\n" * 3, "these lines have times, but"),
+    ("<testsuite/>", "it is a web page or XML"),
     ("# HELP up x\n# TYPE up gauge\nup 1", "it is metrics for Prometheus"),
     ("a,b,c\n1,2,3\n4,5,6", "a table \\(CSV\\)"),
     ('{"a": 1,\n "b": [1,}', "it is not JSON: it cannot be read from line 2, column 10 on"),

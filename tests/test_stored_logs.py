@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from collectors.formats import Limits, NotARecording, own
 from collectors.uploads.recordings import Count, import_into
+from dashboard.presentation.log_lines import open_about
 from tests.recordings import observations_of
 from tests.stored import everything, opened
 from tests.test_program_logs import PLANTED, SECRET
@@ -211,6 +212,16 @@ def test_a_log_without_years_alone_is_refused_with_what_helps(imported: Import) 
     source = imported({"klog.log": line, "pods.json": pod("web-0")})
     assert queries.lines(source.pk)["lines"][0]["time"] == NOON + 250_000
     assert not queries.lines(source.pk)["lines"][0]["year_known"]
+
+
+def test_a_time_of_day_is_placed_on_a_day_of_the_rest_and_says_so(imported: Import) -> None:
+    line = "12:00:00.250 [main] INFO  c.e.Foo - about shop/web-0"
+    with pytest.raises(NotARecording, match="--timestamps"):
+        imported({"app.log": line})
+    source = imported({"app.log": line, "pods.json": pod("web-0")})
+    (found,) = queries.lines(source.pk)["lines"]
+    assert (found["time"], found["date_known"], found["year_known"]) == (NOON + 250_000, False, False)
+    assert open_about(found) == "without date and zone"
 
 
 def test_pages_follow_from_what_is_stored_however_often_it_is_read(imported: Import, tmp_path: Path) -> None:

@@ -44,11 +44,12 @@ _PATHS = tuple(
 )
 # How a line begins that is a part of the line before it, as in a stack trace.
 _CONTINUES = re.compile(
-    r"\s|goroutine \d|panic:|created by |Caused by:|Suppressed:|Traceback \(|\}|\.\.\. \d+ more|-- "
+    r"\s|goroutine \d|panic:|created by |Caused by:|Suppressed:|Traceback \(|\}|\.\.\. \d+ more|-- |[+-] \S{1,253} › "
     r"|[\w.$]{1,200}+(?<=(?:rror|tion))\b|[\w./$*-]{1,200}+(?:\(\*\w{1,80}\)[\w.]{0,80})?\([^()]{0,200}\)"
     r"|(?:SEVERE|WARNING|INFO|CONFIG|FINE|FINER|FINEST): "
 )
 _LEVEL = re.compile("(?:SEVERE|WARNING|INFO|CONFIG|FINE|FINER|FINEST): ")  # in the second line of java.util.logging
+_AROUND = re.compile(r"-- |[+-] \S{1,253} › ")  # what journalctl and stern write around lines
 _JOURNAL = re.compile(r"-- (?:Logs begin|Journal begins) at [^,;]{1,64}[,;] ends? at ")
 _PACKED = re.compile(r"(?:\.(?:gz|zst|bz2|xz)){1,6}+\Z")
 _CONTAINERS = re.compile(rf"(?:\A|/)({_NAME})_({_LABEL})_({_LABEL}?)-[0-9a-f]{{64}}\.log[^/]{{0,80}}\Z")  # of a node
@@ -56,12 +57,13 @@ _CONTAINERS = re.compile(rf"(?:\A|/)({_NAME})_({_LABEL})_({_LABEL}?)-[0-9a-f]{{6
 
 def sniff(head: bytes) -> bool:
     """Return whether a head is surely of a log, and of no other format."""
-    if not _is_log(head):
+    if not is_log(head):
         return False
     return not any(each.sniff(head) for each in formats.formats() if each is not FORMAT)
 
 
-def _is_log(head: bytes) -> bool:
+def is_log(head: bytes) -> bool:
+    """Return whether the first lines are mostly lines of a log, whatever else they may be."""
     if b'"auditID"' in head or b'\\"auditID' in head or b"\0" in head:
         return False
     lines = head.decode("utf-8", "replace").split("\n")
@@ -144,7 +146,7 @@ class _Reader:
     def _belongs(self, text: str) -> bool:
         """Return whether a line without a time belongs to the line before it, which it then does from now on, or says
         something about the whole log."""
-        if text.startswith("-- "):  # as journalctl says where a boot begins, or from when until when the journal is
+        if _AROUND.match(text):  # as journalctl says where a boot begins, or from when until when the journal is
             ends = _JOURNAL.match(text)
             if ends and (until := written_at(text, ends.end())):
                 self._beside = until[0].time

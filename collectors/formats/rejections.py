@@ -37,7 +37,7 @@ _SNAPSHOT = (
 )
 KUBECONFIG = "it is a kubeconfig, which holds credentials; it was not kept"
 _PEM = re.compile(rb"\s*-----BEGIN [A-Z ]{1,40}-----")
-_MARKUP = re.compile(rb"\s*<(!doctype|html|\?xml)", re.IGNORECASE)
+_MARKUP = re.compile(rb"\s*+<(?:!doctype|html|\?xml|!--|[a-z][\w:-]{0,60}+[\s>/])", re.IGNORECASE)
 _KUBECONFIG = re.compile(rb"""["']?\bkind\b["']?\s*:\s*["']?Config\b""")
 # A Config of an API group, such as operator.openshift.io, is an object like others.
 _OTHER_CONFIG = re.compile(
@@ -93,6 +93,8 @@ _TABLES = (  # what a line shows that has this form, in its words
 )
 _KEY_OR_ITEM = re.compile(r"\s*+(?:- |#|---|\}|\]|[^\s:]{1,200}:(?:\s|$))|\s{2,}")
 _CONTROLS = (b"\x0e", b"\x0f", b"\x10", b"\x11", b"\x12", b"\x13", b"\x14", b"\x7f")
+_UNCLEAR = re.compile(r"[\[(]?\d\d?/\d\d?/\d{4},? \d")  # the day or the month first
+_TIME_ANYWHERE = re.compile(r"\d\d?:\d\d:\d\d")
 _CELLS = re.compile(r"[^,;\t\n]{0,200}([,;\t])")
 
 
@@ -188,6 +190,10 @@ def _of_text(head: bytes, lines: Sequence[str]) -> str:
         return (
             f"it is text of which {timed} of the first {len(lines)} lines begin with a time, too few for a log; {_SAVE}"
         )
+    if sum(map(bool, map(_UNCLEAR.match, lines))) * 2 > len(lines):
+        return f"of its dates, nothing says which number is the month; {_SAVE}"
+    if sum(map(bool, map(_TIME_ANYWHERE.search, lines))) * 2 > len(lines):
+        return f"these lines have times, but they are not written as in a log that is known here; {_SAVE}"
     return f"these lines have no time, and neither objects nor audit events stand in them; of a program, {_SAVE}"
 
 

@@ -112,6 +112,7 @@ _PROGRAM = re.compile(
     r" ([\w.-]{1,253}) ([A-Za-z(][\w./@()-]{0,63})(?:\[(\d{1,10})\])?:(?: |$)"
 )  # in a journal and in syslog
 _RFC_5424 = re.compile(r" ([!-~]{1,255}) ([!-~]{1,48}) [!-~]{1,128} [!-~]{1,32} (?:-|(?:\[[^\]]{0,500}\]){1,8})(?: |$)")
+_PAIR_OF_LOKI = re.compile(r'\[\s{0,80}"\d{19}",')
 _DECORATION = re.compile(r"(?:[\s\]):|]|-(?=\s))*+")  # between a time and what follows it
 _RECORD = re.compile(r"[\[({<]?\d|\{|[A-Z]\d{4}|[A-Za-z_@][\w.@/-]{0,63}=")  # how a wrapped line may begin
 _KEY = re.compile(r"[A-Za-z_@][\w.@/-]{0,63}=")
@@ -178,6 +179,12 @@ def is_timeless(line: str) -> bool:
     return said.at is None and said.sure if said else bool(_levelled(line)[0])
 
 
+def has_a_line(names: set[str]) -> bool:
+    """Return whether an object of JSON with fields of these names, in lower case, is a line of a log."""
+    texts = {*_TEXT_KEYS, *_LEVEL_KEYS, "jsonpayload"}
+    return not names.isdisjoint(_TIME_KEYS) and not names.isdisjoint(texts) and not {"kind", "apiversion"} <= names
+
+
 def _said(line: str, wrappings: int) -> _Said | None:
     """Return what a line, or the rest of one, says; None if it has none of the known shapes."""
     if not wrappings:
@@ -185,6 +192,8 @@ def _said(line: str, wrappings: int) -> _Said | None:
     first = line[:1]
     if first == "{":
         return _of_json(line, wrappings)
+    if first == "[" and _PAIR_OF_LOKI.match(line) and (stored := _of_loki(line, wrappings)):
+        return stored
     if first == "[" and line.startswith("[pod/"):
         origin, rest = without_prefix(line)
         said = _said(rest, wrappings - 1) if origin else None
@@ -391,6 +400,17 @@ def _of_json(line: str, wrappings: int) -> _Said | None:
         return said
     pairs = (f"{key}={orjson.dumps(value).decode()}" for key, value in islice(_pairs(fields.rest()), _FIELDS))
     return said._replace(text=" ".join((said.text, *pairs)).lstrip())
+
+
+def _of_loki(line: str, wrappings: int) -> _Said | None:
+    """Return what a pair of a time and a line says, as the API of Loki returns lines."""
+    try:
+        pair = orjson.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if len(pair) < 2 or not isinstance(pair[1], str) or not (at := written(pair[0])):
+        return None
+    return _unwrapped(_Said(at, "", pair[1].rstrip("\n"), True), wrappings)
 
 
 class _Fields:

@@ -145,8 +145,8 @@ def _nothing(called: str, reading: AnyReading, skips: Skips) -> str:
     """Return why nothing was imported."""
     if any(format.startswith("log of") for format in reading.files.values()):
         return (
-            f"{called}: the lines of this log say neither a year nor a time zone, and nothing else does. Read it again "
-            "with kubectl logs --timestamps, or import it together with an audit log, a watch or a list."
+            f"{called}: the lines of this log do not say their whole date, and nothing else does. Save it again with "
+            "kubectl logs --timestamps or journalctl -o short-iso, or import it with an audit log, a watch or a list."
         )
     if skips.kept and not all(each.reason.startswith("is a log") for each in skips.kept):
         return f"{called}: no change of an object can be used. The first reason: {skips.kept[0]}."

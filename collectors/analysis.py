@@ -1,6 +1,7 @@
 """This module turns recordings into findings without a server: it reads them, puts changes in order, and judges."""
 
 import gc
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import NamedTuple
 from collectors.formats import AnyReading, Limits, NotARecording, Reading, Skipped, named, read
 from collectors.judging import judge_all
 from timeline.core import masks
+from timeline.core.dating import AHEAD, of_recording
 from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
 from timeline.core.processors import available_processors
 from timeline.history.codec import line_of
@@ -94,7 +96,8 @@ def analyse(
         reading = read(inputs, bodies=bodies, limits=limits, processes=available_processors())
         world = World(matters, intents=intents)
         skipped, redacted = Skips(), Counter[str]()
-        for number, new in world.learn(_entries(reading, skipped, report, observe)):
+        latest = time.time_ns() // 1000 + AHEAD
+        for number, new in world.learn(of_recording(_entries(reading, skipped, report, observe), latest)):
             if learned:
                 learned(number, new)
             if counts:

@@ -65,6 +65,7 @@ RECORDING_DAYS = variables.recording_days
 AUDIT_DAYS = variables.audit_days
 ALERT_DAYS = variables.alert_days
 ALERT_COUNT = variables.alert_count
+CLOCK_AHEAD = timedelta(seconds=variables.clock_ahead_seconds)
 LIVE_MEMORY = timedelta(hours=variables.live_memory_hours)
 METRICS_TOKEN = variables.metrics_token
 METRICS_PORT = variables.metrics_port

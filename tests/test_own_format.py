@@ -118,6 +118,7 @@ FULL = Entry(
     arrived=8,
     client=Client("192.0.2.7", "pod", "pod-uid", "node"),
     named=2**90,
+    misdated=9,
 )
 REQUEST = Request(
     ref=ObjectRef("g", "v1", "Thing", "n", "name", "uid"),
@@ -139,6 +140,7 @@ REQUEST = Request(
     client=Client("192.0.2.7", "pod", "pod-uid", "node"),
     identity="id",
     place=Place("file", 9),
+    misdated=8,
 )
 MARK = Mark(
     "g",
@@ -204,6 +206,7 @@ def test_a_request_is_read_by_people_and_scripts_too() -> None:
         "identity": "id",
         "applied": True,
         "place": {"file": "file", "line": 9},
+        "misdated": 8,
     }
 
 

@@ -11,6 +11,7 @@ from django.db import transaction
 
 from timeline import metrics
 from timeline.core import beside, memory
+from timeline.core.dating import of_recording
 from timeline.core.entries import Observation
 from timeline.core.processors import available_processors
 from timeline.history.lifelines import Key, Track
@@ -21,7 +22,7 @@ from timeline.judging.rulebook import VERSION
 from timeline.models import Source
 from timeline.payloads import documents
 from timeline.storage import actors, changes, chunks, findings, freed, incidents, logs, notify, store, tracks, views
-from timeline.storage.live import Live
+from timeline.storage.live import Live, present_for
 
 _FEWEST = 5_000  # tracks in a file that are worth a copy of the process
 
@@ -38,8 +39,9 @@ def ingest(source: Source, world: World, entries: Iterable[Observation]) -> int:
     meanwhile.
     """
     known, stored = source.entries, source.stored
+    dated = of_recording(entries, present_for().latest)
     with transaction.atomic():
-        chunks.write(source, world.learn(entries))
+        chunks.write(source, world.learn(dated))
         if conflict := world.two_clusters():
             raise TwoClusters(*conflict)
         store.hold(source, stored)
@@ -136,6 +138,7 @@ def follow(live: Live, batch: Sequence[Observation], renew: Callable[[], None] =
     """
     source, world = live.source, live.world
     known, stored = source.entries, source.stored
+    batch = live.dated(batch)
     with transaction.atomic():
         renew()
         store.hold(source, stored)

@@ -11,6 +11,7 @@ from email.utils import parsedate_to_datetime
 from timeline.core import times
 
 _SECOND = 1_000_000  # µs
+_LATEST = 4_102_444_800 * _SECOND  # 2100; a later time is ignored
 _DRIFT = 100  # µs a second by which the clocks may drift apart
 
 
@@ -40,6 +41,8 @@ class ServerClock:
         try:
             server_time = times.of(parsedate_to_datetime(date or ""))
         except (ValueError, TypeError, OverflowError):
+            return
+        if not 0 < server_time < _LATEST:
             return
         low, high = server_time - _micros(answered), server_time + _SECOND - _micros(sent)
         with self._lock:

@@ -475,6 +475,15 @@ class Settings(Reading, SigningIn):
             "earlier stay in the database and are not judged again. From 1 to 87600."
         ),
     )
+    clock_ahead_seconds: Whole = Field(
+        300,
+        ge=0,
+        le=86_400,
+        description=(
+            "How far the clocks of clusters may be ahead of this machine's, in seconds. What states a later time is "
+            "kept with a mark, placed where its revision or its arrival puts it, and moves no clock. From 0 to 86400."
+        ),
+    )
     lease_seconds: Whole = Field(
         8,
         ge=3,

@@ -9,7 +9,6 @@ from timeline.core.entries import FOREVER, LogLine, Mark, Observation, Request
 # the whole input is raised by other exceptions.
 FAULTS = (ValueError, RecursionError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError)
 NAMES = 1024  # bytes of UTF-8; Kubernetes allows about 700, and a row of an index has at most 2,704
-_NUMBERS = 2**62
 
 
 def check_names(*names: str) -> None:
@@ -40,6 +39,3 @@ def check(each: Observation) -> None:
         times.within(each.arrived)
         if each.owner:
             check_names(*astuple(each.owner))
-        facts = astuple(each.facts) if each.facts else ()
-        if any(isinstance(value, int) and abs(value) > _NUMBERS for value in (*facts, *dict(each.sets).values())):
-            raise ValueError("a number of the object is too large")

@@ -184,6 +184,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         None  # the revision that an update named, where it is unknown whether the update changed anything
     )
     intent: Intent | None = None  # what somebody wants of the object, read from its body when that is not kept
+    misdated: int = 0  # the time that it states, if that lay in the future; then `received` is only a lower bound
 
     @property
     def writer(self) -> str:
@@ -198,6 +199,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         It is not for modifications and deletions that a watch shows, because the object then carries only earlier
         times; except where its managedFields name who made the change, and when.
         """
+        if self.misdated:
+            return False
         return self.clock is Clock.AUDIT or self.change is Change.CREATED or self.user_agent != ""
 
     @property
@@ -273,6 +276,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     client: Client | None = None
     identity: str = ""  # the id of the observation itself (auditID)
     place: Place | None = None
+    misdated: int = 0  # as in `Entry`
 
     @property
     def refused(self) -> bool:
@@ -310,6 +314,7 @@ class LogLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     # What the text names: "namespace/name", or "*/name" without a namespace; after "kind/" if the text says the kind.
     objects: tuple[str, ...] = ()
     place: Place | None = None
+    misdated: int = 0  # the time that it states, if that lay in the future
 
 
 Observation = Entry | Mark | Request | LogLine

@@ -37,7 +37,7 @@ def merged(one: Entry, other: Entry) -> Entry:
         added["owner"] = second.owner
     if first.replaces is None and second.replaces is not None and second.replaces != first.resource_version:
         added["replaces"] = second.replaces
-    if not first.actor and second.actor and first.clock is second.clock:
+    if not first.actor and second.actor and (first.clock is second.clock or second.misdated):
         added["actor"] = second.actor  # an admission webhook was asked by whom
     if first.clock is Clock.AUDIT and first.client is None and second.client is not None:
         added["client"] = second.client
@@ -48,11 +48,21 @@ def merged(one: Entry, other: Entry) -> Entry:
     return replace(first, **added) if added else first
 
 
-def precedence(entry: Entry) -> tuple[bool, int, int, str, str, int, int]:
+def precedence(entry: Entry) -> tuple[bool, bool, int, int, str, str, int, int]:
     """Return a sort key that puts the preferred observation of a change first. It does not depend on the order in
     which lines were read."""
     file, line = (entry.place.file, entry.place.line) if entry.place else ("", 0)
-    return entry.clock is not Clock.AUDIT, entry.received, entry.staged, entry.identity, file, line, entry.arrived
+    misdated = entry.misdated != 0
+    return (
+        misdated,
+        entry.clock is not Clock.AUDIT,
+        entry.received,
+        entry.staged,
+        entry.identity,
+        file,
+        line,
+        entry.arrived,
+    )
 
 
 def reconciled(entries: list[Entry], watched_until: int = 0) -> list[Entry]:

@@ -70,7 +70,9 @@ def line_of(entry: Observation) -> bytes:
         line = entry
         return _encode(
             LogLineLine(
-                LogFields(line.log, line.time, line.text, line.level, line.unknown, line.objects, line.place),
+                LogFields(
+                    line.log, line.time, line.text, line.level, line.unknown, line.objects, line.place, line.misdated
+                ),
             )
         )
     own, before = entry.resource_version, entry.replaces
@@ -97,6 +99,7 @@ def line_of(entry: Observation) -> bytes:
             entry.client,
             _text(entry.named),
             None if entry.body else entry.intent,  # with the body, it can be read from that
+            entry.misdated,
         )
     )
 
@@ -122,6 +125,7 @@ def _request_fields(request: Request) -> RequestFields:
         request.client,
         request.identity,
         request.place,
+        request.misdated,
     )
 
 
@@ -141,7 +145,9 @@ def observation_of(line: bytes | memoryview, known: Known, *, bodies: bool = Tru
         log = _decode_log(line).log
         once = known.setdefault
         name = once(log.log, log.log)
-        return LogLine(name, log.time, log.text, once(log.level, log.level), log.unknown, log.objects, log.place)
+        return LogLine(
+            name, log.time, log.text, once(log.level, log.level), log.unknown, log.objects, log.place, log.misdated
+        )
     if line[: len(_MARK)] != _MARK:
         return entry_of(line, known, bodies=bodies)
     read = _decode_mark(line).mark
@@ -183,6 +189,7 @@ def _request_of(line: bytes | memoryview, known: Known) -> Request:
         once(read.client, read.client),
         read.identity,
         read.place,
+        read.misdated,
     )
 
 
@@ -214,6 +221,7 @@ def entry_of(line: bytes | memoryview, known: Known, *, bodies: bool = True) -> 
         once(read.client, read.client),
         revision(read.named),
         once(read.intent, read.intent),
+        read.misdated,
     )
 
 

@@ -2,6 +2,8 @@
 
 from timeline.core.entries import FOREVER, Change, Clock, Entry
 
+_LATE = 86_400_000_000  # µs; a change that arrives later than a day after the time of its object began when it arrived
+
 
 class Extent:
     """This is the range of time that a source covers, in microseconds since 1970. It does not depend on the order of
@@ -22,8 +24,10 @@ class Extent:
         """Extend the range by the times of one entry. Return whether the entry came from a new file or changed the
         range."""
         if entry.arrived:
-            began = entry.arrived if entry.change is Change.OBSERVED else entry.received
-            return self.reach(began, entry.arrived, logged=False)
+            late = entry.change is Change.OBSERVED or entry.misdated or entry.arrived - entry.received > _LATE
+            return self.reach(entry.arrived if late else entry.received, entry.arrived, logged=False)
+        if entry.misdated:
+            return False
         logged = entry.clock is Clock.AUDIT
         if logged and entry.place and entry.place.file not in self.files:
             self.files.add(entry.place.file)

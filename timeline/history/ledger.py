@@ -103,6 +103,7 @@ class Ledger:
         self.acts = Acts(self.clocks.corrected)
         self.logs = Logs(lambda: self.extent.last)
         self.freed = Freed()
+        self.misdated = 0  # observations that are remembered and state a time in the future
         self.remembered = 0  # tracks that ended before this drawn time (µs since 1970) may have been forgotten
 
     @property
@@ -150,6 +151,7 @@ class Ledger:
             if folded:
                 continue
             if before is None:
+                self.misdated += now.misdated != 0
                 known.entries[change] = now
                 self._note(known, now)
                 yield known.number, entry
@@ -180,6 +182,7 @@ class Ledger:
             if not self.requests.learn(other):
                 return False
             self.unnamed.learn(other)
+            self.misdated += other.misdated != 0
             return True
         if isinstance(other, LogLine):
             return self.logs.learn(other)
@@ -583,6 +586,7 @@ class Ledger:
             name = name_of(ref)
             known = ObjectEntries(name, ref.uid, number, self.seen[name[:2]])
             known.entries = {identity(entry): entry for entry in entries}
+            self.misdated += sum(entry.misdated != 0 for entry in entries)
             known.room = max(MANY, len(entries))
             self._objects[_key(ref)] = known
             self._lanes.setdefault(name, []).append(known)

@@ -48,6 +48,7 @@ class EntryLine(msgspec.Struct, omit_defaults=True, gc=False):
     client: Client | None = None
     named: str | None = None
     intent: Intent | None = None
+    misdated: Time = 0
 
 
 class EntryRead(EntryLine, gc=False):
@@ -100,6 +101,7 @@ class RequestFields(msgspec.Struct, omit_defaults=True, gc=False):
     client: Client | None = None
     identity: str = ""
     place: Place | None = None
+    misdated: Time = 0
 
 
 class RequestLine(msgspec.Struct, gc=False):
@@ -116,6 +118,7 @@ class LogFields(msgspec.Struct, omit_defaults=True, gc=False):
     unknown: Unknown = Unknown.NOTHING
     objects: tuple[str, ...] = ()
     place: Place | None = None
+    misdated: Time = 0
 
 
 class LogLineLine(msgspec.Struct, gc=False):

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from timeline.core.entries import Entry, LogLine, Mark, Request
+from timeline.core.dating import Present
+from timeline.core.entries import FOREVER, Entry, LogLine, Mark, Request
 from timeline.history.codec import Known, entry_of, line_of, observation_of
 
 VERSION = 2
@@ -37,6 +38,39 @@ class Snapshot(NamedTuple):
     evidence: list[Request | LogLine | Entry]  # requests, lines of logs, entries of Events whose objects were forgotten
     steps: list[tuple[str, int, int]]  # what `Clocks.steps` returned: space, revision, drawn time
     objects: list[ObjectSnapshot]
+
+
+def healed(snapshot: Snapshot, present: Present, created: int) -> Snapshot:
+    """Return a snapshot that no time in the future has moved; the same one if none has. `created` is when the source
+    was made, in microseconds since 1970."""
+    times = [snapshot.first, snapshot.last, snapshot.remembered, *(time for _, _, time in snapshot.steps)]
+    if max(times) <= present.latest:
+        return snapshot
+    first = snapshot.first if snapshot.first <= present.latest else created
+    present = present._replace(since=first)
+    objects = [each._replace(entries=list(map(present.dated, each.entries))) for each in snapshot.objects]
+    marks, evidence = list(map(present.dated, snapshot.marks)), list(map(present.dated, snapshot.evidence))
+    entries = [entry for each in objects for entry in each.entries]
+    shown = [max(each.received, each.arrived) for each in entries if not each.misdated]
+    last = max([first, *shown, *(each.time for each in marks)])
+    return snapshot._replace(
+        first=first,
+        last=last,
+        # What had ended was forgotten, as if it had been long ago.
+        remembered=snapshot.remembered if snapshot.remembered <= present.latest else last,
+        seen=[(group, kind, _bounded(state, present)) for group, kind, state in snapshot.seen],
+        marks=marks,
+        evidence=evidence,
+        steps=[step for step in snapshot.steps if step[2] <= present.latest],
+        objects=objects,
+    )
+
+
+def _bounded(state: list[int], present: Present) -> list[int]:
+    """Return a state of `Seen` without times in the future."""
+    changes, listed, streamed, since, until, *logged = state
+    since = present.now if present.latest < since != FOREVER else since
+    return [changes, listed, streamed, since, until if until <= present.latest else present.now, *logged]
 
 
 class _Head(msgspec.Struct):

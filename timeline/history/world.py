@@ -169,6 +169,11 @@ class World:
         return self._ledger.remembered
 
     @property
+    def misdated(self) -> int:
+        """Return how many of the remembered observations state a time that lay in the future."""
+        return self._ledger.misdated
+
+    @property
     def live(self) -> bool:
         """Return whether the watches of a live cluster say what is complete, and when."""
         return self._ledger.live

@@ -93,10 +93,10 @@ class Metadata(msgspec.Struct, gc=False):
     namespace: str | None = None
     uid: str | None = None
     resourceVersion: str | None = None
-    generation: Number | None = None
+    generation: int | None = None
     creationTimestamp: str | None = None
     deletionTimestamp: str | None = None
-    deletionGracePeriodSeconds: Number | None = None
+    deletionGracePeriodSeconds: int | None = None
     finalizers: tuple[str, ...] | None = None
     ownerReferences: tuple[OwnerReference, ...] | None = None
 

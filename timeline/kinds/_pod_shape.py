@@ -5,13 +5,13 @@ The decoder skips all other fields.
 
 import msgspec
 
-from timeline.kinds import Metadata, Number, Shape
+from timeline.kinds import Metadata, Shape
 
 
 class _State(msgspec.Struct, gc=False):
     startedAt: str | None = None
     finishedAt: str | None = None
-    exitCode: Number = 0
+    exitCode: int = 0
 
 
 class _ContainerState(msgspec.Struct, gc=False):
@@ -20,7 +20,7 @@ class _ContainerState(msgspec.Struct, gc=False):
 
 
 class _ContainerStatus(msgspec.Struct, gc=False):
-    restartCount: Number = 0
+    restartCount: int = 0
     state: _ContainerState | None = None
     lastState: _ContainerState | None = None
 

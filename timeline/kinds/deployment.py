@@ -9,7 +9,7 @@ import msgspec
 
 from timeline.core.entries import Facts
 from timeline.core.numbers import whole_number
-from timeline.kinds import Kind, Number, Reference, Shape, Telling
+from timeline.kinds import Kind, Reference, Shape, Telling
 
 
 class Lock(NamedTuple):
@@ -38,12 +38,12 @@ class _Template(msgspec.Struct, gc=False):
 
 
 class _Spec(msgspec.Struct, gc=False):
-    replicas: Number | None = None
+    replicas: int | None = None
     template: _Template | None = None
 
 
 class _Status(msgspec.Struct, gc=False):
-    desiredNumberScheduled: Number | None = None
+    desiredNumberScheduled: int | None = None
 
 
 class WorkloadShape(Shape):

@@ -6,7 +6,7 @@ import msgspec
 
 from timeline.core.entries import Facts
 from timeline.core.numbers import whole_number
-from timeline.kinds import Kind, Mark, Number, Phase, Shape, Telling
+from timeline.kinds import Kind, Mark, Phase, Shape, Telling
 
 
 class _FailureRule(msgspec.Struct, gc=False):
@@ -18,8 +18,8 @@ class _FailurePolicy(msgspec.Struct, gc=False):
 
 
 class _Spec(msgspec.Struct, gc=False):
-    parallelism: Number | None = None
-    completions: Number | None = None
+    parallelism: int | None = None
+    completions: int | None = None
     completionMode: str | None = None
     suspend: bool | None = None
     managedBy: str | None = None
@@ -37,9 +37,9 @@ class _Uncounted(msgspec.Struct, gc=False):
 
 
 class _Status(msgspec.Struct, gc=False):
-    active: Number | None = None
-    succeeded: Number | None = None
-    failed: Number | None = None
+    active: int | None = None
+    succeeded: int | None = None
+    failed: int | None = None
     conditions: tuple[_Condition, ...] | None = None
     uncountedTerminatedPods: _Uncounted | None = None
     completedIndexes: str | None = None

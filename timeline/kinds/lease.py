@@ -6,13 +6,13 @@ import msgspec
 from msgspec.structs import replace
 
 from timeline.core.entries import Facts
-from timeline.kinds import Kind, Mark, Number, Phase, Shape
+from timeline.kinds import Kind, Mark, Phase, Shape
 
 
 class _Spec(msgspec.Struct, gc=False):
     holderIdentity: str | None = None
-    leaseDurationSeconds: Number | None = None
-    leaseTransitions: Number | None = None
+    leaseDurationSeconds: int | None = None
+    leaseTransitions: int | None = None
     renewTime: str | None = None
 
 

@@ -3,11 +3,11 @@
 import msgspec
 
 from timeline.core.entries import Facts
-from timeline.kinds import Kind, Number, Shape
+from timeline.kinds import Kind, Shape
 
 
 class _Spec(msgspec.Struct, gc=False):
-    replicas: Number | None = None
+    replicas: int | None = None
 
 
 class ReplicaSetShape(Shape):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import msgspec
 
 from timeline.core.entries import Facts
-from timeline.kinds import Kind, Mark, Number, Phase, Reference, Shape, Telling
+from timeline.kinds import Kind, Mark, Phase, Reference, Shape, Telling
 
 
 class _Claim(msgspec.Struct, gc=False):
@@ -28,8 +28,8 @@ class _State(msgspec.Struct, gc=False):
 
 class _Status(msgspec.Struct, gc=False):
     state: _State | None = None
-    version: Number | None = None
-    retryCount: Number | None = None
+    version: int | None = None
+    retryCount: int | None = None
     controlledResources: dict[str, str] | None = None
 
 

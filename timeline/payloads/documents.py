@@ -176,10 +176,19 @@ def clocks(world: World) -> list[str]:
         "others', as neighbouring revisions tell; its times are corrected by that."
         for file, ahead in world.offsets.items()
     ]
-    return corrected + [
-        _undated(each, without[each])
-        for each in (Unknown.YEAR, Unknown.DATE, Unknown.ZONE, Unknown.AGE)
-        if each in without
+    undated = (Unknown.YEAR, Unknown.DATE, Unknown.ZONE, Unknown.AGE)
+    sentences = [_undated(each, without[each]) for each in undated if each in without]
+    return corrected + _misdated(world.misdated) + sentences
+
+
+def _misdated(number: int) -> list[str]:
+    """Return a sentence about the observations that state a time in the future, if there are any."""
+    if not number:
+        return []
+    what = "One observation states" if number == 1 else f"{number} observations state"
+    return [
+        f"{what} a time that lay in the future when it was read. When it happened is not known: it is drawn where its "
+        "revision or its arrival puts it, and moves no clock."
     ]
 
 

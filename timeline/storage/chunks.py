@@ -106,6 +106,16 @@ def _as_lines(entries: Iterable[tuple[int, Observation]], counts: Counter[str]) 
         yield key, time_of(each), line
 
 
+def bound(source: Source, now: datetime, latest: datetime) -> None:
+    """Set the ranges of those chunks to end now that end after the latest time that is possible, or begin after it.
+    Until versions that bound times, one observation could move them, and retention kept their tables for ever."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE timeline_chunk SET first = least(first, %s), last = %s WHERE source_id = %s AND last > %s",
+            [now, now, source.pk, latest],
+        )
+
+
 def time_of(each: Observation) -> int:
     """Return the time under which an observation is stored, in microseconds since 1970."""
     return each.time if isinstance(each, Mark | LogLine) else each.received

@@ -4,6 +4,7 @@ Retention writes those of live sources. Those of a recording are written when it
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from timeline.core.entries import Mark, microseconds, moment
 from timeline.history.freed import Freed, Span, mark_of
@@ -34,3 +35,8 @@ def add(source: Source, freed: Iterable[Span]) -> None:
     FreedSpan.objects.bulk_create(
         FreedSpan(source=source, since=moment(span.since), until=moment(span.until)) for span in new
     )
+
+
+def bound(source: Source, now: datetime, latest: datetime) -> None:
+    """Let those spans end now that end after the latest time that is possible (see `chunks.bound`)."""
+    FreedSpan.objects.filter(source=source, until__gt=latest).update(until=now)

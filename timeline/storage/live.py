@@ -19,6 +19,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from psycopg import sql
 
+from timeline.core.dating import Present
 from timeline.core.entries import (
     FOREVER,
     Clock,
@@ -36,7 +37,7 @@ from timeline.history import lifelines, streams
 from timeline.history.lifelines import public_uid
 from timeline.history.packing import ENTRIES, LIFELINES, Packer, unpack
 from timeline.history.recording import RecordingWorld
-from timeline.history.snapshot import lines_of, snapshot_of
+from timeline.history.snapshot import healed, lines_of, snapshot_of
 from timeline.judge import horizons, judged, rulebook
 from timeline.judging.findings import namespace_of
 from timeline.judging.rulebook import VERSION
@@ -45,7 +46,7 @@ from timeline.layout.arrangement import Arrangement, StoredGroups
 from timeline.layout.places import rank_of
 from timeline.models import Cluster, Delta, SnapshotPart, Source, Stream, Track
 from timeline.payloads import documents
-from timeline.storage import actors, chunks, incidents, logs, notify, retention, store, tables, views
+from timeline.storage import actors, chunks, freed, incidents, logs, notify, retention, store, tables, views
 from timeline.storage.changes import LiveChanges
 from timeline.storage.copying import upsert
 from timeline.storage.live_findings import LiveFindings
@@ -105,6 +106,11 @@ class Live:
     def totals_due(self) -> bool:
         """Return whether the totals of the source are out of date and should be written now."""
         return self._totals_changed and time.monotonic() >= self._totals_due_at
+
+    def dated(self, batch: Sequence[Observation]) -> Sequence[Observation]:
+        """Return what was observed with times that may be true by the clock of this worker."""
+        present = present_for(max(self.world.first, self.world.remembered))
+        return [present.dated(each) for each in batch]
 
     def existing_objects(self, group: str, kind: str, namespace: str = "") -> dict[str, KnownObject]:
         """Return all objects of a kind that are believed to exist, by UID: those in a namespace, or in all."""
@@ -297,6 +303,12 @@ class Live:
         self._snapshot_due = time.monotonic() + _SNAPSHOT_EVERY
 
 
+def present_for(since: int = 0) -> Present:
+    """Return the present by the clock of this worker. `since` is a time from which on everything is observed."""
+    now = time.time_ns() // 1000
+    return Present(now, now + settings.CLOCK_AHEAD // timedelta(microseconds=1), min(since, now) or now)
+
+
 def begin(cluster: Cluster, ended: str = "") -> Source:
     """Create a new source for a cluster, and return it.
 
@@ -328,11 +340,16 @@ def open_again(source: Source) -> Live:
     deleted or changed meanwhile."""
     source.refresh_from_db()
     world = RecordingWorld(followed=True)
-    after = _recall(world, source)
-    for _ in world.learn(chunks.observations(source.pk, after=after)):
+    present = present_for()
+    after = _recall(world, source, present)
+    present = present_for(max(world.first, world.remembered))
+    for _ in world.learn(map(present.dated, chunks.observations(source.pk, after=after))):
         pass
     with transaction.atomic():
         store.hold_again(source)
+        if source.last and source.last > moment(present.latest):
+            chunks.bound(source, moment(present.now), moment(present.latest))
+            freed.bound(source, moment(present.now), moment(present.latest))
         changed = world.settle()
         live = Live(source, world, _stored_groups(source, world))
         found = judged(world, world.tracks())
@@ -344,13 +361,16 @@ def open_again(source: Source) -> Live:
     return live
 
 
-def _recall(world: World, source: Source) -> int:
-    """Restore the world from its snapshot; return the sequence number up to which entries are in it, 0 without one."""
+def _recall(world: World, source: Source, present: Present) -> int:
+    """Restore the world from its snapshot; return the sequence number up to which entries are in it, 0 without one.
+
+    A version that did not bound its clock may have written one that a time in the future has moved.
+    """
     rows = list(SnapshotPart.objects.filter(source=source).order_by("number"))
     lines = (line for row in rows for line in unpack(bytes(row.lines)).split(b"\n"))
     if not rows or not (snapshot := snapshot_of(lines)):
         return 0
-    world.restore(snapshot)
+    world.restore(healed(snapshot, present, microseconds(source.created)))
     return rows[0].after
 
 

@@ -22,7 +22,7 @@ PUSHED = $$($(BIN)/python -c "import json; print(json.load(open('build/image.jso
 # Hundreds of processes import the same modules, so Python may write their bytecode even if the shell forbids it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test examples soak check lint types layers hooks bench bench-check docs docs-site pictures chart release image image-push image-sign image-pin lock vendor-check advisories clean
+.PHONY: help demo test examples soak check lint types layers hooks bench bench-check docs docs-site pictures chart release image image-push image-sign image-pin lock forms-check vendor-check advisories clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 — /p' Makefile
@@ -116,6 +116,9 @@ lock: .venv/dev ## resolve pyproject.toml's dependencies to their newest fitting
 
 vendor-check: .venv/runtime ## compare the vendored files with what their projects published (needs npm)
 	$(BIN)/python deploy/check_vendor.py
+
+forms-check: .venv/runtime ## show which rules of RULES=gitleaks.toml, or of other lists, redaction does not cover
+	$(BIN)/python -m deploy.check_forms $(RULES)
 
 advisories: .venv/dev ## compare the locked versions with known vulnerabilities, and ask OSV where it can be reached
 	$(BIN)/python -m deploy.check_advisories

@@ -6,6 +6,7 @@ import re
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,8 @@ from hypothesis import strategies as st
 from collectors import redaction
 from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording, read
-from collectors.redaction import Policy, redact, redact_json
-from collectors.redaction.entries import entry_without_credentials
+from collectors.redaction import Policy, commands, field_names, forms, redact, redact_json
+from collectors.redaction.entries import SHORT, entry_without_credentials
 from collectors.redaction.policy import PatternError, checked
 from collectors.uploads.recordings import Count, import_into
 from dashboard import environment
@@ -28,6 +29,7 @@ from tests.credentials import BODIES, FILES, FORMS, NOTATIONS, SPACED, SPELLINGS
 from tests.events import DATA, entries_of, event, pod
 from tests.patience import processor_seconds
 from tests.people import member
+from tests.planted_shapes import OBJECTS, SHAPES
 from tests.properties import examples
 from timeline import queries
 from timeline.core import masks
@@ -317,6 +319,13 @@ NAMES_OF_PAIRS = (
     ("Variable", "Default_Value"),
     ("key-name", "value"),
 )
+
+
+@pytest.mark.parametrize("shape", range(4))
+def test_a_credential_goes_from_every_shape(shape: int) -> None:
+    bodies = [[*places(text)][shape] for text in SHAPES.values()] if shape else [*OBJECTS.values()]
+    for body in bodies if M in redact_json(orjson.dumps({"items": bodies})).decode() else ():
+        assert M not in out(body), body
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -653,3 +662,102 @@ def test_names_of_several_words_in_one_are_those_of_credentials(name: str) -> No
     """This must not depend on the order of the table, which is a set."""
     assert grade(name) is Grade.WHOLE
     assert M not in out({name: M})
+
+
+HINTS: tuple[str, ...] = (
+    "@",
+    "://",
+    "----",
+    "$",
+    "{",
+    "eyJ",
+    "_",
+    "-",
+    "Secret",
+    "data:",
+    "\n",
+    "\t",
+    ",",
+    "|",
+    "]",
+    "&gt;",
+    " ",
+    "%2F",
+    ">",
+)
+HINTS += (
+    "#",
+    '"',
+    "'",
+    "</",
+    "echo ",
+    "printf ",
+    "htpasswd ",
+    "=",
+    ":",
+    "\\",
+    "：",
+    "user ",
+    "bEaReR ",
+    "bAsIc ",
+    "AUTH ",
+)
+
+
+def test_no_form_is_shorter_than_texts_that_are_not_searched_for_forms() -> None:
+    expressions = [*forms._all_tokens(), *forms._TOKENS_BY_HINT.values(), forms._HASHES]
+    for expression in expressions:
+        for alternative in forms._alternatives(expression):
+            shortest, _ = re._parser.parse(alternative).getwidth()  # type: ignore[attr-defined]
+            assert shortest >= max(forms._SHORT, field_names.SHORTEST_FORM, SHORT), alternative
+
+
+PLANTED = [*TEXTS.values(), *FILES.values(), *FORMS.values(), *SPELLINGS, *SPACED, *HINTS, M, "true", "x"]
+PLANTED += [
+    notation.format(n=name, x=M) for notation in NOTATIONS.values() for name in ("apiKey", "PIN", "密码", "name")
+]
+
+
+@contextmanager
+def without_shortcuts() -> Iterator[None]:
+    """Turn off everything that only saves time, and what is remembered."""
+    with pytest.MonkeyPatch.context() as patched:
+        for module in ("text", "forms", "spaced_values", "commands"):
+            patched.setattr(f"collectors.redaction.{module}.has", lambda *_: True)
+        for known in ("objects._harmless_texts", "objects._harmless_managed", "objects.plain_fields"):
+            patched.setattr(f"collectors.redaction.{known}", set())
+        patched.setattr("collectors.redaction.field_names.harmless_names", set())
+        for module in ("objects", "field_names"):
+            patched.setattr(f"collectors.redaction.{module}.remember", lambda *_: None)
+        patched.setattr("collectors.redaction.objects._cannot_hold_credential", lambda _: False)
+        patched.setattr("collectors.redaction.commands._names_program", lambda _: True)
+        everything = set(range(len(commands._PHRASES)))
+        patched.setattr("collectors.redaction.commands._phrases_in", lambda _: everything)
+        patched.setattr("collectors.redaction.text._SEPARATES", re.compile(""))
+        for name in ("forms._SHORT", "field_names.SHORTEST_FORM", "text._RUN_LENGTH"):
+            patched.setattr(f"collectors.redaction.{name}", 0)
+        yield
+
+
+def assert_shortcuts_change_nothing(bodies: list[Any]) -> None:
+    for body in bodies:
+        quick = redact(body)
+        with without_shortcuts():
+            assert quick == redact(body)
+        assert orjson.loads(redact_json(orjson.dumps(body))) == quick
+
+
+@pytest.mark.parametrize("table", [TEXTS, FILES, FORMS, NOTATIONS], ids=len)
+def test_shortcuts_change_nothing_in_what_is_planted(table: dict[str, str]) -> None:
+    assert_shortcuts_change_nothing([{text: text, "args": [text]} for text in table.values()])
+
+
+@given(
+    st.lists(st.sampled_from(PLANTED) | st.text(max_size=12), min_size=1, max_size=5),
+    st.sampled_from(["", " ", "\n", "=", ": ", '"', "，"]),
+)
+@examples(100)
+def test_shortcuts_change_nothing(pieces: list[str], between: str) -> None:
+    text = between.join(pieces)
+    tls = {"key": text, "value": text, "name": pieces[0]}
+    assert_shortcuts_change_nothing([{"message": text}, {text: {"a": pieces}}, {"tls": tls}])

@@ -1,8 +1,9 @@
 """This pure package removes from everything that is observed what must never be stored, before anything else sees it.
 
 `timeline/core/secret_names.py` decides which names belong to credentials; `forms.py` recognises credentials by their
-form. `objects.py` walks an object, and `field_names.py` judges its fields. `text.py` cleans free text:
-`named_values.py` and `spaced_values.py` find values after names in it, `commands.py` reads arguments and command lines.
+form. `objects.py` walks an object, `field_names.py` judges its fields, and `roles.py` says what the name of one makes
+of others. `text.py` cleans free text: `named_values.py`, `spaced_values.py` and `sections.py` find values by names in
+it, and `commands.py` reads arguments and command lines.
 `cached.py` cleans objects in JSON quickly: `unchanged.py` skips those that hold nothing to redact, which
 `neutral.py` tells by their strings, `apart.py` redacts single fields such as environments by themselves, and
 `parts.py` looks up what is known of specs and managedFields.

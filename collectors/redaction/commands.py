@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ahocorasick_rs import AhoCorasick
+
 from collectors.redaction.budget import spend
-from collectors.redaction.values import LETTER, harmless
+from collectors.redaction.values import LETTER, harmless, has
 from timeline.core.masks import BY_NAME
 from timeline.core.secret_names import grade, word_set
 
@@ -23,6 +25,10 @@ _OPTIONS = {  # program -> its short options that a credential follows
     **dict.fromkeys(("snmpget", "snmpwalk", "snmpset", "snmptrap"), ("-c", "-A", "-X")),
     **dict.fromkeys(("sshpass", "cypher-shell", "7z", "7za", "cqlsh", "rar", "unrar", "htpasswd"), ("-p",)),
     **dict.fromkeys(("beeline", "sqoop", "impala-shell"), ("-p", "-w")),
+    **dict.fromkeys(("mosquitto_pub", "mosquitto_sub", "mosquitto_rr"), ("-P",)),
+    **dict.fromkeys(("useradd", "usermod", "psexec", "racadm"), ("-p",)),
+    **dict.fromkeys(("influx", "drone"), ("-t", "-p")),
+    "gitlab-runner": ("-r", "-t"),
     "openssl": ("-k", "-K", "-pass", "-passin", "-passout"),
     "curl": ("-b", "-E"),
 }
@@ -43,14 +49,16 @@ _WORDS_BEFORE = {  # word -> which word after it is a credential
     "change_password": 2,
     "authenticate_user": 2,
     "AUTH": 1,
+    "unseal": 1,
 }
 _PAIRS_BEFORE = {("vault", "login"): 1, ("alias", "set"): 4, ("host", "add"): 4, ("stats", "auth"): 1}
 SECOND_WORDS = frozenset(second for _, second in _PAIRS_BEFORE)
-_COMMANDS = frozenset(["vault", "mc"])
+_COMMANDS = frozenset(["vault", "mc", "redis-cli", "valkey-cli"])
 _NAME = re.compile(rf"[{LETTER}]+")
 _PORT = re.compile(r"[\d.:\[\]*]+(?:-\d+)?(?:/\w+)?|[./~$].*|\d+:\S*|")
 _OTHER_PROGRAMS = ["wget", "vault", "mc", "rabbitmqctl", "kubectl", "ngrok", "neo4j-admin", "smbclient", "lftp"]
 _PROGRAM_NAMES = "|".join(sorted([*_OPTIONS, *_OTHER_PROGRAMS], key=len, reverse=True))
+_program_names = AhoCorasick(sorted([*_OPTIONS, *_OTHER_PROGRAMS]))
 _PROGRAM = re.compile(rf"(?<![\w.-])(?:[\w.-]{{0,60}}/)?({_PROGRAM_NAMES})(?:\.exe)?(?=[ \t])")
 _WORD = re.compile(r"""(?:[^\s"'|;&]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^']*+'|["'])++""", re.DOTALL)
 _REST_OF_WORD = re.compile(r"""(?:[^\s'|;&]++|'[^']*+'|')++""")  # where no double quote closes another
@@ -95,6 +103,10 @@ def arguments(words: list[Any]) -> Iterator[tuple[Any, bool]]:
             words_left -= 1
             if not words_left and not word.startswith("-"):
                 masked = BY_NAME
+        elif redis and word.upper() == "AUTH":
+            words_left = (
+                2 if words[-1] is not word and words[-2] is not word else 1
+            )  # with the name of a user, or without
         elif word in _WORDS_BEFORE:
             words_left = _WORDS_BEFORE[word]
         elif before == "set" and grade(word):
@@ -111,7 +123,8 @@ def arguments(words: list[Any]) -> Iterator[tuple[Any, bool]]:
 COMMAND_LETTERS = word_set(  # in each text without options, brackets and quotes that `clean_commands` may change
     "fromliteral htpasswd initialpassword requirepass masterauth authtoken rocommunity rwcommunity sqlplus sqlcl expdp "
     "impdp sqlldr lftp authplain secret securestring vault statsauth mcaliasset mcconfighostadd adduser changepassword "
-    "authenticateuser"
+    "authenticateuser unseal vaultauth cargologin wandblogin snykauth nugetpush netuse snmpservercommunity connectto "
+    "nickservidentify keydbcli"
 )
 
 
@@ -198,14 +211,12 @@ def _is_pair(word: str) -> bool:
 
 def clean_commands(text: str) -> str:
     """Return the text without the credentials in its command lines."""
-    if "echo " in text or "printf " in text:
+    if has(text, "echo", "printf"):
         text = _PRINTED.sub(_printed, text)
-    if "htpasswd " in text:
+    if has(text, "htpasswd"):
         text = _HTPASSWD.sub(rf"\1{BY_NAME}", text)
-    if " -" not in text and "from-literal" not in text and not _BEFORE_CREDENTIAL.search(text):
-        return text
     parts, at, scanned, closing = list[str](), 0, 0, -1
-    for match in _PROGRAM.finditer(text):
+    for match in _PROGRAM.finditer(text) if _names_program(text) else ():
         if match.start() < scanned:
             continue
         if closing < 0:
@@ -219,25 +230,104 @@ def clean_commands(text: str) -> str:
         scanned = tokens[-1][1] if tokens else match.end()
     text = "".join((*parts, text[at:])) if parts else text
     text = _SHORT_OPTION.sub(_user, text)
-    return _BEFORE_CREDENTIAL.sub(rf"\1{BY_NAME}", text)
+    for number in sorted(_phrases_in(text)):
+        text = _BEFORE_CREDENTIAL[number].sub(rf"\1{BY_NAME}", text)
+    return text
 
 
-_BEFORE_CREDENTIAL = re.compile(
-    r"(\b(?:set-initial-password|requirepass|masterauth|(?:add-)?authtoken)[ \t]+|--from-literal[ =][^\s=]{1,200}="
-    r"|\br[ow]community6?[ \t]+"
-    r"|\b(?:sqlplus|sqlcl|expdp|impdp|sqlldr)[ \t]+(?:-\w{1,8}[ \t]+){0,3}[\w.$]{1,128}/"
-    r"|\blftp[ \t]+(?:-u|--user)[ \t]+[^\s,]{1,200},"
-    r"|\bAUTH[ \t]+PLAIN[ \t]+(?=[\w+/]{8})|\bgh[ \t]+secret[ \t]+set[^\n|;&]{0,200}?(?:--body|-b)[ \t=]+"
-    r"|\bSecureString[^\n|;&]{0,200}?--value[ \t=]+|\bconfig[ \t]+set[ \t]+--secret[ \t]+\S{1,200}[ \t]+"
-    r"|\bvault[ \t]+kv[ \t]+(?:put|patch)[ \t]+\S{1,200}[ \t]+[\w.-]{1,100}=|\bvault[ \t]+login[ \t]+"
-    r"|\bstats[ \t]+auth[ \t]+|\bmc[ \t]+(?:alias[ \t]+set|config[ \t]+host[ \t]+add)(?:[ \t]+\S{1,200}){3}[ \t]+"
-    r"|\b(?:add_user|change_password|authenticate_user)[ \t]+\S{1,200}[ \t]+)(?!-|\[redacted)[^\s\"';|&]+"
+# What comes right before a credential, and texts of which one is in it. A blank stands for several, ~ for any word.
+_PHRASES = (
+    (
+        r"\b(?:set-initial-password|requirepass|masterauth|(?:add-)?authtoken) ",
+        "set-initial-password requirepass masterauth authtoken",
+    ),
+    (r"--from-literal(?: |=)[^\s=]{1,200}=", "from-literal"),
+    (r"\br[ow]community6? ", "community"),
+    (r"\bsnmp-server community ", "snmp-server"),
+    (
+        r"\b(?:sqlplus|sqlcl|expdp|impdp|sqlldr) (?:-\w{1,8} ){0,3}[\"']?[\w.$]{1,128}/",
+        "sqlplus sqlcl expdp impdp sqlldr",
+    ),
+    (
+        r"\b(?:(?i:connect|target) |userid=)[\w.$]{1,64}/(?=[^\s\"'/@]{1,128}@)",
+        "connect CONNECT Connect target userid=",
+    ),
+    (r"\.LOGON [\w.-]{1,100}/[\w.-]{1,100},", ".LOGON"),
+    (r"\bdb2 connect to ~ user ~ using ", "db2"),
+    (r"\blftp (?:-u|--user) [^\s,]{1,200},", "lftp"),
+    (r"\bAUTH PLAIN (?=[\w+/]{8})", "AUTH"),
+    (r"(?m:^)AUTH (?!PLAIN|LOGIN)(?:[\w.-]{1,60} (?=[^\s\"';|&]))?", "AUTH"),
+    (r"\b(?:redis|valkey|keydb)-cli(?: \S{1,60}){0,6}? (?:AUTH|auth) (?:[\w.-]{1,60} (?=[^\s\"';|&]))?", "-cli"),
+    (r"\bsentinel auth-pass ~ ", "sentinel"),
+    (r"\bgh secret set[^\n|;&]{0,200}?(?:--body|-b)(?:=| )", "secret"),
+    (r"\bsecrets? (?:set|put|add|import) (?:-\S{1,40} ){0,3}[\w.-]{1,100}=", "secret"),
+    (r"\bSecureString[^\n|;&]{0,200}?--value(?:=| )", "SecureString"),
+    (r"\b(?:ssm put-parameter|keyvault secret set)[^\n|;&]{0,200}?--value(?:=| )", "put-parameter keyvault"),
+    (r"\badd-(?:generic|internet)-password[^\n|;&]{0,200}? -w ", "add-generic-password add-internet-password"),
+    (r"\bkeyring set[^\n|;&<]{0,100}<<<[ \t]*", "keyring"),
+    (r"\bpulumi config set ~ (?=\S{1,300} --secret)", "pulumi"),
+    (r"\bconfig set --secret ~ ", "--secret"),
+    (r"\bvault kv (?:put|patch) ~ [\w.-]{1,100}=", "vault"),
+    (r"\bvault (?:login|operator unseal|unseal|auth) ", "vault"),
+    (r"\b(?:cargo|wandb) login ", "login"),
+    (r"\bsnyk auth ", "snyk"),
+    (r"\bpoetry config (?:pypi-token|http-basic)\.\S{1,60} (?:[\w.-]{1,60} (?=[^\s\"';|&]))?", "poetry"),
+    (r"\bnuget push ~ (?!-)", "nuget"),
+    (r"\bnuget push[^\n|;&]{0,200}? -k ", "nuget"),
+    (r"\bsteamcmd [^\n|;&]{0,100}?\+login \S{1,100} ", "steamcmd"),
+    (r"(?<!\S)-setcookie ", "-setcookie"),
+    (r"\bwpa_passphrase \S{1,100} ", "wpa_passphrase"),
+    (r"\brootpw (?:--\w{1,20} )?", "rootpw"),
+    (r"\bnet user \S{1,100} (?=\S{1,100} /add)", "net"),
+    (r"\bnet use ~ ~ (?=\S{1,200} /user)", "net"),
+    (r"(?<!\S)/p(?:ass(?:word)?)?:", "/p"),
+    (r"\b(?:enable|username \S{1,100}) (?:privilege \d{1,2} )?(?:secret|password) (?:\d )?", "secret password"),
+    (r"\bNickServ[ \t]*:?IDENTIFY ", "NickServ"),
+    (r"\blogin=[\w.@-]{1,64}:", "login="),
+    (r"\bstats auth ", "stats"),
+    (r"\bmc (?:alias set|config host add)(?: ~){3} ", "mc"),
+    (r"\b(?:add_user|change_password|authenticate_user) ~ ", "_user _password"),
+    (r"\bauth\([\"'][^\"'\n]{1,100}[\"'],[ ]?[\"']", "auth("),
+    (r"\bcrypt\([ ]?'", "crypt("),
+    (r"\b(?:PDO|mysqli|mysqli_connect)\([^()\n]{1,200}?,[ ]?['\"][^'\"\n]{0,100}['\"],[ ]?['\"]", "PDO mysqli"),
 )
+_BLANK_OR_WORD = re.compile(r"(?<!\[) |~")
 
 
+def _before(phrase: str) -> re.Pattern[str]:
+    """Return what finds a credential right after a phrase."""
+    expression = _BLANK_OR_WORD.sub(lambda each: r"\S{1,200}" if each[0] == "~" else r"[ \t]+", phrase)
+    return re.compile(rf"({expression})(?!-|\[redacted)[^\s\"';|&]+")
+
+
+_BEFORE_CREDENTIAL = tuple(_before(phrase) for phrase, _ in _PHRASES)
+_HINTS = [(hint, at) for at, (_, hints) in enumerate(_PHRASES) for hint in hints.split()]
+_hints = AhoCorasick([hint for hint, _ in _HINTS])
+
+
+def _names_program(text: str) -> bool:
+    """Return whether a text may call a program whose arguments hold credentials."""
+    return bool(_program_names.find_matches_as_indexes(text))
+
+
+def _phrases_in(text: str) -> set[int]:
+    """Return the numbers of the phrases that a text may hold."""
+    found = _hints.find_matches_as_indexes(text, overlapping=True)
+    return {_HINTS[hint][1] for hint, _, _ in found}
+
+
+# Programs that read a credential from their input.
+_READS = (
+    r"-stdin\b|\bchpasswd"
+    r"|\b(?:redis|valkey)-cli|\bkinit\b|\bsudo[ ](?:-\w{1,4}[ ]){0,3}-S|\bsu[ ]|\bcryptsetup\b"
+    r"|\bload-key\b|\bpass[ ]insert|keystore[ ]add|\bkubeseal\b|\bsecrets?[ ](?:put|set|create)"
+    r"|-with-token|\bsecret-tool\b|-passphrase-fd|\bvault[ ]|-password-file"
+)
 _PRINTED = re.compile(  # `echo` or `printf` into a program that reads a password, or into a file
-    r"(\b(?:echo|printf)[ \t]+(?:-\w{1,5}[ \t]+){0,3})(\"[^\"\n]{1,500}\"|'[^'\n]{1,500}'|[^\s|<>;&\"']{1,500})"
-    r"([ \t]*(?:\|[^|;\n]{0,200}(?:-stdin\b|chpasswd)|>{1,2}[ \t]*([^\s;|&\"']{1,300})))"
+    r"(\b(?:echo|printf)[ \t]+(?:-\w{1,5}[ \t]+|AUTH[ \t]+|'[^'\n%]{0,60}%s'[ \t]+){0,3})"
+    r"(\"[^\"\n]{1,500}\"|'[^'\n]{1,500}'|[^\s|<>;&\"']{1,500})"
+    rf"([ \t]*(?:\|[^|;\n]{{0,200}}(?:{_READS})"
+    r"|(?:\|[ \t]*(?:sudo[ ])?(?:tee[ \t]|base64[ \t]*>))?(?<=[>\t ])>{0,2}[ \t]*([^\s;|&\"'>]{1,300})))"
 )
 _HTPASSWD = re.compile(
     r"(\bhtpasswd[ \t]+-[A-Za-z]{0,5}b[A-Za-z]{0,5}(?:[ \t]+[^\s;|&<>]{1,300}){1,3}[ \t]+)"

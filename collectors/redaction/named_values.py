@@ -6,7 +6,8 @@ from bisect import bisect_left
 from collectors.redaction.budget import spend
 from collectors.redaction.roles import CONTEXTS, DEPENDENT, PARENTS, is_environment, may_hold_more, naming, valuing
 from collectors.redaction.values import LETTER, Span, harmless, value_at, word_at
-from timeline.core.secret_names import Grade, grade, letters, word_set
+from timeline.core.masks import BY_FORM
+from timeline.core.secret_names import Grade, grade, letters, names_issuer, word_set
 
 NAME = rf"(?<![{LETTER}])(?P<name>[{LETTER}]++)"
 _NAMED = re.compile(
@@ -68,6 +69,8 @@ def _span(
         sensitivity = _by_what_is_around(text, name, sep, start, contexts)
     if not sensitivity and is_environment(name) and _opens(text, at, sep):
         sensitivity = Grade.WHOLE
+    if not sensitivity and names_issuer(name) and (issued := _ISSUED.match(text, at)):
+        return Span(*issued.span("value"), BY_FORM)
     if not sensitivity:
         return None
     if sensitivity == Grade.SCALAR and may_hold_more(name) and _opens(text, at, sep):
@@ -79,7 +82,7 @@ def _span(
     if sep == "," and text[start - 1 : start] == "{" and text.startswith("<<", at + 1):  # Erlang: {name, <<"x">>}
         return value_at(text, at + 3, line=False, block=False, whole=False)
     if sep == ",":
-        quoted = match["quote"] and text[max(0, start - 10) : start].rstrip("\"'`\\").endswith("(")
+        quoted = match["quote"] and text[max(0, start - 10) : start].rstrip("\"'`\\ ").endswith(("(", "["))
         return value_at(text, at, line=False, block=False, whole=False) if quoted else None
     if sep.startswith(";"):  # serialised by PHP: s:8:"password";s:1:"x"
         return value_at(text, text.index('"', at), line=False, block=False, whole=False)
@@ -104,9 +107,12 @@ def _closes(text: str, at: int) -> bool:
 
 _PREFIX = 60  # characters
 _SHELL_LENGTH = 256  # characters of a value and the name after it
+_ISSUED = re.compile(  # letters and digits by chance, as after the name of their issuer
+    r"[>|\s\"'`=,]{0,5}(?P<value>(?=[^\s\d]{0,40}\d)(?=[^\sA-Za-z]{0,40}[A-Za-z])[A-Za-z0-9+/=]{20,256}+)(?![\w.:@/+-])"
+)
 _SHOWN = re.compile(r"\s{1,40}(?:string\(\d{1,6}\)[ ])?(?=\")")  # what PHP shows of a variable
 _OPENS = re.compile(r"[ \t]*(?:[\[{]|(?:#[^\n]{0,200})?\r?\n)")
-_LATTER = word_set(  # words that are only together with the words before them the name of a credential
+LATTER = word_set(  # words that are only together with the words before them the name of a credential
     "key keys code phrase string number passe contrasena secreta secrete segreta privee privada privata acces acceso "
     "api sandi laluan khau khẩu المرور السر عبور chiave schlussel ключ доступа ключи"
 )
@@ -120,11 +126,11 @@ def _by_what_is_around(text: str, name: str, sep: str, start: int, contexts: fro
     plain = letters(name)
     if plain in _QUERIED and sep in "=%3D" and text[start - 1 : start] in ("?", "&", ";"):
         return Grade.SCALAR
-    if plain not in _LATTER:
+    if plain not in LATTER:
         return Grade.PLAIN
     before = text[max(0, start - 40) : start]
-    if before.endswith((" ", "\t")):  # API key: x
-        words = _WORDS_BEFORE.findall(before.rpartition("\n")[2])[-3:]
+    words = _WORDS_BEFORE.findall(before.rpartition("\n")[2])[-3:]
+    if words and before.endswith((" ", "\t")):  # API key: x
         return max(
             (grade("".join(word.title() for word in (*words[at:], name))) for at in range(len(words))),
             default=Grade.PLAIN,

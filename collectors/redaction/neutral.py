@@ -68,7 +68,7 @@ def are_ordinary(texts: list[bytes]) -> bool:
         and not (_LONG_RUN[1:] in runs and _SHORT_RUN.search(joined))
         and joined.count(b":") <= _MOST_COLONS
         and not (b"." in joined and _KUBEADM.search(joined))
-        and not (b"://" in joined and is_webhook(joined.decode()))
+        and not ((b"://" in joined or b"hook" in joined) and is_webhook(joined.decode()))
         and not policy.patterns()
     )
 
@@ -89,5 +89,19 @@ def _marks() -> BytesAhoCorasick:
     programs = [f'{before}{each}{end}"' for before in '"/' for each in PROGRAMS for end in ("", ".exe")]
     starts = ['""', *(f'"{each}' for each in _OTHERS if each != "("), '"v:', '"k:', '"f:', "  ", " -", "' '"]
     return BytesAhoCorasick(
-        text.encode() for text in (*tokens, *words, *programs, *starts, "eyJ", "-----", ".atlasv1.", ":A")
+        text.encode()
+        for text in (
+            *tokens,
+            *words,
+            *programs,
+            *starts,
+            "eyJ",
+            "----",
+            ".atlasv1.",
+            ":A",
+            "T3BlbkFJ",
+            " /p:",
+            '"/p:',
+            "crypt('",
+        )
     )

@@ -4,17 +4,17 @@ import re
 from collections.abc import Callable, Iterator
 
 from collectors.redaction.budget import spend
-from collectors.redaction.named_values import NAME, Elements
-from collectors.redaction.values import LETTER, Span, harmless, value_at
-from timeline.core.secret_names import Grade, grade, word_set
+from collectors.redaction.forms import is_random
+from collectors.redaction.named_values import LATTER, NAME, Elements
+from collectors.redaction.values import LETTER, Span, harmless, has, value_at
+from timeline.core.secret_names import Grade, grade, letters, word_set
 
 _SPACED = re.compile(NAME + r"(?>[ \t]+)(?:(?i:as|by|to|is)[ \t]+)?(?=\\*[\"'])")
 _OPTION = re.compile(rf"(?<![\w.-])(?P<name>--?[^\W\d_](?>[{LETTER}]{{0,200}}))[ \t]+(?![-|&;<>\s])")
 _DIRECTIVE = re.compile(r"(?m)^[ \t]*(?P<name>(?>[\w./-]{1,200}))[ \t]+(?=[^\s=:])")
 _SET = re.compile(  # as in `proxy_set_header NAME value` and `user me insecure-password value`
-    r"(?P<set>(?<![\w-])(?:proxy_set_header|add_header|fastcgi_param|[Ss]et[Ee]nv|set|env)[ \t]+)?"
-    + NAME
-    + r"(?>[ \t]+)(?P<is>(?:is|was|are)[ \t]+)?(?=[^\s=:\"'{}|>-])"
+    r"(?P<set>(?<![\w-])(?:proxy_set_header|add_header|fastcgi_param|[Ss]et[Ee]nv|setx|env|ENV|ARG"
+    r"|set(?:[ \t]+-\w{1,4}){0,2})[ \t]+)?" + NAME + r"(?>[ \t]+)(?P<is>(?:is|was|are)[ \t]+)?(?=[^\s=:\"'{}|>-])"
 )
 _PASS_LAST = re.compile(r"(?i)(?:^|[_-])(?:pass(?:w(?:or)?d|phrase)?|pw|pwd|key)$")
 _BLOCK_OF = re.compile(NAME + r"[\"']?(?>[ \t]*)(?=\{)")  # variable "password" { … }
@@ -37,16 +37,17 @@ _LONGEST_WORD = 100  # characters
 
 def space_separated_values(text: str) -> Iterator[Span]:
     """Yield the places of values that only white space separates from their names."""
-    if "-" in text:
+    if has(text, "-"):
         yield from _values(text, _OPTION, _of_option)
-    if '"' in text or "'" in text:
+    if has(text, '"', "'"):
         yield from _values(text, _SPACED, _in_quotes)
+    yield from _mentioned(text)
     yield from _values(text, _SET, _of_setting)
-    if "{" in text:
+    if has(text, "{"):
         yield from _values(text, _BLOCK_OF, _of_block)
     if _KEYWORD_HINT.search(text):
         yield from _values(text, _KEYWORDS, _of_phrase)
-    if "<" in text and "</" in text:
+    if has(text, "</"):
         elements = Elements(text)
         yield from _values(text, _ATTRIBUTED, lambda _, match: _of_element(elements, match))
     yield from _values(text, _DIRECTIVE, _of_directive)
@@ -112,6 +113,55 @@ def _of_directive(text: str, match: re.Match[str]) -> Span | None:
     if value.isalpha() and ("\n" not in text or name.lower() in _SPOKEN_NAMES):
         return None
     return Span(match.end(), end) if len(value.split(maxsplit=1)) == 1 else None
+
+
+_MENTION = re.compile(NAME + r"(?=[\"'`)\]|*]{0,4}[ \t\0])")
+_WORD = re.compile(r"(?<![\w./:+-])[\w!#$%^&*+=~-]{8,128}+(?![\w/:@]|\.\w)")
+_EASTERN = r"\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # letters of Thai, Chinese, Japanese and Korean
+_GLUED = re.compile(
+    rf"(?<![{_EASTERN}])([{_EASTERN}]{{2,30}}+)[ \t:\]\"']{{0,4}}([\w!#-&*-.=?@^~+-]{{6,128}}+)", re.ASCII
+)
+_NEAR = 60  # characters after the mention of a credential in which it may be
+_ENDS = re.compile(r"[\r\n;]|[.!?][ \t]")
+
+
+def _mentioned(text: str) -> Iterator[Span]:
+    """Yield the places of credentials of which a sentence speaks, as in `password for admin: x`."""
+    if not any(is_random(match[0]) for match in _WORD.finditer(text)):
+        return
+    done = 0
+    for match in _MENTION.finditer(text):
+        if match.end() >= done and _is_mentioned(match["name"], text, match.start()):
+            for span in _random_words(text, match.end()):
+                yield span
+                done = span.end
+
+
+def values_after_letters(text: str) -> Iterator[Span]:
+    """Yield the places of values right after names in scripts that have no blanks between words."""
+    for match in _GLUED.finditer(text):
+        if grade(match[1]) == Grade.WHOLE and not harmless(match[2]):
+            yield Span(*match.span(2))
+
+
+def _is_mentioned(name: str, text: str, start: int) -> bool:
+    """Return whether a sentence speaks of a credential by this name, or by this name and the word before it."""
+    if grade(name) == Grade.WHOLE:
+        return True
+    if letters(name) not in LATTER:
+        return False
+    before = text[max(0, start - 40) : start].split()[-2:]
+    return any(grade("_".join((*before[at:], name))) == Grade.WHOLE for at in range(len(before)))
+
+
+def _random_words(text: str, at: int) -> Iterator[Span]:
+    """Yield the words soon after a place, in the same sentence, that letters and digits form by chance."""
+    ends = _ENDS.search(text, at, at + _NEAR)
+    for match in _WORD.finditer(text, at, min(len(text), (ends.start() if ends else at + _NEAR) + 128)):
+        if match.start() >= (ends.start() if ends else at + _NEAR):
+            return
+        if is_random(match[0]):
+            yield Span(*match.span())
 
 
 def _is_word(word: str, spoken: str | None) -> bool:

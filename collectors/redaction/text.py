@@ -14,8 +14,9 @@ from collectors.redaction.budget import OutOfTime, spend
 from collectors.redaction.forms import decode_base64, without_forms
 from collectors.redaction.named_values import clean_named_values
 from collectors.redaction.policy import patterns
-from collectors.redaction.spaced_values import space_separated_values
-from collectors.redaction.values import LETTER, Span, harmless, value_at
+from collectors.redaction.sections import values_in_sections
+from collectors.redaction.spaced_values import space_separated_values, values_after_letters
+from collectors.redaction.values import LETTER, Span, harmless, has, value_at
 from timeline.core.masks import BY_FORM, BY_NAME, OWN, UNSEARCHED
 from timeline.core.secret_names import folded, grade
 
@@ -26,6 +27,7 @@ _USER = re.compile(
 _BARE_USER = re.compile(
     r"(?<![\w.:/@+-])([\w.+-]{1,64}:)(?!/)[^\s:@/\"'<>\\]{1,128}@(?=(?:tcp|unix|udp)\(|[\w.-]{1,253}(?::\d{1,5}|/\w))"
 )
+_ORACLE = re.compile(r"(jdbc:oracle:\w{1,8}:[\w.$#-]{1,128}/)[^\s/\"'@]{1,300}@")
 _ENCODED_USER = re.compile(r"(?i)(%3a%2f%2f)(?>(?:(?!%2f|%40)[^\s\"'<>&]){1,300})(%40)")
 _JAAS = re.compile(r"(\buser_[\w.-]{1,128}[ ]?=[ ]?\\*[\"'])[^\"'\\\n]{1,500}")
 # Access control lists of Redis.
@@ -56,30 +58,34 @@ def clean(text: str) -> str:
 
 
 def _clean(text: str) -> str:
+    if not text.isascii():
+        text = _replace(text, values_after_letters(text))
     if not _SEPARATES.search(text):
         return without_known_forms(text)
-    clean = _replace(text, _secret_manifests(text)) if "Secret" in text and "ata" in text else text
-    clean = _clean_tables(clean) if "\n" in clean and ("," in clean or "\t" in clean or ";" in clean) else clean
+    clean = _replace(text, _secret_manifests(text)) if has(text, "Secret") else text
+    clean = _clean_tables(clean) if has(clean, "\n") else clean
     clean = clean_named_values(clean)
-    if "&gt;" in clean:
+    if has(clean, "]"):
+        clean = _replace(clean, values_in_sections(clean))
+    if has(clean, "&gt;"):
         clean = _ENTITY.sub(lambda match: match[1] + BY_NAME if grade(match[2]) else match[0], clean)
-    if " " in clean or "\t" in clean:
+    if has(clean, " ", "\t", "\n", "\0", "{"):
         clean = _replace(clean, space_separated_values(clean))
         clean = commands.clean_commands(clean)
-    if "@" in clean:
+    if has(clean, "@"):
         clean = _USER.sub(rf"\1{BY_NAME}@", clean)
         clean = _BARE_USER.sub(rf"\1{BY_NAME}@", clean)
-    if "%2F%2F" in clean or "%2f%2f" in clean:
+        clean = _ORACLE.sub(rf"\1{BY_NAME}@", clean)
+    if has(clean, "%2F", "%2f"):
         clean = _ENCODED_USER.sub(rf"\1{BY_NAME}\2", clean)
-    if "LoginModule" in clean:
+    if "LoginModule" in clean:  # elsewhere such a name says nothing
         clean = _JAAS.sub(rf"\1{BY_NAME}", clean)
-    if " >" in clean:
+    if has(clean, ">", "#"):
         clean = _ACL.sub(lambda match: _ACL_PASSWORD.sub(BY_NAME, match[0]), clean)
-    if "earer" in clean or "EARER" in clean:
+    if has(clean, " ", "\t"):
         clean = _BEARER.sub(rf"\1{BY_NAME}", clean)
-    if "asic" in clean or "ASIC" in clean:
         clean = _BASIC.sub(_basic, clean)
-    if '" "' in clean or '"\t"' in clean:
+    if has(clean, '" ', '"\t'):
         clean = _USERLIST.sub(rf'\1"{BY_NAME}"', clean)
     if clean.count(":") > 3:
         clean = _PGPASS.sub(rf"\1{BY_NAME}", clean)
@@ -155,22 +161,26 @@ def _secret_manifests(text: str) -> Iterator[Span]:
 
 def _clean_tables(text: str) -> str:
     """Mask the columns of a table whose first line names them as credentials, as in `user,password`."""
-    head, _, rest = text.partition("\n")
-    between = next((each for each in ",\t;" if each in head), "")
-    names = head.rstrip("\r").split(between) if between and len(head) < 2000 else []
-    if len(names) < 2 or not all(_COLUMN.fullmatch(name) for name in names):
-        return text
+    rule = _RULE.match(text)  # of a table that is drawn
+    above, text = (rule[0], text[rule.end() :]) if rule else ("", text)
+    head, newline, rest = text.partition("\n")
+    between = next((each for each in "|,\t;" if each in head), "")
+    names = head.rstrip("\r").split(between) if newline and between and len(head) < 2000 else []
+    if len(names) < 2 or not all(_COLUMN.fullmatch(name) or not name.strip() for name in names):
+        return above + text
     secret = {at for at, name in enumerate(names) if grade(name.strip("\"' "))}
     if not secret:
-        return text
-    rows = [head]
+        return above + text
+    rows = [above + head]
     for row in rest.split("\n"):
         spend(len(row))
         cells = row.split(between)
-        if len(cells) >= len(names):
+        if len(cells) >= len(names) and not _DRAWN.fullmatch(row):
             cells = [BY_NAME if at in secret and not harmless(cell) else cell for at, cell in enumerate(cells)]
         rows.append(between.join(cells))
     return "\n".join(rows)
 
 
+_RULE = re.compile(r"[ \t]{0,20}\+[+=-]{1,2000}+\r?\n")
+_DRAWN = re.compile(r"[ \t|:=+-]*+")
 _COLUMN = re.compile(rf"[ ]?[\"']?[ {LETTER}]{{1,64}}[\"']?[ ]?")

@@ -44,7 +44,7 @@ _LAST = word_set(  # only as the last word of a name
     "keytab cabundle authcode passkey fernet logincookie snmpcommunity rocommunity rwcommunity "
     "authpassword samlresponse samlassertion pincode pinnumber passnumber totpseed otpseed mfaseed "
     "nkeyseed walletseed masterseed securestring authstring mysqlpw sqlpw smtppw ftppw httppw "
-    "honeycombteam erlangcookie cleapi clesecrete cleprivee cledacces clavedeacceso claveapi "
+    "honeycombteam sonarlogin erlangcookie cleapi clesecrete cleprivee cledacces clavedeacceso claveapi "
     "claveprivada chaveapi chaveprivada chavesecreta chaveacesso chiaveapi chiaveprivata apischlussel "
     "kluczapi kluczprywatny geheimschlussel privatschlussel zugangsschlussel apinyckel"
 )
@@ -52,22 +52,25 @@ _LAST_SCALAR = word_set(  # also as the last word; a map under such a name holds
     "auth oauth authorization authentication session sessionid sid cookie signature sig pin salt "
     "webhook webhookurl bearer kubeconfig licence license communitystring"
 )
-_KEYS = word_set(  # before the word "key": these kinds of keys are credentials
-    "access account activation adafruit admin aes age airtable algolia alibaba amplitude anthropic api app "
-    "application asana auth authentication aws azure backup beamer bitbucket bittrex bot ca certificate cloudflare "
-    "codecov cohere coinbase confluent client connection consumer contentful cookie cosmos crypto customer "
-    "databricks datadog deepseek decrypt decryption deploy device discord django doppler droneci dropbox dsa eab ec "
-    "ecdsa ed elevenlabs enc encrypt encryption etsy facebook fastly fernet finicity finnhub flask flickr "
-    "freshbooks function gemini giphy github gitlab gitter gocardless google gpg grafana groq hash heroku hmac "
-    "honeycomb host hubspot infracost ingest ingestion instrumentation integration intercom ipsec jfrog jwt kraken "
-    "kucoin launchdarkly licence license linear linkedin lob looker mailchimp mailgun mandrill mapbox maps master "
-    "mattermost maxmind meraki messagebird mistral netlify newrelic nvidia nytimes okta openai opsgenie pagerduty "
-    "pgp pinecone plaid postmark preshared primary priv private privateai product psk pusher rapidapi read recovery "
-    "replicate resend restic restuser rndc role root routing rsa salt sas search secondary secret security seed "
-    "segment sendbird sendgrid sentry server service session shared shodan sidekiq sign signing slack snyk sonar "
-    "sops sourcegraph square squarespace ssh ssl storage stripe subscription sumologic symmetric tavily telegram "
-    "tls transfer travis tsig twilio twitch twitter typeform unseal user vault virustotal vultr webhook wg "
-    "wireguard wrapping write yandex zendesk zuora"
+_ISSUERS = word_set(  # whose keys have no form of their own
+    "adafruit adobe airtable algolia alibaba amplitude anthropic artifactory asana atlassian beamer bintray "
+    "bitbucket bittrex cloudflare codecov cohere coinbase confluence confluent contentful contribsys databricks "
+    "datadog deepseek discord droneci dropbox elevenlabs etsy facebook fastly finicity finnhub flickr freshbooks "
+    "giphy gitter gocardless groq heroku hubspot infracost intercom jfrog jira kraken kucoin launchdarkly linear "
+    "linkedin lob looker mailchimp mailgun mandrill mapbox mattermost maxmind meraki messagebird mistral netlify "
+    "newrelic nytimes okta openai opsgenie pagerduty pinecone plaid postmark privateai pusher rapidapi replicate "
+    "resend segment sendbird sendgrid sentry shodan sidekiq snyk sonar sourcegraph square squarespace stripe sumo "
+    "sumologic tavily telegram travis twilio twitch twitter typeform virustotal vultr yandex zendesk zuora"
+)
+_KEYS = _ISSUERS | word_set(  # before the word "key": these kinds of keys are credentials
+    "access account activation admin aes age api app application auth authentication aws azure backup bot ca "
+    "certificate client connection consumer cookie cosmos crypto customer decrypt decryption deploy device django "
+    "doppler dsa eab ec ecdsa ed enc encrypt encryption fernet flask function gemini github gitlab google gpg "
+    "grafana hash hmac honeycomb host ingest ingestion instrumentation integration ipsec jwt licence license maps "
+    "master nvidia pgp preshared primary priv private product psk read recovery restic restuser rndc role root "
+    "routing rsa salt sas search secondary secret security seed server service session shared sign signing slack "
+    "sops ssh ssl storage subscription symmetric tls transfer tsig unseal user vault webhook wg wireguard wrapping "
+    "write"
 )
 _REFERS = word_set(  # as the last word: the value names a credential, or describes it
     "account address affinity age alg algorithm allowed annotation at audience backend char character "
@@ -137,6 +140,7 @@ _PLAIN_MARKS = str.maketrans(
         ),
     }
 )
+_ESCAPED = re.compile(r"\\u00([4-7][0-9a-fA-F])|%([4-7][0-9a-fA-F])")
 _COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 _LONGEST = 512  # characters of a name
@@ -145,13 +149,21 @@ _LONGEST = 512  # characters of a name
 def folded(text: str) -> str:
     """Return a text with letters and marks of other widths and shapes as the usual ones, and without invisible ones.
 
-    So a name, a colon and quotes of full width are read as those of ASCII. Colours of terminals are left out.
+    So a name, a colon and quotes of full width are read as those of ASCII. Letters that JSON or an address escapes are
+    read as what they are, and colours of terminals are left out.
     """
     if "\x1b" in text:
         text = _COLOURS.sub("", text)
+    if "\\u00" in text or "%" in text:
+        text = _ESCAPED.sub(_unescaped, text)
     if text.isascii():
         return text
     return unicodedata.normalize("NFKC", text).translate(_PLAIN_MARKS)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    letter = chr(int(match[1] or match[2], 16))
+    return letter if letter.isalpha() else match[0]
 
 
 @lru_cache(20_000)
@@ -191,6 +203,13 @@ def is_reference(name: str) -> bool:
     """Return whether the field of this name only names or describes a credential that a field beside it holds."""
     words = _words(name)
     return bool(words) and words[-1] in _REFERS and not grade(name)
+
+
+@lru_cache(20_000)
+def names_issuer(name: str) -> bool:
+    """Return whether a name contains that of somebody who issues credentials without a form of their own."""
+    words = _words(name)
+    return not _ISSUERS.isdisjoint((*words, *map("".join, pairwise(words)))) and words[-1] not in _REFERS
 
 
 def telling_letters() -> frozenset[str]:

@@ -428,7 +428,7 @@ def test_what_somebody_knows_of_is_hidden_and_counted_but_a_link_to_it_opens_it(
     assert page.request.post(f"{api}/acknowledgements", data=note, headers=WITH_TOKEN, max_retries=RETRIES).ok
     try:
         page.goto(recording)
-        expect(page.locator("#findings-count")).to_have_text("5 incidents · 9 findings")
+        expect(page.locator("#findings-count")).to_have_text("6 incidents · 10 findings")
         expect(page.locator(".incident")).to_have_count(5)
         hidden = page.locator("#hidden-incidents")
         expect(hidden).to_contain_text("1 acknowledged, not listed.")
@@ -440,7 +440,7 @@ def test_what_somebody_knows_of_is_hidden_and_counted_but_a_link_to_it_opens_it(
         expect(page.locator(".incident.acknowledged")).to_have_count(0)
         page.goto(f"{recording}?finding={told[0]['key']}")
         expect(page.locator(".incident.open.acknowledged .finding.selected")).to_be_visible()
-        expect(page.locator("#findings-count")).to_have_text("5 incidents · 9 findings")
+        expect(page.locator("#findings-count")).to_have_text("6 incidents · 10 findings")
     finally:
         assert page.request.delete(
             f"{api}/incidents/{held['id']}/acknowledgement", headers=WITH_TOKEN, max_retries=RETRIES

@@ -26,7 +26,7 @@ REPORTED = [
 ]
 LINKS = "() => [...document.querySelectorAll('a[href]')].map((link) => link.getAttribute('href'))"
 OPENED = "() => document.querySelectorAll('details:not(.menu)').forEach((each) => { each.open = true; })"
-DOWNLOADED = {"audit_export", "incident_picture", "report", "metrics", "health", "live", "logout"}
+DOWNLOADED = {"audit_export", "incident_picture", "report", "revision_json", "metrics", "health", "live", "logout"}
 # Pages that need accounts, a connected cluster, or something to confirm. Their own tests ask the same, by `fits`.
 ELSEWHERE = {
     *("access", "take_role", "login", "second_factor", "second_factor_code", "oidc", "oidc_callback"),

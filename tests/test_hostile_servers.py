@@ -289,6 +289,50 @@ def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones(server: Server, m
         assert "larger than" in watched.states[-1][1]
 
 
+def listed(item: bytes, head: bytes = b"") -> bytes:
+    """Return a list of about 16 MB of such items, compressed."""
+    items = item + (b"," + item) * ((16 << 20) // (len(item) + 1) - 1)
+    return gzip.compress(b'{"metadata":{"resourceVersion":"9"}' + head + b',"items":[' + items + b"]}", 1)
+
+
+@pytest.mark.parametrize("item", [b"0", b"{}", b'""', b'{"metadata":{"name":"a"}}'])
+@pytest.mark.usefixtures("bounded")
+def test_a_list_of_millions_of_items_is_read_one_by_one(
+    item: bytes, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("collectors.watch.decoding.OBJECTS", 2_000)
+    body = whole(listed(item), b"Content-Encoding: gzip")
+    server.answer = lambda line, send: send(body)
+    with Watching(api_of(server), PODS) as watched:
+        until(lambda: watched.state == "failing")
+        problem = watched.states[-1][1]
+    assert "an object without a name" in problem or "more than 2000 objects on one page" in problem
+    assert not watched.entries
+
+
+def test_a_list_has_few_fields_and_its_objects_few_values(server: Server) -> None:
+    fields = whole(listed(b"{}", head=b',"a":0' * 200), b"Content-Encoding: gzip")
+    server.answer = lambda line, send: send(fields)
+    with Watching(api_of(server), PODS) as watched:
+        until(lambda: watched.state == "failing")
+        assert "more than 100 fields" in watched.states[-1][1]
+    large = b'{"metadata":{"name":"a","uid":"u","resourceVersion":"3"},"spec":[' + b"0," * 2_000_000 + b"0]}"
+    objects = whole(b'{"metadata":{"resourceVersion":"9"},"items":[' + large + b"]}")
+    server.answer = lambda line, send: send(objects if b"watch=" not in line else ok(CHUNKED))
+    with Watching(api_of(server), PODS) as watched:
+        until(lambda: watched.marks(MarkType.LISTED))
+        assert not watched.entries
+
+
+@pytest.mark.parametrize("group", [b"{}", b'{"name":"a","versions":[]}', b"0"])
+@pytest.mark.usefixtures("bounded")
+def test_a_list_of_very_many_groups_is_refused_before_it_is_decoded(group: bytes, server: Server) -> None:
+    groups = b'{"groups":[' + group + (b"," + group) * ((7 << 20) // (len(group) + 1) - 1) + b"]}"
+    server.answer = lambda line, send: send(whole(groups if line.split()[1] == b"/apis" else orjson.dumps(LISTED)))
+    with pytest.raises(ApiError, match="not a Kubernetes API server"):
+        resources(api_of(server), [], [])
+
+
 @pytest.mark.parametrize("status", [b"301", b"302", b"303", b"307", b"308"])
 def test_a_redirect_does_not_carry_the_token_elsewhere(status: bytes, server: Server) -> None:
     other = Server()

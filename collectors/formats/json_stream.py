@@ -170,7 +170,7 @@ class JsonStream:
         Doubling keeps a long value from being scanned again for each piece.
         """
         unread = self._buffer[self._position :]
-        parts, length = [unread], 0
+        parts, length = [unread] if unread else [], 0  # a single piece is not copied
         while length <= len(unread) and (piece := next(self._pieces, b"")):
             parts.append(piece)
             length += len(piece)

@@ -9,7 +9,7 @@ from collectors.watch.failures import TooLarge, Unreachable
 if TYPE_CHECKING:
     import urllib3
 
-LIST_BYTES = 64 << 20  # a page of 500 objects has 2 to 20 MiB
+LIST_BYTES = 32 << 20  # a page of 500 objects has 2 to 20 MiB; a longer one is asked for in parts
 DISCOVERY_BYTES = 8 << 20
 SMALL_BYTES = 1 << 16  # for versions, reviews and errors
 _STEP = 1 << 16

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from collectors.watch.api import Api
+from collectors.watch.decoding import Malformed, page_of
 from collectors.watch.failures import ApiError
 from collectors.watch.reflector import METADATA_LIST, PAGE, PAGES, Reflector
 from timeline.core.entries import Mark, MarkType, revision
@@ -21,17 +22,7 @@ class _Item(msgspec.Struct, gc=False):
     metadata: _Metadata
 
 
-class _ListMetadata(msgspec.Struct, gc=False):
-    resourceVersion: str = ""
-    continue_: str = msgspec.field(default="", name="continue")
-
-
-class _List(msgspec.Struct, gc=False):
-    metadata: _ListMetadata
-    items: list[_Item] | None = None
-
-
-_list = msgspec.json.Decoder(_List)
+_item = msgspec.json.Decoder(_Item)
 
 
 def bookmark_by_list(api: Api, reflector: Reflector) -> Mark | None:
@@ -46,24 +37,24 @@ def bookmark_by_list(api: Api, reflector: Reflector) -> Mark | None:
     query: dict[str, Any] = {"limit": PAGE, "accept": METADATA_LIST}
     try:
         for _ in range(PAGES):
-            page = _list.decode(api.get(reflector.path, **query))
-            for item in page.items or ():
-                metadata = item.metadata
+            page = page_of(api.get(reflector.path, **query))
+            for item in page.items:
+                metadata = _item.decode(item).metadata
                 listed[metadata.uid or f"{metadata.namespace}/{metadata.name}"] = (
                     revision(metadata.resourceVersion) or 0
                 )
-            if not page.metadata.continue_:
+            if not page.continue_token:
                 break
-            query["continue"] = page.metadata.continue_
+            query["continue"] = page.continue_token
         else:
             return None
-    except (ApiError, ValueError, RecursionError):
+    except (ApiError, Malformed, ValueError, RecursionError):
         return None
-    at = revision(page.metadata.resourceVersion)
+    at = page.revision
     live_objects = {uid: each.revision for uid, each in dict(reflector.decoder.live_objects).items()}
     is_behind = any(live_objects.get(uid, -1) < own_version for uid, own_version in listed.items())
-    has_extra = any(own_version <= (at or 0) for uid, own_version in live_objects.items() if uid not in listed)
-    if at is None or is_behind or has_extra:
+    has_extra = any(own_version <= at for uid, own_version in live_objects.items() if uid not in listed)
+    if is_behind or has_extra:
         return None
     kind = reflector.resource
     return Mark(kind.group, kind.version, kind.kind, MarkType.BOOKMARK, api.now(), at, namespace=reflector.namespace)

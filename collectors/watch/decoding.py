@@ -7,6 +7,7 @@ import msgspec
 import orjson
 from msgspec.structs import replace
 
+from collectors.formats.json_stream import JsonStream, MalformedJson
 from collectors.formats.rejections import reason_of
 from collectors.normalise.objects import observed_object
 from collectors.redaction.entries import entry_without_credentials
@@ -15,12 +16,15 @@ from collectors.watch.failures import Refused, refused, safe_text
 from collectors.watch.resources import Resource
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Observation, Owner, revision
+from timeline.core.values import check_object
 
 _CHANGES = {"ADDED": Change.CREATED, "MODIFIED": Change.MODIFIED, "DELETED": Change.DELETED}
 # Kinds whose managedFields every write sets, often to the same: one writer, within a second.
 _ALWAYS_SIGNED = ("Lease",)
 # µs; a field manager that wrote at most so long before the object arrived is taken for the writer of its last change.
 _LAST_WRITER_MICROSECONDS = 5_000_000
+OBJECTS = 50_000  # on one page of a list; a server that keeps to what is asked for sends 500
+FIELDS = 100  # of a list; an API server writes four
 _DATA = ("data", "binaryData", "immutable")  # fields of a ConfigMap
 
 
@@ -52,8 +56,9 @@ class _ListMetadata(msgspec.Struct, gc=False):
 
 
 class _List(msgspec.Struct, gc=False):
+    """This struct holds a list without its items, which are decoded one by one."""
+
     metadata: _ListMetadata
-    items: list[msgspec.Raw] | None = None
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -90,7 +95,7 @@ class Page(NamedTuple):
 
     revision: int  # the list's resourceVersion
     continue_token: str  # requests the next page; "" if there is none
-    items: list[msgspec.Raw]
+    items: Iterator[bytes]  # it raises Malformed if there are far more than a page has
 
 
 class Bookmark(NamedTuple):
@@ -108,7 +113,26 @@ def page_of(body: bytes) -> Page:
     version = revision(page.metadata.resourceVersion)
     if version is None:
         raise Malformed("The list has no resourceVersion that can be compared.")
-    return Page(version, page.metadata.continue_, page.items or [])
+    return Page(version, page.metadata.continue_, _items(body))
+
+
+def _items(body: bytes) -> Iterator[bytes]:
+    """Yield the items of a list one by one. Raise Malformed."""
+    stream = JsonStream(iter([body]), len(body))
+    try:
+        for number, key in enumerate(stream.members()):
+            if number == FIELDS:
+                raise Malformed(f"The list has more than {FIELDS} fields.")
+            if key != "items" or stream.peek() != b"[":
+                if stream.value() != b"null" and key == "items":
+                    raise Malformed("The answer is not a list of objects.")
+                continue
+            for item in stream.elements():
+                if item == OBJECTS:
+                    raise Malformed(f"The list has more than {OBJECTS} objects on one page.")
+                yield stream.value()
+    except MalformedJson:
+        raise Malformed("The answer is not a list of objects.") from None
 
 
 class ObjectDecoder:
@@ -126,9 +150,9 @@ class ObjectDecoder:
         self.unusable = 0
         self.why = ""
 
-    def listed(self, item: msgspec.Raw, arrived: int) -> Entry | None:
+    def listed(self, item: bytes, arrived: int) -> Entry | None:
         """Return the entry of an item of a list; None if it cannot be used. `arrived` is in µs since 1970."""
-        entry = self._observe(bytes(item), Change.OBSERVED, arrived)
+        entry = self._observe(item, Change.OBSERVED, arrived)
         try:
             return entry and entry_without_credentials(entry)
         except FAULTS as error:
@@ -230,7 +254,7 @@ def key_of(entry: Entry) -> str:
     return entry.ref.uid or f"{entry.ref.namespace}/{entry.ref.name}"
 
 
-def key_in(item: msgspec.Raw) -> str:
+def key_in(item: bytes) -> str:
     """Return the same of an object that cannot be used; "" if it has no name."""
     try:
         metadata = _name_decoder.decode(item).metadata
@@ -265,6 +289,7 @@ def _without_data(raw: bytes, resource: Resource) -> bytes:
 
     A server that sends only metadata calls the kind PartialObjectMetadata.
     """
+    check_object(raw)
     fields: Any = orjson.loads(raw)
     if isinstance(fields, dict):
         kept = {name: value for name, value in fields.items() if name not in _DATA}

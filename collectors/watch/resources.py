@@ -13,6 +13,7 @@ import msgspec
 
 from collectors.watch.bodies import DISCOVERY_BYTES
 from collectors.watch.failures import ApiError, Refused
+from timeline.core.values import check_values
 from timeline.judging.remedies import resource_of
 from timeline.kinds import described
 
@@ -29,6 +30,7 @@ _NEVER: dict[GroupKind, str] = {
 }
 _METADATA: frozenset[GroupKind] = frozenset({("", "ConfigMap")})
 _VERBS = {"list", "watch"}
+_VALUES = 200_000  # in one answer that names groups or resources
 _MOST = 2000  # resources in the wanted groups at most
 _VERSIONS = 10  # of one group that are tried at most
 # Of a group, a version or a resource, as Kubernetes allows it.
@@ -252,6 +254,7 @@ def _served_in_group(api: "Api", group: str, versions: list[str]) -> list[_Known
 
 def _decoded(decoder: "msgspec.json.Decoder[_T]", body: bytes) -> _T:
     try:
+        check_values(body, _VALUES)
         return decoder.decode(body)
     except (ValueError, RecursionError):
         raise ApiError("The server at this address is not a Kubernetes API server.") from None

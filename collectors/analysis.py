@@ -33,7 +33,7 @@ class Analysis(NamedTuple):
     name: str
     world: World
     findings: list[Finding]
-    skipped: list[Skipped]  # the first SKIPS_KEPT, and all that are not single lines
+    skipped: list[Skipped]  # the first SKIPS_KEPT, and as many more that are not single lines
     skips: int  # the number of all skips
     entries: int
     nothing: str  # why there is nothing to judge; "" if there is something
@@ -51,7 +51,7 @@ class Analysis(NamedTuple):
 
     def document(self) -> DocumentPayload:
         """Return the findings document `causeline.findings/v2`."""
-        skipped: list[tuple[str, int, str]] = list(self.skipped)
+        skipped = [each.place for each in self.skipped]
         if more := self.skips - len(skipped):
             skipped.append(documents.unlisted(self.name, more))
         return documents.document(
@@ -123,19 +123,26 @@ class Skips:
 
     def __init__(self) -> None:
         self.kept: list[Skipped] = []
+        self._more: dict[str, Skipped] = {}  # file -> what was not kept of it, together
         self.count = 0
         self._skipped_lines: Counter[str] = Counter()  # file -> number of skipped lines
         self._used_lines: Counter[str] = Counter()  # file -> number of lines that were used
         self._last_line: dict[str, int] = {}  # file -> the last line that was used or skipped
 
     def add(self, skipped: Skipped) -> None:
-        """Count a skip, and keep it if there is room or if it is not a single line."""
-        self.count += 1
+        """Count a skip, and keep it if there is room, of which some is for what is not a single line alone."""
+        self.count += skipped.lines
         if skipped.line:
-            self._skipped_lines[skipped.file] += 1
+            self._skipped_lines[skipped.file] += skipped.lines
             self._last_line[skipped.file] = max(skipped.line, self._last_line.get(skipped.file, 0))
-        if not skipped.line or len(self.kept) < SKIPS_KEPT:
+        if skipped.lines == 1 and len(self.kept) < (SKIPS_KEPT if skipped.line else 2 * SKIPS_KEPT):
             self.kept.append(skipped)
+        elif (more := self._more.get(skipped.file)) or len(self._more) < SKIPS_KEPT:
+            self._more[skipped.file] = skipped._replace(lines=skipped.lines + (more.lines if more else 0))
+
+    def all(self) -> list[Skipped]:
+        """Return what was kept, and one skip for the rest of each file, which counts its lines."""
+        return [*self.kept, *self._more.values()]
 
     def use(self, item: Observation) -> None:
         """Count an observation that was used."""

@@ -19,11 +19,13 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.formats import Limits, NotARecording, Reading, Skipped, read
+from collectors import formats
+from collectors.formats import Limits, NotARecording, Reading, Skipped, parallel, read
 from collectors.formats.depth import is_deeper
-from collectors.formats.stream import TOO_DEEP, limits
+from collectors.formats.stream import TOO_DEEP, fewer, limits
 from dashboard import environment
 from tests.events import event, pod
+from tests.patience import processor_seconds
 from tests.test_archives import opened, opened_bytes, tar, written, zipped
 from tests.test_settings_docs import table
 from timeline.core.entries import Entry
@@ -108,7 +110,7 @@ def test_more_bytes_than_can_honestly_come_out_are_noticed(tmp_path: Path, monke
     assert files["log.zst"] == TEXT * 1_000
 
 
-def test_no_log_of_less_than_4_gib_is_held_to_the_ratio(tmp_path: Path) -> None:
+def test_no_log_of_less_than_256_mib_is_held_to_the_ratio(tmp_path: Path) -> None:
     log = zstandard.compress(TEXT * 5_000_000)
     assert len(TEXT) * 5_000_000 / len(log) > 1_000
     path = tmp_path / "log"
@@ -200,7 +202,7 @@ def test_a_line_of_a_gigabyte_takes_only_what_the_limit_allows(tmp_path: Path) -
     content = b"".join([*parts, packer.compress(b'"}\n' + log(event(auditID="a2"))), packer.flush()])
 
     def act() -> None:
-        entries, skipped = read_with(tmp_path, content, Limits())
+        entries, skipped = read_with(tmp_path, content, Limits(ratio=10**6))
         assert len(entries) == 2
         assert skipped == ["audit.log line 2: longer than 67108864 bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"]
 
@@ -303,3 +305,54 @@ def test_zstd_that_asks_for_gigabytes_is_refused(tmp_path: Path) -> None:
     made[5] = (29 - 10) << 3  # a window of 512 MiB
     with pytest.raises(NotARecording, match="asks for too much memory near byte"):
         reading_of(tmp_path, bytes(made), Limits())
+
+
+def test_skipped_lines_in_a_row_are_told_apart_up_to_a_hundred_and_counted_after_that() -> None:
+    skipped = [Skipped("f", line, "no") for line in range(1, 2_501)]
+    told = [*fewer([*skipped, "used", *skipped[:3]])]
+    assert told[:100] == skipped[:100]
+    assert [each.lines for each in told[100:103] if isinstance(each, Skipped)] == [1_000, 1_000, 400]
+    assert told[103:] == ["used", *skipped[:3]]
+    assert sum(each.lines for each in told if isinstance(each, Skipped)) == 2_503
+    assert str(told[102]) == "f: 400 more up to line 2500: no"
+    whole = [Skipped("f", 0, "no")] * 200
+    assert [*fewer(whole)] == whole
+
+
+AUDIT = b'{"kind":"Event","apiVersion":"audit.k8s.io/v1","auditID":"a","stage":"RequestReceived"}\n'
+
+
+@pytest.mark.parametrize("line", [b"x\n", b"{}\n", b"0\n", b"\0\n"])
+def test_a_file_of_which_nothing_can_be_used_any_more_is_not_read_further(
+    tmp_path: Path, line: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats, "IN_A_ROW", 10_000)
+    (tmp_path / "log").write_bytes(AUDIT + line * 900_000)
+    *skipped, last = [each for each in read([(tmp_path / "log", "log")], bodies=True) if isinstance(each, Skipped)]
+    assert "lines in a row could not be used" in last.reason
+    assert len(skipped) < 1_000
+    assert 10_000 <= sum(each.lines for each in skipped) < 800_000
+
+
+def test_a_helper_counts_the_lines_that_it_skips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It once answered with a tuple for each line, and those of many blocks waited."""
+    monkeypatch.setattr(parallel, "READ_ALONE", 1000)
+    (tmp_path / "log").write_bytes(AUDIT + b"x\n" * 500_000 + AUDIT)
+    tracemalloc.start()
+    skipped = [
+        each for each in read([(tmp_path / "log", "log")], bodies=True, processes=2) if isinstance(each, Skipped)
+    ]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sum(each.lines for each in skipped) == 500_000
+    assert len(skipped) < 2_000
+    assert peak < 40 << 20
+
+
+@pytest.mark.parametrize("line", [b"\n", b" \n", b"\r\n"])
+def test_blank_lines_cost_little_and_count_as_lines(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / "log").write_bytes(AUDIT + line * 2_000_000 + b"x\n")
+    reading = read([(tmp_path / "log", "log")], bodies=True)
+    found: list[object] = []
+    assert processor_seconds(lambda: found.extend(reading)) < 2
+    assert [each.line for each in found if isinstance(each, Skipped)] == [2_000_002]

@@ -18,7 +18,17 @@ from collectors.formats.rejections import (
     looks_like,
     rejection_message,
 )
-from collectors.formats.stream import TOO_DEEP, Limits, Line, NotARecording, Recording, Skipped, Usage, open_all
+from collectors.formats.stream import (
+    TOO_DEEP,
+    Limits,
+    Line,
+    NotARecording,
+    Recording,
+    Skipped,
+    Usage,
+    fewer,
+    open_all,
+)
 from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
 
 __all__ = [
@@ -37,6 +47,7 @@ __all__ = [
     "refused",
 ]
 LOG_LINES = 1_000_000  # lines of logs of programs that one reading keeps; each takes half a kilobyte of memory
+IN_A_ROW = 1_000_000  # lines in a row that cannot be used, after which the rest of a file is not read
 _UNKNOWN = "is not a recording that Causeline knows: "
 
 
@@ -107,7 +118,7 @@ def audit_events(
         if format.events is None:
             yield Skipped(opened.name, 0, f"is not an audit log: {format.name}")
             continue
-        yield from format.events(opened)
+        yield from fewer(format.events(opened))
         yield from opened.report_error()
 
 
@@ -184,12 +195,19 @@ class Reading:
             recording, format = known
             self.files[recording.name] = format.name
             recording.processes = self._processes
-            for batch in _batches(format.read(recording, self._bodies)):
+            in_a_row = 0
+            for batch in _batches(fewer(format.read(recording, self._bodies))):
                 yield from bounds.admitted(batch, recording.name)
                 if bounds.reached:
                     self.close()
                     return
-            yield from recording.report_error()
+                skipped = [each.lines for each in batch if isinstance(each, Skipped)]
+                in_a_row = in_a_row + sum(skipped) if len(skipped) == len(batch) else 0
+                if in_a_row >= IN_A_ROW:
+                    yield Skipped(recording.name, 0, f"not read further: {in_a_row} lines in a row could not be used")
+                    break
+            else:
+                yield from recording.report_error()
 
 
 def _batches(items: Iterator[Observation | Skipped | Redacted]) -> Iterator[list[Observation | Skipped]]:

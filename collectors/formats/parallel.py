@@ -21,7 +21,7 @@ from typing import Any, NoReturn, Protocol
 
 from collectors import redaction
 from collectors.formats.redacted import BATCH, Redacted, redacted
-from collectors.formats.stream import Block, Limits, Line, Recording, Skipped
+from collectors.formats.stream import Block, Limits, Line, Recording, Skipped, fewer
 from collectors.readers import start_program
 from timeline.core.entries import Entry, Observation, Request
 
@@ -69,7 +69,7 @@ def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | R
             pending_numbers.append(block.number)
             if not any(helper.offer(block) for helper in helpers):
                 items = reader.read(block.lines(recording.limits))
-                read[block.number] = items if len(pending_numbers) == 1 else list(items)
+                read[block.number] = items if len(pending_numbers) == 1 else list(fewer(items))
             late = pending_numbers[0] if len(pending_numbers) > _BLOCKS_WAITING * len(helpers) else 0
             for helper in helpers:
                 read.update(helper.results(late))
@@ -198,7 +198,7 @@ def _help(
         while True:
             number, start, end = pipe.recv()
             items: list[Observation | Skipped] = []
-            items += reader.read(Block(name, number, memory[start:end]).lines(limits))
+            items += fewer(reader.read(Block(name, number, memory[start:end]).lines(limits)))
             items = [each for at in range(0, len(items), BATCH) for each in redacted(items[at : at + BATCH])]
             answer = pickle.dumps((items, reader.learned()), pickle.HIGHEST_PROTOCOL)
             if len(answer) <= _BLOCK_BYTES:  # put it where the block was: the reader may be busy for a while

@@ -20,7 +20,7 @@ from collectors.normalise.requests import named_revision
 from collectors.redaction import redact_json
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Intent, Level, Place, revision
 from timeline.core.intent import has_intent
-from timeline.core.values import VALUES, check_values
+from timeline.core.values import check_object, check_values
 from timeline.kinds import Kind, Metadata, kind_of
 
 
@@ -112,8 +112,11 @@ def entries_of(event: AuditEvent, place: Place, *, bodies: bool, interner: Inter
 
 def _check_size(event: AuditEvent) -> None:
     """Raise ValueError if an object in the event has too many values to be decoded."""
-    check_values(bytes(event.requestObject))
-    check_values(bytes(event.responseObject), LISTED_VALUES if event.verb == "deletecollection" else VALUES)
+    if event.verb == "deletecollection":
+        check_values(bytes(event.responseObject), LISTED_VALUES)
+    else:
+        check_object(event.responseObject)
+    check_object(event.requestObject)
 
 
 class _EventReader:
@@ -201,7 +204,7 @@ class _EventReader:
         if len(listed.items or ()) > LISTED:
             raise ValueError(f"it lists more than {LISTED} deleted objects")
         for item in listed.items or ():
-            check_values(bytes(item))
+            check_object(item)
             shape = decoder(kind).decode(item)
             metadata: Metadata = shape.metadata
             if metadata.deletionTimestamp is not None and options.gracePeriodSeconds != 0:

@@ -22,7 +22,7 @@ from timeline.core.entries import (
     revision,
 )
 from timeline.core.intent import has_intent
-from timeline.core.values import check_values
+from timeline.core.values import check_object
 from timeline.kinds import Metadata, kind_of, seconds
 
 
@@ -93,7 +93,7 @@ def observed_object(
     `api_version` and `kind` are used if the object has none: the items of typed lists have those of the list. Raise
     ValueError (msgspec.ValidationError is one) with a reason if the object cannot be used.
     """
-    check_values(raw)
+    check_object(raw)
     head = _head.decode(raw)
     api_version, kind = head.apiVersion or api_version, head.kind or kind
     if not api_version or not kind:

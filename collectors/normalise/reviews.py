@@ -18,7 +18,7 @@ from collectors.redaction import redact_json
 from collectors.redaction.entries import clean_name
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import revision
-from timeline.core.values import check_values
+from timeline.core.values import check_object
 from timeline.history.packing import ENTRIES, Packer
 from timeline.kinds import Metadata
 
@@ -94,7 +94,7 @@ def read(bodies: Iterator[bytes], times: Sequence[int]) -> Read:
     lines, identities, unread = [], [], 0
     for body, at in zip(bodies, times, strict=False):
         try:
-            check_values(body)
+            check_object(body)
             asked = admission.review_of(body).request
             review = review_of(asked, at) if asked else None
         except FAULTS:

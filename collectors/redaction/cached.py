@@ -16,7 +16,7 @@ from collectors.redaction.objects import clean_fields, clean_managed, redact_in_
 from collectors.redaction.parts import redact_by_parts
 from collectors.redaction.roles import CONTEXTS, is_flag, naming
 from collectors.redaction.unchanged import has_fields_to_cut, redact_by_strings
-from timeline.core.values import check_values
+from timeline.core.values import check_object
 
 _SMALL_BYTES = 1024  # bytes; a smaller object is redacted whole
 _LARGE_BYTES = 16_384  # bytes; a larger object is always split
@@ -38,7 +38,7 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
     """
     if policy.current().strict:
         return b""
-    check_values(raw)
+    check_object(raw)
     with Budget(len(raw)):
         try:
             if kind != "Secret" and (redacted := _redact_known(raw)) is not None:

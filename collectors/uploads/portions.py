@@ -18,6 +18,7 @@ from django.db import connections, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from collectors.analysis import Skips
 from collectors.formats import AnyReading, Bounds, Limits, Skipped, named, read
 from collectors.uploads import receiving
 from timeline.core import beside
@@ -231,7 +232,7 @@ def _sign_of_life(portion: Portion) -> None:
 def _store(portion: Portion, limits: Limits) -> None:
     """Read a claimed portion and store what it holds. Nothing of it counts if another worker has it by then."""
     reading = read(_inputs(portion), bodies=True, limits=limits, processes=available_processors(), part=True)
-    skips: list[Skipped] = []
+    skips = Skips()
     held: list[Observation] = []
     number = size = 0
     try:
@@ -239,7 +240,7 @@ def _store(portion: Portion, limits: Limits) -> None:
             if count % _SIGN_OF_LIFE == 0:
                 _sign_of_life(portion)
             if isinstance(item, Skipped):
-                skips.append(item)
+                skips.add(item)
                 continue
             held.append(item)
             size += _size(item)
@@ -253,7 +254,7 @@ def _store(portion: Portion, limits: Limits) -> None:
             bytes_read=reading.bytes_read,
             bytes_decompressed=reading.bytes_decompressed,
             formats=reading.files,
-            skips=[list(each) for each in skips],
+            skips=[list(each) for each in skips.all()],
         )
         if not ended:
             raise Taken

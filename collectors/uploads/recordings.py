@@ -157,10 +157,11 @@ def _save_inputs_and_skips(source: Source, names: list[str], skips: Skips) -> No
     """Add to the source what was read and what was skipped; a piece that was skipped before counts once."""
     source.inputs += [name for name in names if name not in source.inputs]
     known = {tuple(each) for each in source.skips}
-    new = [each for each in skips.kept if each not in known]
+    new = [each for each in skips.kept if each.place not in known]
     if new:
         room = SKIPS_KEPT - len(source.skips)
-        source.skips += [list(each) for at, each in enumerate(new) if at < room or not each.line]
+        more = room + SKIPS_KEPT  # for what is not a single line
+        source.skips += [[*each.place] for at, each in enumerate(new) if at < (room if each.line else more)]
         source.skipped += skips.count - (len(skips.kept) - len(new))
     source.mostly_skipped |= dict(itertools.islice(skips.mostly_skipped().items(), SKIPS_KEPT))
     source.save(update_fields=["inputs", "skips", "skipped", "mostly_skipped"])

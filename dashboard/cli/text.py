@@ -103,7 +103,7 @@ def show_input(analysis: Analysis, terminal: Terminal, *, with_coverage: bool, o
     """Print what was read, what was skipped, and which rules could judge it. `only`: these rules."""
     rows = coverage(analysis.world)
     judged = judgeable(rows, [rule for rule in rulebook() if not only or rule.id in only], logs=analysis.world.has_logs)
-    if partly_read(analysis.skipped):
+    if partly_read(each.place for each in analysis.skipped):
         rows, judged = of_parts(rows), judged_in_part(judged)
     if with_coverage:
         _show_coverage(rows, judged, terminal)

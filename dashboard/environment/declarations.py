@@ -70,7 +70,7 @@ class Reading(Environment):
         ge=1,
         le=10**9,
         description=(
-            "How many times its own size a compressed file may unpack to, once more than 4 GiB came out of it. "
+            "How many times its own size a compressed file may unpack to, once more than 256 MiB came out of it. "
             "The rest is not read, and the recording says so. From 1 to 1000000000."
         ),
     )

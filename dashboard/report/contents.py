@@ -99,6 +99,7 @@ def of_analysis(
     scope = [(heading, f"only {words}") for heading, words in scope if words]
     if since is not None or until is not None:
         scope.insert(0, ("Part", f"{wording.span(*span)} UTC, of {wording.span(world.first, world.last)} UTC"))
+    skipped = [each.place for each in analysis.skipped]
     return Contents(
         name=analysis.name,
         title=title or _title(analysis.name),
@@ -113,8 +114,8 @@ def of_analysis(
         findings_total=sum(each.findings for each in found),
         incidents_of_source=len(every),
         findings_of_source=sum(len(each.findings) for each in every),
-        coverage=documents.as_read(documents.source_document(world, rulebook()), analysis.skipped),
-        skipped=[(each.file, each.line, each.reason) for each in analysis.skipped],
+        coverage=documents.as_read(documents.source_document(world, rulebook()), skipped),
+        skipped=skipped,
         skips=analysis.skips,
         mostly_skipped=analysis.mostly_skipped,
         changes=_changes(analysis, every, {each.incident["id"] for each in found[:EXPLAINED]}),

@@ -6,7 +6,7 @@ anything to disk.
 
 from collectors.formats.stream.inputs import open_all
 from collectors.formats.stream.limits import TOO_DEEP, Limits, Usage, too_long
-from collectors.formats.stream.recording import HEAD_BYTES, Block, Line, NotARecording, Recording, Skipped
+from collectors.formats.stream.recording import HEAD_BYTES, Block, Line, NotARecording, Recording, Skipped, fewer
 
 __all__ = [
     "HEAD_BYTES",
@@ -18,6 +18,7 @@ __all__ = [
     "Recording",
     "Skipped",
     "Usage",
+    "fewer",
     "open_all",
     "too_long",
 ]

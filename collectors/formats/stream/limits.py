@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 TOO_DEEP = "it is nested deeper than CAUSELINE_DEPTH_LIMIT allows"
-RATIO_FLOOR = 4 * 1024**3  # bytes; below this size any ratio is accepted, since real logs can compress very well
+RATIO_FLOOR = 256 * 1024**2  # bytes; below this size any ratio is accepted, since real logs can compress very well
 
 
 class Limits(NamedTuple):

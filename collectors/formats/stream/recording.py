@@ -1,7 +1,8 @@
 """This module has the recording: one named stream of bytes, read as lines or as pieces."""
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from itertools import compress
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -11,6 +12,8 @@ from collectors.formats.stream.limits import Limits, Unreadable, too_long
 HEAD_BYTES = 64 * 1024
 _SPACE = 32  # the code of a space; white space and NUL have no higher code
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_APART = 100  # skipped lines in a row that are told apart
+_TOGETHER = 1_000  # that are counted together at most, so that whoever counts sees how far the reading is
 _LENGTHS = (1, 2, 3)  # NUL bytes with which the length of a message of protobuf may begin, before its first tag
 
 
@@ -24,9 +27,42 @@ class Skipped(NamedTuple):
     file: str
     line: int  # 0 if it is not a single line
     reason: str
+    lines: int = 1  # that it stands for; if there are more, `line` is the last of them
+
+    @property
+    def place(self) -> tuple[str, int, str]:
+        """Return all but the number of lines, as it is stored and written."""
+        return self[:3]
 
     def __str__(self) -> str:
+        if self.lines > 1:
+            return f"{self.file}: {self.lines} more up to line {self.line}: {self.reason}"
         return f"{self.file} line {self.line}: {self.reason}" if self.line else f"{self.file}: {self.reason}"
+
+
+T = TypeVar("T")
+
+
+def fewer(items: Iterable[T | Skipped]) -> Iterator[T | Skipped]:
+    """Yield items of one file; of many skipped lines in a row, those after the first hundred as few that count them."""
+    row, more = 0, None
+    for item in items:
+        if not isinstance(item, Skipped) or not item.line:
+            if more:
+                yield more
+            row, more = 0, None
+            yield item
+            continue
+        row += item.lines
+        if row <= _APART:
+            yield item
+            continue
+        more = item._replace(lines=item.lines + (more.lines if more else 0))
+        if more.lines >= _TOGETHER:
+            yield more
+            more = None
+    if more:
+        yield more
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
@@ -54,11 +90,11 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 
 def _lines(file: str, first: int, lines: list[bytes], limit: int) -> Iterator[Line | Skipped]:
     """Yield lines as `Block.lines` does. The first of them has the number `first`."""
-    for number, data in enumerate(lines, first):
-        if data and data[0] > _SPACE and len(data) <= limit:
-            yield Line(file, number, data)
-        elif len(data) > limit:
+    for number, data in compress(enumerate(lines, first), map(bytes.strip, lines)):  # blank lines cost little
+        if len(data) > limit:
             yield Skipped(file, number, too_long(limit))
+        elif data[0] > _SPACE:
+            yield Line(file, number, data)
         else:
             if data.startswith(b"\0"):
                 yield Skipped(file, number, "NUL bytes stand where text was, as a crash leaves them")

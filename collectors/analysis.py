@@ -39,6 +39,7 @@ class Analysis(NamedTuple):
     nothing: str  # why there is nothing to judge; "" if there is something
     mostly_skipped: tuple[str, ...] = ()  # a sentence for each file of which more than half was skipped
     redacted: Counter[str] | None = None  # reason -> number of redacted values; None if they were not counted
+    reviews: int = 0  # reviews of writes by admission webhooks, of which nothing shows whether they changed anything
 
     @property
     def clocks(self) -> list[str]:
@@ -95,9 +96,10 @@ def analyse(
         bodies = counts or intents or observe is not None or learned is not None
         reading = read(inputs, bodies=bodies, limits=limits, processes=available_processors())
         world = World(matters, intents=intents)
-        skipped, redacted = Skips(), Counter[str]()
+        skipped, redacted, reviews = Skips(), Counter[str](), 0
         latest = time.time_ns() // 1000 + AHEAD
         for number, new in world.learn(of_recording(_entries(reading, skipped, report, observe), latest)):
+            reviews += isinstance(new, Request) and new.reviewed
             if learned:
                 learned(number, new)
             if counts:
@@ -115,7 +117,9 @@ def analyse(
     entries = sum(seen.changes for seen in world.seen.values())
     nothing = "" if world.seen or findings else nothing_to_judge(name, reading)
     mostly_skipped = tuple(documents.mostly_skipped(skipped.mostly_skipped()))
-    return Analysis(name, world, findings, skipped.kept, skipped.count, entries, nothing, mostly_skipped, redacted)
+    return Analysis(
+        name, world, findings, skipped.kept, skipped.count, entries, nothing, mostly_skipped, redacted, reviews
+    )
 
 
 class Skips:

@@ -8,6 +8,7 @@ import pytest
 
 from collectors.formats import Skipped, formats, read
 from tests.objects import made
+from tests.test_analyze import causeline
 from timeline.core.entries import FOREVER, Change, Entry, Request, moment
 from timeline.history.world import World
 
@@ -75,6 +76,14 @@ def test_nothing_in_a_review_counts_as_a_change(tmp_path: Path) -> None:
         pass
     world.settle()
     assert {each.change for track in world.tracks() for each in track.moments} == {Change.OBSERVED}
+
+
+def test_the_summary_says_how_many_reviews_show_no_change(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.log"
+    refused = {**review(uid="another"), **answer(False, "another")}
+    path.write_text("".join(json.dumps(each) + "\n" for each in (review(), refused)))
+    _, output, _ = causeline("analyze", path)
+    assert "; 1 review shows no change; 0 skipped." in " ".join(output.split())
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,9 @@ def _summary(analysis: Analysis) -> str:
     first, last = (_time(documents.timestamp(time)) for time in (world.first, world.last))
     span = f" from {first} to {last}" if world.first else ""
     severe = f" ({severities})" if severities else ""
-    return f"{found}{severe} in {analysis.entries} changes{span}; {analysis.skips} skipped."
+    reviews = "1 review shows" if analysis.reviews == 1 else f"{analysis.reviews} reviews show"
+    unsure = f"{reviews} no change; " if analysis.reviews else ""
+    return f"{found}{severe} in {analysis.entries} changes{span}; {unsure}{analysis.skips} skipped."
 
 
 def show_rules(terminal: Terminal) -> None:

@@ -244,6 +244,9 @@ class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     namespace: str = ""  # the only namespace that the watch shows; "" if it shows all, or the kind has none
 
 
+_READS = frozenset({"get", "list", "watch"})
+
+
 class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """This is one request that changed nothing but shows what its client knew: a write that the API server refused, a
     write after which the object was as before, or a read. Or it created an object whose name the log does not show, or
@@ -282,6 +285,11 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     def refused(self) -> bool:
         """Return whether the API server refused the request."""
         return self.code >= 400
+
+    @property
+    def reviewed(self) -> bool:
+        """Return whether only an AdmissionReview shows this write, so that it may not have been committed."""
+        return not self.code and self.verb not in _READS
 
 
 class Unknown(StrEnum):

@@ -651,6 +651,12 @@ SHAPES: dict[str, str] = {  # notations, commands, messages
     "lightstep": f"lightstep-access-token: {M}",
     "dyn": f"Api-Token {M}",
     "auth header apitoken": f"Authorization: Api-Token {M}",
+    "etcdctl adds a user": f"etcdctl user add root:{M}",
+    "mc adds a user": f"mc admin user add a b {M}",
+    "a call in a message": f"refused token({M})",
+    "a session of Java": f"JSESSIONID={M}",
+    "activation": f"activation code: {M}",
+    "csrf": f"csrf: {M}",
 }
 OBJECTS: dict[str, Any] = {  # fields of objects
     "jwk": {"keys": [{"kty": "RSA", "n": "a", "e": "AQAB", "d": M, "p": M, "q": M, "dp": M, "dq": M, "qi": M}]},

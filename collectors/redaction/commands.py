@@ -28,6 +28,7 @@ _OPTIONS = {  # program -> its short options that a credential follows
     **dict.fromkeys(("mosquitto_pub", "mosquitto_sub", "mosquitto_rr"), ("-P",)),
     **dict.fromkeys(("useradd", "usermod", "psexec", "racadm"), ("-p",)),
     **dict.fromkeys(("influx", "drone"), ("-t", "-p")),
+    "ssh-keygen": ("-N", "-P"),
     "gitlab-runner": ("-r", "-t"),
     "openssl": ("-k", "-K", "-pass", "-passin", "-passout"),
     "curl": ("-b", "-E"),
@@ -124,7 +125,7 @@ COMMAND_LETTERS = word_set(  # in each text without options, brackets and quotes
     "fromliteral htpasswd initialpassword requirepass masterauth authtoken rocommunity rwcommunity sqlplus sqlcl expdp "
     "impdp sqlldr lftp authplain secret securestring vault statsauth mcaliasset mcconfighostadd adduser changepassword "
     "authenticateuser unseal vaultauth cargologin wandblogin snykauth nugetpush netuse snmpservercommunity connectto "
-    "nickservidentify keydbcli"
+    "nickservidentify useradd keydbcli"
 )
 
 
@@ -277,6 +278,8 @@ _PHRASES = (
     (r"\bsteamcmd [^\n|;&]{0,100}?\+login \S{1,100} ", "steamcmd"),
     (r"(?<!\S)-setcookie ", "-setcookie"),
     (r"\bwpa_passphrase \S{1,100} ", "wpa_passphrase"),
+    (r"\betcdctl user add [^\s:]{1,60}:", "etcdctl"),
+    (r"\bmc admin user add ~ ~ ", "mc"),
     (r"\brootpw (?:--\w{1,20} )?", "rootpw"),
     (r"\bnet user \S{1,100} (?=\S{1,100} /add)", "net"),
     (r"\bnet use ~ ~ (?=\S{1,200} /user)", "net"),

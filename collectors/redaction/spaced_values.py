@@ -115,7 +115,7 @@ def _of_directive(text: str, match: re.Match[str]) -> Span | None:
     return Span(match.end(), end) if len(value.split(maxsplit=1)) == 1 else None
 
 
-_MENTION = re.compile(NAME + r"(?=[\"'`)\]|*]{0,4}[ \t\0])")
+_MENTION = re.compile(NAME + r"(?=[\"'`)\]|*]{0,4}[ \t\0(\[])")
 _WORD = re.compile(r"(?<![\w./:+-])[\w!#$%^&*+=~-]{8,128}+(?![\w/:@]|\.\w)")
 _EASTERN = r"\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # letters of Thai, Chinese, Japanese and Korean
 _GLUED = re.compile(

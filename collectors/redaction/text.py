@@ -69,7 +69,7 @@ def _clean(text: str) -> str:
         clean = _replace(clean, values_in_sections(clean))
     if has(clean, "&gt;"):
         clean = _ENTITY.sub(lambda match: match[1] + BY_NAME if grade(match[2]) else match[0], clean)
-    if has(clean, " ", "\t", "\n", "\0", "{"):
+    if has(clean, " ", "\t", "\n", "\0", "{", "(", "["):
         clean = _replace(clean, space_separated_values(clean))
         clean = commands.clean_commands(clean)
     if has(clean, "@"):

@@ -42,7 +42,8 @@ _LAST = word_set(  # only as the last word of a name
     "dockerconfigjson connectionstring connstring connectionstr seedphrase recoverycode backupcode "
     "idrsa idecdsa iddsa ided pgpass requirepass masterauth bindpw rootpw adminpw userpw dbpw ldappw "
     "keytab cabundle authcode passkey fernet logincookie snmpcommunity rocommunity rwcommunity "
-    "authpassword samlresponse samlassertion pincode pinnumber passnumber totpseed otpseed mfaseed "
+    "authpassword samlresponse samlassertion pincode "
+    "csrf xsrf activationcode pinnumber passnumber totpseed otpseed mfaseed "
     "nkeyseed walletseed masterseed securestring authstring mysqlpw sqlpw smtppw ftppw httppw "
     "honeycombteam sonarlogin erlangcookie cleapi clesecrete cleprivee cledacces clavedeacceso claveapi "
     "claveprivada chaveapi chaveprivada chavesecreta chaveacesso chiaveapi chiaveprivata apischlussel "
@@ -50,7 +51,7 @@ _LAST = word_set(  # only as the last word of a name
 )
 _LAST_SCALAR = word_set(  # also as the last word; a map under such a name holds other fields besides the credential
     "auth oauth authorization authentication session sessionid sid cookie signature sig pin salt "
-    "webhook webhookurl bearer kubeconfig licence license communitystring"
+    "webhook webhookurl bearer jsessionid phpsessid kubeconfig licence license communitystring"
 )
 _ISSUERS = word_set(  # whose keys have no form of their own
     "adafruit adobe airtable algolia alibaba amplitude anthropic artifactory asana atlassian beamer bintray "

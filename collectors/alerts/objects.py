@@ -31,6 +31,7 @@ LABELS = {
 }
 UID = re.compile(r"[0-9A-Za-z._:-]{1,128}")
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_BRACKETED = re.compile(r"\[(.*)\](?::\d{1,5})?")  # an address of IPv6
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,252}")
 _EXPORTED = "exported_"
 # What Prometheus itself says of the target that it scraped. If the metric has a label of the same name, it is renamed
@@ -59,7 +60,7 @@ def named_objects(labels: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
 
 def host_of(text: str) -> str:
     """Return an address without its port: 10.0.0.1:9100, [fd00::1]:9100, node-3:9100."""
-    if match := re.fullmatch(r"\[(.*)\](?::\d{1,5})?", text):
+    if match := _BRACKETED.fullmatch(text):
         return match[1]
     host, colon, port = text.rpartition(":")
     return host if colon and port.isdecimal() and ":" not in host else text

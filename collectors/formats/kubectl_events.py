@@ -19,8 +19,8 @@ _HEADER = re.compile(rb"(?:NAMESPACE +)?LAST SEEN +TYPE +REASON +OBJECT +(?:[A-Z
 _HEADER_BYTES = 1024  # of a header at most
 _COLUMN = re.compile(r"\S+(?: \S+)*")  # columns are separated by at least two spaces
 _GAP = re.compile(r" {2,}")
-_AGE = re.compile(r"((?:\d+[ydhms]){1,2})(?: \(x\d+ over \S+\))?")
-_PART = re.compile(r"(\d+)([ydhms])")
+_AGE = re.compile(r"((?:\d{1,12}[ydhms]){1,2})(?: \(x\d++ over \S+\))?")
+_PART = re.compile(r"(\d{1,12})([ydhms])")
 _SECONDS = {"y": 365 * 86_400, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _LONGEST = 100 * 365 * 86_400  # seconds; no Event is that old
 _OBJECT = re.compile(r"([A-Za-z0-9.]+)/([a-z0-9][a-z0-9.-]*)")
@@ -83,7 +83,7 @@ def _age(cell: str) -> int | None:
     found = _AGE.fullmatch(cell)
     if not found:
         return None
-    age = sum(int(number[:12]) * _SECONDS[unit] for number, unit in _PART.findall(found[1]))
+    age = sum(int(number) * _SECONDS[unit] for number, unit in _PART.findall(found[1]))
     return age if age < _LONGEST else None
 
 

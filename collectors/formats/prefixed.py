@@ -13,7 +13,7 @@ from collectors.formats.stream import Line, Recording, Skipped
 from collectors.formats.wrapped import event_in_text, event_lines, read_records
 from timeline.core.entries import Observation
 
-_LINE = re.compile(rb'^[^\s{\["][^\n]{0,1000}?\{"(?!")[^\n]*"auditID', re.MULTILINE)
+_LINE = re.compile(rb'^[^\s{\["](?>[^\n]{0,1000}?\{"(?!"))[^\n]*"auditID', re.MULTILINE)
 
 
 def sniff(head: bytes) -> bool:

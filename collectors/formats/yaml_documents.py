@@ -25,7 +25,7 @@ _DASH = re.compile(rb"( *)-(?=$|[ \t])")
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 # The support bundles of Rancher, Harvester and Longhorn hold the text "null" for every null and every empty text.
-_RANCHER = re.compile(r"\bsupportbundle_[^/]*/(?:[^/]+/)?yamls/")
+_RANCHER = re.compile(r"\bsupportbundle_[^/]{0,255}+/(?:[^/]{1,255}+/)?yamls/")
 _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 

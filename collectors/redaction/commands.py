@@ -232,6 +232,7 @@ def clean_commands(text: str) -> str:
     text = "".join((*parts, text[at:])) if parts else text
     text = _SHORT_OPTION.sub(_user, text)
     for number in sorted(_phrases_in(text)):
+        spend(len(text))
         text = _BEFORE_CREDENTIAL[number].sub(rf"\1{BY_NAME}", text)
     return text
 
@@ -299,7 +300,7 @@ _BLANK_OR_WORD = re.compile(r"(?<!\[) |~")
 
 def _before(phrase: str) -> re.Pattern[str]:
     """Return what finds a credential right after a phrase."""
-    expression = _BLANK_OR_WORD.sub(lambda each: r"\S{1,200}" if each[0] == "~" else r"[ \t]+", phrase)
+    expression = _BLANK_OR_WORD.sub(lambda each: r"\S{1,200}" if each[0] == "~" else r"[ \t]++", phrase)
     return re.compile(rf"({expression})(?!-|\[redacted)[^\s\"';|&]+")
 
 
@@ -329,8 +330,8 @@ _READS = (
 _PRINTED = re.compile(  # `echo` or `printf` into a program that reads a password, or into a file
     r"(\b(?:echo|printf)[ \t]+(?:-\w{1,5}[ \t]+|AUTH[ \t]+|'[^'\n%]{0,60}%s'[ \t]+){0,3})"
     r"(\"[^\"\n]{1,500}\"|'[^'\n]{1,500}'|[^\s|<>;&\"']{1,500})"
-    rf"([ \t]*(?:\|[^|;\n]{{0,200}}(?:{_READS})"
-    r"|(?:\|[ \t]*(?:sudo[ ])?(?:tee[ \t]|base64[ \t]*>))?(?<=[>\t ])>{0,2}[ \t]*([^\s;|&\"'>]{1,300})))"
+    rf"([ \t]*+(?:\|[^|;\n]{{0,200}}(?:{_READS})"
+    r"|(?:\|[ \t]*(?:sudo[ ])?(?:tee[ \t]|base64[ \t]*>))?(?<=[>\t ])>{0,2}[ \t]*+([^\s;|&\"'>]{1,300})))"
 )
 _HTPASSWD = re.compile(
     r"(\bhtpasswd[ \t]+-[A-Za-z]{0,5}b[A-Za-z]{0,5}(?:[ \t]+[^\s;|&<>]{1,300}){1,3}[ \t]+)"

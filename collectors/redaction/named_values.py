@@ -30,8 +30,8 @@ _QUERIED = word_set(
     "key sig code auth p pw s hash h k sid ticket assertion xamzcredential xgoogcredential awsaccesskeyid"
 )
 _LINE_START = re.compile(  # what may come before the first name of a line
-    r"[ \t]*(?:(?:-[ \t]+)+)?(?:(?:export|set|setx|env|ENV|ARG|const|let|var|public|private|static|final|String|string"
-    r"|global|local|declare|readonly|&)[ \t]+){0,3}[#;?\"'$<@!*+]{0,3}[ \t]*"
+    r"[ \t]*+(?:-[ \t]++)*+(?:(?:export|set|setx|env|ENV|ARG|const|let|var|public|private|static|final|String|string"
+    r"|global|local|declare|readonly|&)[ \t]++){0,3}+[#;?\"'$<@!*+]{0,3}+[ \t]*+"
 )
 _TYPED = re.compile(r"[ ]*&?[\w<>?.]{1,40}[ ]?=[ ]?(?=[\"'])")  # val password: String = "x"
 

@@ -11,10 +11,11 @@ from collectors.replay.commits import Commit
 
 Test = Callable[[dict[str, Any]], bool]
 _REQUIREMENT = re.compile(
-    r"\s*(?:(?P<absent>!)\s*(?P<not>[\w./-]+)|(?P<key>[\w./-]+)"
-    r"(?:\s*(?P<is>==|=|!=)\s*(?P<value>[\w.-]*)|\s+(?P<in>in|notin)\s*\((?P<values>[^)]*)\))?)\s*(?:,|$)"
+    r"\s*+(?:(?P<absent>!)\s*+(?P<not>[\w./-]++)|(?P<key>[\w./-]++)"
+    r"(?:\s*+(?P<is>==|=|!=)\s*+(?P<value>[\w.-]*+)|\s++(?P<in>in|notin)\s*+\((?P<values>[^)]*+)\))?)\s*+(?:,|$)"
 )
-_FIELD = re.compile(r"\s*(?P<path>[\w.]+)\s*(?P<is>==|=|!=)(?P<value>(?:\\.|[^,\\])*)(?:,|$)")
+_FIELD = re.compile(r"\s*+(?P<path>[\w.]++)\s*+(?P<is>==|=|!=)(?P<value>(?:\\.|[^,\\])*+)(?:,|$)")
+_ESCAPED = re.compile(r"\\(.)")
 _FIELDS = {
     ("", "Pod"): "spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName spec.hostNetwork"
     " status.phase status.podIP status.podIPs status.nominatedNodeName",
@@ -91,7 +92,7 @@ def _field_tests(group: str, kind: str, text: str) -> tuple[Test, ...]:
         path = found["path"]
         if path not in ("metadata.name", "metadata.namespace", *_FIELDS.get((group, kind), "").split()):
             raise ValueError(f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"')
-        tests.append(_field_test(path.split("."), re.sub(r"\\(.)", r"\1", found["value"]), found["is"] != "!="))
+        tests.append(_field_test(path.split("."), _ESCAPED.sub(r"\1", found["value"]), found["is"] != "!="))
         at = found.end()
     return tuple(tests)
 

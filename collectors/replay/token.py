@@ -7,6 +7,8 @@ from pathlib import Path
 
 PATTERN = r"^[!-~]+$"  # what a header can hold; not empty
 
+_TOKEN = re.compile(PATTERN)
+
 
 def token_in(path: Path) -> str:
     """Return the token in a file; if the file does not exist, write a new token to it.
@@ -18,7 +20,7 @@ def token_in(path: Path) -> str:
     except FileNotFoundError:
         token = secrets.token_urlsafe(32)
         write_private(path, token)
-    if not re.fullmatch(PATTERN, token):
+    if not _TOKEN.fullmatch(token):
         raise ValueError(f"{path} holds no token: one line of letters and digits. Delete it, and a new one is made.")
     return token
 

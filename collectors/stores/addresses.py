@@ -7,6 +7,7 @@ addresses are accepted, and clients get an address that is put together again fr
 import re
 from urllib.parse import urlsplit
 
+_PRINTED = re.compile(r"[!-~]+")
 _HOST = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
 _PORTS = {"http": 80, "https": 443}
 
@@ -18,7 +19,7 @@ def plain(address: str) -> str:
     """
     if "@" in address:
         raise ValueError("Write the address without a user, a password and @: it is shown. Use the fields for them.")
-    if not re.fullmatch(r"[!-~]+", address) or set('\\?#"<>^`{|}') & set(address):
+    if not _PRINTED.fullmatch(address) or set('\\?#"<>^`{|}') & set(address):
         raise ValueError("The address has characters that the address of a service does not need.")
     try:
         parts = urlsplit(address)

@@ -11,7 +11,7 @@ from collectors.stores.addresses import plain
 
 Cursor = dict[str, Any]  # where a page begins; it can be written as JSON
 MOST = 20_000  # the most characters in one field
-_PASSWORD = re.compile(r"\w+://[^/@]*:[^/@]*@")  # in an address
+_PASSWORD = re.compile(r"\w++://[^/@:]*+:[^/@]*+@")  # in an address
 
 
 class Refused(Exception):

@@ -21,7 +21,7 @@ from collectors.stores.patience import retry_after
 
 LINES = 5_000  # of one answer
 _SECONDS = httpx.Timeout(120, connect=15)
-_ALLOWED = re.compile(r"max entries limit[^(]*\((\d+) > (\d+)\)")
+_ALLOWED = re.compile(r"max entries limit[^(]{0,200}+\((\d+) > (\d+)\)")
 _DEEPEST = 6  # digits of an auditID by which lines of one nanosecond are divided
 _DIGITS = "0123456789abcdef"
 _CROWDED = (

@@ -43,6 +43,7 @@ _DATES = (
     re.compile(r"year=(\d{4})/month=(\d\d)/day=(\d\d)(?:/hour=(\d\d))?"),
     re.compile(r"(?<!\d)(20\d\d)/(\d\d)/(\d\d)(?:/(\d\d)(?=[/:]))?"),
 )
+_ACCOUNT = re.compile(r"[a-z0-9]{3,24}")  # of Azure; it becomes a part of a host name
 _SCHEMES = {"s3": "s3", "gs": "gs", "gcs": "gs", "abfs": "abfs", "abfss": "abfs", "az": "abfs"}
 
 
@@ -229,7 +230,7 @@ def _options(scheme: str, values: Mapping[str, str]) -> dict[str, Any]:
         return {**fresh, **endpoint, "token": token, "access": "read_only"}
     if not values["account"]:
         raise Refused("Azure Blob Storage needs the field account, the name of the storage account.")
-    if not re.fullmatch(r"[a-z0-9]{3,24}", values["account"]):  # it becomes a part of a host name
+    if not _ACCOUNT.fullmatch(values["account"]):
         raise Refused("The name of a storage account has 3 to 24 lower-case letters and digits.")
     key = {"account_key": values["account_key"]} if values["account_key"] else {"anon": False}
     return {**fresh, **key, "account_name": values["account"]}

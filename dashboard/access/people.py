@@ -14,6 +14,7 @@ from django.db import IntegrityError, transaction
 
 PROXY = "proxy"  # the provider of identities that proxies send; those of OpenID Connect have their issuer
 MOST_GROUPS = 1_000  # of one person
+_OTHERS = re.compile(r"[^\w.@+-]+")  # characters that no name of an account has
 _LONGEST_NAME = 150  # characters of the name of a user or a group, in Django's tables
 LONGEST_ID = 191  # characters of `SocialAccount.uid`
 
@@ -75,7 +76,7 @@ def is_local(user: User) -> bool:
 
 def _made(identity: Identity) -> User:
     """Make an account without a password. If two requests make it at the same time, both get the same one."""
-    wish = re.sub(r"[^\w.@+-]+", "-", User.normalize_username(identity.name)).strip("-") or "person"
+    wish = _OTHERS.sub("-", User.normalize_username(identity.name)).strip("-") or "person"
     for number in range(1, 1_000):
         ending = "" if number == 1 else f"-{number}"
         name = wish[: _LONGEST_NAME - len(ending)] + ending

@@ -48,17 +48,14 @@ SYMBOLS = {
 }
 AXIS = {"type": "linear", "visible": False, "fixedrange": True}  # the page draws the ticks, and their lines
 CONFIG = {"staticPlot": True, "displayModeBar": False, "displaylogo": False, "showSendToCloud": False}
+_COLOUR = re.compile(r"^ *+--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);$", re.MULTILINE)
 PALETTE_FILE = Path(__file__).parent.parent / "static/dashboard/css/palette.css"
 
 
 @cache
 def palette(theme: Theme) -> dict[str, str]:
     """Return the colours (#rrggbb) of a theme by name."""
-    found = re.findall(
-        r"^\s*--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);$",
-        PALETTE_FILE.read_text(encoding="utf-8"),
-        flags=re.MULTILINE,
-    )
+    found = _COLOUR.findall(PALETTE_FILE.read_text(encoding="utf-8"))
     return {name: light if theme == "light" else dark for name, light, dark in found}
 
 

@@ -15,6 +15,7 @@ from dashboard.drawing.shapes import Bar, Box, Line, Picture
 from timeline.judging.findings import Severity
 
 WIDTH = 1000  # in pixels, as the next
+_NUMBER = re.compile(r"-?[\d.]+")
 _EDGE = 22
 _LABELS = 224  # of the names of the lanes
 _AXIS = 24
@@ -201,7 +202,7 @@ class _Sheet(Canvas):
         self.halo(drawn, self.colours["paper"], 4)
 
     def _arrow(self, line: Line) -> None:
-        numbers = [float(each) for each in re.findall(r"-?[\d.]+", line.path)]
+        numbers = [float(each) for each in _NUMBER.findall(line.path)]
         points = [f"{x * self._wide / 1000:.1f} {y:.1f}" for x, y in zip(numbers[::2], numbers[1::2], strict=True)]
         colour = self.colours["violation"]
         path = f"M{points[0]} C{' '.join(points[1:])}"

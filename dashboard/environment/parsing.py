@@ -17,6 +17,9 @@ from dashboard import keys
 from dashboard.environment import addresses, services
 from dashboard.environment.variables import NO, YES, login
 
+_SITE = re.compile(r"https?://[A-Za-z0-9.\[\]:_-]+/?")
+_LOCAL = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/|$)")
+_ISSUER = re.compile(r"https://[^/?#@\s]+(/[^?#\s]*)?")
 _ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:(\d{1,5}|\*))?")  # as in frame-ancestors
 
 
@@ -116,7 +119,7 @@ def _services(given: str) -> list[str]:
 
 
 def _address(given: str) -> str:
-    if given and not re.fullmatch(r"https?://[A-Za-z0-9.\[\]:_-]+/?", given):
+    if given and not _SITE.fullmatch(given):
         raise ValueError(f"is {given[:80]!r}; write an address such as https://causeline.example.org.")
     return given.rstrip("/")
 
@@ -127,8 +130,7 @@ def _optional_database(given: str) -> dict[str, object]:
 
 def _issuer(given: str) -> str:
     """Return an issuer. One without TLS is accepted only on this machine, where nobody can change what is sent."""
-    local = re.match(r"http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/|$)", given)
-    if given and not local and not re.fullmatch(r"https://[^/?#@\s]+(/[^?#\s]*)?", given):
+    if given and not _LOCAL.match(given) and not _ISSUER.fullmatch(given):
         raise ValueError(f"is {given[:80]!r}; write an issuer such as https://keycloak.example.org/realms/company.")
     if len(given) > 200:
         raise ValueError("is longer than 200 characters.")

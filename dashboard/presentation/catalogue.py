@@ -13,6 +13,8 @@ _BEGINNING = """\
 
 The catalogue, written by `make docs` from the rules themselves (`timeline/rules/`): change a page there. `causeline
 rules` lists them, and `causeline rules ID` shows one page with the settings that are in force."""
+_CODE = re.compile(r"`([^`\n]++)`")
+_BLOCKS = re.compile(r"\n[^\S\n]*+\n\s*+|\n(?=- )")
 BENIGN = "Looks alike but is benign"
 
 
@@ -32,7 +34,7 @@ class Section(NamedTuple):
 
 
 def words(text: str) -> list[Piece]:
-    pieces = re.split(r"`([^`\n]+)`", text)
+    pieces = _CODE.split(text)
     return [Piece(piece, bool(index % 2)) for index, piece in enumerate(pieces) if piece]
 
 
@@ -46,7 +48,7 @@ def sections(rule: Rule) -> list[Section]:
     found = []
     for section in rule.page.split("\n## ")[1:]:
         heading, _, body = section.partition("\n")
-        blocks = [" ".join(each.split()) for each in re.split(r"\n\s*\n|\n(?=- )", body)]
+        blocks = [" ".join(each.split()) for each in _BLOCKS.split(body)]
         paragraphs = [words(each) for each in blocks if each and not each.startswith("- ")]
         points = [words(each.removeprefix("- ")) for each in blocks if each.startswith("- ")]
         found.append(Section(heading, paragraphs, points))

@@ -8,7 +8,9 @@ from dashboard.access import links
 from dashboard.models import ShareLink
 
 _TIME = "%Y-%m-%d %H:%M UTC"
-_LINK = re.compile(r'<a [^>]*?href="/[^"]*"[^>]*>(.*?)</a>', re.DOTALL)  # what templates escape has no such tag
+_LINK = re.compile(  # what templates escape has no such tag
+    r'<a (?=[^<>]*+>)[^<>]*?href="/[^"<>]*"[^<>]*+>((?:[^<]++|<(?!a |/a>))*+)</a>'
+)
 _KINDS = {links.TIMELINE: "timeline", links.INCIDENT: "incident", links.EMBEDDED: "embedded timeline"}
 
 

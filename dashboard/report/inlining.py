@@ -15,6 +15,7 @@ STATIC = Path(__file__).parent.parent / "static/dashboard"
 _IMPORT = re.compile(r'^import (?:\{ (?P<names>[^}]+) \} from )?"(?P<path>[./\w-]+\.js)";$', flags=re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:const|class|function)\b)", flags=re.MULTILINE)
 _LEFT = re.compile(r"^(?:import|export)\b.*", flags=re.MULTILINE)
+_WORDS = re.compile(r"\w+")
 _URL = re.compile(r'url\("([^"]+)"\)')
 _TYPES = {".woff2": "font/woff2", ".svg": "image/svg+xml"}
 
@@ -90,7 +91,7 @@ def _taken(importer: str, found: re.Match[str], instead: Mapping[str, str]) -> s
 
 
 def _variable(name: str) -> str:
-    return "_".join(re.findall(r"\w+", name.removesuffix(".js")))
+    return "_".join(_WORDS.findall(name.removesuffix(".js")))
 
 
 def policy(scripts: Iterable[str], sheets: Iterable[str]) -> str:

@@ -24,10 +24,11 @@ _EVENTS = 6  # rows of a table of proof
 _OTHERS = 5  # further occurrences of an incident that are named
 _SKIPPED = 5
 _LONGEST = 2000  # characters of one text from outside
-_WORD = re.compile(r"([(\"“≈≤]*)(.*?)([.,;:)\"”%?]*)", flags=re.DOTALL)
+_WORD = re.compile(r"([(\"“≈≤]*+)((?:.*[^.,;:)\"”%?])?+)([.,;:)\"”%?]*+)", flags=re.DOTALL)
 _HARMLESS = re.compile(r"-?[A-Za-z0-9](?:[-A-Za-z0-9,;:()'’/–…]|(?<=\d)\.(?=\d))*|[-–—·×&→/]?")
 # Words that are made of harmless characters, and which something still changes: actors, emoji, references to commits.
 _CHANGED = re.compile(r":[A-Za-z+-]|:\d{3}|GH-\d|[0-9a-f]{7}", flags=re.IGNORECASE)
+_TICKS = re.compile("`+")
 _BEGINS_BLOCK = re.compile(r"-|\d+[.)]")  # as the first word of a line
 
 
@@ -41,7 +42,7 @@ def code(outside: str) -> str:
     line = _line(outside)
     if not line:
         return ""
-    fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
+    fence = "`" * (max(map(len, _TICKS.findall(line)), default=0) + 1)
     pad = " " if "`" in (line[0], line[-1]) else ""
     return f"{fence}{pad}{line}{pad}{fence}"
 

@@ -10,6 +10,7 @@ HOW = (
     "seconds, milliseconds or microseconds."
 )
 LAST = times.LATEST
+_ZONE = re.compile(r" (?=\d\d:?\d\d$)")  # before it, where a + became a space in a link
 _COUNT = re.compile(r"(\d{1,19})(?:\.(\d{1,9}))?")
 _SCIENTIFIC = re.compile(r"\d(?:\.\d{1,18})?[eE][+ ]?(\d{1,2})")  # as Go's templates print a large number
 _GO = re.compile(  # as Go's templates print a time: 2026-11-21 07:52:00.841 +0000 UTC, perhaps with m=+0.5 behind it
@@ -45,7 +46,7 @@ def _written(text: str) -> int:
         day, fraction, sign, hours, minutes = found.groups()
         written = f"{day}{(fraction or '')[:7]}{'-' if sign == '-' else '+'}{hours}:{minutes}"
     elif text.count(":") > 2:
-        written = re.sub(r" (?=\d\d:?\d\d$)", "+", text)  # a + that became a space in a link
+        written = _ZONE.sub("+", text)
     try:
         return times.in_utc(written)
     except times.NoTime:

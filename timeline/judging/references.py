@@ -11,6 +11,9 @@ from timeline.history.world import World
 from timeline.judging.verdicts import Verdict, order_of
 from timeline.kinds.volcano_job import makes_claim
 
+# What an Event says of an object that its program did not find: the kind, perhaps with its group, and the name.
+_NOT_FOUND = re.compile(r"\b([a-z]{1,253}+)(?:\.[a-z0-9.]{1,253}+)? \"?([^\s\"]{1,253})\"? (?:is )?not found")
+
 
 class Missing(NamedTuple):
     """This is a time in which no object of a name existed, although another object needed it."""
@@ -98,9 +101,9 @@ def not_found_events(told: Told, name: Name, start: int) -> tuple[Told, bool]:
     events = sorted((each for each in told if start <= each[1].time), key=lambda each: each[1].at)
     if not events:
         return [], False
-    kind = "persistentvolumeclaim|pvc" if name.kind == "PersistentVolumeClaim" else name.kind.lower()
-    missing = re.compile(rf"\b({kind})s?(\.[a-z0-9.]+)? \"?{re.escape(name.name)}\"? (is )?not found", re.IGNORECASE)
-    found = [each for each in events if missing.search(each[1].facts.message)]
+    kinds = ("persistentvolumeclaim", "pvc") if name.kind == "PersistentVolumeClaim" else (name.kind.lower(),)
+    missing = {(f"{kind}{plural}", name.name.lower()) for kind in kinds for plural in ("", "s")}
+    found = [each for each in events if not missing.isdisjoint(_NOT_FOUND.findall(each[1].facts.message.lower()))]
     return found, bool(found) and events[-1][1].facts.message != found[-1][1].facts.message
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
 
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
@@ -85,7 +86,7 @@ def _matches(silence: Silence, row: Incident, source: Source) -> bool:
         and silence.source_id in (None, source.pk)
         and silence.rule in ("", row.rule)
         and silence.namespace in ("", row.namespace)
-        and (not silence.owner or re.search(_pattern(silence.owner), row.name) is not None)
+        and (not silence.owner or fnmatchcase(row.name, silence.owner.replace("[", "[[]")))
         and (not silence.actor or silence.actor in row.actors)
     )
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from timeline.payloads.objects import LifePayload, TrackPayload
     from timeline.queries import SourceRow
 
+_CURSOR = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}\.[0-9]{1,15}")
 _CHARACTERS = 2_000_000  # the most that a page shows of an object
 
 
@@ -134,7 +135,7 @@ def number(request: "HttpRequest", name: str) -> int | None:
 def _cursor(request: "HttpRequest") -> str:
     """Return from which line of logs on the reader asked for lines; "" for the first one."""
     text = request.GET.get("lines", "")
-    return text if re.fullmatch(r"[0-9]{1,16}\.[0-9]{1,9}\.[0-9]{1,15}", text) else ""
+    return text if _CURSOR.fullmatch(text) else ""
 
 
 def when(start: int | None, end: int | None) -> str:

@@ -9,9 +9,11 @@ from msgspec.structs import replace
 
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits
+from tests.events import event, pod
 from tests.recordings import SAMPLE, entries_of, world_of
+from tests.test_rules import named
 from timeline.judge import rulebook
-from timeline.judging.coverage import CoverageRow, coverage, judgeable
+from timeline.judging.coverage import CoverageRow, coverage, evidence, judgeable
 
 OBJECTS = Path(__file__).parent / "data/objects"
 
@@ -154,3 +156,58 @@ def test_what_judges_recordings_only_says_so_in_a_connected_cluster() -> None:
     live = {each.rule: each for each in judgeable(rows, rulebook(), live=True)}
     assert (live["view-went-back"].verdict, live["view-went-back"].why) == ("not", "it judges recordings only")
     assert live["stale-write"].verdict == "exact"
+
+
+def of_log(path: Path, *lines: dict[str, object]) -> dict[str, tuple[str, str]]:
+    """Return what each rule can judge with an audit log, and why."""
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    world = analysed(path).world
+    return {each.rule: (each.verdict, each.why) for each in judgeable(coverage(world), rulebook(), **evidence(world))}
+
+
+def test_a_log_of_reads_is_an_audit_log(tmp_path: Path) -> None:
+    read = event(verb="get", responseStatus={"code": 200}, responseObject=None, level="Metadata")
+    judged = of_log(tmp_path / "reads.log", read)
+    lack = {why for verdict, why in judged.values() if "audit log" in why}
+    assert lack == {"the audit log that was read has no writes that changed an object"}
+    assert {verdict for verdict, _ in judged.values()} == {"not"}
+
+
+def test_a_rule_says_what_it_lacks_besides_changes(tmp_path: Path) -> None:
+    judged = of_log(tmp_path / "one.log", created("", "services", "Service"))
+    assert judged["stale-write"] == ("exact", "everything it looks at was seen in full")
+    assert judged["endpoints-before-service"][0] == "not"
+    assert "EndpointSlice and Endpoints" in judged["endpoints-before-service"][1]
+    assert judged["view-went-back"] == (
+        "not",
+        "no watch request was seen: there was none, or the audit policy leaves them out",
+    )
+    for rule in ("stale-view", "stale-incarnation-delete"):
+        why = "no Event was seen in which a controller names the copy on which it acted"
+        assert judged[rule] == ("not", why)
+
+
+def test_rules_about_all_kinds_judge_others_than_the_usual_ones(tmp_path: Path) -> None:
+    """They report findings of these, so coverage must not say that they cannot."""
+    made = created("cert-manager.io", "certificaterequests", "CertificateRequest")
+    judged = of_log(tmp_path / "own.log", made)
+    for rule in ("field-fight", "runaway-creation"):
+        assert judged[rule][0] == "exact" and judged[rule][1].startswith("no change of ")
+    bare = {**made, "level": "Metadata", "responseObject": None}
+    assert {of_log(tmp_path / "bare.log", bare)[rule][0] for rule in ("field-fight", "runaway-creation")} == {"not"}
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parent / "rules").glob("*/fires-*.jsonl")), ids=named)
+def test_a_rule_that_found_something_can_judge(path: Path) -> None:
+    analysis = analysed(path)
+    judged = judgeable(coverage(analysis.world), rulebook(), **evidence(analysis.world))
+    cannot = {each.rule for each in judged if each.verdict == "not"}
+    assert not cannot & {each.rule for each in analysis.findings}
+
+
+def created(group: str, resource: str, kind: str) -> dict[str, object]:
+    """Return the event of an object's creation."""
+    version = f"{group}/v1" if group else "v1"
+    body = {**pod(), "kind": kind, "apiVersion": version}
+    place = {"resource": resource, "namespace": "n", "name": "p", "apiGroup": group, "apiVersion": "v1"}
+    return event(objectRef=place, responseObject=body, requestURI=f"/apis/{version}/namespaces/n/{resource}")

@@ -17,6 +17,7 @@ from timeline.judging.coverage import (
     CoverageRow,
     RuleCoverage,
     coverage,
+    evidence,
     judgeable,
     judged_in_part,
     of_parts,
@@ -102,7 +103,8 @@ def show_findings(analysis: Analysis, terminal: Terminal) -> None:
 def show_input(analysis: Analysis, terminal: Terminal, *, with_coverage: bool, only: Sequence[str] = ()) -> None:
     """Print what was read, what was skipped, and which rules could judge it. `only`: these rules."""
     rows = coverage(analysis.world)
-    judged = judgeable(rows, [rule for rule in rulebook() if not only or rule.id in only], logs=analysis.world.has_logs)
+    rules = [rule for rule in rulebook() if not only or rule.id in only]
+    judged = judgeable(rows, rules, **evidence(analysis.world))
     if partly_read(each.place for each in analysis.skipped):
         rows, judged = of_parts(rows), judged_in_part(judged)
     if with_coverage:

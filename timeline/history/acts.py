@@ -74,6 +74,10 @@ class Acts:
         self._answers: dict[Name, _Answer] = {}  # the last answers of `about` that still hold
         self.changed: set[Name] = set()  # the objects of which the answer may differ since this set was emptied
 
+    def __len__(self) -> int:
+        """Return how many objects there are about which Events name the copies on which their writers acted."""
+        return len(self._about)
+
     def learn(self, entry: Entry) -> None:
         """Learn an entry of an Event, without its body."""
         creates, acted = entry.change is Change.CREATED, acted_in(entry)

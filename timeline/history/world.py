@@ -270,6 +270,26 @@ class World:
         return len(self._ledger.logs) > 0
 
     @property
+    def has_requests(self) -> bool:
+        """Return whether the source has requests that changed nothing."""
+        return bool(self._ledger.requests.names())
+
+    @property
+    def has_watches(self) -> bool:
+        """Return whether the source has the watch requests of clients."""
+        return any(True for _ in self.watches())
+
+    @property
+    def has_acts(self) -> bool:
+        """Return whether the source has Events in which controllers name the copies on which they acted."""
+        return len(self._ledger.acts) > 0
+
+    @property
+    def has_children(self) -> bool:
+        """Return whether an object names its owner."""
+        return any(track.owner for track in self.tracks())
+
+    @property
     def dated_logs(self) -> bool:
         """Return whether the source has lines of logs whose times are known."""
         return any(lines for _, lines in self.logs())

@@ -1,12 +1,23 @@
 """This pure module finds out how completely a source shows each kind, and what each rule can therefore judge."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
+
+from typing_extensions import TypedDict
 
 from timeline.core.entries import Change, Level
 from timeline.history.seen import Seen
 from timeline.history.world import World
-from timeline.judging.remedies import IMPORT_AGAIN, LOGS, REQUESTS, policy_line, remedy, resource_of, watch_command
+from timeline.judging.remedies import (
+    IMPORT_AGAIN,
+    LOGS,
+    REQUESTS,
+    WATCHES,
+    policy_line,
+    remedy,
+    resource_of,
+    watch_command,
+)
 from timeline.judging.rulebook import Rule
 from timeline.kinds import qualified
 
@@ -98,13 +109,45 @@ def _dated(group: str, kind: str, world: World) -> bool:
     return first is None or first.user_agent != "" or any(each.user_agent for each in changes)
 
 
+class Evidence(TypedDict):
+    """This says what a source has besides the changes of objects; see `judgeable`."""
+
+    logs: bool
+    asked: bool
+    watches: bool
+    acts: bool
+    owned: bool
+
+
+def evidence(world: World) -> Evidence:
+    """Return what a world has besides the changes of objects."""
+    return {
+        "logs": world.has_logs,
+        "asked": world.has_requests,
+        "watches": world.has_watches,
+        "acts": world.has_acts,
+        "owned": world.has_children,
+    }
+
+
 def judgeable(
-    rows: Iterable[CoverageRow], rules: Iterable[Rule], *, logs: bool = False, live: bool = False, shown: bool = True
+    rows: Iterable[CoverageRow],
+    rules: Iterable[Rule],
+    *,
+    logs: bool = False,
+    live: bool = False,
+    shown: bool = True,
+    asked: bool = False,
+    watches: bool = True,
+    acts: bool = True,
+    owned: bool = True,
 ) -> list[RuleCoverage]:
     """Return for each rule the best verdict that it can give, why, and what to record for a better one.
 
     `logs` says whether the source has lines of the logs of programs, and `live` whether a cluster feeds it.
-    Without `shown`, findings about objects that only a log names are not kept.
+    Without `shown`, findings about objects that only a log names are not kept. `asked` says whether it has requests
+    that changed nothing, `watches` whether it has those of watches, and `acts` whether Events name the copies on which
+    controllers acted, and `owned` whether objects name their owners.
     """
     by_kind = {qualified(row.group, row.kind): row for row in rows}
     watching = bool(by_kind) and all(row.level in ("watch", "list") for row in by_kind.values())
@@ -116,13 +159,28 @@ def judgeable(
         (_ONLY_RECORDINGS._replace(rule=rule.id) if rule.recordings and live else None)
         or (_without_logs(rule) if rule.logs and not logs else None)
         or (_without_objects(rule) if rule.logs and not shown and not by_kind else None)
-        or (_without_requests(rule, requests) if rule.requests and requests != {"kept"} else None)
+        or (_without_requests(rule, requests, asked=asked) if rule.requests and requests != {"kept"} else None)
+        or (_NO_WATCHES._replace(rule=rule.id) if rule.watches and not watches else None)
+        or (
+            _NO_ACTS._replace(rule=rule.id, remedy=remedy("Event", watching))
+            if rule.acts and not acts and not (rule.owned and owned)
+            else None
+        )
         or (
             _without_bodies(rule, watched=watched) if rule.requests and bare and (rule.bare or not rule.needs) else None
         )
-        or _judgeable(rule, [(kind, by_kind.get(kind)) for kind in rule.needs + rule.any_of], watching)
+        or _judgeable(rule, _needed(rule, by_kind), watching)
         for rule in rules
     ]
+
+
+def _needed(rule: Rule, by_kind: Mapping[str, CoverageRow]) -> list[tuple[str, CoverageRow | None]]:
+    """Return the kinds that a rule needs, each with its row, or None if it was not observed; of a rule that judges all
+    kinds, and of which none of the usual ones was observed, also the others."""
+    found = [(kind, by_kind.get(kind)) for kind in rule.needs + rule.any_of]
+    if rule.every and not any(row and row.bodies for _, row in found):
+        found += [(kind, row) for kind, row in by_kind.items() if row.bodies and kind not in rule.any_of]
+    return found
 
 
 def _without_logs(rule: Rule) -> RuleCoverage:
@@ -145,14 +203,23 @@ def _without_bodies(rule: Rule, *, watched: bool) -> RuleCoverage:
     return RuleCoverage(rule.id, "not", why, _BODIES)
 
 
+_NO_WATCHES = RuleCoverage(
+    "", "not", "no watch request was seen: there was none, or the audit policy leaves them out", WATCHES
+)
+_NO_ACTS = RuleCoverage("", "not", "no Event was seen in which a controller names the copy on which it acted", "")
 _BODIES = "Log the writes of the objects that matter at level RequestResponse."
 _ONLY_RECORDINGS = RuleCoverage(
     "", "not", "it judges recordings only", "Download everything observed, and upload it as a recording."
 )
 
 
-def _without_requests(rule: Rule, requests: set[Requests]) -> RuleCoverage:
-    """Return what a rule can judge that needs the requests of an audit log, if not all of them are known."""
+def _without_requests(rule: Rule, requests: set[Requests], *, asked: bool) -> RuleCoverage:
+    """Return what a rule can judge that needs the requests of an audit log, if not all of them are known. `asked` says
+    whether there are requests that changed nothing."""
+    if not requests and asked:
+        return RuleCoverage(
+            rule.id, "not", "the audit log that was read has no writes that changed an object", REQUESTS
+        )
     if not requests:
         why = "without an audit log, it is not known who sent which request, nor what was refused"
         return RuleCoverage(rule.id, "not", why, REQUESTS)
@@ -168,10 +235,12 @@ def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]], watching
 
     `watching` says that the source has no audit log, so that the remedy is a watch.
     """
-    if any(row and row.bodies for kind, row in needs if kind in rule.any_of):  # rows without bodies do not help
+    if any(row and row.bodies for kind, row in needs if rule.every or kind in rule.any_of):
+        # Rows without bodies do not help.
         needs = [(kind, row if kind not in rule.any_of or (row and row.bodies) else None) for kind, row in needs]
     unseen = [kind for kind, row in needs if row is None]
-    dispensable = len(unseen) < len(needs) and not set(unseen) - set(rule.any_of)
+    known = {kind for kind, row in needs if row}
+    dispensable = not set(unseen) - set(rule.any_of) and bool(known & set(rule.any_of) or (rule.every and known))
     listed = [row for _, row in needs if row and row.level == "list"]
     unordered = ("Metadata",) if rule.lists else ("Request", "Metadata")
     shallow = [row for _, row in needs if row and row.level in unordered]
@@ -189,6 +258,9 @@ def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]], watching
             f"{_and(row.resource for row in listed)} come from a list, which shows one moment and no order of changes"
         )
         return RuleCoverage(rule.id, "not", what, "\n".join(_watch_command(row) for row in listed))
+    if bare and rule.bare:
+        what = f"{_and(row.resource for row in bare)} were logged without bodies: {rule.bare}"
+        return RuleCoverage(rule.id, best, what, "\n".join(policy_line(row.group, row.resource) for row in bare))
     if bare:
         what = f"{_and(row.resource for row in bare)} were logged without bodies, in which stands what it looks at"
         return RuleCoverage(rule.id, "not", what, "\n".join(policy_line(row.group, row.resource) for row in bare))

@@ -1,10 +1,8 @@
 """This pure module says what to record so that a rule can judge: lines of an audit policy, and kubectl commands."""
 
 POLICY = "In the audit policy: "
-REQUESTS = (
-    f"{POLICY}- {{level: Metadata, verbs: [list, watch]}}\n"
-    f"{POLICY}- {{level: RequestResponse, verbs: [create, update, patch, delete, deletecollection]}}"
-)
+WATCHES = f"{POLICY}- {{level: Metadata, verbs: [list, watch]}}"
+REQUESTS = f"{WATCHES}\n{POLICY}- {{level: RequestResponse, verbs: [create, update, patch, delete, deletecollection]}}"
 LOGS = "kubectl logs --timestamps --prefix -n NAMESPACE POD > POD.log"
 IMPORT_AGAIN = "Import the same audit log again, into the same recording."
 _GROUPS = {

@@ -39,6 +39,10 @@ class Rule(msgspec.Struct, frozen=True):
     times: bool = False  # whether it measures durations, so that clocks of whole seconds make its findings bounded
     requests: bool = False  # whether it needs to know who sent requests, or which were refused: only audit logs show it
     logs: bool = False  # whether it needs the logs of programs
+    acts: bool = False  # whether it needs Events in which controllers name the copies on which they acted
+    owned: bool = False  # whether objects that name their owners are enough, if it needs such Events
+    watches: bool = False  # whether it needs the watch requests of clients
+    every: bool = False  # whether it judges objects of all kinds, of which `any_of` names the usual ones
     bare: str = ""  # what it misses if an audit log has no bodies; "" if it judges nothing then
     recordings: bool = False  # whether it judges recordings only, and no connected cluster
     untracked: Whole | None = None  # finds what concerns objects that no observation shows, such as those of logs
@@ -55,6 +59,10 @@ def rule(
     times: bool = False,
     requests: bool = False,
     logs: bool = False,
+    acts: bool = False,
+    owned: bool = False,
+    watches: bool = False,
+    every: bool = False,
     bare: str = "",
     recordings: bool = False,
     untracked: Whole | None = None,
@@ -81,6 +89,10 @@ def rule(
             times,
             requests,
             logs,
+            acts,
+            owned,
+            watches,
+            every,
             bare,
             recordings,
             untracked,

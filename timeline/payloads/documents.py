@@ -6,7 +6,7 @@ from timeline.core.durations import duration
 from timeline.core.entries import ObjectRef, Unknown, moment
 from timeline.history.lifelines import public_uid
 from timeline.history.world import World
-from timeline.judging.coverage import RuleCoverage, coverage, judgeable, judged_in_part, partly_read
+from timeline.judging.coverage import RuleCoverage, coverage, evidence, judgeable, judged_in_part, partly_read
 from timeline.judging.findings import Finding, Occurrence, Proof
 from timeline.judging.rulebook import Rule
 from timeline.payloads.findings import (
@@ -109,7 +109,7 @@ def source_document(world: World, rules: Iterable[Rule], *, shown: bool = True) 
     """Return what was observed of each kind, and what each rule can therefore judge. Without `shown`, findings about
     objects that only a log names are not kept."""
     rows = coverage(world)
-    judged = judgeable(rows, rules, logs=world.has_logs, live=world.live, shown=shown)
+    judged = judgeable(rows, rules, live=world.live, shown=shown, **evidence(world))
     return {
         "coverage": [
             {

@@ -70,6 +70,7 @@ class Case(NamedTuple):
     "endpoints-before-service",
     judges=("EndpointSlice", "Endpoints"),
     needs=("Service",),
+    any_of=("EndpointSlice", "Endpoints"),
     incident="{subjects} existed without {anchor}{times}",
 )
 def judge(endpoints: Track, world: World) -> Iterator[Finding]:

@@ -54,6 +54,7 @@ WITHIN = setting("field-fight", "within", 600, "s", "The time within which a fie
 @rule(
     "field-fight",
     judges=(),
+    every=True,
     any_of=("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Service", "ConfigMap", "Node"),
     incident="Two programs take fields of {subjects} back from each other{times}",
 )

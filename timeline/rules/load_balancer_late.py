@@ -58,7 +58,8 @@ _STARTS = {READY: "it had a ready endpoint", REQUESTED: "a load balancer was ask
 @rule(
     "load-balancer-late",
     judges=("Service",),
-    needs=("Service", "EndpointSlice"),
+    needs=("Service",),
+    any_of=("EndpointSlice", "Endpoints"),
     times=True,
     incident="{anchor} waited for an address of its load balancer{times}",
 )

@@ -86,6 +86,7 @@ class Runaway(NamedTuple):
 @rule(
     "runaway-creation",
     judges=(),
+    every=True,
     any_of=("PersistentVolumeClaim", "Pod", "ReplicaSet"),
     lists=True,
     incident="{subjects} made {count} objects too many",

@@ -45,6 +45,8 @@ from timeline.judging.verdicts import Verdict, between
     "stale-incarnation-delete",
     judges=(),
     requests=True,
+    acts=True,
+    owned=True,
     incident="{subjects} was deleted for an owner that was gone{times}",
 )
 def judge(child: Track, world: World) -> Iterator[Finding]:

@@ -46,7 +46,11 @@ LAG = setting("stale-view", "lag", 0.5, "s", "From which age on an old copy is m
 
 
 @rule(
-    "stale-view", judges=(), requests=True, incident="Children of {anchor} were created or deleted on old copies of it"
+    "stale-view",
+    judges=(),
+    requests=True,
+    acts=True,
+    incident="Children of {anchor} were created or deleted on old copies of it",
 )
 def judge(child: Track, world: World) -> Iterator[Finding]:
     if child.owner is None:

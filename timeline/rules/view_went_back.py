@@ -70,6 +70,7 @@ class _Return(NamedTuple):
     "view-went-back",
     judges=(),
     requests=True,
+    watches=True,
     bare="which changes were not seen again is known only where their revisions are",
     recordings=True,
     incident="{anchor} saw the past{times}",

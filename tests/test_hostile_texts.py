@@ -30,6 +30,7 @@ REPEATED = {  # what comes before, what is repeated, what comes after
     "slashes": ("", "/", "="),
     "names in pairs": ("", "k=", ""),
     "values in pairs": ("", "v=+", ""),
+    "accents": ("a=b ", "\u0301\u0323", ""),
 }
 
 
@@ -69,6 +70,11 @@ def test_json_in_json_takes_no_longer_with_each_level() -> None:
 def test_an_annotation_of_escaped_quotes_is_redacted_quickly() -> None:
     body = orjson.dumps({"kind": "Pod", "metadata": {"name": "a", "annotations": {"x": '\\"' * 50_000}}})
     assert seconds(lambda: redact_json(body, "Pod")) < 1
+
+
+def test_a_name_of_accents_is_judged_quickly_and_not_remembered() -> None:
+    body = orjson.dumps({"kind": "ConfigMap", "data": {"\u0301\u0323" * 50_000: "x y"}})
+    assert seconds(lambda: redact_json(body, "ConfigMap")) < 1
 
 
 def test_what_follows_a_closed_element_stays() -> None:

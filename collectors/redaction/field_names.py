@@ -1,14 +1,13 @@
 """This pure module decides by the name of a field whether its value is a credential, or a copy of a whole object."""
 
 import re
-from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from collectors.redaction import text
-from collectors.redaction.roles import REMEMBERED, is_data, is_environment
-from timeline.core.secret_names import Grade, grade, word_set
+from collectors.redaction.roles import is_data, is_environment
+from timeline.core.secret_names import LONGEST_NAME, Grade, grade, remembered, word_set
 
 _COPIES = re.compile(  # annotations in which tools store a whole object
     r"(?i)(?:^|[/.])(?:last-?applied(?:-configuration)?|kapp\.k14s\.io/original(?:-diff.*)?|objectset\.rio\.cattle\.io/applied"
@@ -27,6 +26,7 @@ _FREE_NAMES = frozenset(
 NEVER_BY_NAME = frozenset(
     {"labels", "matchLabels", "nodeSelector", "stringMatch", "hard", "used"}
 )  # maps that select, whose values are public anyway, or that count
+REMEMBERED = 20_000  # names in each cache
 SHORTEST_FORM = 14  # characters; no credential that is recognised by its form is shorter
 harmless_names: set[str] = set()  # names that are not credentials themselves
 plain_fields: set[str] = set()  # names of fields whose values are not credentials by this name
@@ -77,10 +77,11 @@ def remember(known: set[str], item: str) -> None:
     """Add an item to a cache, which is emptied when it is full."""
     if len(known) == REMEMBERED:
         known.clear()
-    known.add(item)
+    if len(item) <= LONGEST_NAME:
+        known.add(item)
 
 
-@lru_cache(REMEMBERED)
+@remembered
 def has_free_names(field: str) -> bool:
     """Return whether users choose the names of the fields in this one."""
     return field in _FREE_NAMES or is_environment(field)

@@ -5,9 +5,8 @@ are compared by their words or letters, as in `timeline/core/secret_names.py`. T
 """
 
 import re
-from functools import lru_cache
 
-from timeline.core.secret_names import Grade, grade, letters, name_words, word_set
+from timeline.core.secret_names import Grade, grade, letters, name_words, remembered, word_set
 
 _ENVIRONMENT = re.compile(
     r"(?:.*[^\W_])?env(?:s|vars?|variables?|iron|ironment(?:vars?|variables?)?)?"
@@ -34,29 +33,28 @@ CONTEXTS = {  # a name that an object or a text has -> names that are those of c
 TELLING = frozenset({"instances", "Secret", "SecretList", *CONTEXTS})
 TELLING_LETTERS = FLAGS | _DATA
 DEPENDENT = word_set("key community code phrase")  # fields that are credentials in one of PARENTS
-REMEMBERED = 20_000  # names in each cache
 
 
-@lru_cache(REMEMBERED)
+@remembered
 def is_environment(field: str) -> bool:
     """Return whether a field holds environment variables, such as env or extraEnvVars."""
     return ":" not in field and _ENVIRONMENT.fullmatch(letters(field)) is not None
 
 
-@lru_cache(REMEMBERED)
+@remembered
 def is_data(field: str) -> bool:
     """Return whether a field holds the data of a Secret, or data that is not text."""
     return letters(field) in _DATA
 
 
-@lru_cache(REMEMBERED)
+@remembered
 def naming(field: str) -> str | None:
     """Return what is before the last word of a field that names what another one holds: "parameter" of parameterName,
     "" of Name; None for any other field."""
     return _before_last(field, _NAMING)
 
 
-@lru_cache(REMEMBERED)
+@remembered
 def valuing(field: str) -> str | None:
     """Return the same of a field that holds what another one names: "parameter" of parameter_value, "" of VALUE."""
     return _before_last(field, _VALUING)
@@ -75,13 +73,13 @@ def is_telling(text: str) -> bool:
     return text in TELLING or letters(text) in TELLING_LETTERS
 
 
-@lru_cache(REMEMBERED)
+@remembered
 def is_flag(field: str) -> bool:
     """Return whether a field says, if it is true, that the value beside it is a credential."""
     return letters(field) in FLAGS
 
 
-@lru_cache(REMEMBERED)
+@remembered
 def may_hold_more(field: str) -> bool:
     """Return whether a field such as `auth` may hold credentials under any names. A webhook says what is called."""
     return not letters(field).endswith(("webhook", "webhooks", "license", "licence", "kubeconfig"))

@@ -10,7 +10,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 
 from collectors.redaction import commands
-from collectors.redaction.budget import OutOfTime, spend
+from collectors.redaction.budget import LONGEST, OutOfTime, spend
 from collectors.redaction.forms import decode_base64, without_forms
 from collectors.redaction.named_values import clean_named_values
 from collectors.redaction.policy import patterns
@@ -54,6 +54,8 @@ def clean(text: str) -> str:
     Of a text with a credential, letters and marks of other widths and shapes become the usual ones.
     """
     usual = folded(text)
+    if len(usual) > LONGEST:
+        raise OutOfTime  # a letter may stand for many
     cleaned = _clean(usual)
     return text if cleaned == usual else cleaned
 

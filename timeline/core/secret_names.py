@@ -9,9 +9,11 @@ to a credential, or describes one (`secretName`, `tokenTTL`, `passwordPolicy`), 
 
 import re
 import unicodedata
+from collections.abc import Callable
 from enum import IntEnum
-from functools import lru_cache
+from functools import lru_cache, wraps
 from itertools import accumulate, pairwise
+from typing import TypeVar
 
 
 class Grade(IntEnum):
@@ -144,7 +146,11 @@ _PLAIN_MARKS = str.maketrans(
 _ESCAPED = re.compile(r"\\u00([4-7][0-9a-fA-F])|%([4-7][0-9a-fA-F])")
 _COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
-_LONGEST = 512  # characters of a name
+LONGEST_NAME = 512  # characters of a name
+# Letters that are not of ASCII, with the one that they may change. They are brought into order in pieces, because the
+# time for a row of accents grows with the square of its length.
+_OTHERS = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]{1,100}+")
+T = TypeVar("T")
 
 
 def folded(text: str) -> str:
@@ -159,7 +165,7 @@ def folded(text: str) -> str:
         text = _ESCAPED.sub(_unescaped, text)
     if text.isascii():
         return text
-    return unicodedata.normalize("NFKC", text).translate(_PLAIN_MARKS)
+    return _OTHERS.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text).translate(_PLAIN_MARKS)
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -167,17 +173,28 @@ def _unescaped(match: re.Match[str]) -> str:
     return letter if letter.isalpha() else match[0]
 
 
-@lru_cache(20_000)
+def remembered(of_name: Callable[[str], T]) -> Callable[[str], T]:
+    """Remember what a function returns for names, without those that are longer than names are."""
+    known = lru_cache(20_000)(of_name)
+
+    @wraps(of_name)
+    def of(name: str) -> T:
+        return known(name) if len(name) <= LONGEST_NAME else of_name(name)
+
+    return of
+
+
+@remembered
 def letters(name: str) -> str:
     """Return the letters of a name in lower case, without accents, digits and separators: `dbpassword`."""
     return "".join(filter(str.isalpha, _unaccented(name))).casefold()
 
 
-@lru_cache(20_000)
+@remembered
 def grade(name: str) -> Grade:
     """Return what a name says about its value. Of a name with a prefix, such as `example.org/api-token`, the part after
     the last "/" counts."""
-    name = name[-_LONGEST:]
+    name = name[-LONGEST_NAME:]
     if not name.isascii():
         name = _unaccented(name)
         if any(each in letters(name) for each in _foreign()):
@@ -206,7 +223,7 @@ def is_reference(name: str) -> bool:
     return bool(words) and words[-1] in _REFERS and not grade(name)
 
 
-@lru_cache(20_000)
+@remembered
 def names_issuer(name: str) -> bool:
     """Return whether a name contains that of somebody who issues credentials without a form of their own."""
     words = _words(name)
@@ -231,7 +248,8 @@ def _foreign() -> tuple[str, ...]:
 
 
 def _unaccented(name: str) -> str:
-    """Return a name with letters of full width as usual ones, and without accents and invisible letters."""
+    """Return the end of a name with letters of full width as usual ones, without accents and invisible letters."""
+    name = name[-LONGEST_NAME:]
     if name.isascii():
         return name
     apart = unicodedata.normalize("NFKD", folded(name).translate(_PLAIN_LETTERS))

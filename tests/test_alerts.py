@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from hypothesis import given, settings
@@ -13,9 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 from pytest_django import Settings
 
+from collectors import readers
 from collectors.alerts import parse
 from dashboard.access import rights, tokens
-from dashboard.models import AccessToken
+from dashboard.models import AccessToken, AuditRecord
 from dashboard.web.api.receivers import row_of
 from timeline.core.entries import microseconds
 from timeline.models import Alert, Cluster, Source
@@ -68,6 +70,20 @@ def test_an_alert_is_stored_and_ends() -> None:
         row.started + timedelta(minutes=5),
         None,
     ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_is_locked_while_a_notification_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, read, open_ones = token(), readers.call, []
+
+    def call(*about: Any) -> Any:
+        open_ones.append(connection.in_atomic_block)
+        return read(*about)
+
+    monkeypatch.setattr(readers, "call", call)
+    assert send(text, alert()).status_code == 200 and send(text, body=b"[").status_code == 422
+    assert open_ones == [False, False]
+    assert [each.status for each in AuditRecord.objects.all()] == [422]
 
 
 def test_each_form_is_received() -> None:

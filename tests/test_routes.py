@@ -1,18 +1,21 @@
 """These tests hold the pages and the API of routes, destinations and deliveries."""
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import OperationalError
+from django.db import OperationalError, connection, connections, transaction
 from django.test import Client
 from pytest_django import Settings
 
 from collectors.hosts import allowed_hosts
 from dashboard.access import encryption
 from dashboard.alerting import editing, telling
-from dashboard.models import Delivery, Destination, Route
+from dashboard.models import AuditRecord, Delivery, Destination, Route
 from tests import routed
 from tests.answering import LOCALHOST, Receiver, receiving
 from tests.people import member
@@ -142,6 +145,32 @@ def test_the_test_button_shows_what_was_answered(admin: Client, receiver: Receiv
     assert "failed.</strong> It answered 500 Internal Server Error." in shown
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("by_api", [True, False])
+def test_nothing_is_locked_while_a_test_message_is_sent(admin: Client, receiver: Receiver, by_api: bool) -> None:
+    to = routed.destination(receiver.url)
+    receiver.always = "hang"
+    page = partial(admin.post, "/routes/", {"act": "test", "number": to.pk})
+    trail = AuditRecord.objects.filter(action="destination" if by_api else "route")
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(partial(admin.post, f"/api/destinations/{to.pk}/test", **JSON) if by_api else page)
+        while not receiver.requests:
+            assert not sent.done()
+            time.sleep(0.01)
+        try:
+            with transaction.atomic():  # which fails if the row is locked
+                assert Destination.objects.select_for_update(nowait=True).get(pk=to.pk).holder
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'")
+                assert cursor.fetchone() == (0,)
+            assert [each.outcome for each in trail] == ["done"]
+        finally:
+            receiver.release.set()
+            pool.submit(connections.close_all)
+        assert sent.result().status_code == 200
+    assert trail.all().count() == 1
+
+
 def test_deliveries_are_listed_filtered_and_sent_again(admin: Client, receiver: Receiver) -> None:
     to = routed.destination(receiver.url)
     routed.route(to)
@@ -176,7 +205,10 @@ def test_the_api_makes_and_changes_routes_without_showing_secrets(admin: Client,
     assert route.json()["severity"] == "warning" and route.json()["quiet_from"] == "22:00:00"
     assert admin.get("/api/routes").json() == [route.json()]
     changed = {**route.json(), "name": "none", "enabled": False}
-    assert admin.put(f"/api/routes/{changed.pop('id')}", changed, **JSON).json()["name"] == "none"
+    assert admin.put(f"/api/routes/{changed['id']}", changed, **JSON).json()["name"] == "none"
+    other = {**changed, "id": changed["id"] + 1}
+    assert admin.put(f"/api/routes/{changed['id']}", other, **JSON).status_code == 422
+    assert admin.post("/api/routes", other, **JSON).status_code == 422
     assert admin.post("/api/routes", new | {"destinations": [99]}, **JSON).status_code == 422
     tested = admin.post(f"/api/destinations/{made.json()['id']}/test", **JSON).json()
     assert tested["answer"] == "200 OK" and tested["state"] == "sent"

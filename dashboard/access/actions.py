@@ -80,6 +80,7 @@ READS = {
             _SOURCE,
             f"{_SOURCE}objects/<int:track_id>/",
             f"{_SOURCE}objects/<int:track_id>/<int:sequence>/",
+            f"{_SOURCE}objects/<int:track_id>/<int:sequence>.json",
             f"{_SOURCE}findings/<slug:identity>/",
             f"{_SOURCE}incidents/",
             f"{_SOURCE}baseline/",

@@ -7,7 +7,7 @@ name ends a line, begins another, or turns the text around it. No body, no query
 import getpass
 import json
 import logging
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -33,6 +33,7 @@ _ARRIVING = {"receive"}  # programs send these all the time; only what is refuse
 _TOKEN = "start-up token"
 _LONGEST = 200  # characters of a value
 _RECORDED = "recorded"  # the attribute of a request whose record was committed with what it changed
+_COMMIT = "causeline_commit"  # the attribute of a request that holds a function, see `commit`
 
 
 def note(action: str, **about: object) -> None:
@@ -149,9 +150,9 @@ class LogChanges(MiddlewareMixin):
 
 
 def changes(request: "HttpRequest") -> bool:
-    """Return whether the view of a request may change something, and writes no record by itself."""
+    """Return whether the view of a request may change something of which the middleware writes a record."""
     route = request.resolver_match
-    return request.method not in recording.SAFE and not (route and route.url_name in _OWN | _READING)
+    return request.method not in recording.SAFE and not (route and route.url_name in _OWN | _READING | _ARRIVING)
 
 
 @contextmanager
@@ -162,19 +163,35 @@ def recorded(request: "HttpRequest") -> "Iterator[Callable[[HttpResponseBase], N
     If the view fails, nothing is changed, and the record of that is written when the answer is ready. If the record
     cannot be written, nothing is changed either.
     """
-    status = 0
+    done = False
 
-    def record(answer: "HttpResponseBase") -> None:
-        nonlocal status
-        route = request.resolver_match
-        if connection.needs_rollback or (route and route.url_name in _untold(answer.status_code)):
-            return
-        status = answer.status_code
-        _record(request, status, must=True)
+    def record(status: int) -> None:
+        nonlocal done
+        if not done and not connection.needs_rollback:
+            _record(request, status, must=True)
+            done = True
 
-    with transaction.atomic():
-        yield record
-    request.__dict__[_RECORDED] = bool(status)
+    def commit() -> None:
+        if len(connection.savepoint_ids) == depth:  # else a limited reader's transaction is within this one
+            record(200)
+            stack.close()
+            request.__dict__[_RECORDED] = done
+
+    with ExitStack() as stack:
+        stack.enter_context(transaction.atomic())
+        depth = len(connection.savepoint_ids)
+        request.__dict__[_COMMIT] = commit
+        yield lambda answer: record(answer.status_code)
+    request.__dict__[_RECORDED] = done
+
+
+def commit(request: "HttpRequest") -> None:
+    """Commit what a request has changed so far, with its record. A view calls this before it waits for another system,
+    so that meanwhile it keeps no row locked and no connection of a pooler. What it changes later, it commits itself.
+
+    The request of a reader whose sight is limited stays one transaction: the limit ends with it.
+    """
+    request.__dict__[_COMMIT]()
 
 
 def _record(request: "HttpRequest", status: int, *, must: bool) -> None:

@@ -92,7 +92,7 @@ def save_route(values: RouteValues, *, route: Route | None = None, by: str = "")
         raise Invalid(f"There are {MOST} routes already.")
     if (values.enabled and (route is None or not route.enabled)) or route is None:
         row.since = timezone.now()
-    plain = values.model_dump(exclude={"destinations", "cluster", "source", "severity"})
+    plain = values.model_dump(exclude={"id", "destinations", "cluster", "source", "severity"})
     for name, value in plain.items():
         setattr(row, name, value)
     row.name = row.name.strip()

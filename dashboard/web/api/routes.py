@@ -28,6 +28,7 @@ class NewRoute(RouteValues):
     """A route as a program sends it: no text is taken for a number."""
 
     model_config = ConfigDict(strict=True)
+    id: Number | None = None  # as an answer has it; a change of a route may repeat its number
     quiet_from: Annotated[time | None, Field(strict=False)] = None
     quiet_until: Annotated[time | None, Field(strict=False)] = None
 
@@ -96,6 +97,7 @@ def routes(request: HttpRequest) -> HttpResponseBase:
 @router.post("/routes", response={201: RouteAnswer})
 def create_route(request: HttpRequest, new: NewRoute) -> HttpResponseBase:
     """Make a route, after the others. It needs the role editor."""
+    _same_number(new, None)
     made = _checked(lambda: editing.save_route(new, by=person(request)))
     change_log.about(request, route=made.pk)
     return json_response(request, _route(made), status=201)
@@ -105,6 +107,7 @@ def create_route(request: HttpRequest, new: NewRoute) -> HttpResponseBase:
 def change_route(request: HttpRequest, number: Number, new: NewRoute) -> HttpResponseBase:
     """Replace all values of a route. It needs the role editor."""
     row = _row(Route, number)
+    _same_number(new, number)
     changed = _checked(lambda: editing.save_route(new, route=row))
     change_log.about(request, route=number)
     return json_response(request, _route(changed))
@@ -161,8 +164,10 @@ def delete_destination(request: HttpRequest, number: Number) -> HttpResponse:
 @router.post("/destinations/{number}/test", response=DeliveryAnswer)
 def test_destination(request: HttpRequest, number: Number) -> HttpResponseBase:
     """Send a test message now, and return what was answered. It needs the role editor."""
-    sent = sending.send_test(_row(Destination, number))
+    row = _row(Destination, number)
     change_log.about(request, destination=number)
+    change_log.commit(request)
+    sent = sending.send_test(row)
     return json_response(request, listing.delivery(sent)._asdict())
 
 
@@ -195,6 +200,11 @@ def _row(model: type[_Row], number: int) -> _Row:
     if row is None:
         raise HttpError(404, "It was deleted, or the number is wrong.")
     return row
+
+
+def _same_number(new: NewRoute, number: int | None) -> None:
+    if new.id not in (None, number):
+        raise HttpError(422, "id: A route keeps its number, and gets it here. Leave the field out.")
 
 
 def _checked(act: Callable[[], _Result]) -> _Result:

@@ -50,6 +50,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
             if asked.how == credentials.BY_COLLECTOR:
                 answer = {"checked": AccessReport("", ""), "answers": [_BY_COLLECTOR]}
             else:
+                change_log.commit(request)
                 answer = _access_of(asked.name, way, asked.watch_options())
         except (Refused, credentials.Unusable) as error:
             problem = str(error)
@@ -95,6 +96,7 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
                 wanted = WatchOptions(
                     row.include, row.exclude, write_events=row.write_events, namespaces=tuple(row.namespaces)
                 )
+                change_log.commit(request)
                 answer = _access_of(row.name, Connection(row.reference, _secret(row)), wanted)
             elif request.POST.get("act") == "disconnect" and "confirmed" not in request.POST:
                 return _confirm(request, row)

@@ -40,8 +40,10 @@ def show_routes(request: "HttpRequest") -> "HttpResponse":
         act = request.POST.get("act", "")
         number = whole_number(request.POST.get("number", "")) or 0
         if act == "test":
-            tested = sending.send_test(get_object_or_404(Destination, pk=number))
+            row = get_object_or_404(Destination, pk=number)
             change_log.about(request, destination=number)
+            change_log.commit(request)
+            tested = sending.send_test(row)
         else:
             _change(act, get_object_or_404(Route, pk=number))
             change_log.about(request, route=number)

@@ -36,6 +36,7 @@ SHAPES: dict[str, Shape] = {
     "one line of a megabyte": lambda i: "y " * 500_000 + str(i),
     "a text of 60,000 lines": lambda i: "\n".join(f"{i if j % 2 else 0} {j % 9}" for j in range(60_000)),
     "nested deeply": lambda i: nested(100, {}, t=["x"] * 150 + [str(i)]),
+    "numbers that take long to read": lambda i: [1e308, i] * 30_000,
     "a long text, nested deeply": lambda i: nested(190, "x\n" * 100_000 + str(i)),
 }  # fmt: skip
 

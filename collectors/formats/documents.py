@@ -12,6 +12,7 @@ from collectors.normalise.initial_events import InitialEvents
 from collectors.normalise.objects import failure, observed_object
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import Change, Entry, Observation, Place, revision
+from timeline.core.values import decoder
 
 
 class Piece(NamedTuple):
@@ -89,7 +90,7 @@ class _Bookmark(msgspec.Struct, gc=False):
 
 
 _header = msgspec.json.Decoder(Header)
-_document = msgspec.json.Decoder(_Document)
+_document = decoder(_Document)
 _bookmark = msgspec.json.Decoder(_Bookmark)
 _items = msgspec.json.Decoder(list[msgspec.Raw] | None)
 _CHANGES = {"ADDED": Change.CREATED, "MODIFIED": Change.MODIFIED, "DELETED": Change.DELETED}

@@ -22,6 +22,7 @@ from collectors.normalise.interning import Interner
 from collectors.normalise.objects import ObservedObject, observed_object
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import Change, Entry, Observation, Place, microseconds
+from timeline.core.values import decoder
 
 _BEGIN = datetime(2000, 1, 1, tzinfo=UTC)
 _NOTICE = (
@@ -77,9 +78,9 @@ class _Known(NamedTuple):
     managers: bytes
 
 
-_patch = msgspec.json.Decoder(_Patch)
+_patch = decoder(_Patch)
 _head = msgspec.json.Decoder(_Head)
-_object = msgspec.json.Decoder(dict[str, Any])
+_object = decoder(dict[str, Any])
 _Key = tuple[str, str, str, str]  # group, resource, namespace, name
 
 

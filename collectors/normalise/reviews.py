@@ -8,7 +8,7 @@ but for the fields that storing sets.
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,7 +18,7 @@ from collectors.redaction import redact_json
 from collectors.redaction.entries import clean_name
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import revision
-from timeline.core.values import check_object
+from timeline.core.values import check_object, decoded
 from timeline.history.packing import ENTRIES, Packer
 from timeline.kinds import Metadata
 
@@ -71,7 +71,7 @@ def content_of(body: bytes) -> str:
     """Return what identifies the content of a redacted object, but for the fields that storing sets; "" without one."""
     if not body:
         return ""
-    parsed: Any = msgspec.json.decode(body)
+    parsed = decoded(body)
     parsed.pop("apiVersion", None)
     parsed.pop("kind", None)
     metadata = parsed.get("metadata")

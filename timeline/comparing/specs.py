@@ -16,6 +16,7 @@ import msgspec
 
 from timeline.comparing.lives import OBSERVED, Spec
 from timeline.core.entries import Facts, ObjectRef, Owner
+from timeline.core.values import decoded
 from timeline.history.lifelines import public_uid
 
 _LONG = 200  # characters of a value that are kept
@@ -50,10 +51,10 @@ def spec_of(ref: ObjectRef, owner: Owner | None, bodies: Iterable[bytes], create
     words = _Words(ref, owner)
     whole = False
     for body in sorted({*bodies}):
-        decoded = msgspec.json.decode(body)
-        if isinstance(decoded, dict):
+        content = decoded(body)
+        if isinstance(content, dict):
             whole = True
-            asked = _asked(decoded)
+            asked = _asked(content)
             for path, value in islice(asked, _FIELDS):
                 if path not in _MADE_UP and not _PORT.fullmatch(path):
                     values[_TOKEN.sub(_MOUNTED, path)].add(words.replaced(value))
@@ -82,15 +83,15 @@ class _Words:
         return text if len(text) <= _LONG else f"{text[: _LONG - 1]}…"
 
 
-def _asked(decoded: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _asked(content: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield (path, value) of everything that was asked for in an object."""
-    metadata = decoded.get("metadata")
+    metadata = content.get("metadata")
     if isinstance(metadata, dict):
         for part in ("labels", "annotations"):
             fields = metadata.get(part)
             if isinstance(fields, dict):
                 yield from _flat({name: fields[name] for name in fields if name not in _LABELS}, f"metadata.{part}")
-    for name, value in decoded.items():
+    for name, value in content.items():
         if name in _DATA and isinstance(value, dict):
             for key, each in value.items():
                 yield f"{name}[{key}]", f"hash {hashlib.sha256(str(each).encode()).hexdigest()[:8]}"

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from timeline.core.entries import Intent
+from timeline.core.values import decoded, decoder
 
 _LONGEST = 120  # characters of a value; a longer one is kept as a hash
 LONGEST_INTENT = 60  # aspects of one object; a hash stands for the others
@@ -77,10 +78,9 @@ class _Wanted(NamedTuple):
 
 
 _known: dict[bytes, _Wanted] = {}  # what specs say, by their hashes
-_decode = msgspec.json.Decoder().decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_decode_metadata = msgspec.json.Decoder(_Metadata)
-_decode_status = msgspec.json.Decoder(_Status)
+_decode_metadata = decoder(_Metadata)
+_decode_status = decoder(_Status)
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -115,9 +115,9 @@ def _aspects(kind: str, whole: dict[str, msgspec.Raw]) -> dict[str, str]:
         found.update(wanted.aspects)
     for key, value in whole.items():
         if key in _DATA:
-            found[key] = _hashed(_decode(value))
+            found[key] = _hashed(decoded(value))
         elif key not in _HEAD:
-            found[f"field {_short(key)}"] = _hashed(_decode(value))
+            found[f"field {_short(key)}"] = _hashed(decoded(value))
     if kind != "Node":  # addresses and the id of the machine, which nobody sets by hand
         found |= {name: value for name, value in (("template", wanted.template), ("spec", wanted.rest)) if value}
     if "status" in whole:
@@ -149,7 +149,7 @@ def _wanted(spec: bytes) -> _Wanted:
 
 def _read_spec(spec: bytes) -> _Wanted:
     """Return what a spec says, without remembering it."""
-    fields = _decode(spec)
+    fields = decoded(spec)
     if not isinstance(fields, dict):
         return _Wanted((), "", "")
     found: dict[str, str] = {}

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import msgspec
 
 from timeline.core import times
+from timeline.core.values import decoded
 
 _CONDITIONS = 20  # the most conditions that are read of an object
 _CONTAINERS = 50
@@ -110,7 +111,7 @@ class _Phase(msgspec.Struct):
 
 def status_of(body: bytes, telling: Telling) -> Status:
     """Return what the status of an object, given as JSON, says."""
-    whole = msgspec.json.decode(body)
+    whole = decoded(body)
     status = whole.get("status") if isinstance(whole, dict) else None
     if not isinstance(status, dict):
         return Status()

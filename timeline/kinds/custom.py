@@ -8,6 +8,7 @@ import msgspec
 
 from timeline.core.entries import Facts
 from timeline.core.secret_names import grade
+from timeline.core.values import decoded
 from timeline.kinds import Kind, Shape
 
 _NAMES = 200  # if an object has more possible names of other objects, none is kept, and rules conclude nothing from it
@@ -50,7 +51,7 @@ def _facts(shape: CustomShape) -> CustomFacts:
 
 
 def _decoded(raw: msgspec.Raw) -> Any:
-    return msgspec.json.decode(raw) if bytes(raw) else None
+    return decoded(raw) if bytes(raw) else None
 
 
 def _counts(value: Any, key: str = "") -> Iterator[int]:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
-import msgspec
 import yaml
+
+from timeline.core.values import decoded
 
 STEPS = 600_000  # that one answer may cost at most, if nothing else is said
 SHOWN = 3000  # the most lines of a difference that a page shows
@@ -92,17 +93,17 @@ def as_yaml(body: bytes, work: Work, *, managed_fields: bool = False, revision: 
     """Return an object, given as JSON, as YAML. `managed_fields` and `revision` say whether metadata.managedFields and
     metadata.resourceVersion are included. Raise TooLarge."""
     work.spend(len(body) // _BYTES)
-    decoded = msgspec.json.decode(body)
-    if isinstance(decoded, dict) and isinstance(metadata := decoded.get("metadata"), dict):
+    content = decoded(body)
+    if isinstance(content, dict) and isinstance(metadata := content.get("metadata"), dict):
         left_out = [*([] if managed_fields else ["managedFields"]), *([] if revision else ["resourceVersion"])]
-        decoded["metadata"] = {key: value for key, value in metadata.items() if key not in left_out}
-    _count(decoded, work)
-    return yaml.dump(decoded, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=_WIDE, default_flow_style=False)
+        content["metadata"] = {key: value for key, value in metadata.items() if key not in left_out}
+    _count(content, work)
+    return yaml.dump(content, Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=_WIDE, default_flow_style=False)
 
 
-def _count(decoded: Any, work: Work) -> None:
+def _count(content: Any, work: Work) -> None:
     """Count what it costs to write a value as YAML, which indents each line by two spaces for each level."""
-    waiting = [(decoded, 0)]
+    waiting = [(content, 0)]
     while waiting:
         value, depth = waiting.pop()
         indents = 2 * depth

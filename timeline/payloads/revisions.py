@@ -1,8 +1,7 @@
 """This pure module makes the payload of one observed change of one object."""
 
-import msgspec
-
 from timeline.core.entries import FOREVER, Entry
+from timeline.core.values import decoded
 from timeline.payloads.documents import timestamp
 from timeline.payloads.objects import ChangePayload
 
@@ -24,7 +23,7 @@ def revision_payload(sequence: int, time: int, entry: Entry, *, bodies: bool = F
         "audit_id": entry.identity or None,
         "file": entry.place.file if entry.place else None,
         "line": entry.place.line if entry.place else None,
-        "body": msgspec.json.decode(entry.body) if bodies and entry.body else None,
+        "body": decoded(entry.body) if bodies and entry.body else None,
     }
 
 

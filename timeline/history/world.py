@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, TypeVar
 
 from timeline.core.actors import actor_of
-from timeline.core.entries import Change, Entry, LogLine, ObjectRef, Observation, Request, Unknown
+from timeline.core.entries import Change, Clock, Entry, LogLine, ObjectRef, Observation, Request, Unknown
 from timeline.core.order import SECOND, At
 from timeline.core.spill import Spilling
 from timeline.history.acts import Act
@@ -533,9 +533,12 @@ class World:
         if after.replaces is not None and before.stamp.resource_version is not None:
             return after.replaces == before.stamp.resource_version
         kind = track.ref.group, track.ref.kind
-        # The last change that a watch shows may be dated more exactly by an audit log, within its second.
-        shown = after.time - SECOND < (seen := self._ledger.seen[kind].streamed_until) < after.time
-        return self.complete(*kind, before.time, seen if shown else after.time, track.ref.namespace)
+        until = self._ledger.seen[kind].streamed_until
+        # A watch shows everything up to its last change, which may be drawn later than by its own times: by revisions
+        # of other kinds, or, within its second, by an audit log.
+        streamed = after.clock is Clock.OBJECT and after.change is not Change.OBSERVED
+        shown = until < after.time and (streamed or after.time - SECOND < until)
+        return self.complete(*kind, before.time, until if shown else after.time, track.ref.namespace)
 
     def gapless(self, track: Track, start: int, end: int) -> bool:
         """Return whether surely no write of a track is missing from the drawn time `start` until before `end`."""

@@ -183,6 +183,15 @@ def test_a_link_lives_while_its_maker_may_share(sample: Source, settings: Settin
     assert not opens() and not ShareLink.objects.exists()
 
 
+def test_links_name_files_without_their_folders() -> None:
+    proof = {"file": "acme/audit.log", "line": 3, "audit_id": "a"}
+    names = ["/srv/acme/kcm.log", "C:\\acme\\kcm.log", "../acme/kcm.log", "kube-system/kube-vip-7d/kube-vip"]
+    payload = {"findings": [{"proof": [proof]}], "logs": [{"log": 1, "name": each, "file": None} for each in names]}
+    shown = links.public(payload)
+    assert shown["findings"] == [{"proof": [{**proof, "file": "audit.log"}]}]
+    assert [each["name"] for each in shown["logs"]] == ["kcm.log", "kcm.log", "kcm.log", names[-1]]
+
+
 @pytest.mark.django_db
 def test_wrong_and_expired_texts_open_nothing(sample: Source) -> None:
     good, late = shared(sample), shared(sample, days=-0.001)

@@ -251,9 +251,9 @@ def test_the_command_asks_a_recording_as_it_asks_its_tables(run: Callable[..., D
     assert first["last_time"].endswith("Z") and isinstance(first["writers"], list) and first["lasted"] >= 0
     by_csv = run("sql", str(tables), "-", "--output", "csv", stdin="select 1 as a, null as b, 'x,y' as c, true as d")
     assert by_csv.out == 'a,b,c,d\n1,,"x,y",true\n'
-    odd = "select '=1+1' as \"=x\", ' ＠a' as b, 'a; =b' as c, chr(9) || '-c' as d, chr(155) || '31m' as e"
+    odd = "select '=1+1' as \"=x\", ' ＠a' as b, 'a; =b;﹦c' as c, chr(9) || '-c' as d, chr(155) || '31m' as e"
     hostile = run("sql", str(tables), "-", "--output", "csv", stdin=f"{odd}, -1 as f, '-2.5' as g")
-    assert hostile.out == "'=x,b,c,d,e,f,g\n'=1+1,' ＠a,a;' =b,'\ufffd-c,\ufffd31m,-1,-2.5\n"
+    assert hostile.out == "'=x,b,c,d,e,f,g\n'=1+1,' ＠a,a;' =b;'﹦c,'\ufffd-c,\ufffd31m,-1,-2.5\n"
     by_json = run("sql", str(tables), "-", "--output", "json", stdin="select chr(155) || chr(8238) as a")
     assert by_json.out == '[\n{"a":"\\u009b\\u202e"}\n]\n'
     cut = run("sql", str(tables), "select name from tracks", "--limit", "2").out

@@ -8,6 +8,7 @@ The address of a page has the text as a parameter, which `rights.take_token` tak
 page then sends it with its own requests: as a header, and in the addresses of its WebSockets.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -63,6 +64,7 @@ KEY = "link "  # begins the key of a listener
 _PEOPLES = {"acknowledged", "silenced"}  # fields that may hold what a person wrote
 _WRITTEN = {"by": "", "note": "", "reason": "", "silence": None}
 _NOTHING: dict[str, Any] = {"receiver": "", "link": "", "error": "", "revision_url": "", "texts": []}
+_PATH = re.compile(r"\.{0,2}[/\\]|[A-Za-z]:[/\\]|~")
 _OPENED = "causeline_link"  # the attribute of a request that holds what its link allows
 
 
@@ -198,9 +200,11 @@ def of_request(request: HttpRequest) -> Opened | None:
 
 def public(payload: Any) -> Any:
     """Return a payload without what links do not show: who has acknowledged or silenced something and why, the access
-    tokens and addresses of other programs, and why a cluster cannot be reached."""
+    tokens and addresses of other programs, why a cluster cannot be reached, and the folders of files."""
     if isinstance(payload, dict):
-        return {name: _public(name, value) for name, value in payload.items()}
+        shown = {name: _public(name, value) for name, value in payload.items()}
+        is_path = "log" in shown and _PATH.match(str(shown.get("name")))  # else it names a Pod and its container
+        return {**shown, "name": _file(shown["name"])} if is_path else shown
     if isinstance(payload, list) and payload and isinstance(payload[0], dict | list):
         return [public(each) for each in payload]
     return payload
@@ -209,7 +213,14 @@ def public(payload: Any) -> Any:
 def _public(name: str, value: Any) -> Any:
     if name in _PEOPLES and isinstance(value, dict):
         return {**value, **{key: nothing for key, nothing in _WRITTEN.items() if key in value}}
+    if name == "file":
+        return _file(value)
     return _NOTHING[name] if name in _NOTHING else public(value)
+
+
+def _file(name: Any) -> Any:
+    """Return the name of a file without its folders, which may be those of the machine that imported it."""
+    return re.split(r"[/\\]", name)[-1] if isinstance(name, str) else name
 
 
 def may_ask(request: HttpRequest, link: Opened) -> bool:

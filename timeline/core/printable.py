@@ -6,8 +6,10 @@ import re
 # Control characters that JSON may hold as they are, and those that turn text around.
 _IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 # What spreadsheets begin a formula with, at the beginning or where a semicolon separates cells for them. They overlook
-# spaces, quotes and characters without a width before it, and read its full-width forms as well.
-_FORMULA = re.compile(r"(^|;)([\s\"'\u200b-\u200d\u2060\ufeff\ufffd]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])")
+# spaces, quotes and characters without a width before it, and read its full-width and small forms as well.
+_FORMULA = re.compile(
+    r"(^|;)([\s\"'\u200b-\u200d\u2060\ufeff\ufffd]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b])"
+)
 _NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)(e[+-]?\d++)?", re.IGNORECASE)
 
 

@@ -129,3 +129,9 @@ def test_nothing_that_comes_in_ends_the_reading(content: bytes, piece: int) -> N
     for patterns in ((ITEMS,), ((),), (("*",), ("a", "*", "b", "*"))):
         assert all(isinstance(item, Item | Skipped) for item in items(recording(content, piece), *patterns))
     outline(content)
+
+
+def test_a_head_of_damaged_documents_is_not_read_to_its_end_for_each() -> None:
+    head = b"\n[x" * 3_000
+    assert sum(map(len, outline(head).values())) < 100 * len(head)
+    assert outline(b'\n{"a":1}\n[x' * 10 + b'\n{"b":2}')[("b",)] == b"2"

@@ -15,6 +15,7 @@ from collectors.formats.stream import Recording, Skipped
 Pattern = tuple[str, ...]
 
 _DOCUMENT = re.compile(rb"\n(?=[{\[])")
+_DAMAGED = 100  # documents of a head; what comes after so many is not outlined: each is read to the end of the head
 
 
 def items(recording: Recording, *patterns: Pattern) -> Iterator[Item | Skipped]:
@@ -43,16 +44,18 @@ def outline(head: bytes, depth: int = 7) -> dict[Pattern, bytes]:
     A value that the head cuts off is given as far as it goes. Objects and arrays above the depth have the value b"".
     """
     stream = JsonStream(iter([head]), len(head))
-    found: dict[Pattern, bytes] = {}
-    while first_character := stream.peek():
+    found: dict[Pattern, list[bytes]] = {}
+    damaged = 0
+    while damaged < _DAMAGED and (first_character := stream.peek()):
         try:
             if first_character in b"{[":
                 _collect_outline(stream, (), depth, found)
             else:
                 stream.seek(_DOCUMENT)
         except MalformedJson:
+            damaged += 1
             stream.seek(_DOCUMENT)
-    return found
+    return {path: b"".join(values) for path, values in found.items()}
 
 
 def _matching_values(stream: JsonStream, patterns: tuple[Pattern, ...], path: tuple[str | int, ...]) -> Iterator[Item]:
@@ -96,20 +99,18 @@ def _skipped(recording: Recording, stream: JsonStream, error: MalformedJson) -> 
     return Skipped(recording.name, stream.current_item.line, f"{where}{error}")
 
 
-def _collect_outline(stream: JsonStream, path: Pattern, depth: int, found: dict[Pattern, bytes]) -> None:
+def _collect_outline(stream: JsonStream, path: Pattern, depth: int, found: dict[Pattern, list[bytes]]) -> None:
     first_character = stream.peek()
+    values = found.setdefault(path, [])
     if first_character == b"{" and len(path) < depth:
-        found.setdefault(path, b"")
         for key in stream.members():
             _collect_outline(stream, (*path, key), depth, found)
     elif first_character == b"[" and len(path) < depth:
-        found.setdefault(path, b"")
         for _ in stream.elements():
             _collect_outline(stream, (*path, "*"), depth, found)
     else:
-        previous_value = found.get(path, b"")
         try:
-            found[path] = previous_value + stream.value()
+            values.append(stream.value())
         except MalformedJson:
-            found[path] = previous_value + stream.rest()
+            values.append(stream.rest())
             raise

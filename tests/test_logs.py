@@ -61,6 +61,7 @@ def test_a_request_id_that_is_no_plain_word_is_replaced() -> None:
 @pytest.fixture
 def written(capsys: pytest.CaptureFixture[str]) -> Any:
     """Return a function that logs something in a form and returns what was written."""
+    structlog.contextvars.clear_contextvars()  # other tests have called what binds its source or cluster
 
     def write(form: str, *message: object, error: Exception | None = None, **about: Any) -> str:
         made = logs.configuration(form, "INFO")["formatters"]["line"]

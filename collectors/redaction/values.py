@@ -19,7 +19,7 @@ class Span(NamedTuple):
 # Letters of a name, with the marks that belong to letters in the alphabets of India and its neighbours.
 LETTER = r"\w.$/\u0300-\u036f\u0900-\u0dff\u0e00-\u0eff\u1780-\u17ff-"
 _BLANK = re.compile(r"[ \t]*(?:!!?[\w/:.-]{0,60}[ \t]+)?")  # with the tag that YAML allows before a value
-_BLOCK = re.compile(r"(?:[|>][-+0-9]{0,3})?[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)")
+_BLOCK = re.compile(r"(?:[|>][-+0-9]{0,3})?[ \t]*(?:#[^\n]{0,1000}+)?\r?(?:\n|\Z)")
 _QUOTE = re.compile(r"""(\\*)(\"\"\"|'''|["'`])|(?:&quot;|&#34;|%22|\\+u0022)""")
 _HERE = re.compile(r"<<[-~]?[\"']?(\w{1,64})[\"']?[ \t]*+\r?\n")
 _HERE_ENDS = re.compile(r"(?m)^[ \t]*+(\w++)")

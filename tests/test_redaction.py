@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 from collectors import redaction
 from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording, read
-from collectors.redaction import Policy, commands, field_names, forms, redact, redact_json
+from collectors.redaction import Policy, budget, commands, field_names, forms, redact, redact_json
 from collectors.redaction.entries import SHORT, entry_without_credentials
+from collectors.redaction.objects import clean_text
 from collectors.redaction.policy import PatternError, checked
 from collectors.uploads.recordings import Count, import_into
 from dashboard import environment
@@ -34,6 +35,7 @@ from tests.properties import examples
 from timeline import queries
 from timeline.core import masks
 from timeline.core.entries import Entry
+from timeline.core.masks import OWN
 from timeline.core.secret_names import Grade, grade
 from timeline.history.codec import line_of
 from timeline.storage import store
@@ -761,3 +763,20 @@ def test_shortcuts_change_nothing(pieces: list[str], between: str) -> None:
     text = between.join(pieces)
     tls = {"key": text, "value": text, "name": pieces[0]}
     assert_shortcuts_change_nothing([{"message": text}, {text: {"a": pieces}}, {"tls": tls}])
+
+
+def test_own_patterns_are_found_wherever_they_are_in_a_long_text(policy: Callable[[Policy], None]) -> None:
+    policy(Policy(("acme_[a-z]{4,9}", r"(?<=<)[0-9]{3}(?=>)", "^first", r"last\Z")))
+    for length in range(16_384 - 12, 16_384 + 12):
+        text = "first" + "-" * length + "acme_abcdef" + "-" * length + "<123>" + "first last"
+        wanted = re.sub("^first|acme_abcdef|123|last$", OWN, text)
+        assert clean_text(text) == wanted
+
+
+def test_own_patterns_end_with_the_time_of_an_object(
+    policy: Callable[[Policy], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy(Policy(("(?:x|y){1,500}z",)))
+    monkeypatch.setattr(budget, "SECONDS", 0.02)
+    monkeypatch.setattr(budget, "SECONDS_FOR_A_BYTE", 0)
+    assert clean_text("x" * 200_000) == "[redacted:time]"

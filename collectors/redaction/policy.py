@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 _MOST = 512  # times that any part of a pattern may repeat
 _WAYS = 2048  # ways to match at one place, at worst
+_AHEAD = 4096  # characters that a pattern may look ahead
 _REPEATS = (constants.MAX_REPEAT, constants.MIN_REPEAT, constants.POSSESSIVE_REPEAT)
 
 
@@ -26,8 +27,15 @@ class Policy(NamedTuple):
     strict: bool = False  # keep no objects, only the facts that the rules read
 
 
+class Pattern(NamedTuple):
+    """This tuple is a pattern of the operator that can be used."""
+
+    compiled: re.Pattern[str]
+    reach: int  # characters from where a match begins that may decide whether it is one
+
+
 _current = Policy()
-_patterns: tuple[re.Pattern[str], ...] = ()
+_patterns: tuple[Pattern, ...] = ()
 _forget: list[Callable[[], None]] = []
 
 
@@ -41,7 +49,7 @@ def current() -> Policy:
     return _current
 
 
-def patterns() -> tuple[re.Pattern[str], ...]:
+def patterns() -> tuple[Pattern, ...]:
     """Return the operator's patterns, compiled."""
     return _patterns
 
@@ -55,11 +63,12 @@ def use(policy: Policy) -> None:
         forget()
 
 
-def checked(pattern: str) -> re.Pattern[str]:
+def checked(pattern: str) -> Pattern:
     """Return the compiled pattern. Raise PatternError if it is invalid or its time cannot be bounded."""
     try:
         compiled = re.compile(pattern)
-        ways = _ways(parser.parse(pattern))
+        parsed = parser.parse(pattern)
+        ways = _ways(parsed)
     except (re.error, RecursionError, OverflowError) as error:
         raise PatternError(f"it is not a regular expression: {error}") from None
     if compiled.search(""):
@@ -69,7 +78,7 @@ def checked(pattern: str) -> re.Pattern[str]:
             f"a text could make it try {ways} ways to match at each place, and {_WAYS} are allowed; give fewer"
             " repetitions, and the others an upper bound, such as [a-z0-9]{8,40}"
         )
-    return compiled
+    return Pattern(compiled, min(parsed.getwidth()[1], _MOST * _MOST) + _AHEAD)
 
 
 def _ways(parsed: Any) -> int:

@@ -13,7 +13,7 @@ from collectors.redaction import commands
 from collectors.redaction.budget import LONGEST, OutOfTime, spend
 from collectors.redaction.forms import decode_base64, without_forms
 from collectors.redaction.named_values import clean_named_values
-from collectors.redaction.policy import patterns
+from collectors.redaction.policy import Pattern, patterns
 from collectors.redaction.sections import values_in_sections
 from collectors.redaction.spaced_values import space_separated_values, values_after_letters
 from collectors.redaction.values import LETTER, Span, harmless, has, value_at
@@ -35,6 +35,7 @@ _JAAS = re.compile(r"(\buser_[\w.-]{1,128}[ ]?=[ ]?\\*[\"'])[^\"'\\\n]{1,500}")
 _ACL = re.compile(r"(?m)(?:^[ \t]*user|(?i:ACL[ \t]+SETUSER))[ \t]+\S{1,200}[ \t][^\n]{1,2000}")
 _ACL_PASSWORD = re.compile(r"(?<=[ \t][>#])[^\s\"']+")
 _RUN_LENGTH = 24
+_PART = 16_384  # characters
 _BASE64_RUN = re.compile(rf"(?<![\w+/.-])[A-Za-z0-9+/]{{{_RUN_LENGTH},}}={{0,2}}(?![\w+/-])")
 _ENTITY = re.compile(r"(&lt;([\w.:-]{1,200})&gt;)(?>[^&]{1,1000})(?=&lt;/)")
 _SECRET_KIND = re.compile(r"(?<![\w-])kind[\"']?:[ \t]*[\"']?Secret(?![\w-])")
@@ -106,11 +107,23 @@ def without_known_forms(text: str) -> str:
             return BY_FORM
         if len(clean) >= _RUN_LENGTH:
             clean = _BASE64_RUN.sub(_masked_base64, clean)
+        for pattern in patterns():
+            clean = _replace(clean, _matches(pattern, clean))
     except OutOfTime:
         return UNSEARCHED
-    for pattern in patterns():
-        clean = pattern.sub(OWN, clean)
     return clean
+
+
+def _matches(pattern: Pattern, text: str) -> Iterator[Span]:
+    """Yield what matches a pattern of the operator, which may take long for each character: part by part."""
+    at, begins = 0, 0
+    while begins < len(text):
+        ends = begins + _PART
+        spend(_PART)
+        while (match := pattern.compiled.search(text, at, ends + pattern.reach)) and match.start() < ends:
+            yield Span(*match.span(), OWN)
+            at = max(match.end(), match.start() + 1)
+        begins, at = max(ends, at), max(ends, at)
 
 
 def _clean_decoded(decoded: str) -> str:

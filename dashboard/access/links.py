@@ -220,7 +220,7 @@ def _public(name: str, value: Any) -> Any:
 
 def _file(name: Any) -> Any:
     """Return the name of a file without its folders, which may be those of the machine that imported it."""
-    return re.split(r"[/\\]", name)[-1] if isinstance(name, str) else name
+    return name.replace("\\", "/").rpartition("/")[2] if isinstance(name, str) else name
 
 
 def may_ask(request: HttpRequest, link: Opened) -> bool:

@@ -223,7 +223,8 @@ def test_a_message_of_countless_empty_records_is_read_with_little_memory(tmp_pat
     scope = b"\x12" + _varint(len(empty)) + empty
     good = message(logs({"type": "ADDED", "object": made("p", 7)}))
     items = items_of(_framed([good, b"\x0a" + _varint(len(scope)) + scope]))
-    assert len(items) == 20_001 and isinstance(items[0], Entry)
+    assert isinstance(items[0], Entry)
+    assert sum(each.lines for each in items if isinstance(each, Skipped)) == 20_000 and len(items) < 200
 
 
 def _varint(number: int) -> bytes:

@@ -25,10 +25,9 @@ def parsed(text: str) -> int:
         text = format(Decimal(text.replace(" ", "+")).normalize(), "f")
         text = text[: text.find(".") + 7] if "." in text else text
     found = _COUNT.fullmatch(text)
-    moment = _counted(*found.groups()) if found else _written(text)
     try:
-        return times.within(moment)
-    except times.NoTime:
+        return times.within(_counted(*found.groups())) if found else _written(text)
+    except times.Beyond:
         raise ValueError(f"{text} lies beyond the years 1970 to 9999. {HOW}") from None
 
 
@@ -41,6 +40,7 @@ def _counted(whole: str, fraction: str | None) -> int:
 
 
 def _written(text: str) -> int:
+    """Return microseconds for a text that is no count. Raise times.Beyond, and ValueError for what is no time."""
     written = text
     if found := _GO.fullmatch(text):
         day, fraction, sign, hours, minutes = found.groups()
@@ -49,5 +49,7 @@ def _written(text: str) -> int:
         written = _ZONE.sub("+", text)
     try:
         return times.in_utc(written)
+    except times.Beyond:
+        raise
     except times.NoTime:
         raise ValueError(f"{text[:60]} is not a valid time. {HOW}") from None

@@ -25,11 +25,15 @@ class NoTime(ValueError):
     """
 
 
+class Beyond(NoTime):
+    """This is raised for a time that lies beyond the years 1970 to 9999."""
+
+
 def within(time: int) -> int:
-    """Return a time in microseconds since 1970. Raise NoTime if it lies beyond the bounds."""
+    """Return a time in microseconds since 1970. Raise Beyond if it lies beyond the bounds."""
     if 0 <= time <= LATEST:
         return time
-    raise NoTime("its time lies beyond the years 1970 to 9999")
+    raise Beyond("its time lies beyond the years 1970 to 9999")
 
 
 def instant(text: str) -> int:
@@ -46,9 +50,10 @@ def instant(text: str) -> int:
 def in_utc(text: str) -> int:
     """Return the same of a time in any form of ISO 8601, which is in UTC if it has no zone. Raise NoTime."""
     try:
-        return of(datetime.fromisoformat(text))
+        moment = datetime.fromisoformat(text)
     except (ValueError, TypeError):
         raise NoTime(f"it is no time such as {EXAMPLE}") from None
+    return of(moment)
 
 
 def of(moment: datetime) -> int:

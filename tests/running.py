@@ -51,6 +51,7 @@ class Running:
             "CAUSELINE_DATA_DIR": str(self.data),
             "CAUSELINE_LOGIN": "token",
             "CAUSELINE_TOKEN": TOKEN,
+            "CAUSELINE_CLUSTER_HOSTS": "*:*,http://*:*,http://127.0.0.1:*",  # API servers of tests are on this machine
             "CAUSELINE_PORT": str(port),
             **settings,
         }

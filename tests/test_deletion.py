@@ -78,9 +78,11 @@ def test_every_page_and_operation_of_a_deleted_recording_answers_that_there_is_n
                 path = path.replace(f"<{converter}{name}>", str(value))
         assert "<" not in path, path
         query = {"start": "0", "end": "1", "q": "a", "limit": "1", "copied": "1", "stood": "2", "logs": "1"}
-        answer = client.get(path, query)
+        answer = client.get(path, query, headers={"Sec-Fetch-Site": "same-origin"})  # may have parameters to spare
         if answer.status_code == 405:
             answer = client.generic("PUT", path, json.dumps({"note": "mine", "days": 1}), "application/json")
+        if answer.status_code == 422:  # it takes another body, or none
+            answer = client.generic("PUT", path)
         if answer.status_code == 405:
             answer = client.generic("DELETE", path)
         if path.endswith(("/views", "/links")):

@@ -19,7 +19,7 @@ SECRET = "pl4nted-t0ken-of-a-service-account"
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Running]:
-    with running(tmp_path, CAUSELINE_LOG_LEVEL="DEBUG", CAUSELINE_CLUSTER_HOSTS="http://127.0.0.1:*") as started:
+    with running(tmp_path, CAUSELINE_LOG_LEVEL="DEBUG") as started:
         yield started
 
 

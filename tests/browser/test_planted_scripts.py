@@ -49,7 +49,7 @@ def planted(site: str) -> Iterator[str]:
     text = zstandard.decompress(SAMPLE.read_bytes(), max_output_size=1 << 24).decode()
     for name, markup in PLANTED.items():
         text = text.replace(name, markup.replace('"', '\\"'))
-    recording, other = f"{text}\nnothing\n".encode(), f"{IMAGE}\n".encode()
+    recording, other = f"{text}\nnothing\n".encode(), f"nothing {IMAGE}\n".encode()
     visitor = Visitor(site)
     files = (f"{IMAGE}/{SCRIPT}.jsonl", len(recording)), (f"{LINK}/../../{STYLE}.log", len(other))
     upload = visitor.begin(*files, name=NAME)["id"]
@@ -120,7 +120,7 @@ def test_nothing_planted_runs_on_any_page(page: Page, arrive: Arrive, planted: s
     while waiting:
         address = waiting.pop(0)
         kind = kind_of(address)
-        downloaded = kind.startswith("/api/") or kind.partition("?")[0].endswith(("/report", "/export"))
+        downloaded = kind.startswith("/api/") or kind.partition("?")[0].endswith(("/report", "/export", ".json"))
         if downloaded or seen[kind] >= OF_A_KIND:
             continue
         seen[kind] += 1

@@ -39,7 +39,7 @@ class Analysis(NamedTuple):
     nothing: str  # why there is nothing to judge; "" if there is something
     mostly_skipped: tuple[str, ...] = ()  # a sentence for each file of which more than half was skipped
     redacted: Counter[str] | None = None  # reason -> number of redacted values; None if they were not counted
-    reviews: int = 0  # reviews of writes by admission webhooks, of which nothing shows whether they changed anything
+    reviews: int = 0  # reviews of writes; nothing shows whether these writes changed anything
 
     @property
     def clocks(self) -> list[str]:

@@ -24,7 +24,7 @@ from timeline.core.entries import Entry, LogLine, Mark
 from timeline.history.codec import line_of
 from timeline.history.packing import ENTRIES, Packer
 
-EVENTS = 20_000  # in one list at most; an API server sends 400 unless it is told otherwise
+EVENTS = 20_000  # in one list at most; an API server sends 400 unless it is configured otherwise
 OBSERVED = 100_000  # changes that one list may show, since one event may delete many objects
 FIELDS = 100  # of a list; an API server writes four
 NAME_LENGTH = 512  # characters of a kind's name that is learned

@@ -61,7 +61,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
 
 
 def _line(fields: dict[str, str], first: Line) -> Observation | Skipped:
-    """Return an entry as a line of a log, which is read as that of `journalctl -o json`."""
+    """Return an entry of the journal as a line of a log, or why it is skipped."""
     place = Place(first.file, first.number)
     line = log_line(orjson.dumps(fields), first.file, place) if "MESSAGE" in fields else None
     return line or Skipped(first.file, first.number, "the entry of the journal has no text or no time")

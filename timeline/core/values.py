@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 _T = TypeVar("_T")
-BYTES = 16 * 1024**2  # of one object; etcd keeps 1.5 MiB, unless it is told to keep somewhat more
+BYTES = 16 * 1024**2  # of one object; etcd keeps 1.5 MiB, unless it is configured to keep somewhat more
 VALUES = 1_000_000  # of one object; no object with as many fits into etcd
 
 

@@ -9,9 +9,11 @@ from msgspec.structs import replace
 
 from tests.recordings import entries_of, findings_of, observations_of, world_of
 from timeline.core.durations import duration
-from timeline.core.entries import Change
+from timeline.core.entries import Change, Level
 from timeline.judge import rulebook
 from timeline.judging.findings import Effect, Finding
+from timeline.judging.lines import Logged, Verb
+from timeline.judging.rulebook import rule as declared
 from timeline.judging.verdicts import Verdict
 
 FIXTURES = Path(__file__).parent / "rules"
@@ -42,6 +44,25 @@ def test_every_rule_has_a_page_and_fixtures_and_every_fixture_a_rule() -> None:
         assert [line[3:] for line in rule.page.splitlines() if line.startswith("## ")] == HEADINGS
         assert len(list((FIXTURES / rule.id).glob("fires-*.jsonl"))) >= 1
         assert len(list((FIXTURES / rule.id).glob("quiet-*.jsonl"))) >= 2
+
+
+def test_no_rule_is_registered_that_does_not_declare_which_lines_it_needs() -> None:
+    with pytest.raises(TypeError, match="Rule silent must declare which lines it needs"):
+        declared("silent", judges=("Pod",), incident="{subjects}")
+    assert "silent" not in {each.id for each in rulebook()}
+
+
+def test_from_each_line_that_a_rule_needs_follows_what_a_policy_has_to_log() -> None:
+    found = {
+        (each.id, line.verbs): line.logged for each in rulebook() for needed in each.needs for line in needed.lines
+    }
+    assert all(logged for (_, verbs), logged in found.items() if Verb.LOG not in verbs)
+    assert found["service-gap", (Verb.STATUS, Verb.DELETE)] == (
+        Logged(Level.FULL, ("delete", "deletecollection"), "", "pods"),
+        Logged(Level.FULL, ("update", "patch"), "", "pods/status"),
+    )
+    assert found["view-went-back", (Verb.WATCH,)] == (Logged(Level.METADATA, ("list", "watch"), "", ""),)
+    assert {each.group for each in found["job-excess-pods", (Verb.STATE,)]} == {"batch"}
 
 
 @pytest.mark.parametrize("path", FIRES, ids=named)

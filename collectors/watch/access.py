@@ -142,8 +142,8 @@ def affected_rules(unseen: Collection[str]) -> list[AffectedRule]:
     """Return the rules that lack some of these kinds."""
     affected = []
     for rule in rulebook():
-        kinds = tuple(kind for kind in dict.fromkeys((*rule.needs, *rule.any_of)) if kind in unseen)
+        kinds = tuple(kind for kind in dict.fromkeys((*rule.whole, *rule.any_of)) if kind in unseen)
         if kinds:
-            wholly = bool(set(rule.needs) & set(kinds)) or not set(rule.any_of) - set(kinds)
+            wholly = bool(set(rule.whole) & set(kinds)) or not set(rule.any_of) - set(kinds)
             affected.append(AffectedRule(rule.id, rule.title, kinds, wholly))
     return affected

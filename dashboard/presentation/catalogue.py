@@ -71,7 +71,7 @@ def payload(rule: Rule) -> CataloguePayload:
     return {
         "rule": rule.id,
         "title": rule.title,
-        "needs": list(rule.needs),
+        "needs": list(rule.whole),
         "any_of": list(rule.any_of),
         "sections": [(heading, body.strip()) for heading, _, body in parts],
         "settings": [
@@ -101,7 +101,7 @@ def _page(rule: Rule) -> Iterator[str]:
 
 def _needs(rule: Rule) -> Iterator[str]:
     """Yield sentences that say what a recording must show for a rule."""
-    kinds = [*rule.needs, "` or `".join(rule.any_of)] if rule.any_of else rule.needs
+    kinds = [*rule.whole, "` or `".join(rule.any_of)] if rule.any_of else rule.whole
     if kinds:
         yield f"Changes of {', '.join(f'`{kind}`' for kind in kinds)}, with their bodies."
     if rule.requests:

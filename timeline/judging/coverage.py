@@ -167,7 +167,7 @@ def judgeable(
             else None
         )
         or (
-            _without_bodies(rule, watched=watched) if rule.requests and bare and (rule.bare or not rule.needs) else None
+            _without_bodies(rule, watched=watched) if rule.requests and bare and (rule.bare or not rule.whole) else None
         )
         or _judgeable(rule, _needed(rule, by_kind), watching)
         for rule in rules
@@ -177,7 +177,7 @@ def judgeable(
 def _needed(rule: Rule, by_kind: Mapping[str, CoverageRow]) -> list[tuple[str, CoverageRow | None]]:
     """Return the kinds that a rule needs, each with its row, or None if it was not observed; of a rule that judges all
     kinds, and of which none of the usual ones was observed, also the others."""
-    found = [(kind, by_kind.get(kind)) for kind in rule.needs + rule.any_of]
+    found = [(kind, by_kind.get(kind)) for kind in rule.whole + rule.any_of]
     if rule.every and not any(row and row.bodies for _, row in found):
         found += [(kind, row) for kind, row in by_kind.items() if row.bodies and kind not in rule.any_of]
     return found
@@ -244,7 +244,7 @@ def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]], watching
     listed = [row for _, row in needs if row and row.level == "list"]
     unordered = ("Metadata",) if rule.lists else ("Request", "Metadata")
     shallow = [row for _, row in needs if row and row.level in unordered]
-    bare = [row for kind, row in needs if row and not row.bodies and kind in (rule.judges or rule.needs + rule.any_of)]
+    bare = [row for kind, row in needs if row and not row.bodies and kind in (rule.judges or rule.whole + rule.any_of)]
     broken = [row for _, row in needs if row and row.level != "list" and not row.complete]
     watched = [row for _, row in needs if row and row.level == "watch" and rule.times]
     best: Judgement = "bounded" if watched else "exact"

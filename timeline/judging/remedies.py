@@ -13,7 +13,14 @@ _GROUPS = {
     "StatefulSet": "apps",
     "DaemonSet": "apps",
     "ReplicaSet": "apps",
+    "PriorityClass": "scheduling.k8s.io",
 }
+
+
+def group_of(kind: str) -> str:
+    """Return the API group of a qualified kind: "batch" for "Job", "batch.volcano.sh" for "Job.batch.volcano.sh"."""
+    name, _, group = kind.partition(".")
+    return group or _GROUPS.get(name, "")
 
 
 def resource_of(kind: str) -> str:
@@ -29,9 +36,8 @@ def resource_of(kind: str) -> str:
 def remedy(kind: str, watching: bool) -> str:
     """Return how to record a kind that was not observed: the command of a watch if `watching`, else a line of an audit
     policy."""
-    name, _, group = kind.partition(".")
     advise = watch_command if watching else policy_line
-    return advise(group or _GROUPS.get(name, ""), resource_of(name))
+    return advise(group_of(kind), resource_of(kind.partition(".")[0]))
 
 
 def policy_line(group: str, resource: str) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.findings import Finding
+from timeline.judging.lines import Need
 
 # Increase this number with every change after which a rule reports something else, or the same in other words, for the
 # same entries, or after which more is stored of what it reports. Sources that an older version judged are then judged
@@ -29,7 +30,8 @@ class Rule(msgspec.Struct, frozen=True):
 
     id: str
     judges: tuple[str, ...]  # the kinds of tracks that it judges, qualified ("Pod", "Job.batch.volcano.sh"); () for all
-    needs: tuple[str, ...]  # the kinds that a source has to show in full
+    needs: tuple[Need, ...]  # the lines that a source has to show for it
+    whole: tuple[str, ...]  # the kinds that a source has to show in full
     title: str
     page: str  # the docstring of its module, which is its page in the catalogue
     judge: Judge
@@ -52,8 +54,9 @@ def rule(
     identity: str,
     *,
     judges: tuple[str, ...],
+    needs: tuple[Need, ...] = (),
     incident: str,
-    needs: tuple[str, ...] = (),
+    whole: tuple[str, ...] = (),
     any_of: tuple[str, ...] = (),
     lists: bool = False,
     times: bool = False,
@@ -69,8 +72,13 @@ def rule(
 ) -> Callable[[Judge], Judge]:
     """Return a decorator that registers a function as a rule. `Rule` describes the arguments.
 
-    The docstring of the function's module becomes the rule's page, and its first line the title.
+    The docstring of the function's module becomes the rule's page, and its first line the title. Raises TypeError if
+    the rule does not declare which lines it needs.
     """
+    if not needs or not all(isinstance(each, Need) for each in needs):
+        raise TypeError(
+            f"Rule {identity} must declare which lines it needs, such as needs=(need(line('Pod', verbs='create')),)."
+        )
 
     def enter(judge: Judge) -> Judge:
         module = inspect.getmodule(judge)
@@ -80,6 +88,7 @@ def rule(
             identity,
             judges,
             needs,
+            whole,
             title,
             page,
             judge,

@@ -45,6 +45,7 @@ from timeline.history.world import World
 from timeline.judging.advice import touch_endpoints
 from timeline.judging.consumers import KUBE_VIP, runs
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
+from timeline.judging.lines import log_of, need
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 
@@ -72,6 +73,7 @@ def _untracked(world: World) -> Iterator[Finding]:
     logs=True,
     recordings=True,
     untracked=_untracked,
+    needs=(need(log_of("kube-vip")),),
     incident="{anchor} was overlooked by the program that announces it{times}",
 )
 def judge(service: Track, world: World) -> Iterator[Finding]:

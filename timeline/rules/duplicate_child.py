@@ -36,11 +36,13 @@ holds its watch back. Kubernetes 1.36 lets the controller of ReplicaSets wait un
 
 from collections.abc import Iterator
 
+from timeline.core.entries import Level
 from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.cleanup import MOST
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.surplus import Surplus, surpluses
 from timeline.judging.verdicts import Verdict
@@ -52,8 +54,14 @@ WITHIN = setting("duplicate-child", "within", 60, "s", "How soon after its creat
 @rule(
     "duplicate-child",
     judges=("ReplicaSet",),
-    needs=("ReplicaSet", "Pod"),
+    whole=("ReplicaSet", "Pod"),
     requests=True,
+    needs=(
+        need(line("ReplicaSet", verbs="state")),
+        need(line("Pod", verbs="create", sent=True)),
+        need(line("Pod", verbs="delete", level=Level.METADATA, sent=True)),
+        need(line("Pod", verbs="status"), misses="all of which it is not known whether their Pods had ended"),
+    ),
     incident="{anchor} got more Pods than it asked for{times}",
 )
 def judge(owner: Track, world: World) -> Iterator[Finding]:

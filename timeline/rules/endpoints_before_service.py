@@ -43,12 +43,14 @@ consumer, so that it looks again.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from timeline.core.entries import Level
 from timeline.history.lifelines import Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl, ordered
 from timeline.judging.endpoints import Orphan, last_sign, orphaned, written_by_hand, written_by_kubernetes
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
 from timeline.judging.incarnations import split_at
+from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict, between, dated, order_of, so_far, why
 
@@ -69,8 +71,23 @@ class Case(NamedTuple):
 @rule(
     "endpoints-before-service",
     judges=("EndpointSlice", "Endpoints"),
-    needs=("Service",),
+    whole=("Service",),
     any_of=("EndpointSlice", "Endpoints"),
+    needs=(
+        need(line("EndpointSlice", "Endpoints", verbs="state")),
+        need(line("Service", verbs="create delete")),
+        need(
+            line("EndpointSlice", "Endpoints", verbs="create"), misses="endpoints that were there before their Service"
+        ),
+        need(line("Service", verbs="create"), misses="endpoints that were there before their Service"),
+        need(
+            line("Service", verbs="delete", level=Level.METADATA), misses="slices that stay when their Service is gone"
+        ),
+        need(
+            line("EndpointSlice", verbs="delete", level=Level.METADATA),
+            misses="slices of which it is not known that they stay",
+        ),
+    ),
     incident="{subjects} existed without {anchor}{times}",
 )
 def judge(endpoints: Track, world: World) -> Iterator[Finding]:

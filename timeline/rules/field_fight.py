@@ -43,6 +43,7 @@ from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.fights import Fight, Setting, fights
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 from timeline.kinds import qualified
@@ -56,6 +57,7 @@ WITHIN = setting("field-fight", "within", 600, "s", "The time within which a fie
     judges=(),
     every=True,
     any_of=("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Service", "ConfigMap", "Node"),
+    needs=(need(line(verbs="update")),),
     incident="Two programs take fields of {subjects} back from each other{times}",
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:

@@ -41,6 +41,7 @@ from timeline.history.lifelines import Moment, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.findings import Effect, Finding, Proof, occurrence
+from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, why
 
@@ -58,7 +59,13 @@ class Return(NamedTuple):
 @rule(
     "job-double-count",
     judges=("Job",),
-    needs=("Job", "Pod"),
+    whole=("Job", "Pod"),
+    needs=(
+        need(line("Job", verbs="status")),
+        need(line("Job", verbs="create"), misses="counters that are higher than the number of Pods that ended"),
+        need(line("Pod", verbs="create"), misses="counters that are higher than the number of Pods that ended"),
+        need(line("Pod", verbs="status"), misses="counters that are higher than the number of Pods that ended"),
+    ),
     incident="{subjects} counted more Pods than ended",
 )
 def judge(job: Track, world: World) -> Iterator[Finding]:

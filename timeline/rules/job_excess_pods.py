@@ -45,6 +45,7 @@ from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.findings import Effect, Finding, Proof, occurrence
 from timeline.judging.job_limits import after_the_end, beyond_completions, beyond_parallelism
+from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import between
 
@@ -54,7 +55,13 @@ NOTICE = setting("job-excess-pods", "notice", 30, "s", "How long a Job may take 
 @rule(
     "job-excess-pods",
     judges=("Pod",),
-    needs=("Pod", "Job"),
+    whole=("Pod", "Job"),
+    needs=(
+        need(line("Pod", verbs="create")),
+        need(line("Job", verbs="state")),
+        need(line("Job", verbs="status"), misses="Pods that came when their Job had finished, or had its completions"),
+        need(line("Pod", verbs="status"), misses="Pods beyond the parallelism or the completions of their Job"),
+    ),
     incident="{anchor} got {subjects} more than it asked for",
 )
 def judge(pod: Track, world: World) -> Iterator[Finding]:

@@ -54,6 +54,7 @@ from timeline.judging.job_tracking import (
     release_of,
     status_around,
 )
+from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, order_of, why
 
@@ -67,7 +68,13 @@ _EFFECTS = {
 @rule(
     "job-finalizer-before-count",
     judges=("Pod",),
-    needs=("Pod", "Job"),
+    whole=("Pod", "Job"),
+    needs=(
+        need(line("Pod", verbs="update delete")),
+        need(line("Job", verbs="state")),
+        need(line("Job", verbs="status"), misses="Pods of which it is not known whether their Job had listed them"),
+        need(line("Pod", verbs="status"), misses="Pods of which it is not known that they had ended"),
+    ),
     incident="{subjects} left {anchor} before being counted",
 )
 def judge(pod: Track, world: World) -> Iterator[Finding]:

@@ -38,15 +38,16 @@ Give each scheduler a Lease of its own: `--leader-elect-resource-name=<its --sch
 from collections import defaultdict
 from collections.abc import Iterator
 
-from timeline.core.entries import ObjectRef
+from timeline.core.entries import Level, ObjectRef
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.elections import Election, Handover
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
-from timeline.judging.holders import last_ref
+from timeline.judging.holders import WORKLOADS, last_ref
 from timeline.judging.leases import is_heartbeat
+from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 
@@ -57,7 +58,14 @@ AFFECTED = 100  # the most Pods that a finding names
 @rule(
     "lease-contention",
     judges=("Lease",),
-    needs=("Lease", "Pod"),
+    whole=("Lease", "Pod"),
+    needs=(
+        need(line("Lease", verbs="create update")),
+        need(line("Pod", *WORKLOADS, verbs="state"), line("Event", verbs="create")),
+        need(line("Lease", verbs="update"), misses="holders that do not create the Lease anew"),
+        need(line("Pod", verbs="state"), misses="holders whose workload only their Pods show, and Pods that waited"),
+        need(line("Pod", verbs="delete", level=Level.METADATA), misses="whether the Pod of the first holder was to go"),
+    ),
     incident="{anchor} went between holders that need Leases of their own{times}",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:

@@ -40,6 +40,7 @@ from timeline.judging.advice import kubectl
 from timeline.judging.elections import Election, Handover
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
 from timeline.judging.leases import is_heartbeat, sureness, sureness_words
+from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import between
 
@@ -47,8 +48,15 @@ from timeline.judging.verdicts import between
 @rule(
     "lease-flapping",
     judges=("Lease",),
-    needs=("Lease", "Pod"),
+    whole=("Lease", "Pod"),
     times=True,
+    needs=(
+        need(line("Lease", verbs="create update")),
+        need(line("Lease", verbs="update"), misses="holders that do not create the Lease anew"),
+        need(
+            line("Pod", verbs="state"), misses="all holders of which it is not known whether they were Pods that ended"
+        ),
+    ),
     incident="{anchor} kept changing hands{times}",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:

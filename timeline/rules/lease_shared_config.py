@@ -36,13 +36,14 @@ Give each scheduler a Lease of its own: `--leader-elect-resource-name=<its --sch
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from timeline.core.entries import FOREVER, Change
+from timeline.core.entries import FOREVER, Change, Level
 from timeline.history.lifelines import Key, Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.elections import runs
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
 from timeline.judging.holders import WORKLOADS, last_ref
+from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 from timeline.kinds.deployment import Lock
@@ -68,8 +69,12 @@ class Clash(NamedTuple):
 @rule(
     "lease-shared-config",
     judges=WORKLOADS,
-    needs=("Deployment",),
+    whole=("Deployment",),
     lists=True,
+    needs=(
+        need(line(*WORKLOADS, verbs="state")),
+        need(line(*WORKLOADS, verbs="delete", level=Level.METADATA), misses="whether the first workload still existed"),
+    ),
     incident="Workloads with different schedulers elect on {anchor}",
 )
 def judge(workload: Track, world: World) -> Iterator[Finding]:

@@ -45,6 +45,7 @@ from timeline.judging.advice import kubectl
 from timeline.judging.elections import Election
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
 from timeline.judging.leases import Term, at_most, is_heartbeat, sureness, sureness_words
+from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import between
 
@@ -52,8 +53,12 @@ from timeline.judging.verdicts import between
 @rule(
     "lease-stolen",
     judges=("Lease",),
-    needs=("Lease",),
+    whole=("Lease",),
     times=True,
+    needs=(
+        need(line("Lease", verbs="create update")),
+        need(line("Lease", verbs="update"), misses="holders that do not create the Lease anew"),
+    ),
     incident="{anchor} was taken over while its term was running{times}",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:

@@ -46,6 +46,7 @@ from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl, touch_endpoints
 from timeline.judging.findings import Effect, Finding, Proof, Status, occurrence
+from timeline.judging.lines import line, need
 from timeline.judging.load_balancers import READY, REQUESTED, Peers, Wait, first_long_wait, peers_of
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import IN_FLIGHT, Verdict, between, dated, why
@@ -58,9 +59,14 @@ _STARTS = {READY: "it had a ready endpoint", REQUESTED: "a load balancer was ask
 @rule(
     "load-balancer-late",
     judges=("Service",),
-    needs=("Service",),
+    whole=("Service",),
     any_of=("EndpointSlice", "Endpoints"),
     times=True,
+    needs=(
+        need(line("Service", verbs="create")),
+        need(line("EndpointSlice", "Endpoints", verbs="state")),
+        need(line("Service", verbs="status"), misses="whether Services got their addresses"),
+    ),
     incident="{anchor} waited for an address of its load balancer{times}",
 )
 def judge(service: Track, world: World) -> Iterator[Finding]:

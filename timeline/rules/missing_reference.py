@@ -41,12 +41,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from timeline.core.durations import Length
-from timeline.core.entries import Change, Clock, ObjectRef
+from timeline.core.entries import Change, Clock, Level, ObjectRef
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.findings import Effect, Finding, Proof, occurrence
+from timeline.judging.lines import line, need
 from timeline.judging.references import (
     Missing,
     Told,
@@ -96,6 +97,18 @@ class Evidence(NamedTuple):
     judges=("Pod", "Job.batch.volcano.sh"),
     any_of=("Pod", "PersistentVolumeClaim"),
     lists=True,
+    needs=(
+        need(line("Pod", "Job.batch.volcano.sh", verbs="state")),
+        need(line("Pod", verbs="create"), misses="since when Pods wait"),
+        need(line("PersistentVolumeClaim", verbs="create", level=Level.METADATA), misses="Pods that wait for a claim"),
+        need(line("ConfigMap", verbs="create", level=Level.METADATA), misses="Pods that wait for a ConfigMap"),
+        need(line("Secret", verbs="create", level=Level.METADATA), misses="Pods that wait for a Secret"),
+        need(
+            line("ServiceAccount", verbs="create", level=Level.METADATA), misses="Pods that wait for a ServiceAccount"
+        ),
+        need(line("PriorityClass", verbs="create", level=Level.METADATA), misses="Pods that wait for a PriorityClass"),
+        need(line("Event", verbs="create"), misses="what never came"),
+    ),
     incident="{subjects} waited for {anchor}",
 )
 def judge(user: Track, world: World) -> Iterator[Finding]:

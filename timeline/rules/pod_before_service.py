@@ -43,6 +43,7 @@ Service, let it publish addresses that are not ready yet: in a Volcano job with 
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from timeline.core.entries import Level
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.tracks import began
@@ -52,6 +53,7 @@ from timeline.judging.endings import surely_live
 from timeline.judging.failures import failure, no_failure
 from timeline.judging.findings import Effect, Finding, Proof, occurrence
 from timeline.judging.incarnations import split_at
+from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, between, order_of, why
 
@@ -63,7 +65,16 @@ _ENDED = "Inconclusive: writes are missing from this source, perhaps one that en
 @rule(
     "pod-before-service",
     judges=("Pod",),
-    needs=("Pod", "Service"),
+    whole=("Pod", "Service"),
+    needs=(
+        need(line("Pod", verbs="create")),
+        need(line("Service", verbs="create")),
+        need(
+            line("Service", verbs="delete", level=Level.METADATA),
+            misses="whether an earlier Service of the name still existed",
+        ),
+        need(line("Pod", verbs="status"), misses="whether containers failed meanwhile"),
+    ),
     incident="{subjects} created before {anchor}",
 )
 def judge(pod: Track, world: World) -> Iterator[Finding]:

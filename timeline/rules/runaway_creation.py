@@ -60,6 +60,7 @@ from timeline.judging.children import (
 )
 from timeline.judging.cleanup import MOST, deletion_advice
 from timeline.judging.findings import Effect, Finding, Proof, occurrence
+from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 from timeline.judging.volcano_claims import claims_of, leaked_claims, surely_exists
@@ -89,6 +90,7 @@ class Runaway(NamedTuple):
     every=True,
     any_of=("PersistentVolumeClaim", "Pod", "ReplicaSet"),
     lists=True,
+    needs=(need(line(verbs="state")),),
     incident="{subjects} made {count} objects too many",
 )
 def judge(owner: Track, world: World) -> Iterator[Finding]:

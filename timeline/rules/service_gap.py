@@ -47,6 +47,7 @@ from timeline.judging.endings import namespace_ended, owner_ended, surely_live
 from timeline.judging.failures import failure, no_failure
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
 from timeline.judging.incarnations import absences
+from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict, between, dated, order_of, so_far, why
 
@@ -75,7 +76,13 @@ class Gap(NamedTuple):
 @rule(
     "service-gap",
     judges=("Pod",),
-    needs=("Pod", "Service"),
+    whole=("Pod", "Service"),
+    needs=(
+        need(line("Pod", verbs="state")),
+        need(line("Service", verbs="delete")),
+        need(line("Service", verbs="create"), misses="when the Services came back"),
+        need(line("Pod", verbs="status delete"), misses="whether the Pods had ended before"),
+    ),
     incident="{anchor} was away under {subjects}{times}",
 )
 def judge(pod: Track, world: World) -> Iterator[Finding]:

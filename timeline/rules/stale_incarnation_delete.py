@@ -37,6 +37,7 @@ from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.findings import Cause, Effect, Finding, Proof, occurrence
 from timeline.judging.gone_owners import MistakenDeletion, mistaken_deletion
+from timeline.judging.lines import events, line, need
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, between
 
@@ -47,6 +48,13 @@ from timeline.judging.verdicts import Verdict, between
     requests=True,
     acts=True,
     owned=True,
+    needs=(
+        need(line(verbs="delete", sent=True)),
+        need(line(verbs="state")),
+        need(events(), line(verbs="create", sent=True)),
+        need(events(), misses="deletions after which nothing is created instead"),
+        need(line(verbs="create", sent=True), misses="deletions that no Event reports"),
+    ),
     incident="{subjects} was deleted for an owner that was gone{times}",
 )
 def judge(child: Track, world: World) -> Iterator[Finding]:

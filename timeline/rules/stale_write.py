@@ -36,10 +36,11 @@ from collections.abc import Iterator, Sequence
 
 from timeline.core.actors import KIND, Actor, actor_of
 from timeline.core.durations import Length
-from timeline.core.entries import Clock, Request
+from timeline.core.entries import Clock, Level, Request
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
+from timeline.judging.lines import line, need
 from timeline.judging.requests import Explaining, moment_of, overtaken_by, refused_as_old, replaced_by
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
@@ -68,6 +69,14 @@ class _Conflict:
     judges=(),
     requests=True,
     bare="a refused patch names no revision, so it is judged only if nothing else was written meanwhile",
+    needs=(
+        need(line(verbs="refused", level=Level.METADATA, sent=True)),
+        need(line(verbs="create update status", level=Level.METADATA, sent=True)),
+        need(
+            line(verbs="update status", sent=True),
+            misses="which revision a refused patch named, so it is judged only if nothing else was written meanwhile",
+        ),
+    ),
     incident="{anchor} tried to update {subjects} from replaced revisions{times}",
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:

@@ -42,10 +42,11 @@ from typing import NamedTuple
 
 from timeline.core.actors import Actor, actor_of
 from timeline.core.durations import Length
-from timeline.core.entries import Request, revision
+from timeline.core.entries import Level, Request, revision
 from timeline.history.lifelines import Key, Moment, Name, Track, name_of
 from timeline.history.world import World
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
+from timeline.judging.lines import line, need
 from timeline.judging.past_acts import PastAct, past_act
 from timeline.judging.requests import moment_of
 from timeline.judging.rulebook import rule
@@ -73,6 +74,11 @@ class _Return(NamedTuple):
     watches=True,
     bare="which changes were not seen again is known only where their revisions are",
     recordings=True,
+    needs=(
+        need(line(verbs="watch", level=Level.METADATA, sent=True)),
+        need(line(verbs="create update status delete", level=Level.METADATA)),
+        need(line(verbs="create update status delete"), misses="which changes were not seen again"),
+    ),
     incident="{anchor} saw the past{times}",
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:

@@ -35,10 +35,12 @@ that both have written.
 from collections.abc import Iterator
 
 from timeline.core.actors import actor_of
+from timeline.core.entries import Level
 from timeline.history.lifelines import Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.lines import line, need
 from timeline.judging.lost_leases import LateWrite, late_writes
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
@@ -49,9 +51,17 @@ SOON = setting("write-after-lease-lost", "soon", 60, "s", "Within which time a w
 @rule(
     "write-after-lease-lost",
     judges=("Lease",),
-    needs=("Lease",),
+    whole=("Lease",),
     requests=True,
     bare="what was created under a generated name is missed where nothing shows who created it",
+    needs=(
+        need(line("Lease", verbs="create update", level=Level.METADATA, sent=True)),
+        need(line(verbs="create update status delete", level=Level.METADATA, sent=True)),
+        need(line("Lease", verbs="create update"), misses="who held a Lease, where only its content shows it"),
+        need(
+            line(verbs="create"), misses="what was created under a generated name, where nothing shows who created it"
+        ),
+    ),
     incident="The old holder of {anchor} went on writing after it had lost it",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:

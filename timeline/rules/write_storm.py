@@ -35,10 +35,11 @@ from collections.abc import Iterator, Sequence
 
 from timeline.core.actors import Actor, actor_of
 from timeline.core.durations import Length
-from timeline.core.entries import FOREVER, Request
+from timeline.core.entries import FOREVER, Level, Request
 from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.lines import line, need
 from timeline.judging.requests import moment_of
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
@@ -54,6 +55,13 @@ _READS = frozenset({"get", "list", "watch"})
     judges=(),
     requests=True,
     bare="of patches it is not known whether they changed anything",
+    needs=(
+        need(line(verbs="refused", level=Level.METADATA, sent=True)),
+        need(
+            line(verbs="update status", sent=True),
+            misses="patches of which it is not known whether they changed anything",
+        ),
+    ),
     incident="{subjects} was written again and again without effect",
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:

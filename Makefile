@@ -13,8 +13,9 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hash
 # The extras with the clients of log stores, which an image can have.
 STORES := cloudwatch cloud-logging log-analytics elasticsearch object-storage
 
-# Much of the suite waits for browsers, servers and commands, so more processes run it than there are cores.
-SUITE := -n 4 --dist worksteal --durations 40 --durations-min 2
+# Tests of processes and browsers wait for much, so more processes run them than there are cores.
+QUICK := -n auto --dist worksteal
+PATIENT := -n 4 --dist worksteal --durations 40 --durations-min 2
 
 # The digest of what `make image-push` pushed last.
 PUSHED = $$($(BIN)/python -c "import json; print(json.load(open('build/image.json'))['containerimage.digest'])")
@@ -22,7 +23,7 @@ PUSHED = $$($(BIN)/python -c "import json; print(json.load(open('build/image.jso
 # Hundreds of processes import the same modules, so Python may write their bytecode even if the shell forbids it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test examples soak check lint types layers hooks bench bench-check docs docs-site pictures chart release image image-push image-sign image-pin lock forms-check vendor-check advisories clean
+.PHONY: help demo test test-process test-browser test-all process-tools browser-tools examples soak check lint types layers hooks bench bench-check docs docs-site pictures chart release image image-push image-sign image-pin lock forms-check vendor-check advisories clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 — /p' Makefile
@@ -30,16 +31,34 @@ help: ## list these targets
 demo: .venv/runtime ## start Causeline with a sample recording and its own servers; Ctrl-C ends it
 	@CAUSELINE_DATA_DIR="$${CAUSELINE_DATA_DIR:-$(CURDIR)/.causeline}" exec $(BIN)/causeline demo $(DEMO_ARGS)
 
-test: .venv/dev ## run the tests (PYTEST_ARGS="-k name" runs some)
-	@deploy/install-browser.sh
+test: .venv/dev ## run the tests that need no more than Python packages: units and database (PYTEST_ARGS="tests/unit -k name" runs some)
+	@$(BIN)/python -m compileall -q collectors dashboard timeline tests
+ifdef PYTEST_ARGS
+	@$(BIN)/pytest $(PYTEST_ARGS)
+else
+	@$(BIN)/pytest $(QUICK) tests/unit
+	@$(BIN)/pytest $(QUICK) tests/database
+endif
+
+test-process: .venv/dev process-tools ## run the tests of whole commands, clusters and the Helm chart; installs kubectl, helm and others
+	@$(BIN)/pytest $(PATIENT) tests/process
+
+test-browser: .venv/dev browser-tools ## run the tests in a real browser; installs Chromium
+	@$(BIN)/pytest $(PATIENT) tests/browser
+
+test-all: test process-tools browser-tools ## run all tests
+	@$(BIN)/pytest $(PATIENT) tests/process tests/browser
+
+process-tools: browser-tools
 	@deploy/install-kubectl.sh
 	@deploy/install-prometheus.sh
 	@deploy/install-chart-tools.sh
 	@deploy/install-proxies.sh
-	@$(BIN)/python -m compileall -q collectors dashboard timeline tests
-	@$(BIN)/pytest $(or $(PYTEST_ARGS),$(SUITE))
 
-examples: .venv/dev ## try fifty times as many examples in the property tests (PYTEST_ARGS="tests/test_engine.py" tries some)
+browser-tools: .venv/dev
+	@deploy/install-browser.sh
+
+examples: .venv/dev ## try fifty times as many examples in the property tests (PYTEST_ARGS="tests/unit/judging" tries some)
 	@$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile examples -m hypothesis --timeout 0 $(PYTEST_ARGS)
 
 soak: .venv/dev ## kill, freeze and restart everything at random for an hour, and count what was lost (SOAK_ARGS="--minutes 10")

@@ -14,8 +14,8 @@ import httpx
 import yaml
 
 from dashboard.services.program import guarded
+from tests import ROOT
 from tests.patience import eventually, patient
-from tests.recordings import ROOT
 from tests.running import free_port
 from tests.visitor import Visitor
 

@@ -18,9 +18,10 @@ from dashboard.environment import database
 from dashboard.services import binaries
 from dashboard.services.accounts import give, server_account
 from dashboard.services.program import guarded
+from tests import ROOT
 from tests.patience import eventually
 from tests.postgres_pair import HOST, Pair, pair
-from tests.running import ROOT, TOKEN, free_port
+from tests.running import TOKEN, free_port
 from tests.visitor import Visitor
 
 WORKERS = ("worker-a", "worker-b", "worker-c")

@@ -14,7 +14,7 @@ from collectors.replay import Replay
 from collectors.replay.serving import kubeconfig
 from dashboard.access import tokens
 from dashboard.services.program import guarded
-from tests.running import ROOT
+from tests import ROOT
 from timeline.models import Cluster
 
 

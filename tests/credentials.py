@@ -1,7 +1,8 @@
 """This module lists credentials as they look in manifests, configurations and messages of well-known programs. `M` is
 the marker.
 
-tests/test_redaction.py plants each in ConfigMaps, annotations, messages and arguments, from which it must be removed.
+tests/unit/redaction/test_redaction.py plants each in ConfigMaps, annotations, messages and arguments, from which it
+must be removed.
 """
 
 from base64 import b64encode, encodebytes

@@ -1,15 +1,13 @@
 """This module makes audit events for tests, and reads real ones from tests/data."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 from collectors.formats import Skipped
 from collectors.formats.audit import read_lines
 from collectors.formats.stream import Line
+from tests import DATA
 from timeline.core.entries import Entry
-
-DATA = Path(__file__).parent / "data"
 
 
 def event(**changes: Any) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from collectors.formats import Skipped, read
-from tests.recordings import ROOT, SAMPLE
+from tests import RULES
+from tests.recordings import SAMPLE
 from timeline.core.entries import Entry, Observation, Request
 from timeline.history.codec import line_of, observation_of
 from timeline.history.world import World
@@ -18,7 +19,7 @@ from timeline.storage import store
 
 CANARY = "canarygull"  # in all that belongs to what is hidden
 _HIDDEN = ("vol-quiet", "volcano-system", "kube-system", "workload")  # the others only take time
-CROSSING = ROOT / "tests/rules/write-after-lease-lost/fires-the-old-leader-wakes-up.jsonl"
+CROSSING = RULES / "write-after-lease-lost/fires-the-old-leader-wakes-up.jsonl"
 
 
 def hide(observations: Iterable[Observation], shown: str) -> list[Observation]:

@@ -10,9 +10,10 @@ import pytest
 import zstandard
 
 from collectors.formats import Limits, NotARecording, Skipped, read
+from tests import DATA
 from timeline.core.entries import Entry
 
-OBJECTS = Path(__file__).parent / "data" / "objects"
+OBJECTS = DATA / "objects"
 
 
 def real(name: str) -> bytes:

@@ -1,6 +1,6 @@
 """This module lists where credentials stand in texts and objects that people write and programs say. `M` is the marker.
 
-tests/test_redaction.py plants each text in messages, ConfigMaps, arguments and annotations.
+tests/unit/redaction/test_redaction.py plants each text in messages, ConfigMaps, arguments and annotations.
 """
 
 import json

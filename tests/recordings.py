@@ -6,13 +6,15 @@ from pathlib import Path
 import zstandard
 
 from collectors.formats import Skipped, read
+from tests import ROOT, RULES
 from timeline.core.entries import Entry, Observation
 from timeline.history.world import World
 from timeline.judge import judge
 from timeline.judging.findings import Finding
 
-ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
+QUIET = RULES / "service-gap" / "quiet-collection-deleted.jsonl"
+"""A small recording in which nothing is wrong."""
 
 
 def entries_of(path: Path) -> list[Entry]:

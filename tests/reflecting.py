@@ -15,10 +15,11 @@ from collectors.watch.files import Allowed
 from collectors.watch.kubeconfig import Kubeconfig, own
 from collectors.watch.reflector import Reflector
 from collectors.watch.resources import Resource, resources
+from tests import DATA
 from tests.patience import eventually, patient
 from timeline.core.entries import Entry, Mark, MarkType, Observation
 
-WATCH = Path(__file__).parent / "data" / "objects" / "watch"
+WATCH = DATA / "objects" / "watch"
 LONG = 15.0  # seconds after which all watches have to run again after any fault
 SHORT: dict[str, Any] = {"connect": 1.0, "read": 1.0, "silence": (0.5, 1.0)}  # seconds
 

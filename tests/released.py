@@ -1,8 +1,8 @@
 """This module reads which tables a version of Causeline expects of its database.
 
 `python -m tests.released FOLDER` migrates a new database with the code of a checkout, and prints its tables as JSON.
-After a release, write them to `tests/released.json`: `tests/test_rolling_upgrade.py` compares them with the
-present tables.
+After a release, write them to `tests/released.json`: `tests/database/storage/test_rolling_upgrade.py` compares them
+with the present tables.
 """
 
 import json
@@ -14,9 +14,9 @@ from typing import Any, TypedDict
 
 import psycopg
 
-from tests import services
+from tests import ROOT, services
 
-FILE = Path(__file__).parent / "released.json"
+FILE = ROOT / "tests" / "released.json"
 _COLUMNS = """
 SELECT relname, attname, format_type(atttypid, atttypmod), attnotnull, atthasdef OR attidentity <> ''
 FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid

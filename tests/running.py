@@ -20,11 +20,10 @@ import redis
 from dashboard.environment import database
 from dashboard.services.launcher import PERIODIC
 from dashboard.services.program import guarded
-from tests import services
+from tests import ROOT, services
 from tests.patience import eventually, patient
 from tests.services import VALKEY_DATABASES, WORKER
 
-ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60
 TOKEN = "the-start-up-token-of-the-tests-0123456789"
 WITH_TOKEN = {"Authorization": f"Bearer {TOKEN}"}

@@ -1,5 +1,8 @@
 """This pytest plugin starts a real PostgreSQL and Valkey for the tests, unless DATABASE_URL and REDIS_URL name some.
 
+Tests below `tests/unit` need neither these nor Django: if only such tests are named, nothing is started and no settings
+are read. For all others, it also sets Django up and loads `tests/fixtures.py`.
+
 It is loaded with `-p`, so it sets the environment before pytest-django reads the settings. The servers run in a process
 that ends when its standard input is closed: however pytest ends, the servers and their data are removed.
 
@@ -24,6 +27,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests import ROOT
 from tests.patience import patient
 
 STOP_SECONDS = 30
@@ -34,13 +38,14 @@ VARIABLES = {
     "CAUSELINE_SECRET_KEY": "only for the tests of Causeline, which sign nothing",
     "CAUSELINE_CREDENTIALS_KEY": "only for the tests of Causeline!",
     "CAUSELINE_LOGIN": "open",
+    "DJANGO_SETTINGS_MODULE": "dashboard.settings",
 }
 
 # Hundreds of processes import the same modules, so Python may write their bytecode even if the shell forbids it.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-ROOT = Path(__file__).parent.parent
+
 _PREPARED = ROOT / ".pytest_cache" / "prepared"
 # The files that decide what servers and `migrate` write, which also makes the views that limit what is read.
 _MADE_OF = (
@@ -129,6 +134,8 @@ def migrate(variables: dict[str, str]) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
     """Set the environment before pytest-django reads it."""
     global _servers, _data
+    if _only_units(early_config.known_args_namespace.file_or_dir):
+        return (yield)
     distributes = not WORKER and bool(getattr(early_config.known_args_namespace, "numprocesses", None))
     given = {"DATABASE_URL", "REDIS_URL"} <= os.environ.keys() and os.environ["DATABASE_URL"] != DISTRIBUTING
     if distributes:
@@ -147,7 +154,15 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         os.environ["CAUSELINE_DATA_DIR"] = _data.name
     for name, value in VARIABLES.items():
         os.environ.setdefault(name, value)
-    return (yield)
+    result = yield
+    early_config.pluginmanager.import_plugin("tests.fixtures")
+    return result
+
+
+def _only_units(named: list[str]) -> bool:
+    """Return whether all tests that are named on the command line are below `tests/unit`."""
+    paths = [Path(each.partition("::")[0]).resolve() for each in named]
+    return bool(paths) and all(path.is_relative_to(ROOT / "tests" / "unit") for path in paths)
 
 
 @pytest.hookimpl(trylast=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from dashboard.environment.declarations import Settings
 from dashboard.environment.sources import range_of, variable_of
+from tests import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 OURS = re.compile(r"CAUSELINE_\w+|DATABASE_URL|REDIS_URL")
 READERS = {"text", "get", "getenv"}  # functions of dashboard.environment, os.environ and os
 

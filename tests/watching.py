@@ -14,11 +14,9 @@ from django.db import connection
 
 from dashboard.environment import database
 from dashboard.services.program import guarded
-from tests import services
+from tests import ROOT, services
 from tests.patience import patient
-from tests.test_services import descendants, processes
-
-ROOT = Path(__file__).resolve().parent.parent
+from tests.processes import descendants, processes
 
 
 class Workers:

@@ -2,7 +2,7 @@
 
 It collects the different texts of all of them and searches these together, which takes a third of the time that
 `entries.without_credentials` takes one by one. It never says of an observation that it has none if that function would
-change it; `tests/test_screening.py` checks this.
+change it; `tests/unit/redaction/test_screening.py` checks this.
 """
 
 import re

@@ -14,10 +14,11 @@ from urllib.parse import urljoin
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
 
+from tests import ROOT
 from tests.answering import LOCALHOST
 from tests.browser.overlap import readable
 from tests.patience import patient
-from tests.running import ROOT, START_SECONDS, TOKEN, running
+from tests.running import START_SECONDS, TOKEN, running
 from tests.visitor import Visitor
 
 SAMPLE = ROOT / "dashboard/samples/volcano-restart.jsonl.zst"

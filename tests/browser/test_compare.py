@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
+from tests import DATA
 from tests.browser.conftest import imported
 from tests.browser.test_with_axe import EVERYWHERE, WIDE, Themes, complaints_of_axe
-from tests.events import DATA
 
 
 @pytest.fixture(scope="module")

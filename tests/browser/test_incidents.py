@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
+from tests import ROOT
 from tests.browser.conftest import come_in, fits, imported, settled
 from tests.browser.test_live import CALM, OVER, Worker
 from tests.browser.test_live import worker as worker  # a fixture
 from tests.browser.test_with_axe import EVERYWHERE, Themes, complaints_of_axe
 from tests.patience import patient
-from tests.running import ROOT
 from tests.visitor import Visitor
 
 GAP = "Service ring was away under 3 Pods, 2 times"

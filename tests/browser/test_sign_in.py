@@ -14,10 +14,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, exp
 
 from dashboard.access import sessions
 from dashboard.services.program import guarded
+from tests import ROOT
 from tests.browser.conftest import PATIENCE, Complaints, fits, heard
 from tests.browser.test_with_axe import EVERYWHERE, Themes, complaints_of_axe
 from tests.patience import eventually
-from tests.running import ROOT, START_SECONDS, Running, free_port, running
+from tests.running import START_SECONDS, Running, free_port, running
 
 GOOD = "correct horse battery staple"
 ADA = {"sub": "ada-7", "email": "ada@example.org", "preferred_username": "ada", "groups": ["platform"]}

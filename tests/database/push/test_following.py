@@ -1,0 +1,369 @@
+"""These tests check that commits of a live source reach its browsers once, in order, and without loss."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync, sync_to_async
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import Settings
+
+from dashboard.push import hub as hubs
+from dashboard.push.consumers import UNAUTHORISED
+from dashboard.push.feeds import APART
+from dashboard.push.hub import QUEUE, Hub, Queue
+from tests.database.push.test_push import Page, Scenario, listeners, next_in, nobody_listens, terminate
+from tests.following import Followed
+from tests.people import member
+from tests.recordings import SAMPLE, entries_of
+from timeline import pipeline, queries
+from timeline.core.entries import Entry, Mark, MarkType, moment
+from timeline.history.world import World
+from timeline.layout.excerpt import excerpt
+from timeline.models import Delta, Gap, Stream
+from timeline.queries import deltas
+from timeline.storage import notify, store
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ENTRIES = sorted(entries_of(SAMPLE), key=lambda entry: entry.received)
+HALF = len(ENTRIES) // 2
+
+
+def run(scenario: Scenario) -> None:
+    async_to_sync(scenario)()
+
+
+@pytest.fixture
+def live() -> Followed:
+    made = Followed()
+    made.commit(ENTRIES[:HALF])
+    return made
+
+
+async def follow(live: Followed, cursor: int | str = "", **headers: str) -> Page:
+    page = Page(f"/ws/sources/{live.source.pk}/", f"cursor={cursor}", **headers)
+    assert await page.connect()
+    return page
+
+
+async def next_message(page: Page, kind: str = "delta") -> Any:
+    while (message := await page.news())["type"] != kind:
+        pass
+    return message
+
+
+def commit(live: Followed, entries: list[Entry]) -> Any:
+    return sync_to_async(live.commit)(entries)
+
+
+def ends_of(live: Followed) -> dict[int, int | None]:
+    """Return when each life ends, as windows over the whole source show it."""
+    found: dict[int, int | None] = {}
+    for offset in range(0, 1000, 200):
+        window = queries.window(live.source.pk, offset=offset, limit=200, view=queries.View(noise=True))
+        bars = window["bars"]
+        for track, end, goes_on in zip(bars["track"], bars["end"], bars["open_end"], strict=True):
+            found[track] = None if goes_on else end
+    return found
+
+
+def test_a_commit_is_listed_with_what_it_changed(live: Followed) -> None:
+    async def scenario() -> None:
+        page = await follow(live, live.source.sequence)
+        sequence = await commit(live, ENTRIES[HALF:])
+        message = await next_message(page)
+        assert message["sequence"] == sequence
+        assert message["behind"] < 10_000_000
+        window = await sync_to_async(queries.window)(live.source.pk)
+        assert (message["first"], message["last"]) == (window["first"], window["last"])
+        assert window["sequence"] == sequence
+        known = await sync_to_async(ends_of)(live)
+        ends = {tail["track"]: tail["bars"][-1][1] for tail in message["tracks"] if tail["bars"]}
+        assert len(ends) > 20
+        assert ends.items() <= known.items()
+        assert {group["key"] for group in message["findings"]}
+        found = (await sync_to_async(queries.findings)(live.source.pk))["findings"]
+        assert all(group in found for group in message["findings"])
+        await page.leave()
+        await nobody_listens()
+
+    run(scenario)
+
+
+def test_a_second_commit_tells_only_what_is_new(live: Followed) -> None:
+    async def scenario() -> None:
+        page = await follow(live, live.source.sequence)
+        await commit(live, ENTRIES[HALF : HALF + 100])
+        first = await next_message(page)
+        await commit(live, ENTRIES[HALF + 100 : HALF + 110])
+        second = await next_message(page)
+        before = {tail["track"]: tail for tail in first["tracks"]}
+        for tail in second["tracks"]:
+            if tail["track"] in before:
+                assert not set(map(str, tail["marks"])) & set(map(str, before[tail["track"]]["marks"]))
+        assert len(str(second)) < len(str(first))
+        await page.leave()
+
+    run(scenario)
+
+
+def test_who_comes_back_gets_what_was_missed(live: Followed) -> None:
+    async def scenario() -> None:
+        before = live.source.sequence
+        for index in range(3):
+            await commit(live, ENTRIES[HALF + index * 10 : HALF + index * 10 + 10])
+        page = await follow(live, before)
+        missed = await next_message(page)
+        assert missed["sequence"] == before + 3
+        assert missed["tracks"]
+        await commit(live, ENTRIES[HALF + 30 : HALF + 40])
+        assert (await next_message(page))["sequence"] == before + 4
+        await page.leave()
+
+    run(scenario)
+
+
+def test_who_comes_back_after_too_long_fetches_anew(live: Followed) -> None:
+    async def scenario() -> None:
+        before = live.source.sequence
+        for index in range(3):
+            await commit(live, ENTRIES[HALF + index * 10 : HALF + index * 10 + 10])
+        await sync_to_async(Delta.objects.filter(sequence__lte=before + 2).delete)()
+        for cursor in (before, before + 100):
+            page = await follow(live, cursor)
+            assert (await next_message(page, "refetch"))["sequence"] == cursor
+            await page.leave()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "-1", "٣", "9" * 30])
+def test_without_a_cursor_it_is_told_from_now_on(live: Followed, cursor: str) -> None:
+    async def scenario() -> None:
+        page = await follow(live, cursor)
+        assert (await page.news())["type"] == "health"
+        sequence = await commit(live, ENTRIES[HALF : HALF + 10])
+        assert (await next_message(page))["sequence"] == sequence
+        await page.leave()
+
+    run(scenario)
+
+
+def test_commits_that_follow_closely_are_one_message_and_the_same_for_all(live: Followed) -> None:
+    async def scenario() -> None:
+        shared = Hub()
+        known = live.source.sequence
+        async with shared.follow(live.source.pk, known) as one, shared.follow(live.source.pk, known) as other:
+            began = time.monotonic()
+            for _ in range(30):
+                await sync_to_async(live.tell)()
+            first, second = [await collected(one, known + 30)], [await collected(other, known + 30)]
+            assert first == second
+            assert len(first[0]) <= 2 + (time.monotonic() - began) / APART
+        await nobody_listens()
+
+    run(scenario)
+
+
+async def collected(queue: Queue, until: int) -> list[bytes]:
+    found: list[bytes] = []
+    while not found or f'"sequence":{until},'.encode() not in found[-1]:
+        message = await next_in(queue)
+        if b'"delta"' in message:
+            found.append(message)
+    return found
+
+
+def test_a_slow_browser_fetches_anew(live: Followed) -> None:
+    async def scenario() -> None:
+        shared = Hub()
+        async with shared.follow(live.source.pk, None) as slow:
+            for _ in range(QUEUE + 1):
+                shared._send(f"sources/{live.source.pk}", b"{}")
+            assert await next_in(slow) == b'{"type":"refetch","sequence":%d}' % live.source.sequence
+        await nobody_listens()
+
+    run(scenario)
+
+
+def test_nothing_is_lost_while_postgresql_does_not_answer(live: Followed) -> None:
+    async def scenario() -> None:
+        page = await follow(live, live.source.sequence)
+        await next_message(page, "health")
+        (pid,) = await listeners()
+        await terminate(pid)
+        sequence = await commit(live, ENTRIES[HALF : HALF + 10])  # no notification is received
+        assert (await next_message(page))["sequence"] == sequence
+        await page.leave()
+
+    run(scenario)
+
+
+def test_a_source_that_was_deleted_says_so(live: Followed) -> None:
+    @sync_to_async
+    def delete() -> None:
+        store.discard_source(live.source)
+        notify.notify(source=key)
+
+    key = live.source.pk
+
+    async def scenario() -> None:
+        page = await follow(live, live.source.sequence)
+        await delete()
+        assert await next_message(page, "gone") == {"type": "gone"}
+        await page.leave()
+        stranger = Page(f"/ws/sources/{key}/", "cursor=3")
+        assert await stranger.connect()
+        assert await next_message(stranger, "gone") == {"type": "gone"}
+        await stranger.leave()
+
+    run(scenario)
+
+
+def test_how_the_collection_stands_is_told(live: Followed) -> None:
+    @sync_to_async
+    def change(**values: Any) -> None:
+        for name, value in values.items():
+            setattr(live.cluster, name, value)
+        live.cluster.save()
+        notify.notify(cluster=live.cluster.pk)
+
+    async def scenario() -> None:
+        await sync_to_async(Stream.objects.create)(
+            source=live.source, group="", version="v1", kind="Pod", resource="pods", state="listing"
+        )
+        page = await follow(live, live.source.sequence)
+        health = await next_message(page, "health")
+        assert (health["state"], health["listing"]) == ("live", ["pods"])
+        await change(state="failing", error="connection refused")
+        health = await next_message(page, "health")
+        assert (health["state"], health["error"]) == ("failing", "connection refused")
+        await change(paused=True)
+        assert (await next_message(page, "health"))["state"] == "paused"
+        await change(paused=False, state="live", expires_at=moment(0))
+        assert (await next_message(page, "health"))["state"] == "waiting"
+        await page.leave()
+
+    run(scenario)
+
+
+def log_out(client: Client, user: User) -> None:
+    client.logout()
+
+
+def deactivate(client: Client, user: User) -> None:
+    User.objects.filter(pk=user.pk).update(is_active=False)
+
+
+def change_password(client: Client, user: User) -> None:
+    user.set_password("another")
+    user.save()
+
+
+def delete_user(client: Client, user: User) -> None:
+    user.delete()
+
+
+@pytest.mark.parametrize("withdraw", [log_out, deactivate, change_password, delete_user])
+def test_who_loses_the_right_is_disconnected(
+    live: Followed, settings: Settings, monkeypatch: pytest.MonkeyPatch, withdraw: Callable[[Client, User], None]
+) -> None:
+    monkeypatch.setattr(hubs, "CHECK", 0.2)
+    settings.LOGIN_REQUIRED = True
+    clients = []
+    for name in ("leaves", "stays"):
+        client = Client()
+        client.force_login(user := member("responder", name=name))
+        clients.append((client, user, f"causeline_session={client.cookies['causeline_session'].value}"))
+    (leaving, user, cookie), (_, _, other) = clients
+
+    async def scenario() -> None:
+        stranger = await follow(live)
+        assert (await stranger.output())["code"] == UNAUTHORISED
+        page, staying = await follow(live, cookie=cookie), await follow(live, cookie=other)
+        uploads = Page(cookie=cookie)
+        assert await uploads.connect()
+        await next_message(page, "health")
+        await sync_to_async(withdraw)(leaving, user)
+        for closed in (page, uploads):
+            while (message := await closed.output())["type"] == "websocket.send":
+                pass
+            assert (message["type"], message["code"]) == ("websocket.close", UNAUTHORISED)
+        sequence = await commit(live, ENTRIES[HALF : HALF + 10])
+        assert (await next_message(staying))["sequence"] == sequence
+        for each in (page, staying, uploads):
+            await each.leave()
+        await nobody_listens()
+
+    run(scenario)
+
+
+def test_gaps_come_with_the_window(live: Followed) -> None:
+    first, last = queries.window(live.source.pk)["first"], queries.window(live.source.pk)["last"]
+    middle = (first + last) // 2
+    for since, until in ((middle, middle + 1_000_000), (first - 9_000_000, first - 8_000_000)):
+        Gap.objects.create(
+            source=live.source, group="", kind="Pod", since=moment(since), until=moment(until), reason="410 Gone"
+        )
+    gaps = queries.window(live.source.pk)["gaps"]
+    assert gaps == {"kind": ["Pod"], "start": [middle], "end": [middle + 1_000_000], "text": ["410 Gone"]}
+
+
+def test_a_long_life_is_told_by_its_end(live: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deltas, "ROWS", 4)
+    message = queries.missed(live.source.pk, 0)
+    assert message is not None
+    long = [tail for tail in message["tracks"] if tail["since"]]
+    assert long
+    for tail in long:
+        since = tail["since"] or 0
+        assert len(tail["bars"]) <= 4
+        assert tail["bars"][0][0] is None
+        assert all((start or 0) >= since for start, *_ in tail["bars"][1:])
+        assert all(mark[0] >= since for mark in tail["marks"])
+
+
+def test_a_recording_of_a_live_source_shows_its_gaps_too() -> None:
+    middle = ENTRIES[HALF].received
+    gap = Mark("", "v1", "Pod", MarkType.GAP, middle + 1_000_000, since=middle, reason="The watch was away.")
+    source, world = store.open_source("recorded"), World()
+    pipeline.ingest(source, world, [*ENTRIES, gap])
+    store.show_source(source)
+    values = {"kind": ["Pod"], "start": [middle], "end": [middle + 1_000_000], "text": ["The watch was away."]}
+    assert queries.window(source.pk)["gaps"] == values
+    assert queries.window(source.pk, middle + 60_000_000, middle + 60_001_000)["gaps"]["kind"] == []
+    assert excerpt(world, []).window["gaps"] == values
+
+
+def test_a_window_of_the_past_shows_what_came_just_now(live: Followed) -> None:
+    """Cached totals must not hide the change, and are updated once no more changes come."""
+    live.commit(ENTRIES[HALF:])
+    last = queries.window(live.source.pk)["last"]
+    shown = queries.window(live.source.pk, last - 12_000_000, last - 10_000_000, limit=200)
+    everything = queries.window(live.source.pk, limit=200)
+    bars = everything["bars"]
+    lived = {
+        everything["lanes"][lane]["key"]
+        for lane, start, end in zip(bars["lane"], bars["start"], bars["end"], strict=True)
+        if start <= last - 10_000_000 and end >= last - 12_000_000
+    }
+    assert {lane["key"] for lane in shown["lanes"]} == lived
+
+
+def test_alerts_that_come_together_are_one_message(live: Followed) -> None:
+    async def scenario() -> None:
+        page = await follow(live)
+        await next_message(page, "alerts")  # what came before this page listened may have been missed
+        for count in range(20):
+            await sync_to_async(notify.notify)(alerts=count + 1)
+        await next_message(page, "alerts")
+        await commit(live, ENTRIES[HALF:])
+        kinds = []
+        while "delta" not in kinds:
+            kinds.append((await page.news())["type"])
+        assert kinds.count("alerts") <= 1  # if the machine took so long to send the 20 that they came in two parts
+        await page.leave()
+
+    run(scenario)

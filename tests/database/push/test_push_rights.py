@@ -1,0 +1,308 @@
+"""These tests check that sockets tell readers of some namespaces only what they may see, once for all who see the same,
+and that a socket ends when its reader gets other roles."""
+
+import json
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import Group, User
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from dashboard.access import grants, tokens
+from dashboard.models import Grant
+from dashboard.push import hub as hubs
+from dashboard.push.consumers import OTHER_RIGHTS
+from dashboard.push.hub import Hub, hub
+from tests.database.push.test_push import Page, next_in, nobody_listens, notify, run
+from tests.following import Followed
+from tests.people import grant, member
+from tests.recordings import SAMPLE, entries_of
+from timeline.core.entries import Entry
+from timeline.models import Cluster, Delta, Finding, Incident, Source, Track, Upload
+from timeline.queries.deltas import Deltas
+from timeline.storage.seen import EVERYTHING, Seen
+
+pytestmark = pytest.mark.django_db(transaction=True)
+QUIET, RESTART = "vol-quiet", "vol-restart"  # namespaces of the sample
+ENTRIES = sorted(entries_of(SAMPLE), key=lambda entry: entry.received)
+
+
+@pytest.fixture(autouse=True)
+def accounts(settings: Settings) -> None:
+    settings.LOGIN_REQUIRED, settings.TOKEN_REQUIRED = True, False
+
+
+def of_namespace(name: str) -> list[Entry]:
+    return [each for each in ENTRIES if each.ref.namespace == name]
+
+
+def cookie_of(user: User) -> str:
+    client = Client()
+    client.force_login(user)
+    return f"causeline_session={client.cookies['causeline_session'].value}"
+
+
+async def opened(path: str, cookie: str, query: str = "") -> Page:
+    page = Page(path, query, cookie=cookie)
+    assert await page.connect()
+    return page
+
+
+async def told_until(page: Page, sequence: int) -> list[Any]:
+    """Return the messages of a page up to the delta with this sequence."""
+    found = []
+    while True:
+        message = await page.news()
+        found.append(message)
+        assert message["type"] != "refetch"
+        if message["type"] == "delta" and message["sequence"] >= sequence:
+            return found
+
+
+def words_of(source: Source, namespace: str, without: str) -> set[str]:
+    """Return the names and UIDs of the objects of a namespace, except names that another namespace has, too."""
+    tracks = Track.objects.filter(source=source)
+    other = {name for name, uid in tracks.filter(namespace=without).values_list("name", "uid")}
+    mine = {word for row in tracks.filter(namespace=namespace).values_list("name", "uid") for word in row if word}
+    return {word for word in mine if not any(word in name for name in other)} | {namespace}
+
+
+def test_a_reader_of_one_namespace_is_told_nothing_of_another() -> None:
+    live = Followed()
+    held_back = of_namespace(QUIET)[-20:]
+    hidden_only = of_namespace(RESTART)[-5:]
+    live.commit([each for each in ENTRIES[:300] if each not in held_back and each not in hidden_only])
+    cookies = {
+        QUIET: cookie_of(member("viewer", on=live.cluster, namespaces=[QUIET])),
+        RESTART: cookie_of(member("viewer", on=live.cluster, namespaces=[RESTART])),
+        "": cookie_of(member("viewer", on=live.cluster)),
+    }
+    told: dict[str, list[Any]] = {}
+    lists: dict[str, list[Any]] = {}
+    rest = [each for each in ENTRIES[300:] if each not in held_back and each not in hidden_only]
+
+    async def scenario() -> None:
+        cursor = live.source.sequence
+        path = f"/ws/sources/{live.source.pk}/"
+        pages = {name: await opened(path, cookie, f"cursor={cursor}") for name, cookie in cookies.items()}
+        incidents = {name: await opened("/ws/incidents/", cookie) for name, cookie in cookies.items()}
+        assert len(hub._feeds) == 3
+        commit = sync_to_async(live.commit)
+        for begin in range(0, len(rest), 200):
+            last = await commit(rest[begin : begin + 200])
+        told[""] = await told_until(pages[""], last)
+        last = await commit(hidden_only)
+        told[""] += await told_until(pages[""], last)
+        told[RESTART] = await told_until(pages[RESTART], last)
+        last = await commit(held_back)
+        told[QUIET] = await told_until(pages[QUIET], last)
+        for name, page in incidents.items():
+            await notify(source=live.source.pk, incidents=1, namespaces=[name or "any"])
+            lists[name] = [await page.news()]
+            while lists[name][-1]["type"] != "incidents" or (name == "" and len(lists[name]) < 3):
+                lists[name].append(await page.news())
+        for page in (*pages.values(), *incidents.values()):
+            await page.leave()
+        await nobody_listens()
+
+    run(scenario)
+    text = {name: json.dumps(messages) for name, messages in told.items()}
+    hidden = words_of(live.source, RESTART, QUIET)
+    assert len(hidden) > 20
+    assert not [word for word in hidden if word in text[QUIET]]
+    assert not [word for word in hidden if word in json.dumps(lists[QUIET])]
+    assert len([word for word in hidden if word in text[RESTART]]) > 20
+    assert RESTART in text[""] and QUIET in text[""]
+    deltas = {name: [each for each in messages if each["type"] == "delta"] for name, messages in told.items()}
+    for name in (QUIET, RESTART):
+        lanes = {tail["lane"] for delta in deltas[name] for tail in delta["tracks"]} - {f"Namespace//{name}"}
+        assert {lane.split("/")[1] for lane in lanes} == {name}
+        assert next(each["entries"] for each in told[name] if each["type"] == "health") == 0
+    assert all(each["tracks"] or each["findings"] or each["incidents"] for each in deltas[QUIET])
+    of_source = Incident.objects.filter(source=live.source)
+    seen = {each.identity for each in of_source if each.namespaces and {*each.namespaces} <= {RESTART}}
+    sent = {each["id"] for delta in deltas[RESTART] for each in delta["incidents"]}
+    assert sent <= seen and sent & seen
+    assert lists[QUIET][-1] == {"type": "incidents", "source": live.source.pk}
+
+
+def test_what_involves_another_namespace_since_then_goes_from_the_page() -> None:
+    live = Followed()
+    live.commit(ENTRIES)
+    seen = Seen(namespaces={live.source.pk: frozenset([RESTART])})
+    found = Finding.objects.filter(source=live.source, namespaces=[RESTART]).first()
+    assert found
+
+    def batch(**changed: Any) -> None:
+        """Write a batch by which the incident of the finding involves another namespace."""
+        Incident.objects.filter(source=live.source, identity=found.incident).update(
+            namespaces=[RESTART, QUIET], namespace=QUIET
+        )
+        about = {"tracks": [], "findings": [], "gone": [], "incidents": [found.incident], **changed}
+        sequence = live.tell()
+        Delta.objects.filter(source=live.source, sequence=sequence).update(changed=about)
+
+    async def messages(cursor: int) -> bytes:
+        async with Hub().follow(live.source.pk, cursor, seen) as queue:
+            while b'"health"' in (message := await next_in(queue)):
+                pass
+        await nobody_listens()
+        return message
+
+    async def scenario() -> None:
+        cursor = live.source.sequence
+        await sync_to_async(batch)(involved={found.incident: [RESTART]})
+        message = json.loads(await messages(cursor))
+        assert (message["incidents"], message["incidents_gone"]) == ([], [found.incident])
+        cursor = live.source.sequence
+        await sync_to_async(batch)()  # as a version writes that does not know of namespaces
+        assert json.loads(await messages(cursor))["type"] == "refetch"
+
+    run(scenario)
+
+
+def test_all_who_see_the_same_share_one_feed_and_its_queries() -> None:
+    live = Followed()
+    live.commit(ENTRIES[:300])
+    queries: list[str] = []
+
+    def counted(execute: Any, sql: str, *rest: Any) -> Any:
+        queries.append(sql)
+        return execute(sql, *rest)
+
+    sets = [EVERYTHING, *(Seen(namespaces={live.source.pk: frozenset([name])}) for name in (QUIET, RESTART))]
+    asked = {}
+
+    async def scenario() -> None:
+        for sockets, part in ((3, slice(-20, -10)), (120, slice(-10, None))):
+            shared = Hub()
+            async with AsyncExitStack() as stack:
+                cursor = live.source.sequence
+                following = [shared.follow(live.source.pk, cursor, sets[index % 3]) for index in range(sockets)]
+                queues = [await stack.enter_async_context(each) for each in following]
+                assert len(shared._feeds) == 3
+                last = await sync_to_async(live.commit)([*of_namespace(QUIET)[part], *of_namespace(RESTART)[part]])
+                queries.clear()
+                for queue in queues:
+                    while (told := json.loads(await next_in(queue)))["type"] != "delta" or told["sequence"] < last:
+                        pass
+                asked[sockets] = len(queries)
+            await nobody_listens()
+
+    with connection.execute_wrapper(counted):
+        run(scenario)
+    assert asked[120] <= asked[3] + 20  # health, which is read every three seconds
+
+
+def test_a_batch_of_which_nothing_is_seen_is_skipped_with_one_query(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    live = Followed()
+    rest = of_namespace(RESTART)[-5:]
+    live.commit([each for each in ENTRIES if each not in rest])
+    seen = {name: Seen(namespaces={live.source.pk: frozenset([name])}) for name in (QUIET, RESTART)}
+    cursor = live.source.sequence
+    last = live.commit(rest)
+    deltas = {name: Deltas(live.source.pk, cursor) for name in seen}
+    assert not deltas[RESTART].skip(seen[RESTART])
+    with django_assert_num_queries(1):
+        assert deltas[QUIET].skip(seen[QUIET])
+    assert (deltas[QUIET].cursor, deltas[RESTART].cursor) == (last, cursor)
+    live.tell()  # as a version writes that does not name namespaces
+    assert not deltas[QUIET].skip(seen[QUIET])
+
+
+def test_a_socket_ends_when_its_reader_gets_other_roles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hubs, "CHECK", 0.05)
+    cluster = Cluster.objects.create(name="prod")
+    source = Source.objects.create(name="prod", ready=True, cluster=cluster)
+    other = Source.objects.create(name="other", ready=True)
+    reader = member("viewer", on=source, namespaces=["a"])
+    cookie = cookie_of(reader)
+    team = Group.objects.create(name="team")
+    Grant.objects.create(group=team, role=Grant.Role.RESPONDER, source=source, created_by="a test")
+
+    async def scenario() -> None:
+        changes = [
+            lambda: grant(reader, "viewer", on=source, namespaces=["b"]),
+            lambda: reader.groups.add(team),
+            lambda: reader.groups.remove(team),
+            lambda: Grant.objects.filter(user=reader, namespaces=["b"]).delete(),
+        ]
+        for change in changes:
+            page, uploads = await opened(f"/ws/sources/{source.pk}/", cookie), await opened("/ws/uploads/", cookie)
+            await sync_to_async(change)()
+            assert [await each.code_of_end() for each in (page, uploads)] == [OTHER_RIGHTS] * 2
+            for each in (page, uploads):
+                await each.leave()
+        page, incidents = await opened(f"/ws/sources/{source.pk}/", cookie), await opened("/ws/incidents/", cookie)
+        await sync_to_async(grant)(reader, "viewer", on=other)
+        assert await incidents.code_of_end() == OTHER_RIGHTS
+        await sync_to_async(User.objects.filter(pk=reader.pk).update)(is_active=False)
+        assert await page.code_of_end() != OTHER_RIGHTS  # what concerns another source has not ended it
+        for each in (page, incidents):
+            await each.leave()
+        await nobody_listens()
+
+    run(scenario)
+
+
+def test_a_share_link_in_the_address_of_another_socket_widens_nothing() -> None:
+    source = Source.objects.create(name="prod", ready=True)
+    cookie = cookie_of(member("viewer", on=source, namespaces=["a"]))
+
+    async def scenario() -> None:
+        page = await opened("/ws/incidents/", cookie, "view_token=anything")
+        assert (await page.news())["type"] == "refetch"  # the hub listens from now on
+        await notify(source=source.pk, incidents=1, namespaces=["b"])
+        await notify(source=source.pk, incidents=1, namespaces=["a"])
+        assert await page.news() == {"type": "incidents", "source": source.pk}
+        await page.leave()
+        await nobody_listens()
+
+    run(scenario)
+
+
+def test_a_program_with_a_limited_token_is_told_nothing_of_uploads_without_an_owner() -> None:
+    source = Source.objects.create(name="prod", ready=True)
+    until = timezone.now() + timedelta(days=1)
+    text, _ = tokens.issue("ci", ["read"], expires=until, source=source, by="admin")
+    hidden, shown = Upload.objects.create(name="secret"), Upload.objects.create(name="prod", source=source)
+
+    async def scenario() -> None:
+        page = Page("/ws/uploads/", authorization=f"Bearer {text}")
+        assert await page.connect()
+        assert (await page.news())["type"] == "refetch"  # the hub listens from now on
+        for each in (hidden, shown):
+            await notify(upload=each.pk)
+        assert (await page.news())["upload"]["name"] == "prod"
+        await page.leave()
+        await nobody_listens()
+
+    run(scenario)
+
+
+def test_the_roles_of_many_are_those_of_each() -> None:
+    cluster = Cluster.objects.create(name="prod")
+    Source.objects.create(name="prod", ready=True, cluster=cluster)
+    fleet = Cluster.objects.create(name="empty")
+    people = [
+        member(),
+        member("admin"),
+        member("viewer", on=cluster, namespaces=["a", "b"]),
+        member("editor", on=fleet),
+        member("viewer", on=Source.objects.create(name="recording", ready=True)),
+    ]
+    Source.objects.create(name="own", ready=True, owner=people[0])
+    team = Group.objects.create(name="team")
+    team.user_set.add(people[1], people[2])
+    Grant.objects.create(group=team, role=Grant.Role.RESPONDER, cluster=cluster, created_by="a test")
+    found = grants.fingerprints([each.pk for each in people])
+    assert found == {each.pk: grants.read(each.pk).fingerprint for each in people}
+    assert len({*found.values()}) == len(people)

@@ -1,0 +1,149 @@
+"""The numbers of incidents, findings, occurrences and severities are the same wherever they are shown."""
+
+import io
+import re
+from collections import Counter
+from html import unescape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from django.test import Client
+
+from collectors.analysis import Analysis, analyse
+from collectors.formats import Limits
+from collectors.uploads.recordings import Count, import_into
+from dashboard.cli import text
+from dashboard.cli.terminal import Terminal
+from dashboard.report import markdown
+from dashboard.report.contents import of_analysis
+from dashboard.web.timestamps import LAST
+from tests import DATA
+from tests.recordings import SAMPLE
+from timeline import queries
+from timeline.models import Finding, Occurrence, Source
+from timeline.payloads.findings import IncidentPayload
+from timeline.queries.sources import SEVERITIES, extent
+from timeline.storage import store
+from timeline.storage.exports import document
+
+_RECORDINGS = [SAMPLE, *(path for path in DATA.iterdir() if path.is_file())] + [
+    path for folder in ("engine", "objects", "wrappers") for path in (DATA / folder).iterdir()
+]
+_ROOTS = 5  # owners of each recording to which lists and reports are narrowed
+_COUNTS = re.compile(r"([\d,]+) incidents? · ([\d,]+) findings?")
+_SEVERITIES = ("error", "warning", "info")
+
+
+class Told(NamedTuple):
+    """This is what one place tells of a recording."""
+
+    incidents: int
+    findings: int
+    occurrences: int
+    severities: dict[str, int]  # how many incidents have each
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("path", sorted(_RECORDINGS), ids=lambda path: path.name)
+def test_page_api_command_line_and_report_count_the_same(path: Path, client: Client) -> None:
+    analysis = analyse([(path, path.name)], Limits())
+    source = store.open_source(path.name)
+    import_into(source, [(path, path.name)], Limits(), Count())
+    pages, stored = f"/sources/{source.pk}/", document(source)
+    command, brief = on_the_command_line(analysis)
+    told = of_document(stored["incidents"], len(stored["findings"]))
+    assert of_document([*analysis.document()["incidents"]], len(analysis.findings)) == told
+    assert (
+        Counter({severity: brief.count(severity) for severity in _SEVERITIES if severity in brief}) == told.severities
+    )
+    for acknowledged in (False, True) if told.incidents else (False,):  # which leaves incidents out of lists
+        if acknowledged:
+            one = {"act": "acknowledge", "incident": f"{source.pk}.{stored['incidents'][0]['id']}"}
+            assert client.post(f"{pages}incidents/", one).status_code == 302
+        places = {
+            "the command line": command,
+            "a report without a database": markdown.document(of_analysis(analysis)),
+            "the report": client.get(f"{pages}report?format=md").content.decode(),
+            "the list": unescape(client.get(f"{pages}incidents/").content.decode()),
+            "the list of all sources": unescape(client.get("/incidents/").content.decode()),
+            "the home page": unescape(client.get("/").content.decode()).partition('id="recordings"')[2],
+            "the timeline": of_the_timeline(client, source.pk),
+        }
+        for place, words in places.items():
+            assert counted(words) == (told.incidents, told.findings), (place, acknowledged)
+        assert by_api(client, source.pk) == told
+        assert ("1 acknowledged" in places["the list"], "1 acknowledged" in places["the home page"]) == (
+            (acknowledged, acknowledged)
+        )
+    rows = Occurrence.objects.filter(source=source)
+    overview = queries.overview(source.pk)
+    assert dict(overview["rules"]) == Counter(rows.values_list("rule", flat=True))
+    ranks = Counter(SEVERITIES[rank] for rank in rows.values_list("rank", flat=True))
+    assert dict(overview["severity_counts"]) == ranks
+    for severity, number in ranks.items():
+        assert queries.findings(source.pk, queries.View(severity=severity), limit=1)["total"] == number
+    the_scope_of_an_owner_is_the_same_in_list_and_report(source.pk)
+
+
+def the_scope_of_an_owner_is_the_same_in_list_and_report(source: int) -> None:
+    for root in sorted({*Finding.objects.filter(source=source).values_list("root", flat=True)})[:_ROOTS]:
+        listed = queries.incidents(source, queries.IncidentFilter(root=root), limit=500)
+        reported = queries.incidents_in_view(source, queries.View(scope=root), 0, LAST, limit=500, rows=500)
+        assert {each["id"] for each in listed["incidents"]} == {each.incident["id"] for each in reported.incidents}
+        assert listed["total"] == reported.incidents_total > 0
+        named = queries.View(scope=root).members(source)
+        assert reported.findings_total == named.count() <= listed["findings"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_report_of_everything_lists_what_a_report_of_all_kinds_lists() -> None:
+    """The first reads the stored counts and the first findings of each incident, the second all findings."""
+    for path in sorted((DATA / "engine").iterdir()):
+        source = store.open_source(path.name)
+        import_into(source, [(path, path.name)], Limits(), Count())
+        families = {family for row in Occurrence.objects.filter(source=source) for family in row.families}
+        span = extent(Source.objects.get(pk=source.pk))
+        for limit, rows in ((100, 10), (2, 1)):
+            everything, filtered = (
+                queries.incidents_in_view(source.pk, view, *span, limit=limit, rows=rows)
+                for view in (queries.View(), queries.View(families=tuple(families)))
+            )
+            assert everything == filtered
+
+
+def on_the_command_line(analysis: Analysis) -> tuple[str, list[str]]:
+    """Return the summary that `causeline analyze` prints, and the severities in its table."""
+    summary, table = io.StringIO(), io.StringIO()
+    text.show_input(analysis, Terminal(summary), with_coverage=False)
+    text.show_incidents(analysis, Terminal(table), brief=True)
+    return summary.getvalue(), [line.split()[0] for line in table.getvalue().splitlines() if line]
+
+
+def of_document(incidents: list[IncidentPayload], findings: int) -> Told:
+    severities: Counter[str] = Counter(each["severity"] for each in incidents)
+    assert sum(len(each["findings"]) for each in incidents) == findings
+    return Told(len(incidents), findings, sum(each["occurrences"] for each in incidents), dict(severities))
+
+
+def by_api(client: Client, source: int) -> Told:
+    address = f"/api/sources/{source}/incidents"
+    listed = client.get(address, {"limit": 200}).json()
+    rows: list[dict[str, Any]] = listed["incidents"]
+    assert sum(row["findings"] for row in rows) == listed["findings"]
+    severities = {each: client.get(address, {"severity": each}).json()["total"] for each in _SEVERITIES}
+    occurrences = sum(row["occurrences"] for row in rows)
+    return Told(listed["total"], listed["findings"], occurrences, {each: n for each, n in severities.items() if n})
+
+
+def of_the_timeline(client: Client, source: int) -> str:
+    """Return the counts as `IncidentsList` makes them of what the page of a timeline asks for."""
+    listed = client.get(f"/api/sources/{source}/incidents", {"acknowledged": "0"}).json()
+    incidents = listed["total"] + listed["acknowledged"]
+    return f"{incidents} incidents · {listed['findings'] + listed['acknowledged_findings']} findings"
+
+
+def counted(words: str) -> tuple[int, int]:
+    """Return the numbers in the first "3 incidents · 12 findings" of a text; (0, 0) if nothing is counted."""
+    found = _COUNTS.search(re.sub(r"<[^>]+>|\*", "", words))
+    return (int(found[1].replace(",", "")), int(found[2].replace(",", ""))) if found else (0, 0)

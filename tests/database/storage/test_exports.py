@@ -1,0 +1,203 @@
+"""These tests check that an export equals what `causeline analyze` prints for the same files, however they were
+imported."""
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import zstandard
+from asgiref.sync import async_to_sync
+from django.db import connections, transaction
+from django.test import Client
+
+from collectors.analysis import analyse
+from collectors.formats import Limits, NotARecording
+from collectors.uploads import importing
+from collectors.uploads.recordings import Count, import_into
+from tests import DATA, ROOT, stored
+from tests.recordings import SAMPLE
+from tests.unit.history.test_evidence import observations_of
+from timeline.history.world import World
+from timeline.models import Chunk, Finding, Source, Track
+from timeline.pipeline import ingest
+from timeline.storage import chunks, exports, store, tables
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LOG, WATCH = DATA / "engine" / "families.jsonl.zst", DATA / "engine" / "families-watch"
+RECORDINGS: dict[str, list[Path]] = {
+    "sample": [SAMPLE],
+    "log": [LOG],
+    "watch": [WATCH],
+    "log and watch": [LOG, WATCH],
+    "watch and log": [WATCH, LOG],
+    "jobs": [DATA / "engine" / "jobs.jsonl.zst"],
+    "jobs, twice told": [DATA / "engine" / "jobs.jsonl.zst", DATA / "engine" / "jobs-watch"],
+    "restart": [DATA / "restart.jsonl"],
+    "deletion": [DATA / "deletion.jsonl"],
+    **{path.name: [path] for path in sorted((DATA / "objects").iterdir())},
+    **{path.name: [path] for path in sorted((DATA / "wrappers").iterdir())},
+}
+
+
+def inputs(paths: Sequence[Path]) -> list[tuple[Path, str]]:
+    return [(path, str(path.relative_to(ROOT))) for path in paths]
+
+
+def analysed(paths: Sequence[Path]) -> bytes:
+    return orjson.dumps(analyse(inputs(paths), Limits()).document())
+
+
+def imported(paths: Sequence[Path], source: Source | None = None) -> Source:
+    source = source or store.open_source("test")
+    import_into(source, inputs(paths), Limits(), Count())
+    return Source.objects.get(pk=source.pk)
+
+
+def exported(source: Source) -> bytes:
+    return orjson.dumps(exports.document(source))
+
+
+async def sent(answer: Any) -> bytes:
+    """Return the content of a streamed answer."""
+    return b"".join([piece async for piece in answer.streaming_content])
+
+
+def rows_of(source: Source) -> list[Any]:
+    """Return all rows of a source, byte for byte."""
+    models = (Chunk, Track, Finding)
+    rows = [list(model.objects.filter(source=source).order_by("pk").values_list()) for model in models]
+    return [*rows, Source.objects.filter(pk=source.pk).values_list().get(), stored.tables_of(source)]
+
+
+@pytest.mark.parametrize("paths", RECORDINGS.values(), ids=RECORDINGS)
+def test_the_document_is_the_one_of_analyze_byte_for_byte(paths: list[Path]) -> None:
+    assert exported(imported(paths)) == analysed(paths)
+
+
+@pytest.mark.parametrize("paths", [RECORDINGS["sample"], RECORDINGS["log and watch"]], ids=["sample", "log and watch"])
+def test_the_same_files_imported_again_change_no_row(paths: list[Path]) -> None:
+    source = imported(paths)
+    before = rows_of(source)
+    assert import_into(source, inputs(paths), Limits(), Count()) == 0
+    assert rows_of(source) == before
+
+
+@pytest.mark.parametrize("name", ["log and watch", "watch and log", "jobs, twice told"])
+def test_files_may_come_one_after_the_other(name: str) -> None:
+    first, second = RECORDINGS[name]
+    source = imported([first])
+    assert exported(source) == analysed([first])
+    source = imported([second], source)
+    assert exported(source) == analysed([first, second])
+    whole = imported([first, second])
+    assert stored.stored_of(source)[:2] == stored.stored_of(whole)[:2]
+    sequences = [row.sequence for row in chunks.entries(source.pk)]
+    assert sequences == sorted(set(sequences)) and sequences[-1] <= source.stored == len(list(chunks.lines(source.pk)))
+    before = rows_of(source)
+    imported([first, second], source)
+    assert rows_of(source) == before
+
+
+def test_what_was_skipped_is_told_once(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jsonl"
+    lines = zstandard.ZstdDecompressor().stream_reader(SAMPLE.read_bytes()).read().splitlines(keepends=True)
+    broken.write_bytes(b"".join(lines[:500]) + b"broken\n" + b"".join(lines[500:]))
+    both = [(broken, "broken"), (SAMPLE, "whole")]
+    source = store.open_source("test")
+    for each in (*both, *both):
+        import_into(source, [each], Limits(), Count())
+    source.refresh_from_db()
+    assert exported(source) == orjson.dumps(analyse(both, Limits()).document())
+    assert (source.skipped, source.inputs) == (1, ["broken", "whole"])
+
+
+@pytest.mark.parametrize("name", ["sample", "log and watch", "restart", "deletion", "pods.yaml.zst"])
+def test_an_export_is_read_back_with_the_same_findings(name: str, client: Client, tmp_path: Path) -> None:
+    source = imported(RECORDINGS[name])
+    answer = client.get(f"/api/sources/{source.pk}/recording")
+    assert answer["Content-Disposition"] == 'attachment; filename="test.jsonl.zst"'
+    path = tmp_path / "export"
+    path.write_bytes(async_to_sync(sent)(answer))
+    document = analyse([(path, "export")], Limits()).document()
+    known = exports.document(source)
+    assert document["findings"] == known["findings"]
+    for part in ("entries", "coverage", "rules", "first", "last"):
+        assert document["source"][part] == known["source"][part], part
+    again = store.open_source("again")
+    import_into(again, [(path, "export")], Limits(), Count())
+    assert exports.document(again)["findings"] == known["findings"]
+
+
+def test_the_document_comes_from_the_api(client: Client) -> None:
+    source = imported([SAMPLE])
+    answer = client.get(f"/api/sources/{source.pk}/document")
+    assert answer.content == analysed([SAMPLE])
+    again = client.get(f"/api/sources/{source.pk}/document", headers={"If-None-Match": answer["ETag"]})
+    assert again.status_code == 304
+    assert client.get("/api/sources/999999/document").status_code == 404
+    assert client.get("/api/sources/999999/recording").status_code == 404
+
+
+def test_another_cluster_is_refused_and_changes_nothing() -> None:
+    source = imported([SAMPLE])
+    before = rows_of(source)
+    with pytest.raises(NotARecording, match="recordings of two clusters"):
+        imported([LOG], source)
+    assert rows_of(source) == before
+    assert exported(imported([SAMPLE], source)) == analysed([SAMPLE])
+    assert rows_of(source) == before
+
+
+def test_an_import_that_was_overtaken_changes_nothing() -> None:
+    source = imported([WATCH])
+    behind = Source.objects.get(pk=source.pk)
+    imported([LOG], source)
+    before = rows_of(source)[:4]
+    with pytest.raises(store.Overtaken):
+        import_into(behind, inputs([LOG]), Limits(), Count())
+    assert rows_of(source)[:4] == before
+    assert exported(imported([LOG], Source.objects.get(pk=source.pk))) == analysed([WATCH, LOG])
+    assert rows_of(source)[:4] == before
+
+
+def test_a_name_that_is_no_text_is_shown_as_far_as_it_is_one(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"\xff.jsonl")
+    path.write_bytes((DATA / "restart.jsonl").read_bytes())
+    source = store.open_source("test")
+    import_into(source, [(path, path.name)], Limits(), Count())
+    source.refresh_from_db()
+    assert source.inputs == ["?.jsonl"]
+    assert exported(source) == orjson.dumps(analyse([(path, path.name)], Limits()).document())
+
+
+def test_two_imports_at_once_take_nothing_from_each_other() -> None:
+    source = imported([WATCH])
+    second = Source.objects.get(pk=source.pk)
+
+    def begin() -> None:
+        try:
+            store.open_again(second)
+            importing.discard_abandoned()
+        finally:
+            connections.close_all()
+
+    world = store.open_again(source)
+    with transaction.atomic():
+        ingest(source, world, observations_of(LOG))
+        beside = threading.Thread(target=begin)
+        beside.start()
+        beside.join(30)
+        assert not beside.is_alive()
+        store.show_source(source)
+    with pytest.raises(store.Overtaken):
+        ingest(second, World(), [])
+    assert len(stored.tables_of(source)) == 4
+    tables.drop_leftovers(source)
+    source.refresh_from_db()
+    both = [*inputs([WATCH]), (LOG, LOG.name)]
+    assert exports.document(source)["findings"] == analyse(both, Limits()).document()["findings"]
+    assert len(stored.tables_of(source)) == 3  # two of entries, one of tracks

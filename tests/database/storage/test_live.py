@@ -1,0 +1,309 @@
+"""These tests compare live sources with their recordings: batch by batch, with takeovers by other workers, and with
+other commits in between."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+from msgspec.structs import replace
+from pytest_django.fixtures import Settings
+
+from collectors.formats import Limits, own
+from collectors.uploads.recordings import Count, import_into
+from tests import ENGINE
+from tests.live import batches, observations, verdicts
+from tests.stored import findings_of, told_tracks
+from timeline import queries
+from timeline.core.entries import Change, Entry, Mark, MarkType, ObjectRef, microseconds, moment
+from timeline.judge import judged
+from timeline.models import Acknowledgement, BaselineIncident, Cluster, Delta, Incident, Source, Track
+from timeline.payloads.findings import DocumentPayload, FindingPayload
+from timeline.pipeline import TwoClusters, follow
+from timeline.storage import chunks, findings, incidents, live, store
+from timeline.storage.exports import document
+from timeline.storage.findings import incident_of
+from timeline.storage.live_findings import LiveFindings
+
+FOLDERS = ["families-watch", "jobs-watch"]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def uploaded(path: Path) -> Source:
+    source = store.open_source("uploaded")
+    import_into(source, [(path, "watch")], Limits(), Count())
+    return source
+
+
+def watched(folder: Path, size: int, *, takeovers: bool = False, remembers: bool = False) -> Source:
+    """Return the source of a recording that streams have observed.
+
+    With `takeovers`, each batch goes to another worker. With `remembers`, that worker reads the snapshot which the one
+    before has stored.
+    """
+    source = live.begin(Cluster.objects.create(name="prod"))
+    held = live.open_again(source)
+    for batch in batches(observations(folder), size):
+        if remembers:
+            held.snapshot_with_next_batch()
+        follow(held, batch)
+        if takeovers:
+            held = live.open_again(Source.objects.get(pk=source.pk))
+    follow(held, [])
+    return source
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_the_findings_are_those_of_the_upload(name: str) -> None:
+    """A live source is compared kind by kind, so its order may be more certain."""
+    source = watched(ENGINE / name, 97)
+    found, expected = (document(each)["findings"] for each in (source, uploaded(ENGINE / name)))
+    unsure = {each["id"] for each in expected if each["verdict"] == "inconclusive"}
+    assert {each["id"] for each in found} == {each["id"] for each in expected}
+    assert verdicts(each for each in found if each["id"] not in unsure) == verdicts(
+        each for each in expected if each["id"] not in unsure
+    )
+    counted = Source.objects.get(pk=source.pk).row_counts
+    with transaction.atomic():  # what was kept up to date commit by commit is what is derived anew
+        assert findings.write_occurrences(source) == ([], [])
+        assert Source.objects.get(pk=source.pk).row_counts == counted
+        assert incidents.write(source) == ([], [])
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize(
+    ("size", "takeovers", "remembers"), [(3, False, False), (50, True, False), (50, True, True), (10_000, False, False)]
+)
+def test_its_export_gives_what_it_was(
+    name: str, size: int, takeovers: bool, remembers: bool, tmp_path: Path, settings: Settings
+) -> None:
+    settings.LIVE_MEMORY = timedelta(hours=1)
+    source = watched(ENGINE / name, size, takeovers=takeovers, remembers=remembers)
+    path = tmp_path / "export.jsonl"
+    path.write_bytes(b"".join(own.recording(chunks.lines(source.pk))))
+    again = uploaded(path)
+    mine, other = document(source), document(again)
+    assert comparable(mine) == comparable(other)
+    assert [row[:5] + row[11:] for row in told_tracks(source)] == [row[:5] + row[11:] for row in told_tracks(again)]
+
+
+def comparable(found: DocumentPayload) -> list[FindingPayload]:
+    """Return the findings of a document without the line of the export."""
+    for finding in found["findings"]:
+        for proof in finding["proof"]:
+            proof["file"] = proof["line"] = None
+    return found["findings"]
+
+
+def test_the_order_of_lanes_is_that_of_the_upload() -> None:
+    source = watched(ENGINE / "families-watch", 40)
+    path = ENGINE / "families-watch"
+    again = uploaded(path)
+    assert lanes(source) == lanes(again)
+
+
+def lanes(source: Source) -> list[tuple[object, ...]]:
+    rows = Track.objects.filter(source=source, span__isnull=False).order_by("place")
+    return [(row.kind, row.namespace, row.name, row.number, bool(row.strip)) for row in rows]
+
+
+def test_each_commit_tells_what_it_changed() -> None:
+    source = watched(ENGINE / "jobs-watch", 100)
+    deltas = list(Delta.objects.filter(source=source).order_by("sequence"))
+    first = deltas[0].sequence
+    assert [delta.sequence for delta in deltas] == list(range(first, first + len(deltas)))
+    assert [delta.changed["after"] for delta in deltas] == [0, *range(first, first + len(deltas) - 1)]
+    assert deltas[-1].sequence == Source.objects.get(pk=source.pk).sequence
+    moved = {track for delta in deltas for track in delta.changed["tracks"]}
+    assert moved == set(Track.objects.filter(source=source).values_list("id", flat=True))
+    assert any(delta.changed["findings"] for delta in deltas)
+    assert findings_of(source)
+
+
+def test_a_browser_that_saw_commits_which_the_database_has_lost_loads_the_window_again() -> None:
+    """A stand-by without the last commits was promoted, or a back-up was restored: the rows are those of before."""
+    source = live.begin(Cluster.objects.create(name="prod"))
+    held = live.open_again(source)
+    first, second, third, *_ = batches(observations(ENGINE / "families-watch"), 40)
+    follow(held, first)
+    kept = follow(held, second).sequence
+    with transaction.atomic():
+        follow(held, third)
+        lost = held.source.sequence
+        transaction.set_rollback(True)
+    assert lost > kept
+    ahead, known = queries.Deltas(source.pk, lost), queries.Deltas(source.pk, kept)
+    assert ahead.read() is None  # nothing leads it back
+
+    follow(live.open_again(Source.objects.get(pk=source.pk)), third)
+    unbroken = known.read()
+    assert unbroken and unbroken["sequence"] > lost
+    with pytest.raises(queries.Missed):
+        ahead.read()
+    assert ahead.cursor == unbroken["sequence"]
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize("takeovers", [True, False])
+def test_what_is_forgotten_is_not_taken_back(name: str, takeovers: bool, settings: Settings) -> None:
+    settings.LIVE_MEMORY = timedelta(seconds=5)
+    source = watched(ENGINE / name, 20, takeovers=takeovers, remembers=True)
+    found, expected = (document(each)["findings"] for each in (source, uploaded(ENGINE / name)))
+    assert {each["id"] for each in found} == {each["id"] for each in expected}
+
+
+def test_who_takes_over_reads_what_was_written_down(settings: Settings) -> None:
+    settings.LIVE_MEMORY = timedelta(seconds=5)
+    source = watched(ENGINE / "families-watch", 20, remembers=True)
+    known = {track.key for track in live.open_again(Source.objects.get(pk=source.pk)).world.tracks()}
+    assert len(known) < Track.objects.filter(source=source).count()
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_what_stands_can_be_asked_for_after_its_like_was_forgotten(name: str, settings: Settings) -> None:
+    """A stream that restarts looks up existing objects; once Events had expired, this raised KeyError."""
+    settings.LIVE_MEMORY = timedelta(seconds=2)
+    held = live.open_again(live.begin(Cluster.objects.create(name="prod")))
+    for batch in batches(observations(ENGINE / name), 40):
+        held.snapshot_with_next_batch()
+        follow(held, batch)
+        for kind in held.world.seen:
+            assert all(held.world.of_uid(uid) for uid in held.existing_objects(*kind))
+
+
+def test_another_cluster_at_the_same_address_is_noticed() -> None:
+    source = live.begin(Cluster.objects.create(name="prod"))
+    held = live.open_again(source)
+    observed = observations(ENGINE / "families-watch")
+    follow(held, observed)
+    system = ObjectRef("", "v1", "Namespace", "", "kube-system", "another")
+    (some,) = [each for each in observed if isinstance(each, Entry)][:1]
+    known = Source.objects.get(pk=source.pk).stored
+    with pytest.raises(TwoClusters):
+        follow(held, [replace(some, ref=replace(system, uid=uid), facts=None) for uid in ("one", "another")])
+    assert Source.objects.get(pk=source.pk).stored == known
+
+
+def test_what_compares_afterwards_is_judged_anew() -> None:
+    """Marks without entries can make an order exact that whole seconds leave open."""
+    observed = observations(ENGINE / "jobs-watch")
+    compared = [each for each in observed if isinstance(each, Mark) and each.what is MarkType.TOGETHER]
+    source = live.begin(Cluster.objects.create(name="prod"))
+    held = live.open_again(source)
+    follow(held, [each for each in observed if each not in compared])
+    assert "exact" not in {
+        each["verdict"] for each in document(source)["findings"] if each["rule"] == "job-excess-pods"
+    }
+    follow(held, compared)
+    assert {each["verdict"] for each in document(source)["findings"] if each["rule"] == "job-excess-pods"} == {"exact"}
+
+
+def test_what_people_know_of_incidents_holds_after_etcd_was_restored() -> None:
+    cluster = Cluster.objects.create(name="prod")
+    first = watched_by(cluster)
+    noted, silenced, known, *_ = [row["id"] for row in queries.incidents(first.pk)["incidents"]]
+    hours = timezone.now() + timedelta(hours=2)
+    queries.acknowledge_incidents(first.pk, [noted], "ada", "ticket 7")
+    queries.set_baseline(first.pk, "bob")
+    BaselineIncident.objects.exclude(identity=known).delete()
+    matchers = {"namespace": "", "actor": "", "owner": Incident.objects.get(identity=silenced).name}
+    rule = Incident.objects.get(identity=silenced).rule
+    queries.create_silence(source=first, rule=rule, **matchers, reason="maintenance", by="cid", expires=hours)
+    before = quiet(first)
+    assert (before[noted][0], before[silenced][1], before[known][1]) == ("ticket 7", "cid", "bob")
+    second = watched_by(cluster)
+    assert second.pk != first.pk
+    assert quiet(second) == before
+    third = live.begin(cluster, "etcd was restored again")
+    again = next(each for each in observations(ENGINE / "jobs-watch") if isinstance(each, Entry))
+    Incident.objects.filter(source=second, identity=noted).update(
+        last=moment(again.received) - timedelta(days=1), open=False
+    )
+    held = live.open_again(third)
+    follow(held, observations(ENGINE / "jobs-watch"))
+    assert quiet(third)[noted][0] is None
+    assert "after it had been over for an hour" in Acknowledgement.objects.get(source=third, identity=noted).ended
+
+
+def watched_by(cluster: Cluster) -> Source:
+    """Return the next source of a cluster, in which everything happens as it did before."""
+    source = live.begin(cluster, "etcd was restored")
+    held = live.open_again(source)
+    for batch in batches(observations(ENGINE / "jobs-watch"), 97):
+        follow(held, batch)
+    return source
+
+
+def quiet(source: Source) -> dict[str, tuple[str | None, str | None]]:
+    """Return the note of each incident, and who has silenced it."""
+    wanted = queries.IncidentFilter(silenced=True)
+    rows = queries.incidents(source.pk, wanted)["incidents"]
+    return {
+        row["id"]: (row["acknowledged"] and row["acknowledged"]["note"], row["silenced"] and row["silenced"]["by"])
+        for row in rows
+    }
+
+
+# Copies a finding of a source a number of times within its incident, with other subjects at other times.
+_COPY = """
+INSERT INTO timeline_finding
+SELECT (jsonb_populate_record(row, jsonb_build_object(
+    'identity', lpad(number::text, 16, 'z'),
+    'document', document || jsonb_build_object('id', lpad(number::text, 16, 'z'))
+        || jsonb_build_object('subject', document->'subject' || jsonb_build_object('uid', number::text)),
+    'occurrences', replace(occurrences::text, '"group": "', '"group": "' || number)::jsonb
+))).*
+FROM timeline_finding AS row, generate_series(1, %s) AS number
+WHERE source_id = %s AND identity = %s
+"""
+_READ = "SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables WHERE relname = %s"
+
+
+def test_a_commit_reads_no_more_findings_if_the_incident_has_many() -> None:
+    source = live.begin(Cluster.objects.create(name="prod"))
+    held = live.open_again(source)
+    follow(held, observations(ENGINE / "jobs-watch"))
+    track, found = next((track, of_it) for track, of_it in judged(held.world, held.world.tracks()).items() if of_it)
+    read = []
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")  # a small table is read by its index, as a large one would be
+        written = LiveFindings(source, held.world)
+        written.write({track: found})
+        cursor.execute(_COPY, [others := 300, source.pk, found[0].id])
+        cursor.execute("ANALYZE timeline_finding")
+        incidents.write(source)
+        for advice in ("one", "another"):
+            cursor.execute(_READ, ["timeline_finding"])
+            (before,) = cursor.fetchone()
+            assert written.write({track: [replace(each, advice=(advice,)) for each in found]})["incidents"]
+            cursor.execute(_READ, ["timeline_finding"])
+            read.append(cursor.fetchone()[0] - before)
+    row = Incident.objects.get(source=source, identity=incident_of(found[0]))
+    assert row.findings > others and row.advice == ["another"]
+    first, second = read
+    # The first one after another process has changed the incident reads all of it.
+    assert second < 30 < others < first, read
+
+
+def test_a_deletion_that_another_worker_dates_earlier_is_stored_again_and_counts_once() -> None:
+    """Only its arrival says when an object of a watch was deleted, by an estimate of the server's clock that each
+    worker makes anew. The earlier time is the closer one, and what is stored has to lead to it by itself."""
+    observed = observations(ENGINE / "families-watch")
+    deletion = next(each for each in observed if isinstance(each, Entry) and each.change is Change.DELETED)
+    source = live.begin(Cluster.objects.create(name="prod"))
+    follow(live.open_again(source), observed)
+
+    def again(seconds: float) -> tuple[int, int, int]:
+        """Let another worker receive the deletion; return the stored observations, the changes, and the end."""
+        held = live.open_again(Source.objects.get(pk=source.pk))
+        follow(held, [replace(deletion, arrived=(deletion.arrived or 0) + round(seconds * 1e6))])
+        now = Source.objects.get(pk=source.pk)
+        end = Track.objects.get(source=source, uid=deletion.ref.uid).life.upper
+        return now.stored, now.entries, microseconds(end) - (deletion.arrived or 0)
+
+    stored, changes, at = again(0.4)
+    assert (stored, changes, at) == again(0), "a later time says nothing new"
+    stored_again, changes_again, earlier = again(-0.4)
+    assert (stored_again, changes_again) == (stored + 1, changes) and earlier < at
+    assert again(-0.4) == again(-0.2) == (stored_again, changes_again, earlier)

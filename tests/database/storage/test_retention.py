@@ -1,0 +1,128 @@
+"""These tests check what is kept of live sources, and what is deleted."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, connection
+
+from collectors.tasks import keep
+from tests import ENGINE
+from tests.live import batches, observations
+from tests.stored import entries_in
+from timeline import queries
+from timeline.models import Chunk, Cluster, Finding, IntentChange, Occurrence, Source, Track
+from timeline.pipeline import follow
+from timeline.storage import chunks, holds, live, retention, tables
+from timeline.storage.repacking import repack
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def watched(**kept: int) -> Source:
+    """Return a source with one table for each of a few batches."""
+    cluster = Cluster.objects.create(name="prod", **kept)
+    source = live.begin(cluster)
+    held = live.open_again(source)
+    for batch in batches(observations(ENGINE / "families-watch"), 30):
+        tables.renew(source, 1)
+        follow(held, batch)
+    source.refresh_from_db()
+    return source
+
+
+def test_what_is_younger_stays() -> None:
+    source = watched(keep_days=10_000)
+    before = entries_in(source), Track.objects.count(), Finding.objects.count()
+    keep()
+    assert (entries_in(source), Track.objects.count(), Finding.objects.count()) == before
+
+
+def test_what_is_too_old_goes_and_what_lives_stays() -> None:
+    source = watched(keep_days=10)
+    assert source.last
+    living = set(Track.objects.filter(source=source, life__endswith=None).values_list("id", flat=True))
+    assert IntentChange.objects.filter(source=source).exists()
+    (dropped,) = retention.keep(Cluster.objects.get(), source.last + timedelta(days=11))
+    assert dropped.tables and dropped.tracks and dropped.findings
+    assert not IntentChange.objects.filter(source=source).exists()
+    assert not Finding.objects.filter(source=source).exists()
+    assert not Occurrence.objects.filter(source=source).exists()
+    assert Source.objects.get(pk=source.pk).row_counts == {}
+    assert living <= set(Track.objects.filter(source=source).values_list("id", flat=True))
+    assert not Chunk.objects.filter(source=source).exists()
+
+
+def test_nothing_goes_that_a_hold_of_the_source_or_of_its_cluster_keeps() -> None:
+    source = watched(keep_days=1, keep_bytes=1)
+    assert source.last
+    before = entries_in(source), Track.objects.count(), Finding.objects.count()
+    long_after = source.last + timedelta(days=100)
+    cluster = Cluster.objects.get()
+    for kept in ({"source": source.pk}, {"cluster": cluster.pk}):
+        holds.place("Case 22", "", **kept)
+        assert retention.keep(cluster, long_after) == []
+        assert (entries_in(source), Track.objects.count(), Finding.objects.count()) == before
+        holds.lift(**kept)
+    assert retention.keep(cluster, long_after)[0].findings
+    assert not entries_in(source)
+
+
+def test_the_oldest_tables_go_where_there_are_too_many_bytes() -> None:
+    source = watched(keep_days=10_000)
+    before = tables.size_of(source)
+    first = min(Chunk.objects.filter(source=source).values_list("sequence", flat=True))
+    Cluster.objects.update(keep_bytes=before // 2)
+    keep()
+    assert tables.size_of(source) <= before // 2
+    assert min(Chunk.objects.filter(source=source).values_list("sequence", flat=True)) > first
+    assert queries.window(source.pk, 0, 2**50)["lanes"] is not None
+
+
+def test_a_source_goes_on_after_its_past_has_gone() -> None:
+    source = watched(keep_days=10_000)
+    Cluster.objects.update(keep_bytes=1)
+    keep()
+    held = live.open_again(source)
+    committed = follow(held, observations(ENGINE / "jobs-watch"))
+    assert committed.entries
+
+
+def test_a_closed_table_is_packed_anew_and_tells_the_same() -> None:
+    source = live.begin(Cluster.objects.create(name="prod", keep_days=10_000))
+    held = live.open_again(source)
+    observed = observations(ENGINE / "families-watch")
+    for batch in batches(observed[:400], 8):
+        follow(held, batch)
+    tables.renew(source, 1)
+    follow(held, observed[400:])
+    before, size = sorted(chunks.lines(source.pk)), tables.size_of(source)
+    rows = Chunk.objects.filter(source=source).count()
+    keep()
+    assert sorted(chunks.lines(source.pk)) == before
+    assert Chunk.objects.filter(source=source).count() < rows / 4
+    assert tables.size_of(source) < size
+    assert repack(source) == 0
+    source.refresh_from_db()
+    assert live.open_again(source).world.seen.keys() == held.world.seen.keys()
+
+
+@pytest.mark.parametrize("kept", [{"keep_days": 0}, {"keep_days": -3}, {"keep_days": 10**9}, {"keep_bytes": -1}])
+def test_the_database_holds_no_cluster_that_keeps_nothing_or_for_ever(kept: dict[str, int]) -> None:
+    with pytest.raises(IntegrityError):
+        Cluster.objects.create(name="prod", **kept)
+
+
+def test_one_bad_cluster_does_not_keep_the_others_from_their_turn(caplog: pytest.LogCaptureFixture) -> None:
+    bad = Cluster.objects.create(name="bad", keep_days=10_000)
+    broken = live.begin(bad)
+    with connection.cursor() as cursor:  # as if the disk had lost the table
+        cursor.execute("ALTER TABLE timeline_track_%s RENAME TO elsewhere", [broken.pk])
+    source = watched(keep_bytes=1)
+    before = tables.size_of(source)
+    try:
+        keep()
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE elsewhere RENAME TO timeline_track_%s", [broken.pk])
+    assert tables.size_of(source) < before
+    assert "what bad is not to keep could not be dropped or packed" in caplog.text

@@ -1,0 +1,367 @@
+"""These tests send what a collector sends, in this process: what is refused, what waits, and what becomes of it."""
+
+import asyncio
+import ssl
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import zstandard
+from django.test import Client
+from django.utils import timezone
+from msgspec.structs import replace
+
+from collectors.collecting.buffer import Batch, Buffer, Place
+from collectors.collecting.server import Away, Server, Standby, SteppedDown, Unusable
+from collectors.watch import batches, connections
+from collectors.watch.batches import Malformed
+from collectors.watch.feeds import BATCH_BYTES, Collected
+from collectors.watch.ingester import Ended, Ingester
+from collectors.watch.resources import Resource, Target
+from collectors.watch.streams import StreamStatus
+from dashboard.access import tokens, trail
+from dashboard.models import AuditRecord
+from dashboard.web.collecting import Collecting
+from tests import ENGINE
+from tests.answering import receiving
+from tests.collecting import awaited, token_of
+from tests.followed import changes_of
+from tests.live import observations
+from timeline.core.entries import Entry, Mark, MarkType, Observation
+from timeline.models import Cluster, CollectedBatch, Collector, Gap, Source, Stream
+from timeline.storage import collected, leases, live
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PODS = Target(Resource("", "v1", "Pod", "pods", True))
+
+
+def observed() -> list[Observation]:
+    """Return what a collector observes of Pods."""
+    return [
+        each
+        for each in observations(ENGINE / "jobs-watch")
+        if (each.kind if isinstance(each, Mark) else each.ref.kind if isinstance(each, Entry) else "") == "Pod"
+    ]
+
+
+ITEMS: list[batches.Item] = [StreamStatus(PODS, "watching", ""), *observed()]
+
+
+class Sent:
+    """This class sends requests as a collector of a cluster does."""
+
+    def __init__(self, cluster: Cluster, token: str | None = None) -> None:
+        self.cluster = cluster
+        self._token = token if token is not None else token_of(cluster)
+        self._application = Collecting(_never)
+
+    def ask(self, what: str, method: str = "POST", *, named: str = "", **options: Any) -> httpx.Response:
+        async def send() -> httpx.Response:
+            transport = httpx.ASGITransport(self._application)  # type: ignore[arg-type]
+            async with httpx.AsyncClient(transport=transport, base_url="http://causeline") as client:
+                headers = {"Authorization": f"Bearer {self._token}", **options.pop("headers", {})}
+                path = f"/api/collect/{named or self.cluster.pk}/{what}"
+                return await client.request(method, path, headers=headers, **options)
+
+        return asyncio.run(send())
+
+    def lease(self, holder: str = "one", epoch: int | None = None, **more: Any) -> httpx.Response:
+        return self.ask("lease", json={"holder": holder, "epoch": epoch, **more})
+
+    def batch(self, number: int, items: Sequence[batches.Item] | bytes = (), epoch: int = 1, restored: str = "") -> int:
+        body = items if isinstance(items, bytes) else batches.written(items)
+        sent = {"Causeline-Epoch": str(epoch), "Causeline-Number": str(number), "Causeline-Restored": restored}
+        return self.ask("batches", content=body, headers=sent).status_code
+
+
+async def _never(*_: Any) -> None:
+    raise AssertionError("the request was not answered")
+
+
+class Held:
+    """This class is the worker of a cluster that a collector watches."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        (self.lease,) = leases.take("here", 1)
+        self.feed = Collected(cluster)
+        self.ingester = self._opened()
+
+    def _opened(self) -> Ingester:
+        self.cluster.refresh_from_db()
+        opened = live.open_again(self.cluster.source or live.begin(self.cluster))
+        return Ingester(self.lease, opened, self.feed, lambda state, error: None)
+
+    def commit(self) -> None:
+        self.feed._looked = 0
+        self.ingester.commit_batch()
+
+    def fails(self) -> None:
+        with pytest.raises(Malformed):
+            self.commit()
+        self.feed = Collected(self.cluster)
+        self.ingester = self._opened()
+
+    @property
+    def source(self) -> Source:
+        return Source.objects.get(current_of=self.cluster)
+
+
+@pytest.fixture
+def sent() -> Sent:
+    return Sent(awaited())
+
+
+def test_a_batch_is_committed_before_it_is_acknowledged_and_taken_once(sent: Sent) -> None:
+    assert sent.lease().json() == {"epoch": 1, "accepted": 0}
+    worker = Held(sent.cluster)
+    assert sent.batch(1, ITEMS) == 200
+    assert sent.batch(1, ITEMS) == 200  # the answer to the first one was lost
+    assert CollectedBatch.objects.count() == 1
+    worker.commit()
+    assert not CollectedBatch.objects.exists() and Collector.objects.get().taken == 1
+    stored = changes_of(worker.source)
+    assert stored and set(stored.values()) == {1}
+    assert Stream.objects.get().state == "watching" and Stream.objects.get().entries > 0
+    assert sent.batch(1, ITEMS) == 200  # again, after the worker has taken it
+    worker.commit()
+    assert changes_of(worker.source) == stored
+
+
+def test_batches_have_no_holes_and_older_epochs_are_refused(sent: Sent) -> None:
+    sent.lease()
+    assert sent.batch(2, ITEMS) == 409
+    assert sent.batch(1, ITEMS) == 200
+    Collector.objects.update(renewed_at=None)
+    assert sent.lease("two").json() == {"epoch": 2, "accepted": 1}
+    assert sent.batch(2, ITEMS) == 410  # of epoch 1
+    assert sent.lease("one", 1).status_code == 410
+    assert sent.batch(2, ITEMS, epoch=2) == 200
+
+
+def test_another_collector_begins_when_the_active_one_is_silent_or_has_left(sent: Sent) -> None:
+    assert sent.lease("one").status_code == 200
+    waits = sent.lease("two")
+    assert waits.status_code == 423 and waits.headers["retry-after"] and "one" in waits.json()["detail"]
+    Collector.objects.update(renewed_at=timezone.now() - 2 * collected.SILENT)
+    assert sent.lease("two").json()["epoch"] == 2
+    assert sent.lease("two", 2, leaving=True).status_code == 200
+    assert sent.lease("one").json()["epoch"] == 3
+    assert sent.lease("one", 3, buffered=7, behind=1.5).json() == {"epoch": 3, "accepted": 0}
+    assert (Collector.objects.get().buffered, Collector.objects.get().behind) == (7, 1.5)
+
+
+def test_only_a_token_of_the_scope_for_this_cluster_may_send(sent: Sent) -> None:
+    other = awaited("other")
+    assert sent.ask("lease", json={"holder": "one"}, named="collected").status_code == 200  # by its name
+    assert Sent(sent.cluster, token_of(other)).lease().status_code == 401
+    assert Sent(sent.cluster, "causeline_unknown").lease().status_code == 401
+    expires = timezone.now() + timedelta(days=1)
+    audit, _ = tokens.issue("audit", ["audit"], expires=expires, cluster=sent.cluster, by="tests")
+    everything, _ = tokens.issue("all", ["collect"], expires=expires, by="tests")
+    assert Sent(sent.cluster, audit).lease().status_code == 401
+    assert Sent(sent.cluster, everything).lease().status_code == 401
+    Cluster.objects.filter(pk=sent.cluster.pk).update(reference={"how": "in-cluster"})
+    assert sent.lease().status_code == 404
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"no zstd",
+        zstandard.compress(b'{"ref":7}'),
+        zstandard.compress(b"[" * 100_000),
+        zstandard.compress(
+            b'{"stream":{"group":"","version":"","kind":"","resource":"","namespaced":true,"state":"x"}}'
+        ),
+        zstandard.compress(b" " * (BATCH_BYTES + 1)),  # a bomb
+        zstandard.ZstdCompressor(write_content_size=False).compress(b" "),
+        batches.written(ITEMS)[:-20],
+        batches.written([Mark("", "v1", "Pod", MarkType.GAP, 5, 2, since=3, reason="a\0b")]),
+    ],
+    ids=["no zstd", "no entry", "deep", "no state", "bomb", "no size", "cut off", "NUL"],
+)
+def test_what_cannot_be_read_is_put_aside_and_is_a_gap(sent: Sent, body: bytes) -> None:
+    sent.lease()
+    worker = Held(sent.cluster)
+    assert sent.batch(1, ITEMS) == 200 and sent.batch(2, body) == 200
+    worker.commit()
+    worker.commit()
+    assert "aside" in Gap.objects.get().reason and Collector.objects.get().taken == 2
+    assert "Batch 2 was put aside" in Collector.objects.get().problem
+    assert sent.batch(3, ITEMS[:2]) == 200
+    worker.commit()
+    assert Collector.objects.get().taken == 3
+
+
+def test_a_batch_that_no_worker_can_process_is_put_aside_after_some_attempts(sent: Sent) -> None:
+    sent.lease()
+    worker = Held(sent.cluster)
+    assert sent.batch(1, ITEMS) == 200
+    worker.commit()
+    assert sent.batch(2, ITEMS[:2]) == 200 and sent.batch(3, ITEMS[:2]) == 200
+    CollectedBatch.objects.filter(number=2).update(lines=b"damaged")
+    for _ in range(collected.ATTEMPTS):  # the first of both batches, the others of one
+        worker.fails()
+    worker.commit()
+    worker.commit()
+    assert Collector.objects.get().taken == 3 and Gap.objects.count() == 1
+    assert CollectedBatch.objects.get().number == 2  # it is kept to be looked at
+
+
+def test_a_collector_learns_what_is_known_after_its_last_batch(sent: Sent) -> None:
+    sent.lease()
+    worker = Held(sent.cluster)
+    assert sent.batch(1, ITEMS) == 200
+    asked = "state?epoch=1&after=1"
+    assert sent.ask(asked, "GET").status_code == 202
+    worker.commit()
+    assert sent.ask(asked, "GET").status_code == 202  # the worker answers when it looks the next time
+    worker.commit()
+    found = batches.known_read(sent.ask(asked, "GET").content, 10**9)
+    last = max(each.resource_version or 0 for each in observed() if isinstance(each, Entry))
+    assert [each.target for each in found] == [PODS] and int(found[0].resourceVersion) >= last
+    existing = worker.ingester._live.existing_objects("", "Pod")
+    assert {each.ref.uid: each.revision for each in found[0].objects} == {
+        uid: each.revision for uid, each in existing.items()
+    }
+    assert sent.ask("state?epoch=2&after=1", "GET").status_code == 410
+    assert sent.ask("state?epoch=x&after=1", "GET").status_code == 400
+
+
+def test_another_history_of_the_cluster_begins_a_new_source(sent: Sent) -> None:
+    sent.lease()
+    worker = Held(sent.cluster)
+    assert sent.batch(1, ITEMS) == 200
+    worker.commit()
+    before = worker.source
+    assert sent.batch(2, ITEMS, restored="The cluster's etcd was restored.") == 200
+    with pytest.raises(Ended, match="restored"):
+        worker.commit()
+    live.begin(worker.cluster, "restored")
+    worker.feed.history_begun()
+    worker.feed = Collected(worker.cluster)
+    worker.ingester = worker._opened()
+    worker.commit()
+    assert worker.source != before and changes_of(worker.source) == changes_of(before)
+
+
+def test_the_collector_has_to_wait_when_too_much_waits(sent: Sent, settings: Any) -> None:
+    sent.lease()
+    settings.COLLECT_INBOX_BYTES = 0
+    assert sent.batch(1, ITEMS) == 200
+    assert sent.batch(2, ITEMS) == 429
+    assert sent.lease("one", 1, namespaces=["a"]).status_code == 429  # batches of all namespaces wait
+    Held(sent.cluster).commit()
+    assert sent.batch(2, ITEMS) == 200
+
+
+def test_credentials_are_taken_out_again(sent: Sent) -> None:
+    environment = b'[{"name":"PASSWORD","value":"hunter2hunter2"}]'
+    head = b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"env":'
+    secret = head + environment + b"}]}}"
+    entry = next(each for each in observed() if isinstance(each, Entry))
+    sent.lease()
+    assert sent.batch(1, [replace(entry, body=secret)]) == 200
+    assert b"hunter2" not in zstandard.decompress(bytes(CollectedBatch.objects.get().lines))
+
+
+def test_the_page_says_how_the_collector_is(sent: Sent, admin_client: Client) -> None:
+    page = admin_client.get(f"/clusters/{sent.cluster.pk}/").content.decode()
+    assert "No collector has reported yet" in page and "--scope collect" in page and "Test the connection" not in page
+    sent.lease("pod-1", version="1.2.3", buffered=3_000_000)
+    page = admin_client.get(f"/clusters/{sent.cluster.pk}/").content.decode()
+    assert "pod-1 is active, with Causeline 1.2.3." in page and "3.0 MB wait on its disk" in page
+    assert 'name="write_events"' not in page
+
+
+def test_no_events_are_written_where_nothing_connects_to(sent: Sent) -> None:
+    wanted = connections.WatchOptions(write_events=True)
+    with pytest.raises(connections.Refused, match="no Events"):
+        connections.change(sent.cluster, wanted)
+    with pytest.raises(connections.Refused, match="no Events"):
+        connections.connect("other", connections.by_collector(), wanted)
+    assert not Cluster.objects.filter(write_events=True).exists()
+
+
+def test_the_audit_trail_says_once_an_hour_who_sends(sent: Sent) -> None:
+    trail.recent = trail._Recent()
+    for _ in range(2):
+        sent.lease("pod-1")
+    assert Sent(sent.cluster, "causeline_wrong").lease().status_code == 401
+    rows = AuditRecord.objects.filter(action="send").order_by("id")
+    assert [(row.way, row.cluster, row.thing, row.outcome) for row in rows] == [
+        ("token", sent.cluster.pk, "what a collector observes", "done"),
+        ("nobody", None, "what a collector observes", "refused"),
+    ]
+
+
+def test_what_a_collector_watches_is_not_changed_from_here(sent: Sent) -> None:
+    sent.lease(namespaces=["b", "a"])
+    sent.cluster.refresh_from_db()
+    assert sent.cluster.namespaces == ["a", "b"]
+    connections.change(sent.cluster, connections.WatchOptions(keep_days=3))
+    assert (sent.cluster.namespaces, sent.cluster.keep_days) == (["a", "b"], 3)
+
+
+# The collector's side
+
+
+def test_the_buffer_outlives_its_process_and_stays_within_its_size(tmp_path: Path) -> None:
+    buffer = Buffer(tmp_path / "buffer", 100)
+    buffer.put(Batch(3, b"x" * 60, ""))
+    assert buffer.has_room()
+    buffer.put(Batch(4, b"y" * 60, "restored"))
+    assert not buffer.wait_for_room(0)
+    (tmp_path / "buffer" / "000000000000000005.part").write_bytes(b"cut off")
+    buffer.remember(Place("me", 7, ("a",)))
+    again = Buffer(tmp_path / "buffer", 100)
+    assert again.first(0) == Batch(3, b"x" * 60, "") and again.last == 4 and again.place() == Place("me", 7, ("a",))
+    again.remove_until(3)
+    assert again.first(0) == Batch(4, b"y" * 60, "restored") and again.has_room()
+    again.clear()
+    assert again.first(0) is None and again.size == 0 and again.behind == 0
+
+
+def server(url: str, authority: Path | None = None) -> Server:
+    return Server(url, "prod", lambda: "causeline_token", authority)
+
+
+def test_the_token_is_not_sent_where_others_can_read_it(tmp_path: Path) -> None:
+    with pytest.raises(Unusable, match="https"):
+        server("http://causeline.example.org")
+    with pytest.raises(Unusable, match="COLLECT_URL"):
+        server("causeline.example.org")
+    with pytest.raises(Unusable, match="CA_FILE"):
+        server("https://causeline.example.org", tmp_path / "missing.pem")
+    assert ssl.create_default_context().check_hostname
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"), [(423, Standby), (410, SteppedDown), (503, Away), (302, Away), (401, Away)]
+)
+def test_answers_are_understood(status: int, expected: type[Exception]) -> None:
+    with receiving() as answers:
+        answers.always = status
+        answers.headers = {"Location": f"{answers.url}/elsewhere", "Retry-After": "7"}
+        with pytest.raises(expected) as raised:
+            server(answers.url).lease(holder="one", epoch=None)
+        assert len(answers.requests) == 1  # no redirect is followed
+        if isinstance(raised.value, Away):
+            assert raised.value.retry_after == 7
+        assert "causeline_token" not in str(raised.value)
+
+
+def test_a_server_that_is_away_is_named_without_the_token() -> None:
+    with pytest.raises(Away) as raised:
+        server("http://127.0.0.1:9").send(1, Batch(1, b"", ""))
+    assert "token" not in str(raised.value)
+
+
+def test_a_mark_of_a_list_is_written_and_read_back() -> None:
+    mark = Mark("", "v1", "Pod", MarkType.LISTED, 1, 2, namespace="a", reason="")
+    items: list[batches.Item] = [StreamStatus(PODS, "failing", "away"), mark]
+    assert [*batches.read(batches.written(items), 10_000)] == items

@@ -1,0 +1,115 @@
+"""These tests move a database with `causeline backup` and `restore`: everything arrives, and nothing is overwritten."""
+
+import os
+import re
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from dashboard.environment import database
+from tests import ROOT
+from tests.patience import patient
+from tests.recordings import SAMPLE
+from tests.running import migrated_database
+
+CLUSTER = os.environ["DATABASE_URL"]
+TOLD = (
+    "SELECT name, entries, ready FROM timeline_source",
+    "SELECT id, uid, name, lifeline FROM timeline_track ORDER BY id",
+    "SELECT identity, document FROM timeline_finding ORDER BY identity",
+    "SELECT identity, note FROM timeline_acknowledgement",
+    "SELECT sequence, lines FROM timeline_chunk ORDER BY sequence",
+    "SELECT username, password FROM auth_user",
+)
+
+
+@contextmanager
+def empty_database() -> Iterator[str]:
+    """Yield the address of a database without tables, on the server that the tests use."""
+    name = f"backups_{uuid.uuid4().hex}"
+    with psycopg.connect(CLUSTER, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield CLUSTER.replace(f"/{database(CLUSTER)['NAME']}?", f"/{name}?")
+    with psycopg.connect(CLUSTER, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def causeline(url: str, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "dashboard.cli", *arguments]
+    environment = os.environ | {"DATABASE_URL": url, "CAUSELINE_PASSWORD": "difference engine"}
+    return subprocess.run(command, cwd=ROOT, env=environment, input=given, capture_output=True, timeout=patient(120))
+
+
+def contents(url: str) -> list[list[tuple[object, ...]]]:
+    with psycopg.connect(url) as connection:
+        return [connection.execute(statement).fetchall() for statement in TOLD]
+
+
+@pytest.fixture(scope="module")
+def filled() -> Iterator[str]:
+    """Yield the address of a database with a recording, an acknowledged finding, a user, an upload and a session."""
+    ingest = (
+        "from tests.recordings import SAMPLE, entries_of; from timeline.models import *;"
+        "from timeline.storage import store;"
+        "from timeline.pipeline import ingest; from timeline.history.world import World;"
+        "source = store.open_source('sample'); ingest(source, World(), entries_of(SAMPLE)); store.show_source(source);"
+        "from timeline import queries;"
+        "queries.acknowledge(source.pk, Finding.objects.first().identity, 'ada', 'seen');"
+        "Upload.objects.create(name='half');"
+        "from django.contrib.sessions.backends.db import SessionStore; SessionStore().save()"
+    )
+    with migrated_database() as url:
+        assert causeline(url, "createuser", "ada").returncode == 0
+        done = causeline(url, "manage", "shell", "--verbosity", "0", "--command", ingest)
+        assert done.returncode == 0, done.stderr.decode()
+        yield url
+
+
+def test_what_was_backed_up_is_there_again(filled: str, tmp_path: Path) -> None:
+    file = tmp_path / "causeline.dump"
+    done = causeline(filled, "backup", str(file))
+    assert done.returncode == 0, done.stderr.decode()
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+    assert file.stat().st_mode & 0o777 == 0o600
+    with empty_database() as other:
+        done = causeline(other, "restore", str(file))
+        assert done.returncode == 0, done.stderr.decode()
+        assert all(rows for rows in contents(filled))
+        assert contents(other) == contents(filled)
+        with psycopg.connect(other) as connection:
+            for table in ("timeline_upload", "django_session"):
+                assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+        again = causeline(other, "restore", str(file))
+        assert again.returncode == 1
+        assert b"an empty one only" in again.stderr
+
+
+def test_a_pipe_does_as_well_and_tables_without_rows_or_of_others_are_no_hindrance(filled: str) -> None:
+    dump = causeline(filled, "backup", "-").stdout
+    with migrated_database() as other:
+        with psycopg.connect(other) as connection:
+            connection.execute("CREATE TABLE strangers AS SELECT 1")
+        done = causeline(other, "restore", "-", given=dump)
+        assert done.returncode == 0, done.stderr.decode()
+        assert contents(other) == contents(filled)
+        with psycopg.connect(other) as connection:
+            assert connection.execute("SELECT * FROM strangers").fetchall() == [(1,)]
+
+
+def test_what_is_no_back_up_and_what_cannot_be_written_are_said(filled: str, tmp_path: Path) -> None:
+    done = causeline(filled, "backup", str(tmp_path / "none/causeline.dump"))
+    assert done.returncode == 1
+    assert b"none/causeline.dump" in done.stderr
+    with empty_database() as other:
+        done = causeline(other, "restore", str(tmp_path / "missing"))
+        assert (done.returncode, b"is not a file" in done.stderr) == (1, True)
+        done = causeline(other, "restore", str(SAMPLE))
+        assert done.returncode == 1
+        assert re.search(rb"pg_restore ended with 1; .* empty now", done.stderr)

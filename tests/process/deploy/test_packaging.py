@@ -1,0 +1,230 @@
+"""These tests check the wheel, which holds all that runs and nothing else, the lock files, and the repository's top
+level."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from dashboard import __version__
+from deploy import release
+from tests import ROOT
+from tests.patience import patient
+
+TOP_LEVEL = {
+    ".ci", ".dockerignore", ".github", ".gitignore", ".pre-commit-config.yaml", "CHANGELOG.md", "CONTRIBUTING.md",
+    "Dockerfile", "LICENSE", "Makefile", "README.md", "SECURITY.md", "bench", "collectors", "dashboard", "deploy",
+    "docker-compose.yml", "docs", "manage.py", "mkdocs.yml", "pyproject.toml", "requirements-dev.lock",
+    "requirements-stores.lock", "requirements.lock", "templates", "tests", "timeline",
+}  # fmt: skip
+BUILT_FROM = (
+    "collectors", "dashboard", "templates", "timeline", "LICENSE", "README.md", "pyproject.toml", "requirements.lock",
+)  # fmt: skip
+MADE = datetime(2026, 11, 22, tzinfo=UTC)
+
+
+def tracked() -> list[str]:
+    return subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+
+
+def run(command: list[str | Path], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder without a checkout, and with only PATH of this process's environment."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), **environment}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=patient(120))
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a release of a copy of this checkout, since building leaves files behind."""
+    source, dist = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
+    for name in BUILT_FROM:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, source)
+    release.build(source, dist, MADE)
+    return dist
+
+
+@pytest.fixture(scope="module")
+def wheel(dist: Path) -> Path:
+    (built,) = dist.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the programs of an environment with the wheel, which sees the packages of this environment but not the
+    checkout."""
+    folder = tmp_path_factory.mktemp("installed")
+    venv.create(folder / "venv")
+    programs = folder / "venv/bin"
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", programs / "python"]
+    result = run([*pip, "install", "--no-deps", "--no-index", wheel], folder)
+    assert result.returncode == 0, result.stdout + result.stderr
+    site = sysconfig.get_path("purelib", vars={"base": str(folder / "venv"), "platbase": str(folder / "venv")})
+    # Python does not search a path from a .pth file for further .pth files, so the checkout is not visible.
+    Path(site, "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    return programs
+
+
+SET_UP = "import django\ndjango.setup()\n"
+
+
+def in_installed(programs: Path, code: str) -> str:
+    """Run Python code in the environment whose programs are given, and return what it prints."""
+    settings = {"CAUSELINE_SECRET_KEY": "x" * 32, "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
+    result = run(
+        [programs / "python", "-c", code],
+        programs.parent.parent,
+        DJANGO_SETTINGS_MODULE="dashboard.settings",
+        **settings,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_a_release_is_a_wheel_an_sdist_an_sbom_and_their_hashes(dist: Path) -> None:
+    name = f"causeline-{__version__}"
+    files = {f"{name}-py3-none-any.whl", f"{name}.tar.gz", f"{name}.cdx.json"}
+    assert {file.name for file in dist.iterdir()} == files | {release.SUMS}
+    sums = [line.split("  ") for line in (dist / release.SUMS).read_text(encoding="utf-8").splitlines()]
+    assert {name: hashlib.sha256((dist / name).read_bytes()).hexdigest() for name in files} == {
+        name: digest for digest, name in sums
+    }
+
+
+def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+    assert tops == {"collectors", "dashboard", "timeline"}
+
+
+def test_every_tracked_file_of_the_packages_is_in_the_wheel(wheel: Path) -> None:
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    shipped = re.compile(r"(collectors|dashboard|timeline|templates)/(?!.*README\.md$)")
+    ours = {name for name in tracked() if shipped.match(name) and (ROOT / name).exists()}
+    assert {re.sub("^templates/", "dashboard/templates/", name) for name in ours} - inside == set()
+
+
+def test_the_wheel_carries_its_licences(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert any(re.search(r"\.dist-info/licenses/LICENSE$", name) for name in names)
+    for about in vendored():
+        licence = (about.parent / "LICENSE").relative_to(ROOT)
+        assert any(name.endswith(f".dist-info/licenses/{licence}") for name in names), licence
+
+
+def test_the_installed_command_explains_itself(installed: Path) -> None:
+    result = run([installed / "causeline", "--help"], installed.parent.parent)
+    assert result.returncode == 0, result.stderr
+    assert "demo" in result.stdout
+
+
+def test_the_wheel_and_its_command_say_the_version(wheel: Path, installed: Path) -> None:
+    assert wheel.name.startswith(f"causeline-{__version__}-")
+    result = run([installed / "causeline", "--version"], installed.parent.parent)
+    assert result.stdout == f"causeline {__version__}\n"
+
+
+def test_the_command_of_a_checkout_is_that_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, function = project["scripts"]["causeline"].split(":")
+    bootstrap = (ROOT / "deploy/bootstrap.sh").read_text(encoding="utf-8")
+    assert f"from {module} import {function};" in bootstrap
+
+
+def test_the_installed_packages_are_not_the_checkout(installed: Path) -> None:
+    where = in_installed(installed, "import dashboard, timeline, collectors\nprint(dashboard.__file__)")
+    assert where.startswith(str(installed.parent))
+
+
+def test_the_installed_templates_are_found(installed: Path) -> None:
+    code = f"{SET_UP}from django.template.loader import get_template\nprint(get_template('home.html').origin.name)"
+    assert in_installed(installed, code).startswith(str(installed.parent))
+
+
+def test_the_installed_static_files_are_found(installed: Path) -> None:
+    files = [str((about.parent / file).relative_to(ROOT / "dashboard/static")) for about, file, _ in vendored_files()]
+    code = f"{SET_UP}from django.contrib.staticfiles import finders\nfor name in {files!r}: print(finders.find(name))"
+    found = in_installed(installed, code).splitlines()
+    assert len(found) == len(files)
+    assert all(path.startswith(str(installed.parent)) for path in found)
+
+
+def test_the_installed_sample_is_the_one_we_ship(installed: Path) -> None:
+    code = "import importlib.resources as r\nfor file in (r.files('dashboard') / 'samples').iterdir(): print(file.name)"
+    names = sorted(path.name for path in (ROOT / "dashboard/samples").iterdir())
+    assert names
+    assert sorted(in_installed(installed, code).splitlines()) == names
+
+
+def test_the_installed_command_writes_a_report(installed: Path, tmp_path: Path) -> None:
+    recording = ROOT / "tests/rules/service-gap/quiet-collection-deleted.jsonl"
+    result = run([installed / "causeline", "report", recording, "-o", tmp_path / "report.html"], tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert f"Causeline {__version__}, with plotly.js" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def vendored() -> list[Path]:
+    return sorted((ROOT / "dashboard/static/dashboard/vendor").glob("*/VENDOR.json"))
+
+
+def vendored_files() -> list[tuple[Path, str, str]]:
+    read = [(about, json.loads(about.read_text(encoding="utf-8"))) for about in vendored()]
+    return [(about, said["file"], said["sha256"]) for about, said in read]
+
+
+def test_the_vendored_files_are_what_their_notes_say() -> None:
+    assert vendored()
+    for about, file, digest in vendored_files():
+        assert hashlib.sha256((about.parent / file).read_bytes()).hexdigest() == digest, file
+
+
+def test_the_top_level_is_tidy() -> None:
+    tops = {name.split("/")[0] for name in tracked() if name}
+    assert tops | {"bench"} == TOP_LEVEL
+
+
+def pins(lock: str) -> dict[str, str]:
+    text = (ROOT / lock).read_text(encoding="utf-8")
+    return dict(re.findall(r"^([a-z0-9-]+)==([^\s;]+)", text, re.MULTILINE))
+
+
+def test_the_two_locks_agree() -> None:
+    runtime, stores, dev = (pins(f"requirements{name}.lock") for name in ("", "-stores", "-dev"))
+    assert runtime.items() <= stores.items() <= dev.items()
+    assert {"boto3", "elasticsearch", "s3fs"} <= stores.keys() - runtime.keys()
+    assert "pytest" in dev.keys() - runtime.keys()
+
+
+@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-stores.lock", "requirements-dev.lock"])
+def test_a_lock_pins_every_file_and_names_no_index(lock: str) -> None:
+    text = (ROOT / lock).read_text(encoding="utf-8")
+    assert "://" not in text
+    blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
+    assert {each.partition("==")[0] for each in blocks} == pins(lock).keys()  # another Python may have another version
+    assert all("--hash=sha256:" in block for block in blocks)
+
+
+def test_the_locks_hold_what_pyproject_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    for lock, asked in (
+        ("requirements.lock", project["project"]["dependencies"]),
+        ("requirements-dev.lock", project["project"]["dependencies"] + project["dependency-groups"]["dev"]),
+    ):
+        locked = pins(lock)
+        for requirement in map(Requirement, asked):
+            assert requirement.specifier.contains(locked[requirement.name], prereleases=True), requirement

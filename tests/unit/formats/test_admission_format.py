@@ -1,0 +1,169 @@
+"""These tests read AdmissionReviews: they prove what was stored before and what was asked for, and no change."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collectors.formats import Skipped, formats, read
+from tests.command import causeline
+from tests.objects import made
+from timeline.core.entries import FOREVER, Change, Entry, Request, moment
+from timeline.history.world import World
+
+OLD = made("p", 7)
+NEW = made("p", 7, managedFields=[{"manager": "kubectl", "operation": "Update", "time": "2026-11-21T07:53:10Z"}])
+
+
+def review(response: bool | None = None, **changes: Any) -> dict[str, Any]:
+    """Return the review of an update as the API server sends it; with a response, as a webhook may log both."""
+    request = {
+        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
+        "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
+        "resource": {"group": "", "version": "v1", "resource": "configmaps"},
+        "requestKind": {"group": "", "version": "v1", "kind": "ConfigMap"},
+        "requestResource": {"group": "", "version": "v1", "resource": "configmaps"},
+        "name": "p",
+        "namespace": "n",
+        "operation": "UPDATE",
+        "userInfo": {
+            "username": "system:serviceaccount:n:robot",
+            "uid": "014fbff9a07c",
+            "groups": ["system:authenticated"],
+            "extra": {
+                "authentication.kubernetes.io/pod-name": ["robot-1"],
+                "authentication.kubernetes.io/pod-uid": ["5f0a"],
+            },
+        },
+        "object": NEW,
+        "oldObject": OLD,
+        "dryRun": False,
+        "options": {"apiVersion": "meta.k8s.io/v1", "kind": "UpdateOptions", "fieldManager": "kubectl"},
+        **changes,
+    }
+    whole: dict[str, Any] = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
+    return whole if response is None else {**whole, **answer(response)}
+
+
+def answer(allowed: bool, uid: str = "705ab4f5-6393-11e8-b7cc-42010a800002") -> dict[str, Any]:
+    response = {"uid": uid, "allowed": allowed, "status": {"code": 409, "message": "No."}}
+    return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response}
+
+
+def observed(folder: Path, *documents: Any, indent: int | None = None) -> list[Any]:
+    path = folder / "log"
+    path.write_text("".join(json.dumps(each, indent=indent) + "\n" for each in documents))
+    return list(read([(path, "log")], bodies=True))
+
+
+def test_an_update_proves_the_old_object_and_that_it_was_asked_for(tmp_path: Path) -> None:
+    old, asked = observed(tmp_path, review())
+    assert isinstance(old, Entry) and isinstance(asked, Request)
+    assert (old.change, old.resource_version, old.ref.uid) == (Change.OBSERVED, 7, "uid-of-p")
+    assert (asked.verb, asked.code, asked.actor) == ("update", 0, "system:serviceaccount:n:robot")
+    assert asked.client and (asked.client.pod, asked.client.pod_uid) == ("robot-1", "5f0a")
+    assert asked.named is None  # the API server fills it in before it asks: it is no copy of the client's
+    assert (moment(asked.received).isoformat(), asked.staged) == ("2026-11-21T07:53:10+00:00", FOREVER)
+    assert asked.ref == old.ref
+
+
+def test_nothing_in_a_review_counts_as_a_change(tmp_path: Path) -> None:
+    world = World()
+    created = review(operation="CREATE", oldObject=None, options={"kind": "CreateOptions"})
+    deleted = review(operation="DELETE", object=None, options={"kind": "DeleteOptions"})
+    for _ in world.learn(observed(tmp_path, created, review(), deleted)):
+        pass
+    world.settle()
+    assert {each.change for track in world.tracks() for each in track.moments} == {Change.OBSERVED}
+
+
+def test_the_summary_says_how_many_reviews_show_no_change(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.log"
+    refused = {**review(uid="another"), **answer(False, "another")}
+    path.write_text("".join(json.dumps(each) + "\n" for each in (review(), refused)))
+    _, output, _ = causeline("analyze", path)
+    assert "; 1 review shows no change; 0 skipped." in " ".join(output.split())
+
+
+@pytest.mark.parametrize(
+    ("changes", "verb", "action"),
+    [
+        ({"operation": "CREATE", "oldObject": None}, "create", ""),
+        ({"operation": "DELETE", "object": None}, "delete", ""),
+        ({"options": {"kind": "PatchOptions"}}, "patch", ""),
+        ({"options": None}, "write", ""),
+        ({"subResource": "status"}, "update", "status"),
+    ],
+)
+def test_what_was_asked_for_is_told(changes: dict[str, Any], verb: str, action: str, tmp_path: Path) -> None:
+    (asked,) = (each for each in observed(tmp_path, review(**changes)) if isinstance(each, Request))
+    assert (asked.verb, asked.action, asked.ref.name) == (verb, action, "p")
+
+
+def test_a_part_that_is_no_object_proves_only_the_request(tmp_path: Path) -> None:
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {**OLD["metadata"], "uid": "u"}}
+    (asked,) = observed(
+        tmp_path,
+        review(
+            subResource="scale",
+            kind={"group": "autoscaling", "version": "v1", "kind": "Scale"},
+            resource={"group": "apps", "version": "v1", "resource": "deployments"},
+            object=scale,
+            oldObject=scale,
+        ),
+    )
+    assert (asked.ref.group, asked.ref.kind, asked.ref.uid, asked.action) == ("apps", "Deployment", "", "scale")
+
+
+def test_a_namespace_is_not_in_itself(tmp_path: Path) -> None:
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {**OLD["metadata"], "namespace": None}}
+    old, asked = observed(
+        tmp_path,
+        review(
+            kind={"group": "", "version": "v1", "kind": "Namespace"},
+            resource={"group": "", "version": "v1", "resource": "namespaces"},
+            namespace="p",
+            object=namespace,
+            oldObject=namespace,
+        ),
+    )
+    assert old.ref == asked.ref and asked.ref.namespace == ""
+
+
+def test_a_webhooks_no_is_a_refusal_but_no_conflict(tmp_path: Path) -> None:
+    for documents in ([review(False)], [review(), answer(False)]):
+        *_, asked = observed(tmp_path, *documents)
+        assert isinstance(asked, Request) and (asked.code, asked.reason, asked.refused) == (403, "Forbidden", True)
+    *_, asked = observed(tmp_path, review(), answer(True))
+    assert (asked.code, asked.refused) == (0, False)
+
+
+def test_dry_runs_and_connections_ask_for_no_write(tmp_path: Path) -> None:
+    (old,) = observed(tmp_path, review(dryRun=True))
+    assert isinstance(old, Entry)  # what is stored is known from a dry run, too
+    assert observed(tmp_path, review(operation="CONNECT", subResource="exec", oldObject=None)) == []
+
+
+def test_an_answer_alone_and_a_request_without_any_time_are_told(tmp_path: Path) -> None:
+    timeless = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p"}}
+    skipped = observed(tmp_path, answer(True), review(operation="CREATE", oldObject=None, object=timeless))
+    assert [str(each) for each in skipped] == [
+        "log line 1: it is the answer to a request that does not stand before it in the file",
+        "log line 2: it is an AdmissionReview, which has no time of its own, and its objects state none",
+    ]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_pretty_and_in_an_array_they_say_the_same(tmp_path: Path, indent: int | None) -> None:
+    plain = [(type(each), each.ref) for each in observed(tmp_path, review(), answer(False))]
+    for documents in ([review(), answer(False)], [[review(), answer(False)]]):
+        assert [(type(each), each.ref) for each in observed(tmp_path, *documents, indent=indent)] == plain
+        head = (tmp_path / "log").read_bytes()
+        assert [each.name for each in formats() if each.sniff(head)] == ["AdmissionReviews of a webhook"]
+
+
+def test_a_broken_review_does_not_hide_the_others(tmp_path: Path) -> None:
+    first, skipped, *others = observed(tmp_path, review(), review(userInfo=5), review(uid="other"))
+    assert isinstance(first, Entry) and isinstance(skipped, Skipped) and len(others) == 3
+    assert "a field is not as Kubernetes writes it: Expected `object`, got `int`" in str(skipped)

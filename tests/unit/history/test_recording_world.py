@@ -1,0 +1,55 @@
+"""These tests check that a recording world answers as a plain one does, and records what each judgement reads.
+
+tests/unit/judging/test_incremental.py has the property tests for whether enough is judged again.
+"""
+
+import re
+
+from tests import ROOT
+from tests.recordings import SAMPLE, entries_of
+from timeline.history.dependencies import ALL
+from timeline.history.recording import RecordingWorld
+from timeline.history.world import World
+from timeline.judge import judge
+
+PACKAGE = ROOT / "timeline"
+COMPOSED = {"gapless", "once_in_file", "root", "strays", "unbroken"}  # each calls other methods, which are recorded
+FIXED = {"first", "live", "remembered"}  # changes of these do not affect stored judgements
+UNSTORED = {"once", "watches"}  # asked only of recordings, which are judged as a whole
+ELSEWHERE = {"activity.py", "changes.py", "coverage.py", "views.py"}  # not judgements: they are computed anew
+
+
+def learned(world: World) -> World:
+    for _ in world.learn(entries_of(SAMPLE)):
+        pass
+    world.settle()
+    return world
+
+
+def test_every_question_that_rules_ask_is_recorded() -> None:
+    sources = [*(PACKAGE / "rules").glob("*.py"), *(PACKAGE / "judging").glob("*.py")]
+    sources = [source for source in sources if source.name not in ELSEWHERE]
+    asked = {name for source in sources for name in re.findall(r"\bworld\.([a-z]\w*)", source.read_text("utf-8"))}
+    asked &= vars(World).keys()
+    recorded = vars(RecordingWorld).keys() | {"referrers"}  # calls `_referrers`, which is recorded
+    assert asked - recorded - COMPOSED <= FIXED | UNSTORED
+
+
+def test_a_recording_world_finds_the_same() -> None:
+    plain, recording = learned(World()), learned(RecordingWorld())
+    assert judge(recording, recording.tracks()) == judge(plain, plain.tracks())
+
+
+def test_a_change_leads_to_the_judgements_that_looked_at_it() -> None:
+    world = RecordingWorld()
+    learned(world)
+    pod = next(world.of_kind("", "Pod"))
+    world.dependencies.begin(pod.key)
+    world.of_uid("asked")
+    world.dependencies.end()
+    world.of_uid("asked-outside-of-a-judgement")
+    world.dependencies.take()
+    world.dependencies.differs(("uid", "asked-outside-of-a-judgement"))
+    assert not world.dependencies.take()
+    world.dependencies.differs(("uid", "asked"))
+    assert world.dependencies.take() == {pod.key: ALL}

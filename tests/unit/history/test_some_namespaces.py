@@ -1,0 +1,173 @@
+"""If a cluster is watched in some namespaces only, rules conclude from absence only where something is watched."""
+
+import random
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from tests import ENGINE
+from tests.live import observations, verdicts
+from tests.properties import examples
+from timeline.core.entries import Entry, Mark, MarkType, ObjectRef, Observation
+from timeline.history.codec import line_of, observation_of
+from timeline.history.recording import RecordingWorld
+from timeline.history.snapshot import lines_of, snapshot_of
+from timeline.history.streams import Stream
+from timeline.history.world import World
+from timeline.judge import judge, judged
+from timeline.judging.coverage import coverage
+from timeline.payloads import documents
+
+SECOND = 1_000_000
+_LIMITED = {MarkType.LISTED, MarkType.BOOKMARK, MarkType.GAP}
+
+
+def of(each: Observation) -> tuple[str, str]:
+    assert isinstance(each, Entry | Mark)
+    return (each.group, each.kind) if isinstance(each, Mark) else (each.ref.group, each.ref.kind)
+
+
+def by_namespace(observed: Sequence[Observation], wanted: Collection[str] | None = None) -> list[Observation]:
+    """Return what watches of single namespaces would have shown: of all namespaces, or of those that are wanted."""
+    namespaces: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for each in observed:
+        if isinstance(each, Entry):
+            namespaces[of(each)].add(each.ref.namespace)
+    every = set().union(*namespaces.values()) - {""}
+    watched = every if wanted is None else set(wanted)
+    seen: list[Observation] = []
+    for each in observed:
+        namespaced = namespaces[of(each)] != {""}
+        if isinstance(each, Entry) and namespaced and each.ref.namespace not in watched:
+            continue
+        if isinstance(each, Mark) and namespaced and each.what in _LIMITED:
+            seen += [replace(each, namespace=namespace) for namespace in sorted(watched)]
+        else:
+            seen.append(each)
+    return seen
+
+
+def world_of(observed: Sequence[Observation]) -> World:
+    world = RecordingWorld(followed=True)
+    for _ in world.learn(observed):
+        pass
+    world.settle()
+    return world
+
+
+def found(world: World) -> set[tuple[str, ...]]:
+    return verdicts(documents.finding(each) for each in judge(world, world.tracks()))
+
+
+def namespaces_of(observed: Sequence[Observation]) -> list[str]:
+    return sorted({each.ref.namespace for each in observed if isinstance(each, Entry)} - {""})
+
+
+def test_all_namespaces_one_by_one_give_what_a_watch_of_the_whole_cluster_gives() -> None:
+    for name in ("jobs-watch", "families-watch"):
+        whole = observations(ENGINE / name)
+        assert found(world_of(by_namespace(whole))) == found(world_of(whole)) != set()
+
+
+@examples(12)
+@given(name=st.sampled_from(["jobs-watch", "families-watch"]), seed=st.integers(0, 2**32))
+def test_some_namespaces_give_a_part_of_it_and_nothing_else(name: str, seed: int) -> None:
+    whole = observations(ENGINE / name)
+    chance = random.Random(seed)
+    every = namespaces_of(whole)
+    wanted = chance.sample(every, chance.randint(1, len(every)))
+    assert found(world_of(by_namespace(whole, wanted))) <= found(world_of(whole))
+
+
+def test_the_order_of_arrival_does_not_matter() -> None:
+    observed = by_namespace(observations(ENGINE / "jobs-watch"))
+    mixed = random.Random(4).sample(observed, len(observed))
+    one, other = world_of(observed), world_of(mixed)
+    for kind in one.streams:
+        assert one.streams[kind].namespaces == other.streams[kind].namespaces
+        assert {each: one.streams[kind].reach_in(each).revision for each in one.streams[kind].namespaces} == {
+            each: other.streams[kind].reach_in(each).revision for each in other.streams[kind].namespaces
+        }
+
+
+def pods(*marks: Mark) -> Stream:
+    stream = Stream()
+    for each in marks:
+        stream.learn(each)
+    return stream
+
+
+def mark(what: MarkType, second: int, revision: int, namespace: str = "", **more: int) -> Mark:
+    return Mark("", "v1", "Pod", what, second * SECOND, revision, namespace=namespace, **more)  # type: ignore[arg-type]
+
+
+def test_each_namespace_is_complete_as_far_as_its_own_watch() -> None:
+    stream = pods(mark(MarkType.LISTED, 10, 5, "a"), mark(MarkType.LISTED, 10, 5, "b"))
+    stream.show("a", 9, 14 * SECOND)
+    assert (stream.reach_in("a").revision, stream.reach_in("b").revision, stream.reached) == (9, 5, 5)
+    assert stream.covers("a") and not stream.covers("c") and not stream.covers("") and not stream.covers(None)
+
+
+def test_a_gap_of_one_namespace_is_none_of_another() -> None:
+    stream = pods(mark(MarkType.GAP, 20, 5, "a", since=10 * SECOND))
+    assert stream.blind(12 * SECOND, 13 * SECOND, "a") and stream.blind(12 * SECOND, 13 * SECOND)
+    assert not stream.blind(12 * SECOND, 13 * SECOND, "b")
+
+
+def test_a_watch_of_everything_covers_everything() -> None:
+    stream = pods(mark(MarkType.LISTED, 10, 5))
+    stream.show("a", 9, 14 * SECOND)
+    assert stream.covers("a") and stream.covers(None) and stream.reached == 9 and stream.namespaces == []
+
+
+def test_a_snapshot_remembers_which_namespaces_are_watched() -> None:
+    world = world_of(by_namespace(observations(ENGINE / "jobs-watch")))
+    again = RecordingWorld(followed=True)
+    snapshot = snapshot_of(lines_of(world.snapshot()))
+    assert snapshot
+    again.restore(snapshot)
+    again.settle()
+    assert again.streams["", "Pod"].namespaces == world.streams["", "Pod"].namespaces != []
+    judged(again, again.tracks())
+    assert found(again) == found(world)
+
+
+def test_a_mark_without_a_namespace_is_of_the_whole_cluster() -> None:
+    old = line_of(mark(MarkType.LISTED, 10, 5))
+    assert b"namespace" not in old and observation_of(old, {}) == mark(MarkType.LISTED, 10, 5)
+
+
+def test_coverage_names_the_namespaces() -> None:
+    world = world_of(by_namespace(observations(ENGINE / "jobs-watch"), ["nobody-is-here", *namespaces_of_jobs()[:1]]))
+    row = next(each for each in coverage(world) if each.kind == "Pod")
+    assert row.namespaces == tuple(sorted(["nobody-is-here", *namespaces_of_jobs()[:1]]))
+    assert row.followed == f"complete, in {' and '.join(row.namespaces)} only"
+
+
+def namespaces_of_jobs() -> list[str]:
+    return namespaces_of(observations(ENGINE / "jobs-watch"))
+
+
+def test_an_object_elsewhere_is_not_said_to_be_missing() -> None:
+    stream = world_of([mark(MarkType.LISTED, 10, 5, "a"), pod_in("a"), mark(MarkType.BOOKMARK, 40, 30, "a")])
+    assert stream.complete("", "Pod", 11 * SECOND, 20 * SECOND, "a")
+    assert not stream.complete("", "Pod", 11 * SECOND, 20 * SECOND, "b")
+    assert not stream.complete("", "Pod", 11 * SECOND, 20 * SECOND)
+
+
+def pod_in(namespace: str) -> Entry:
+    first = next(
+        each
+        for each in observations(ENGINE / "jobs-watch")
+        if isinstance(each, Entry) and each.ref.kind == "Pod" and each.change.value == "created"
+    )
+    return replace(
+        first,
+        ref=ObjectRef("", "v1", "Pod", namespace, "p", "uid-p"),
+        received=12 * SECOND,
+        arrived=12 * SECOND,
+        resource_version=7,
+    )

@@ -1,0 +1,133 @@
+"""These tests build lives from entries: the order in which entries arrive does not change the world."""
+
+import random
+from datetime import UTC, datetime
+from functools import cache
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import ENGINE, RULES
+from tests.properties import examples
+from tests.recordings import SAMPLE, entries_of, findings_of, world_of
+from timeline.core.entries import Entry, Place, microseconds
+from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.world import World
+from timeline.judging.coverage import coverage
+
+WATCHES = sorted((ENGINE / "families-watch").iterdir())  # the same events as families.jsonl.zst
+RING = Name("batch.volcano.sh", "Job", "vol-restart", "ring")
+
+
+@cache
+def sample() -> list[Entry]:
+    return entries_of(SAMPLE)
+
+
+@cache
+def sample_world() -> World:
+    return world_of(sample())
+
+
+def contents(world: World) -> list[tuple[object, list[Moment], int | None]]:
+    return [(track.ref, track.moments, track.until) for track in world.tracks()]
+
+
+@examples(12)
+@given(seed=st.integers(0, 2**32), batches=st.integers(1, 6), doubled=st.integers(0, 300))
+def test_shuffled_doubled_and_batched_entries_tell_the_same_lives(seed: int, batches: int, doubled: int) -> None:
+    chance = random.Random(seed)
+    entries = sample() + chance.sample(sample(), doubled)
+    chance.shuffle(entries)
+    size = len(entries) // batches + 1
+    world = world_of(*(entries[start : start + size] for start in range(0, len(entries), size)))
+    assert contents(world) == contents(sample_world())
+    assert findings_of(world) == findings_of(sample_world())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_handed_on_is_enough_to_learn_it_all_again(seed: int) -> None:
+    entries = [entry for path in [ENGINE / "families.jsonl.zst", *WATCHES] for entry in entries_of(path)]
+    entries += random.Random(seed).sample(entries, 100)
+    random.Random(seed).shuffle(entries)
+    world, again = World(), World()
+    news = [entry for _, entry in world.learn(entries)]
+    assert [entry for _, entry in again.learn(news)] == news
+    world.settle()
+    again.settle()
+    assert contents(again) == contents(world)
+    assert (again.first, again.last, coverage(again)) == (world.first, world.last, coverage(world))
+    assert list(again.learn(entries)) == []
+
+
+def the(world: World, *name: str) -> list[Track]:
+    return [*world.incarnations(Name(*name))]
+
+
+def test_a_name_keeps_its_lives_apart() -> None:
+    first, second, third = the(sample_world(), "", "Service", "vol-restart", "ring")
+    assert first.ended and second.created and second.ended and third.created
+    assert first.ended.stamp.resource_version == 582
+    assert second.created.stamp.resource_version == 592
+    assert first.ended.time < second.created.time
+
+
+def test_lives_without_uid_are_cut_at_creations() -> None:
+    lives = the(sample_world(), "", "ConfigMap", "vol-restart", "ring-svc")
+    assert len(lives) > 1
+    assert all(life.created for life in lives)
+    assert len({life.key for life in lives}) == len(lives)
+
+
+def test_endpoints_end_with_their_service() -> None:
+    first = the(sample_world(), "", "Endpoints", "vol-restart", "ring")[0]
+    assert first.ended is None
+    assert first.until == the(sample_world(), "", "Service", "vol-restart", "ring")[0].until
+
+
+def test_everything_of_a_job_is_found_from_its_root() -> None:
+    world = sample_world()
+    root = the(world, *RING)[0]
+    for kind, name in [("Pod", "ring-weak-0"), ("Service", "ring"), ("Endpoints", "ring"), ("ConfigMap", "ring-svc")]:
+        assert world.root(the(world, "", kind, "vol-restart", name)[0]) is root
+    for endpoint_slice in the(world, "discovery.k8s.io", "EndpointSlice", "vol-restart", "ring-xmgvs"):
+        assert world.root(endpoint_slice) is root
+
+
+def test_of_a_line_that_stands_twice_the_first_is_shown_whichever_is_read_first() -> None:
+    entry = next(entry for entry in sample() if entry.ref.kind == "Service")
+    again = msgspec.structs.replace(entry, place=Place("zz.jsonl", 1))
+    assert contents(world_of([entry], [again])) == contents(world_of([again], [entry]))
+
+
+def test_a_pod_was_asked_to_end_before_a_line_says_so() -> None:
+    # A deletecollection at 08:00:10 requests it without naming the Pod; a line of the kubelet shows it at 08:00:40.
+    world = world_of(entries_of(RULES / "service-gap" / "quiet-collection-deleted.jsonl"))
+    (pod,) = the(world, "", "Pod", "made", "ring-0")
+    assert pod.asked_to_end == microseconds(datetime(2026, 11, 21, 8, 0, 10, tzinfo=UTC))
+    assert next(moment for moment in pod.moments if moment.facts.deleting).time > pod.asked_to_end + 20_000_000
+
+
+def test_a_binding_schedules_the_pod_before_its_status_says_so() -> None:
+    pod = the(sample_world(), "", "Pod", "vol-restart", "ring-weak-0")[1]
+    binding = next(moment for moment in pod.moments if moment.action == "binding")
+    assert binding.facts.node == "node-004"
+    assert binding.facts.subdomain == "ring"
+
+
+def test_two_clusters_are_told_by_the_same_two_objects_in_any_order() -> None:
+    others = [
+        msgspec.structs.replace(entry, ref=msgspec.structs.replace(entry.ref, uid=f"other-{entry.ref.uid}"))
+        for entry in sample()
+        if entry.ref.uid
+    ]
+    named = set()
+    for seed in range(4):
+        entries = sample() + others
+        random.Random(seed).shuffle(entries)
+        mixed = world_of(entries).two_clusters()
+        assert mixed
+        named.add(tuple((entry.ref.kind, entry.ref.name, entry.ref.uid) for entry in mixed))
+    assert len(named) == 1

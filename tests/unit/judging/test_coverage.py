@@ -1,0 +1,214 @@
+"""These tests check what a source is said to show of each kind, and what each rule can judge with it."""
+
+import json
+from pathlib import Path
+
+import pytest
+import zstandard
+from msgspec.structs import replace
+
+from collectors.analysis import Analysis, analyse
+from collectors.formats import Limits
+from tests import DATA, RULES
+from tests.events import event, pod
+from tests.recordings import SAMPLE, entries_of, world_of
+from tests.unit.rules.test_rules import named
+from timeline.judge import rulebook
+from timeline.judging.coverage import CoverageRow, coverage, evidence, judgeable
+
+OBJECTS = DATA / "objects"
+
+
+def analysed(*paths: Path) -> Analysis:
+    return analyse([(path, path.name) for path in paths], Limits())
+
+
+def verdicts(analysis: Analysis) -> dict[str, tuple[str, str]]:
+    """Return what each rule can judge, and why."""
+    return {each.rule: (each.verdict, each.why) for each in judgeable(coverage(analysis.world), rulebook())}
+
+
+def at_level(level: str, folder: Path) -> Path:
+    """Write the sample as an audit policy with less detail would have logged it."""
+    path = folder / f"{level}.jsonl"
+    with zstandard.open(SAMPLE, "rt") as log, path.open("w") as thin:
+        for line in log:
+            event = json.loads(line)
+            event["level"] = level
+            event.pop("responseObject", None)
+            if level == "Metadata":
+                event.pop("requestObject", None)
+            thin.write(json.dumps(event) + "\n")
+    return path
+
+
+def test_a_watch_is_complete_up_to_its_last_line() -> None:
+    rows = coverage(analysed(OBJECTS / "watch").world)
+    followed = [row for row in rows if row.level == "watch"]
+    assert len(followed) >= 5
+    assert all(row.complete and not row.holes for row in followed)
+
+
+def test_a_watch_that_lost_lines_is_to_be_recorded_again(tmp_path: Path) -> None:
+    with zstandard.open(OBJECTS / "watch/pods.jsonl.zst", "rt") as log:
+        lines = [line for line in log if '"type":"ADDED"' not in line or '"vs-' in line]
+    thinned = tmp_path / "pods.jsonl"
+    thinned.write_text("".join(lines))
+    analysis = analysed(thinned, OBJECTS / "watch/services.jsonl.zst")
+    pods = next(row for row in coverage(analysis.world) if row.kind == "Pod")
+    assert not pods.complete and pods.holes
+    remedy = next(each.remedy for each in judgeable(coverage(analysis.world), rulebook()) if each.rule == "service-gap")
+    assert "kubectl get pods -A -w --output-watch-events" in remedy and "API servers" not in remedy
+
+
+def test_without_bodies_nothing_is_found_and_that_is_said(tmp_path: Path) -> None:
+    bare = analysed(at_level("Metadata", tmp_path))
+    by_rule = verdicts(bare)
+    without_bodies = {rule.id for rule in rulebook() if rule.requests}  # who sent what shows at every level
+    assert {finding.rule for finding in bare.findings} <= without_bodies
+    assert by_rule["service-gap"] == ("not", "pods were logged without bodies, in which stands what it looks at")
+    assert {by_rule[rule][0] for rule in by_rule.keys() - without_bodies} <= {"not", "inconclusive"}
+
+
+def test_without_answers_orders_are_inconclusive_and_raise_no_alarm(tmp_path: Path) -> None:
+    shallow = analysed(at_level("Request", tmp_path))
+    assert verdicts(shallow)["service-gap"][0] == "inconclusive"
+    gaps = [finding for finding in shallow.findings if finding.rule == "service-gap"]
+    assert {finding.severity for finding in gaps} <= {"info"}
+
+
+def test_of_lists_rules_judge_what_stands_together_and_no_order() -> None:
+    listed = analysed(OBJECTS / "pods.json.zst", OBJECTS / "pods.yaml.zst")
+    by_rule = verdicts(listed)
+    assert by_rule["service-gap"][0] == "not"
+    for finding in listed.findings:
+        assert by_rule[finding.rule][0] != "not"
+
+
+@pytest.mark.parametrize("fixture", sorted((RULES / "missing-reference").glob("fires-*.jsonl")))
+def test_a_rule_that_finds_something_is_not_said_to_be_unable_to(fixture: Path) -> None:
+    """A rule about what Pods wait for does not need every kind in the source."""
+    analysis = analysed(fixture)
+    verdict, why = verdicts(analysis)["missing-reference"]
+    assert any(finding.rule == "missing-reference" for finding in analysis.findings)
+    assert verdict in ("exact", "inconclusive")
+    assert "no change of" in why or why == "everything it looks at was seen in full" or "logged" in why
+
+
+def test_a_watch_that_was_recorded_without_managed_fields_tells_no_times() -> None:
+    bare = analysed(RULES / "lease-stolen/quiet-in-a-watch-without-managed-fields.jsonl")
+    judged = next(each for each in judgeable(coverage(bare.world), rulebook()) if each.rule == "lease-stolen")
+    assert (judged.verdict, judged.why) == (
+        "inconclusive",
+        "leases come from a watch without managedFields, which tell the times",
+    )
+    assert "--show-managed-fields" in judged.remedy
+    assert verdicts(analysed(OBJECTS / "watch"))["lease-stolen"][0] == "bounded"
+
+
+def needing_requests(analysis: Analysis) -> set[tuple[str, str, str]]:
+    rules = {rule.id for rule in rulebook() if rule.requests}
+    rows = judgeable(coverage(analysis.world), rulebook())
+    return {(each.verdict, each.why, each.remedy) for each in rows if each.rule in rules}
+
+
+def test_watches_and_lists_show_no_requests() -> None:
+    for path in (OBJECTS / "watch", OBJECTS / "pods.json.zst"):
+        ((verdict, why, remedy),) = needing_requests(analysed(path))
+        assert verdict == "not"
+        assert why == "without an audit log, it is not known who sent which request, nor what was refused"
+        assert "{level: Metadata, verbs: [list, watch]}" in remedy
+
+
+def test_a_log_without_addresses_was_kept_all_the_same(tmp_path: Path) -> None:
+    """Some log services leave them out. That is not the fault of an older Causeline."""
+    path = tmp_path / "log.jsonl"
+    with zstandard.open(SAMPLE, "rt") as log:
+        events = [json.loads(line) for line in log]
+    path.write_text("".join(json.dumps({**event, "sourceIPs": None}) + "\n" for event in events))
+    assert {row.requests for row in coverage(analysed(path).world)} == {"kept"}
+
+
+def test_what_was_stored_of_a_part_without_clients_is_said() -> None:
+    new = entries_of(SAMPLE)
+    old = [replace(entry, client=None) for entry in new]
+    rows = {name: coverage(world_of(entries)) for name, entries in {"old": old, "part": new[:300] + old[300:]}.items()}
+    judged = {name: {each.rule: each.verdict for each in judgeable(of, rulebook())} for name, of in rows.items()}
+    assert (judged["old"]["stale-write"], judged["part"]["stale-write"]) == ("not", "bounded")
+    for world in (world_of(old, new), world_of(new, old)):
+        assert {row.requests for row in coverage(world)} == {"kept"}
+
+
+def test_what_rules_on_requests_judge_with_a_log_without_bodies_alone_and_beside_watches() -> None:
+    log = CoverageRow("", "Pod", "pods", "Metadata", True, 0, False, 9, False, True)
+    leases = CoverageRow("coordination.k8s.io", "Lease", "leases", "Metadata", True, 0, False, 9, False, True)
+    watch = log._replace(level="watch", bodies=True)
+    of = {
+        name: {each.rule: each.verdict for each in judgeable([rows, leases], rulebook())}
+        for name, rows in (("alone", log), ("beside", watch))
+    }
+    exact = ("stale-write", "view-went-back", "write-after-lease-lost", "write-storm")
+    assert {of["alone"][each] for each in exact} == {of["beside"][each] for each in exact} == {"exact"}
+    assert (of["alone"]["stale-view"], of["beside"]["stale-view"]) == ("not", "bounded")
+
+
+def test_what_judges_recordings_only_says_so_in_a_connected_cluster() -> None:
+    rows = [CoverageRow("", "Pod", "pods", "RequestResponse", True, 0, False, 9, True, True)]
+    live = {each.rule: each for each in judgeable(rows, rulebook(), live=True)}
+    assert (live["view-went-back"].verdict, live["view-went-back"].why) == ("not", "it judges recordings only")
+    assert live["stale-write"].verdict == "exact"
+
+
+def of_log(path: Path, *lines: dict[str, object]) -> dict[str, tuple[str, str]]:
+    """Return what each rule can judge with an audit log, and why."""
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    world = analysed(path).world
+    return {each.rule: (each.verdict, each.why) for each in judgeable(coverage(world), rulebook(), **evidence(world))}
+
+
+def test_a_log_of_reads_is_an_audit_log(tmp_path: Path) -> None:
+    read = event(verb="get", responseStatus={"code": 200}, responseObject=None, level="Metadata")
+    judged = of_log(tmp_path / "reads.log", read)
+    lack = {why for verdict, why in judged.values() if "audit log" in why}
+    assert lack == {"the audit log that was read has no writes that changed an object"}
+    assert {verdict for verdict, _ in judged.values()} == {"not"}
+
+
+def test_a_rule_says_what_it_lacks_besides_changes(tmp_path: Path) -> None:
+    judged = of_log(tmp_path / "one.log", created("", "services", "Service"))
+    assert judged["stale-write"] == ("exact", "everything it looks at was seen in full")
+    assert judged["endpoints-before-service"][0] == "not"
+    assert "EndpointSlice and Endpoints" in judged["endpoints-before-service"][1]
+    assert judged["view-went-back"] == (
+        "not",
+        "no watch request was seen: there was none, or the audit policy leaves them out",
+    )
+    for rule in ("stale-view", "stale-incarnation-delete"):
+        why = "no Event was seen in which a controller names the copy on which it acted"
+        assert judged[rule] == ("not", why)
+
+
+def test_rules_about_all_kinds_judge_others_than_the_usual_ones(tmp_path: Path) -> None:
+    """They report findings of these, so coverage must not say that they cannot."""
+    made = created("cert-manager.io", "certificaterequests", "CertificateRequest")
+    judged = of_log(tmp_path / "own.log", made)
+    for rule in ("field-fight", "runaway-creation"):
+        assert judged[rule][0] == "exact" and judged[rule][1].startswith("no change of ")
+    bare = {**made, "level": "Metadata", "responseObject": None}
+    assert {of_log(tmp_path / "bare.log", bare)[rule][0] for rule in ("field-fight", "runaway-creation")} == {"not"}
+
+
+@pytest.mark.parametrize("path", sorted((RULES).glob("*/fires-*.jsonl")), ids=named)
+def test_a_rule_that_found_something_can_judge(path: Path) -> None:
+    analysis = analysed(path)
+    judged = judgeable(coverage(analysis.world), rulebook(), **evidence(analysis.world))
+    cannot = {each.rule for each in judged if each.verdict == "not"}
+    assert not cannot & {each.rule for each in analysis.findings}
+
+
+def created(group: str, resource: str, kind: str) -> dict[str, object]:
+    """Return the event of an object's creation."""
+    version = f"{group}/v1" if group else "v1"
+    body = {**pod(), "kind": kind, "apiVersion": version}
+    place = {"resource": resource, "namespace": "n", "name": "p", "apiGroup": group, "apiVersion": "v1"}
+    return event(objectRef=place, responseObject=body, requestURI=f"/apis/{version}/namespaces/n/{resource}")

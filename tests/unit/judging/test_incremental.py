@@ -1,0 +1,69 @@
+"""These tests judge batch after batch only what each batch affects: the findings equal those of judging all at once."""
+
+import random
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import RULES
+from tests.properties import examples
+from tests.recordings import SAMPLE, entries_of, findings_of, world_of
+from timeline.core.entries import Entry
+from timeline.history.recording import RecordingWorld
+from timeline.judge import judged, judged_again, touched
+from timeline.judging.findings import Finding
+
+FIXTURES = sorted((RULES).glob("*/*.jsonl"))
+
+
+@cache
+def recorded(path: Path) -> tuple[list[Entry], list[Finding]]:
+    entries = entries_of(path)
+    return entries, findings_of(world_of(entries))
+
+
+def judged_in(batches: Sequence[list[Entry]]) -> list[Finding]:
+    """Return the findings as a live source keeps them: after each batch, what is found with each affected subject
+    replaces what was found with it before."""
+    world = RecordingWorld()
+    stored = judged(world, ())
+    for batch in batches:
+        for _ in world.learn(batch):
+            pass
+        stored.update(judged_again(world, touched(world, world.settle()), lambda key: stored.get(key, ())))
+        for gone in [key for key in stored if not world.track(key)]:
+            del stored[gone]
+    found = {each.id: each for of_it in stored.values() for each in of_it}
+    return sorted(found.values(), key=lambda each: (each.occurrences[0].first, each.rule, each.id))
+
+
+def cut(entries: list[Entry], chance: random.Random, shuffled: bool) -> list[list[Entry]]:
+    if shuffled:
+        entries = chance.sample(entries, len(entries))
+    ends = sorted(chance.sample(range(1, len(entries)), min(len(entries) - 1, chance.randint(1, 12))))
+    return [entries[start:end] for start, end in zip([0, *ends], [*ends, len(entries)], strict=True)]
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_line_by_line_the_same_is_found(path: Path) -> None:
+    entries, expected = recorded(path)
+    assert judged_in([[entry] for entry in entries]) == expected
+
+
+@examples(40)
+@given(path=st.sampled_from(FIXTURES), seed=st.integers(0, 2**32), shuffled=st.booleans())
+def test_in_batches_the_same_is_found(path: Path, seed: int, shuffled: bool) -> None:
+    entries, expected = recorded(path)
+    if len(entries) > 1:
+        assert judged_in(cut(entries, random.Random(seed), shuffled)) == expected
+
+
+@examples(5)
+@given(seed=st.integers(0, 2**32), shuffled=st.booleans())
+def test_of_a_whole_recording_the_same_is_found(seed: int, shuffled: bool) -> None:
+    entries, expected = recorded(SAMPLE)
+    assert judged_in(cut(entries, random.Random(seed), shuffled)) == expected

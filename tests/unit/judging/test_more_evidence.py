@@ -1,0 +1,87 @@
+"""These tests add evidence to watches: an audit log at level Metadata, or a part of it, leaves each finding of the
+watches as certain and as severe as it was."""
+
+import random
+from functools import cache
+
+import pytest
+from hypothesis import Phase, given
+from hypothesis import strategies as st
+
+from tests import mutations
+from tests.mutations import Log
+from tests.properties import examples
+from tests.unit.judging.test_engine import WATCHES, log, read_logs, watched
+from timeline.core.entries import Entry
+from timeline.history.world import World
+from timeline.judge import judge, rulebook
+from timeline.judging.coverage import coverage, judgeable
+from timeline.judging.findings import Finding
+from timeline.judging.verdicts import Verdict
+
+names = pytest.mark.parametrize("name", WATCHES)
+SURENESS = [Verdict.INCONCLUSIVE, Verdict.BOUNDED, Verdict.EXACT]
+SEVERITY = ["info", "warning", "error"]
+
+
+@cache
+def metadata(name: str) -> Log:
+    return [mutations.told_at("Metadata", event) for event in log(name)]
+
+
+def world_of(entries: list[Entry]) -> World:
+    world = World()
+    for _ in world.learn(entries):
+        pass
+    world.settle()
+    return world
+
+
+def found_in(entries: list[Entry]) -> dict[str, Finding]:
+    world = world_of(entries)
+    return {each.id: each for each in judge(world, world.tracks())}
+
+
+def assert_nothing_less(before: dict[str, Finding], after: dict[str, Finding]) -> None:
+    for key, each in before.items():
+        now = after.get(key)
+        assert now, f"{each.rule}: {each.summary}"
+        assert SURENESS.index(now.verdict) >= SURENESS.index(each.verdict), each.summary
+        assert SEVERITY.index(now.severity) >= SEVERITY.index(each.severity), each.summary
+
+
+@names
+@pytest.mark.parametrize("level", ["Metadata", "RequestResponse"])
+def test_a_log_beside_watches_takes_nothing_away(name: str, level: str) -> None:
+    events = [mutations.told_at(level, event) for event in log(name)]
+    before = found_in(watched(name))
+    after = found_in([*watched(name), *read_logs([events])])
+    assert before
+    assert_nothing_less(before, after)
+
+
+@names
+def test_a_log_of_metadata_adds_no_alarm(name: str) -> None:
+    whole = found_in([*watched(name), *read_logs([log(name)])])
+    found = found_in([*watched(name), *read_logs([metadata(name)])])
+    assert {each.id for each in found.values() if each.severity != "info"} <= whole.keys()
+
+
+@examples(12, phases=[Phase.reuse, Phase.generate])
+@given(name=st.sampled_from(sorted(WATCHES)), seed=st.integers(0, 2**32), share=st.sampled_from([0.05, 0.3, 0.8]))
+def test_a_part_of_such_a_log_takes_nothing_away(name: str, seed: int, share: float) -> None:
+    chance = random.Random(seed)
+    events = mutations.lost(metadata(name), chance, share)
+    cut = chance.randrange(len(events))
+    events = chance.choice([events, events[cut:], events[:cut]])
+    entries = [*watched(name), *read_logs([events])]
+    assert_nothing_less(found_in(watched(name)), found_in(chance.sample(entries, len(entries))))
+
+
+@names
+def test_the_coverage_tells_of_the_watches(name: str) -> None:
+    alone, both = world_of(watched(name)), world_of([*watched(name), *read_logs([metadata(name)])])
+    order = ["not", "inconclusive", "bounded", "exact"]
+    before = {each.rule: each.verdict for each in judgeable(coverage(alone), rulebook())}
+    after = {each.rule: each.verdict for each in judgeable(coverage(both), rulebook())}
+    assert all(order.index(after[rule]) >= order.index(verdict) for rule, verdict in before.items())

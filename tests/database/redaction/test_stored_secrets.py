@@ -47,6 +47,7 @@ def planted() -> bytes:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("empty_uploads")
 def test_no_planted_secret_reaches_the_database_the_log_or_the_disk(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,6 +29,7 @@ class Receiver:
     requests: list[Request] = field(default_factory=list)
     answers: list[int | str] = field(default_factory=list)  # for the next requests, in order
     always: int | str = 200  # for all further requests
+    hanging: str = "-"  # the end of the paths whose requests hang
     headers: dict[str, str] = field(default_factory=dict)  # that each answer has
     body: bytes = b"ok"  # of each answer
     release: threading.Event = field(default_factory=threading.Event)
@@ -55,7 +56,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         receiver.requests.append(Request(self.path, headers, body, time.monotonic()))
         answer = receiver.answers.pop(0) if receiver.answers else receiver.always
-        if answer == "hang":
+        if answer == "hang" or self.path.endswith(receiver.hanging):
             receiver.release.wait(60)
             return
         if answer == "drip":  # a byte now and then, so no single wait is long

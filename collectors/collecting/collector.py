@@ -127,21 +127,28 @@ class Collector:
             if self._ask_what_is_known(epoch, stop, sender):
                 while not (stop.is_set() or sender.lost):
                     self._watch(stop, sender)
-            if stop.is_set():
-                self._leave(epoch, sender)
+            ends = time.monotonic() + _LEAVE_SECONDS  # what waits is sent before the end, if that is quick
+            while self._buffer.size and not (sender.lost or sender.error) and time.monotonic() < ends:
+                time.sleep(_LOOK_SECONDS / 10)
         finally:
             sender.stop()
             sender.join(_LEAVE_SECONDS)
             if sender.lost:
                 self._forget()
+            elif stop.is_set():
+                self._leave(epoch, sender)
 
     def _leave(self, epoch: int, sender: Sender) -> None:
-        """Send what waits, as far as that is quick, and let another collector begin at once."""
-        ends = time.monotonic() + _LEAVE_SECONDS
-        while self._buffer.size and not (sender.lost or sender.error) and time.monotonic() < ends:
-            time.sleep(_LOOK_SECONDS / 10)
-        if not sender.lost and not sender.error:
-            self._server.lease(epoch=epoch, leaving=True, **self._report())
+        """Let another collector begin at once, unless the sender still waits for an answer: the server could take its
+        request for a renewal later than the one that gives the right to send back."""
+        why = "a request is not answered" if sender.is_alive() else sender.error
+        if not why:
+            try:
+                self._server.lease(epoch=epoch, leaving=True, **self._report())
+                return
+            except (Away, SteppedDown) as error:
+                why = str(error)
+        logger.warning("the right to send was not given back, so another collector begins only later: %s", why)
 
     def _ask_what_is_known(self, epoch: int, stop: threading.Event, sender: Sender) -> bool:
         """Return whether the server has said what is known of the cluster."""

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from collectors.formats import read
-from collectors.watch.webhook_files import POLICY, admission_manifest, kubeconfig
+from collectors.watch.webhook_files import admission_manifest, audit_policy, kubeconfig
 from timeline.core.entries import Change, Clock, Entry
 from timeline.history.world import World
 
@@ -68,7 +68,7 @@ class Plane:
         _run("openssl", "genrsa", "-out", str(folder / "sa.key"), "2048")
         _run("openssl", "rsa", "-in", str(folder / "sa.key"), "-pubout", "-out", str(folder / "sa.pub"))
         (folder / "tokens.csv").write_text(f'{_TOKEN},admin,1,"system:masters"\n')
-        (folder / "policy.yaml").write_text(POLICY)
+        (folder / "policy.yaml").write_text(audit_policy())
         (folder / "admin.yaml").write_text(json.dumps(_kubeconfig(self.api, _TOKEN)))
 
     def start(self, name: str, *command: str) -> None:

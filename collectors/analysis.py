@@ -152,10 +152,13 @@ class Skips:
         """Count an observation that was used."""
         place = None if isinstance(item, Mark) else item.place
         if place:
-            file, line = place.file, place.line
-            self._used_lines[file] += 1
-            if line > self._last_line.get(file, 0):
-                self._last_line[file] = line
+            self.use_line(place.file, place.line)
+
+    def use_line(self, file: str, line: int) -> None:
+        """Count a line that was used."""
+        self._used_lines[file] += 1
+        if line > self._last_line.get(file, 0):
+            self._last_line[file] = line
 
     def mostly_skipped(self) -> dict[str, list[int]]:
         """Return, for each file of which more than half of the known lines was skipped: [skipped lines, all lines]."""

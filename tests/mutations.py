@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from timeline.judging.audit_policy import Attributes, Policy
+
 Event = dict[str, Any]
 Log = list[Event]
 _TIMES = ("requestReceivedTimestamp", "stageTimestamp")
@@ -113,3 +115,43 @@ def over_servers(log: Log, chance: random.Random, servers: int = 3) -> list[Log]
             homes[who] = chance.randrange(servers)
         files[homes[who]].append(event)
     return [file for file in files if file]
+
+
+def logged_by(policy: Policy, log: Iterable[Event]) -> Log:
+    """Return what an API server with this policy writes, of which this log at level RequestResponse is all."""
+    return [logged for event in log if (logged := _logged_by(policy, event))]
+
+
+def _logged_by(policy: Policy, event: Event) -> Event | None:
+    ref = event.get("objectRef", {})
+    at_collection = event["verb"] in ("create", "deletecollection") and "subresource" not in ref
+    asked = Attributes(
+        event["verb"],
+        ref.get("apiGroup", ""),
+        ref.get("resource", ""),
+        ref.get("subresource", ""),
+        ref.get("namespace", ""),
+        "" if at_collection else ref.get("name", ""),
+        event["user"].get("username", ""),
+        tuple(event["user"].get("groups", ())),
+        event.get("requestURI", "").partition("?")[0],
+    )
+    number = policy.deciding(asked)
+    line = policy.rules[number] if number is not None else None
+    if line is None or line.level == "None" or policy.omits(line, event["stage"]):
+        return None
+    event = told_at(line.level, event)
+    if policy.omits_managed_fields(line):
+        bodies = ("responseObject",) if event["verb"] == "patch" else ("requestObject", "responseObject")
+        event |= {body: _without_managed_fields(event[body]) for body in bodies if body in event}
+    return event
+
+
+def _without_managed_fields(body: Any) -> Any:
+    if not isinstance(body, dict):
+        return body
+    if isinstance(body.get("items"), list):
+        body = body | {"items": [_without_managed_fields(each) for each in body["items"]]}
+    if not isinstance(body.get("metadata"), dict):
+        return body
+    return body | {"metadata": {key: value for key, value in body["metadata"].items() if key != "managedFields"}}

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Iterator
 
 from collectors.watch.rbac import NAME, groups_of
 from collectors.watch.resources import default_resources
+from timeline.judge import rulebook
+from timeline.judging.policies import plan, text
 
 AUDIT_PATH, ADMISSION_PATH = "/api/audit/events", "/api/admission/"
 # Of ConfigMaps, watches show only the metadata, so nothing could be recognised.
@@ -14,17 +16,11 @@ LEFT_OUT = frozenset({"secrets", "events", "events.events.k8s.io", "leases.coord
 _WITHOUT_STATUS = frozenset(
     {"endpoints", "endpointslices", "networkpolicies", "priorityclasses", "serviceaccounts", "storageclasses"}
 )
-POLICY = """\
-# The audit policy that Causeline needs: every write with the object after it, and no Secrets.
-apiVersion: audit.k8s.io/v1
-kind: Policy
-omitStages: [RequestReceived]
-rules:
-  - level: Metadata
-    resources: [{group: "", resources: [secrets, configmaps, serviceaccounts/token]}]
-  - level: RequestResponse
-    verbs: [create, update, patch, delete, deletecollection]
-"""
+
+
+def audit_policy() -> str:
+    """Return the policy for `--audit-policy-file`: what the rules need that judge connected clusters."""
+    return text(plan([rule for rule in rulebook() if not rule.recordings]))
 
 
 def kubeconfig(address: str, token: str, authority: str = "") -> str:

@@ -21,6 +21,7 @@ from dashboard.cli import (
     compare,
     grants,
     mcp,
+    policy,
     pull,
     record,
     replay,
@@ -410,6 +411,30 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("id", nargs="?", metavar="ID", help="the rule, such as service-gap (all rules)")
     command.add_argument("--markdown", action="store_true", help="print all rules as Markdown, as in docs/rules.md")
     command.set_defaults(run=analyze.rules)
+    command = commands.add_parser(
+        "policy",
+        help="print the audit policy that rules need, and how much it would log",
+        epilog="Exit status: 0 printed, 2 command or sample not understood, or most of the sample skipped.",
+    )
+    command.add_argument("rules", nargs="*", metavar="RULE", help="a rule, such as service-gap (all rules)")
+    command.add_argument(
+        "--sample",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="an audit log of the cluster, of any level: say how much the policy would have logged of it",
+    )
+    command.add_argument(
+        "--namespace",
+        action="append",
+        default=[],
+        metavar="NS",
+        help="log only what is in this namespace, or in none; may be repeated",
+    )
+    command.add_argument(
+        "--allow-skipped", action="store_true", help="accept the figures even if most lines of the sample were skipped"
+    )
+    command.set_defaults(run=policy.policy)
     command = commands.add_parser(
         "schema", help="print the JSON Schema of what analyze or compare --output json, or audit-trail prints"
     )

@@ -1,6 +1,6 @@
 """This module says in words what a deletion removes, and what can still be undone."""
 
-from dashboard.presentation import home, wording
+from dashboard.presentation import wording
 from timeline.queries.deletions import Contents
 
 
@@ -15,4 +15,4 @@ def gone(contents: Contents) -> list[str]:
         ("silence", contents.silences),
     )
     parts = [f"{wording.count(count)} {wording.plural(word, count)}" for word, count in counts if count]
-    return [*parts, f"{home.size(contents.bytes)} on the disk"] if contents.recordings else []
+    return [*parts, f"{wording.size(contents.bytes)} on the disk"] if contents.recordings else []

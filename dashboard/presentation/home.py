@@ -57,14 +57,6 @@ def recording(shown: RecordingCard, counted: Counted, *, may_change: bool = Fals
     )
 
 
-def size(count: int) -> str:
-    """Return a number of bytes for people: 4.3 GB."""
-    for unit, power in (("TB", 4), ("GB", 3), ("MB", 2), ("kB", 1)):
-        if count >= 1000**power:
-            return f"{count / 1000**power:.1f} {unit}".replace(".0 ", " ")
-    return f"{count} bytes"
-
-
 def _day(moment: datetime) -> str:
     return f"{moment.astimezone(UTC).day} {moment.astimezone(UTC):%b}"
 

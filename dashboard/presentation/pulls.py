@@ -7,7 +7,7 @@ from collectors.stores import all_kinds
 from collectors.stores.kinds import Kind
 from collectors.uploads import pulls
 from dashboard.presentation import wording
-from dashboard.presentation.home import size
+from dashboard.presentation.wording import size
 from timeline.models import LogStore, Pull, Upload
 
 State = Pull.State

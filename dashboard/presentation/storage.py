@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from dashboard.presentation.home import size
+from dashboard.presentation.wording import size
 from timeline.queries import UsageRow
 from timeline.storage.retention import Foreseen
 

@@ -33,6 +33,14 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
+def size(count: int) -> str:
+    """Return a number of bytes for people: 4.3 GB."""
+    for unit, power in (("TB", 4), ("GB", 3), ("MB", 2), ("kB", 1)):
+        if count >= 1000**power:
+            return f"{count / 1000**power:.1f} {unit}".replace(".0 ", " ")
+    return f"{count} bytes"
+
+
 def some(number: int) -> str:
     """Return the number, or nothing for zero."""
     return count(number) if number > 0 else ""
@@ -133,7 +141,7 @@ def remedies(texts: Iterable[str]) -> list[tuple[str, list[str]]]:
     headings: dict[str, list[str]] = {}
     for remedy in dict.fromkeys(line for each in texts for line in each.splitlines()):
         if remedy.startswith(POLICY):
-            heading = "In the audit policy, among its first rules"
+            heading = "In the audit policy, among its first rules (causeline policy prints a whole one)"
         elif remedy.startswith("kubectl"):
             heading = "With kubectl, each into a file of its own, and all of them analysed together"
         else:

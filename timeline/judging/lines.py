@@ -104,3 +104,9 @@ def events(*by: str) -> Line:
 def log_of(*by: str) -> Line:
     """Return the lines of the logs of these programs."""
     return Line(verbs=(Verb.LOG,), by=by)
+
+
+OWNERS = line(
+    "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Job.batch.volcano.sh", verbs="state delete"
+)
+"""The usual owners of Pods: what becomes of them explains what becomes of their Pods. Others are custom resources."""

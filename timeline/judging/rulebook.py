@@ -12,7 +12,7 @@ import msgspec
 from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.findings import Finding
-from timeline.judging.lines import Need
+from timeline.judging.lines import Line, Need
 
 # Increase this number with every change after which a rule reports something else, or the same in other words, for the
 # same entries, or after which more is stored of what it reports. Sources that an older version judged are then judged
@@ -47,6 +47,8 @@ class Rule(msgspec.Struct, frozen=True):
     every: bool = False  # whether it judges objects of all kinds; `any_of` names the usual ones
     bare: str = ""  # what it misses if an audit log has no bodies; "" if it judges nothing then
     recordings: bool = False  # whether it judges recordings only, and no connected cluster
+    also: tuple[Line, ...] = ()  # lines that it reads where there are any, such as those that show what is harmless
+    dense: str = ""  # what it misses in a log without every write in the cluster, because it counts revisions
     untracked: Whole | None = None  # finds what concerns objects that no observation shows, such as those of logs
 
 
@@ -68,6 +70,8 @@ def rule(
     every: bool = False,
     bare: str = "",
     recordings: bool = False,
+    also: tuple[Line, ...] = (),
+    dense: str = "",
     untracked: Whole | None = None,
 ) -> Callable[[Judge], Judge]:
     """Return a decorator that registers a function as a rule. `Rule` describes the arguments.
@@ -104,6 +108,8 @@ def rule(
             every,
             bare,
             recordings,
+            also,
+            dense,
             untracked,
         )
         return judge

@@ -75,6 +75,7 @@ _EFFECTS = {
         need(line("Job", verbs="status"), misses="Pods of which it is not known whether their Job had listed them"),
         need(line("Pod", verbs="status"), misses="Pods of which it is not known that they had ended"),
     ),
+    dense="Pods of which only the absence of a status shows that their Job had not counted them",
     incident="{subjects} left {anchor} before being counted",
 )
 def judge(pod: Track, world: World) -> Iterator[Finding]:

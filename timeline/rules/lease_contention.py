@@ -66,6 +66,7 @@ AFFECTED = 100  # the most Pods that a finding names
         need(line("Pod", verbs="state"), misses="holders whose workload only their Pods show, and Pods that waited"),
         need(line("Pod", verbs="delete", level=Level.METADATA), misses="whether the Pod of the first holder was to go"),
     ),
+    also=(line(*WORKLOADS, verbs="delete"),),
     incident="{anchor} went between holders that need Leases of their own{times}",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:

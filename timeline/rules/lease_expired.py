@@ -40,7 +40,7 @@ from timeline.judging.advice import kubectl
 from timeline.judging.elections import Election
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence, worst
 from timeline.judging.leases import is_heartbeat, renews, sureness, sureness_words
-from timeline.judging.lines import line, need
+from timeline.judging.lines import OWNERS, line, need
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import between, dated, so_far
 
@@ -57,6 +57,7 @@ SHARE = setting("lease-expired", "share", 1 / 3, "", "How late a renewal may be,
         need(line("Lease", verbs="state")),
         need(line("Lease", verbs="update"), misses="Leases that were renewed too late"),
     ),
+    also=(OWNERS,),
     incident="{anchor} was not renewed in time{times}",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:

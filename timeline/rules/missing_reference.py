@@ -70,6 +70,7 @@ _COMES_WITH_NAMESPACE = {
     ("ConfigMap", "kube-root-ca.crt"),
     ("ConfigMap", "openshift-service-ca.crt"),
 }
+_NEEDED = ("ConfigMap", "PersistentVolumeClaim", "PriorityClass", "Secret", "ServiceAccount")
 _ABSENT = "Inconclusive: all that is known is that no line of the log shows it."
 _LOST = "Inconclusive: lines may be missing that would show it, or that nobody waited for it any more."
 
@@ -108,6 +109,10 @@ class Evidence(NamedTuple):
         ),
         need(line("PriorityClass", verbs="create", level=Level.METADATA), misses="Pods that wait for a PriorityClass"),
         need(line("Event", verbs="create"), misses="what never came"),
+    ),
+    also=(
+        line(*_NEEDED, verbs="delete", level=Level.METADATA),
+        line("Namespace", verbs="create delete", level=Level.METADATA),
     ),
     incident="{subjects} waited for {anchor}",
 )

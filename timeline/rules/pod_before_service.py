@@ -53,7 +53,7 @@ from timeline.judging.endings import surely_live
 from timeline.judging.failures import failure, no_failure
 from timeline.judging.findings import Effect, Finding, Proof, occurrence
 from timeline.judging.incarnations import split_at
-from timeline.judging.lines import line, need
+from timeline.judging.lines import OWNERS, line, need
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, between, order_of, why
 
@@ -75,6 +75,7 @@ _ENDED = "Inconclusive: writes are missing from this source, perhaps one that en
         ),
         need(line("Pod", verbs="status"), misses="whether containers failed meanwhile"),
     ),
+    also=(OWNERS,),
     incident="{subjects} created before {anchor}",
 )
 def judge(pod: Track, world: World) -> Iterator[Finding]:

@@ -91,6 +91,8 @@ class Runaway(NamedTuple):
     any_of=("PersistentVolumeClaim", "Pod", "ReplicaSet"),
     lists=True,
     needs=(need(line(verbs="state")),),
+    dense="claims of Volcano of which only the absence of a deletion shows that they stayed",
+    also=(line("Event", verbs="create"),),
     incident="{subjects} made {count} objects too many",
 )
 def judge(owner: Track, world: World) -> Iterator[Finding]:

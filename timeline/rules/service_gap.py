@@ -47,7 +47,7 @@ from timeline.judging.endings import namespace_ended, owner_ended, surely_live
 from timeline.judging.failures import failure, no_failure
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
 from timeline.judging.incarnations import absences
-from timeline.judging.lines import line, need
+from timeline.judging.lines import OWNERS, line, need
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict, between, dated, order_of, so_far, why
 
@@ -83,6 +83,7 @@ class Gap(NamedTuple):
         need(line("Service", verbs="create"), misses="when the Services came back"),
         need(line("Pod", verbs="status delete"), misses="whether the Pods had ended before"),
     ),
+    also=(OWNERS,),
     incident="{anchor} was away under {subjects}{times}",
 )
 def judge(pod: Track, world: World) -> Iterator[Finding]:

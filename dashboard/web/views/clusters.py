@@ -15,8 +15,9 @@ from collectors.watch.access import AccessReport, check
 from collectors.watch.connections import Connection, Refused, WatchOptions
 from dashboard.access import change_log, policy
 from dashboard.access.rights import is_admin, is_editor
-from dashboard.presentation import access_checks, clusters, deletions, fleet, home
+from dashboard.presentation import access_checks, clusters, deletions, fleet
 from dashboard.presentation import feeds as wording
+from dashboard.presentation.wording import size
 from dashboard.web import forms
 from dashboard.web.views import feeds
 from dashboard.web.views.deletions import undoable_by
@@ -140,11 +141,11 @@ _BY_COLLECTOR = "Nothing is checked here. Once it is connected, its page shows h
 
 def _retention_defaults() -> dict[str, Any]:
     """Return the defaults of retention, for the form."""
-    size = home.size(settings.KEEP_BYTES) if settings.KEEP_BYTES else "no limit"
+    most = size(settings.KEEP_BYTES) if settings.KEEP_BYTES else "no limit"
     return {
         "units": list(forms.UNITS),
         "usual_days": settings.KEEP_DAYS,
-        "usual_size": size,
+        "usual_size": most,
         "usual_incident_days": settings.KEEP_INCIDENT_DAYS,
         "usual_incident_minutes": settings.KEEP_INCIDENT_MINUTES,
     }

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from django.utils import timezone
 
 from collectors.watch.connections import Refused
-from collectors.watch.webhook_files import POLICY, admission_manifest, kubeconfig
+from collectors.watch.webhook_files import admission_manifest, audit_policy, kubeconfig
 from dashboard.access import change_log, tokens
 
 if TYPE_CHECKING:
@@ -56,7 +56,10 @@ def make(request: "HttpRequest", cluster: "Cluster", way: str) -> Files:
     change_log.about(request, **tokens.described(token))
     pem = f"{authority}\n" if authority else ""
     if way == "audit":
-        files = [File("causeline-audit.kubeconfig", kubeconfig(address, text, pem)), File("policy.yaml", POLICY)]
+        files = [
+            File("causeline-audit.kubeconfig", kubeconfig(address, text, pem)),
+            File("policy.yaml", audit_policy()),
+        ]
         what = "Give the API server both with --audit-webhook-config-file and --audit-policy-file."
         return Files("The files of the audit webhook", what, files)
     manifest = admission_manifest(address, text, pem, include=cluster.include, exclude=cluster.exclude)

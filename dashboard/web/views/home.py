@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard.access import policy
 from dashboard.access.rights import is_admin, is_editor, may_edit
-from dashboard.presentation import clusters, fleet
+from dashboard.presentation import clusters, fleet, wording
 from dashboard.presentation import home as overview
 from dashboard.web.views.deletions import undoable_by
 from timeline import queries
@@ -48,7 +48,7 @@ def home(request: "HttpRequest") -> "HttpResponse":
         "uploads": [{"payload": each, "json": orjson.dumps(each).decode()} for each in queries.open_uploads()],
         "target": whole_number(request.GET.get("to", ""), digits=6) or 0,
         "targets": _targets(request),
-        "limit": overview.size(settings.UPLOAD_LIMIT_BYTES),
+        "limit": wording.size(settings.UPLOAD_LIMIT_BYTES),
         **(_table(request) if sum(size) >= FLEET else _cards(request, places=editor)),
     }
     return render(request, "home.html", context)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 import yaml
 from django.utils import timezone
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from collectors.normalise.objects import observed_object
 from collectors.uploads import admission_batches
 from collectors.watch import admitted
-from collectors.watch.webhook_files import POLICY, admission_manifest, kubeconfig
+from collectors.watch.webhook_files import admission_manifest, audit_policy, kubeconfig
 from dashboard.web import admission
 from dashboard.web.webhooks import Webhooks, hide_token
 from tests import ROOT
@@ -26,6 +27,7 @@ from tests.objects import made
 from tests.unit.formats.test_admission_format import review
 from timeline.core.entries import Change, Entry, Mark, MarkType, microseconds
 from timeline.history.packing import unpack
+from timeline.judging.audit_policy import Policy
 from timeline.models import ActorFeed, AuditBatch
 
 ROBOT = "system:serviceaccount:n:robot"
@@ -222,4 +224,4 @@ def test_the_kubeconfig_and_the_policy_are_what_an_api_server_reads() -> None:
     assert cluster["cluster"]["server"] == "https://causeline.example.com/api/audit/events"
     assert cluster["cluster"]["certificate-authority-data"] == "UEVN"
     assert user["user"] == {"token": "causeline_x"}
-    assert yaml.safe_load(POLICY)["rules"][0]["level"] == "Metadata"
+    assert msgspec.yaml.decode(audit_policy(), type=Policy).rules[-1].level == "None"

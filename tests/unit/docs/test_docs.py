@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from collectors.watch.webhook_files import audit_policy
 from tests import ROOT
+from timeline.judge import rulebook
+from timeline.judging.policies import plan, text
 
 ROOT_PAGES = [ROOT / name for name in ("CONTRIBUTING.md", "README.md", "SECURITY.md")]
 CHART = ROOT / "deploy/chart/causeline/README.md"
@@ -59,7 +62,12 @@ def test_every_path_that_is_named_is_there(page: Path) -> None:
         assert found(path), f"{path} is named, and is not there"
 
 
-def test_the_audit_policy_is_the_same_wherever_it_is_shown() -> None:
-    policies = [FENCED.findall((ROOT / page).read_text(encoding="utf-8")) for page in ("README.md", "docs/formats.md")]
-    (ours,), (theirs,) = ([block for block in each if "kind: Policy" in block] for each in policies)
-    assert ours == theirs
+def test_the_audit_policies_are_those_that_causeline_prints() -> None:
+    """The comments before them, which say what rules can judge with them, are left out."""
+    shown = {page: FENCED.findall(page.read_text(encoding="utf-8")) for page in PAGES}
+    policies = {page.name: block for page, blocks in shown.items() for block in blocks if "kind: Policy\n" in block}
+    whole = text(plan(rulebook()))
+    expected = {"README.md": whole, "formats.md": whole, "send-the-audit-log.md": audit_policy()}
+    assert policies == {
+        page: f"```yaml\n{printed[printed.index('apiVersion') :]}```" for page, printed in expected.items()
+    }

@@ -1,0 +1,243 @@
+"""These tests derive audit policies from rules, and let recordings be logged by them: the rules find the same."""
+
+import random
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import Phase, given
+from hypothesis import strategies as st
+
+from collectors.formats import Line, Skipped
+from collectors.formats.audit import read_lines
+from tests import ROOT, mutations
+from tests.mutations import Log
+from tests.properties import examples
+from tests.recordings import findings_of, lines_of, world_of
+from tests.unit.judging.test_engine import RECORDINGS
+from tests.unit.rules.test_rules import FIRES, QUIET, named
+from timeline.core.entries import Observation
+from timeline.judge import rulebook
+from timeline.judging.audit_policy import Attributes, Policy, PolicyLine, Resources
+from timeline.judging.policies import Plan, plan, text
+
+RULES = {rule.id: rule for rule in rulebook()}
+LOGGED = {id: rule for id, rule in RULES.items() if plan([rule]).logs}
+WRITES = ("create", "update", "patch", "delete", "deletecollection")
+Found = list[tuple[str, ...]]
+
+# What these fixtures show stands in the content of ConfigMaps, which no policy logs.
+PRIVATE = {"runaway-creation/fires-custom-resource-config", "runaway-creation/fires-one-for-each-of-something"}
+# What these show, only the revisions of all writes in the cluster prove.
+DENSE = {"job-finalizer-before-count/fires-no-status-written"}
+
+
+def is_audit_log(path: Path) -> bool:
+    return b'"auditID"' in path.read_bytes()[:2000]
+
+
+FIXTURES = [path for path in (*FIRES, *QUIET) if is_audit_log(path)]
+
+
+@cache
+def planned(*rules: str) -> Plan:
+    return plan([RULES[each] for each in rules or RULES])
+
+
+@cache
+def log(path: Path) -> Log:
+    lines = lines_of(path) if path.suffix == ".zst" else path.read_bytes().splitlines()
+    return [msgspec.json.decode(line) for line in lines]
+
+
+def logged(policy: Policy, log: Log) -> Log:
+    """Return what a policy logs, and the first and the last line, which say how long was observed."""
+    kept = mutations.logged_by(policy, log)
+    known = {event["auditID"] for event in kept}
+    edges = (min(log, key=_time), max(log, key=_time))
+    return [*kept, *(mutations.told_at("Metadata", each) for each in edges if each["auditID"] not in known)]
+
+
+def _time(event: mutations.Event) -> str:
+    return str(event["stageTimestamp"])
+
+
+def observed(log: Log) -> list[Observation]:
+    lines = (Line("log", number, msgspec.json.encode(event)) for number, event in enumerate(log, 1))
+    return [item for item in read_lines(lines, False) if not isinstance(item, Skipped)]
+
+
+def found(log: Log, rules: Sequence[str]) -> Found:
+    """Return what rules find, without UIDs: not every policy logs those of all objects."""
+    return sorted(
+        (each.rule, each.subject.kind, each.subject.namespace, each.subject.name, each.verdict, each.severity)
+        for each in findings_of(world_of(observed(log)))
+        if each.rule in rules
+    )
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=named)
+def test_a_policy_for_a_rule_lets_it_find_the_same(path: Path) -> None:
+    rule, before = path.parent.name, found(log(path), [path.parent.name])
+    for others in ([], random.Random(named(path)).sample(sorted(RULES), 3), RULES):
+        wanted = planned(*sorted({rule, *others}))
+        after = found(logged(wanted.policy, log(path)), [rule])
+        judges = {each.rule: each.judges for each in wanted.reach}[rule]
+        if named(path) in PRIVATE:
+            assert (judges, after) == ("in part", [])
+        elif named(path) in DENSE and judges == "in part":
+            assert [each[:4] for each in after] == [each[:4] for each in before]
+        else:
+            assert after == before, others
+            assert judges != "not"
+
+
+@pytest.mark.parametrize("name", [*RECORDINGS, "benign-day"])
+def test_the_policy_for_all_rules_lets_them_find_the_same(name: str) -> None:
+    path = RECORDINGS.get(name) or ROOT / "tests/data/benign-day.jsonl.zst"
+    events = mutations.logged_by(planned().policy, log(path))
+    assert found(events, [*RULES]) == found(log(path), [*RULES])
+
+
+@examples(6, phases=[Phase.reuse, Phase.generate])
+@given(rules=st.sets(st.sampled_from(sorted(LOGGED)), min_size=1, max_size=4))
+def test_rules_share_a_policy(rules: set[str]) -> None:
+    wanted = sorted(rules)
+    for name in ("families", "jobs"):
+        before = found(log(RECORDINGS[name]), wanted)
+        after = found(logged(planned(*wanted).policy, log(RECORDINGS[name])), wanted)
+        dense = {rule for rule in wanted if RULES[rule].dense}
+        assert [each for each in after if each[0] not in dense] == [each for each in before if each[0] not in dense]
+        assert [each[:4] for each in after] == [each[:4] for each in before]
+
+
+def test_what_is_printed_is_the_policy() -> None:
+    for rules in (*([each] for each in LOGGED), [*RULES]):
+        for namespaces in ([], ["shop", "on"]):
+            made = plan([RULES[each] for each in rules], namespaces)
+            printed = text(made, ["Of the sample."], {0: "Of a line."})
+            assert msgspec.yaml.decode(printed, type=Policy) == made.policy
+            assert max(map(len, printed.splitlines())) <= 118
+            assert "\n# Of the sample.\n" in printed
+            assert made.policy.rules[-1] == PolicyLine("None")
+
+
+def test_no_policy_logs_the_content_of_what_holds_credentials() -> None:
+    private = [("", "secrets"), ("", "configmaps"), ("route.openshift.io", "routes"), ("oauth.openshift.io", "x")]
+    never = [
+        *(("", resource, name) for resource, name in (("pods", "exec"), ("pods", "attach"), ("pods", "proxy"))),
+        ("", "serviceaccounts", "token"),
+        ("authentication.k8s.io", "tokenreviews", ""),
+        ("authorization.k8s.io", "subjectaccessreviews", ""),
+    ]
+    for rules in (*([each] for each in LOGGED), [*RULES]):
+        for namespaces in ([], ["shop"]):
+            policy = plan([RULES[each] for each in rules], namespaces).policy
+            for verb in (*WRITES, "get", "list", "watch"):
+                for group, resource in private:
+                    assert level(policy, Attributes(verb, group, resource, "", "shop")) in ("None", "Metadata")
+                for group, resource, subresource in never if verb in WRITES else []:
+                    assert level(policy, Attributes(verb, group, resource, subresource, "shop")) == "None"
+
+
+def level(policy: Policy, asked: Attributes) -> str:
+    number = policy.deciding(asked)
+    return "None" if number is None else policy.rules[number].level
+
+
+def test_a_policy_is_limited_to_namespaces() -> None:
+    policy = plan([RULES["service-gap"], RULES["endpoints-before-service"]], ["shop"]).policy
+    assert level(policy, Attributes("create", "", "pods", "", "shop", "web-0")) == "RequestResponse"
+    assert level(policy, Attributes("create", "", "pods", "", "other", "web-0")) == "None"
+    assert level(policy, Attributes("create", "", "namespaces")) == "Metadata"
+    assert level(policy, Attributes("delete", "", "namespaces", "", "shop", "shop")) == "Metadata"
+    everything = plan([RULES["view-went-back"]], ["shop"]).policy
+    assert level(everything, Attributes("watch", "", "pods")) == "Metadata"  # a watch of all namespaces shows it, too
+    assert level(everything, Attributes("update", "", "nodes", "", "", "n1")) == "RequestResponse"
+    assert level(everything, Attributes("update", "", "pods", "", "other", "web-0")) == "None"
+
+
+def test_a_policy_says_what_rules_can_judge_with_it() -> None:
+    reach = {each.rule: each for each in planned().reach}
+    assert reach["consumer-order"].judges == "not"
+    assert "kube-vip" in reach["consumer-order"].why
+    assert reach["service-gap"].judges == "in full"
+    assert reach["write-storm"].judges == "in part"
+    alone = planned("service-gap").reach[0]
+    assert (alone.judges, "custom resources" in alone.why) == ("in part", True)
+    assert not planned("consumer-order").logs
+    head = text(planned()).partition("apiVersion")[0]
+    assert all(rule in head for rule in RULES)
+
+
+def test_little_is_logged_for_a_rule_that_needs_little() -> None:
+    whole, little = (
+        log(RECORDINGS["families"]),
+        mutations.logged_by(planned("lease-stolen").policy, log(RECORDINGS["families"])),
+    )
+    assert {mutations.kind(event) for event in little} == {"leases"}
+    assert len(little) < len(whole) / 5
+    # Nodes renew Leases all the time, which no rule about Leases looks at.
+    policy = planned("lease-stolen").policy
+    assert level(policy, Attributes("update", "coordination.k8s.io", "leases", "", "kube-node-lease", "n1")) == "None"
+
+
+# Each line is decided as `ruleMatches` of k8s.io/apiserver does: (line, request, whether the line is about it).
+STATUS = Attributes("patch", "", "pods", "status", "shop", "web-0", "kubelet", ("system:nodes",))
+POD = STATUS._replace(verb="delete", subresource="")
+NODE = Attributes("update", "", "nodes", "", "", "n1")
+HEALTH = Attributes("get", path="/healthz/etcd")
+
+
+@pytest.mark.parametrize(
+    ("line", "matching", "other"),
+    [
+        (PolicyLine("None"), [STATUS, POD, NODE, HEALTH], []),
+        (PolicyLine("None", verbs=("patch", "get")), [STATUS, HEALTH], [POD]),
+        (PolicyLine("None", users=("kubelet",)), [STATUS], [NODE, HEALTH]),
+        (PolicyLine("None", user_groups=("other", "system:nodes")), [STATUS], [NODE]),
+        (PolicyLine("None", resources=(Resources("", ("pods",)),)), [POD], [STATUS, NODE, HEALTH]),
+        (PolicyLine("None", resources=(Resources("", ("pods/status",)),)), [STATUS], [POD]),
+        (PolicyLine("None", resources=(Resources("", ("pods/*",)),)), [STATUS, POD], [NODE]),
+        (PolicyLine("None", resources=(Resources("", ("*/status",)),)), [STATUS], [POD]),
+        (PolicyLine("None", resources=(Resources("", ("*",)),)), [STATUS, POD, NODE], [HEALTH]),
+        (PolicyLine("None", resources=(Resources("*"),)), [STATUS, POD, NODE], [HEALTH]),
+        (PolicyLine("None", resources=(Resources("apps"),)), [], [POD, NODE]),
+        (PolicyLine("None", resources=(Resources("apps"), Resources())), [POD, NODE], [HEALTH]),
+        (PolicyLine("None", resources=(Resources("", ("pods",), ("web-0",)),)), [POD], [POD._replace(name="web-1")]),
+        (PolicyLine("None", namespaces=("shop",)), [STATUS, POD], [NODE, HEALTH]),
+        (PolicyLine("None", namespaces=("",)), [NODE], [POD, HEALTH]),
+        (PolicyLine("None", urls=("/healthz*",)), [HEALTH], [POD]),
+        (PolicyLine("None", urls=("/healthz", "/version")), [], [HEALTH]),
+        (PolicyLine("None", urls=("*",)), [HEALTH], [NODE]),
+    ],
+)
+def test_lines_match_as_in_the_api_server(
+    line: PolicyLine, matching: list[Attributes], other: list[Attributes]
+) -> None:
+    assert [each for each in matching if not line.match(each)] == []
+    assert [each for each in other if line.match(each)] == []
+
+
+def test_the_first_line_decides() -> None:
+    policy = Policy(
+        api_version="audit.k8s.io/v1",
+        kind="Policy",
+        rules=(
+            PolicyLine("Metadata", verbs=("patch",), omit_stages=("Panic",), omit_managed_fields=False),
+            PolicyLine("None"),
+        ),
+        omit_stages=("RequestReceived",),
+        omit_managed_fields=True,
+    )
+    first, second = policy.rules
+    assert [policy.deciding(each) for each in (STATUS, POD)] == [0, 1]
+    assert [policy.omits(first, stage) for stage in ("RequestReceived", "Panic", "ResponseComplete")] == [
+        True,
+        True,
+        False,
+    ]
+    assert [policy.omits_managed_fields(each) for each in (first, second)] == [False, True]
+    assert msgspec.structs.replace(policy, rules=()).deciding(POD) is None

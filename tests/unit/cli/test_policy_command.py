@@ -12,7 +12,7 @@ from collectors.formats import audit_events
 from collectors.sampling import Prediction, predict
 from dashboard.cli.__main__ import main
 from dashboard.presentation.wording import size
-from tests import mutations
+from tests import ROOT, mutations
 from tests.mutations import Log
 from tests.recordings import SAMPLE, lines_of
 from tests.unit.judging.test_engine import RECORDINGS
@@ -164,7 +164,7 @@ def test_a_rate_needs_time_and_entries(tmp_path: Path, capsys: pytest.CaptureFix
         (["consumer-order"], "consumer-order needs the log of kube-vip, which no policy brings."),
         (["--namespace", "a b"], "'a b' cannot be the name of a namespace."),
         (["--sample", "/nowhere/audit.log"], "/nowhere/audit.log"),
-        (["--sample", "README.md"], "README.md: there is no audit event in it. The first reason: "),
+        (["--sample", str(ROOT / "README.md")], "README.md: there is no audit event in it. The first reason: "),
     ],
 )
 def test_what_cannot_be_done_is_said(arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]) -> None:

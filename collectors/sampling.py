@@ -24,6 +24,7 @@ _ASKED = 10_000  # kinds of requests that are told apart; of more, no bodies are
 _BODIES = {"requestObject": "Request", "responseObject": "RequestResponse"}  # body -> the lowest level that logs it
 _ALIKE = frozenset({"create", "update", "patch"})  # whose bodies are those of the object
 _HEAD = 200  # bytes of an event that show whether it has white space
+_LONGEST = 1000  # characters of a verb, a group, a resource and a subresource
 _FIELD = len(',"":')  # what a field takes beside its name and its value
 
 
@@ -205,6 +206,8 @@ class _Sampling:
         self._sample.entries += 1
         self._sample.size += size
         asked = attributes(event)
+        if max(map(len, asked[:4])) > _LONGEST:
+            raise ValueError(f"it names a verb or a resource of more than {_LONGEST} characters")
         number = self._policy.deciding(asked)
         if number is None or self._policy.omits(self._policy.rules[number], event.stage):
             return

@@ -31,11 +31,12 @@ def policy(options: argparse.Namespace) -> int:
     Return the exit status: 0 printed, 2 the command or the sample is not understood, or most of it was skipped.
     """
     from collectors.formats import NotARecording
+    from timeline.judge import rulebook
     from timeline.judging.policies import plan, text
 
     try:
         rules = _rules(options.rules)
-        planned = plan(rules, _namespaces(options.namespace))
+        planned = plan(rules, _namespaces(options.namespace), rulebook())
         if not planned.logs:
             raise ValueError("; ".join(f"{each.rule} {each.why}" for each in planned.reach) + ".")
         if not options.sample:

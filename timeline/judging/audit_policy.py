@@ -29,7 +29,10 @@ class Attributes(NamedTuple):
 
 
 class Resources(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
-    """This struct is `GroupResources`: resources of one API group, with "*" as a wildcard in each place."""
+    """This struct is `GroupResources`: resources of one API group.
+
+    "*" stands for all; as a group, older API servers refuse it.
+    """
 
     group: str = ""
     resources: tuple[str, ...] = ()  # "pods", "pods/status", "pods/*", "*/status", "*"; all of the group if empty

@@ -12,7 +12,7 @@ from textwrap import wrap
 from typing import Literal, NamedTuple
 
 from timeline.core.entries import Level
-from timeline.judging.audit_policy import Policy, PolicyLine, Resources
+from timeline.judging.audit_policy import Attributes, Policy, PolicyLine, Resources
 from timeline.judging.lines import OWNERS, Logged
 from timeline.judging.remedies import group_of, resource_of
 from timeline.judging.rulebook import Rule
@@ -63,6 +63,7 @@ class Plan(NamedTuple):
     policy: Policy
     purposes: tuple[str, ...]  # what each line of the policy is for
     reach: tuple[Reach, ...]  # one for each rule
+    besides: tuple[str, ...]  # other rules for which it logs everything, too
     namespaces: tuple[str, ...]  # the only ones of which it logs requests; none if all
 
     @property
@@ -71,10 +72,11 @@ class Plan(NamedTuple):
         return any(line.level != "None" for line in self.policy.rules)
 
 
-def plan(rules: Sequence[Rule], namespaces: Sequence[str] = ()) -> Plan:
+def plan(rules: Sequence[Rule], namespaces: Sequence[str] = (), others: Iterable[Rule] = ()) -> Plan:
     """Return the policy that logs what these rules need, in these namespaces, or in all if none are given.
 
-    It logs nothing for a rule that no audit log lets judge.
+    It logs nothing for a rule that no audit log lets judge. The plan says for which of the `others` the policy logs
+    everything, too.
     """
     parts = _parts(rules)
     general = {part: served for part, served in parts.items() if part.resources == (_ALL,)}
@@ -95,7 +97,8 @@ def plan(rules: Sequence[Rule], namespaces: Sequence[str] = ()) -> Plan:
         rules=tuple(line for line, _ in lines),
     )
     reach = tuple(_reach(rule, every_write=every_write) for rule in rules)
-    return Plan(policy, tuple(purpose for _, purpose in lines), reach, tuple(namespaces))
+    besides = tuple(rule.id for rule in others if rule not in rules and _is_served(rule, policy, namespaces))
+    return Plan(policy, tuple(purpose for _, purpose in lines), reach, besides, tuple(namespaces))
 
 
 class _Part(NamedTuple):
@@ -172,6 +175,19 @@ def _written(resource: Resource) -> Iterator[Resource]:
     yield group, name
     if name and resource not in _EVENTS:
         yield from ((group, f"{name}/{each}") for each in ("status", *_SUBRESOURCES.get(name, ())))
+
+
+def _is_served(rule: Rule, policy: Policy, namespaces: Sequence[str]) -> bool:
+    """Return whether a policy logs everything that a rule needs."""
+    logged = [*_logged(rule)]
+    for (group, name), verb, level in logged:
+        resource, _, subresource = name.partition("/")
+        namespace = "" if resource in _CLUSTER_WIDE or not namespaces else namespaces[0]
+        asked = Attributes(verb, group if resource else "example.com", resource or "any", subresource, namespace)
+        number = policy.deciding(asked)
+        if number is None or policy.rules[number].level not in _LEVELS[: _LEVELS.index(level) + 1]:
+            return False
+    return bool(logged)
 
 
 def _heartbeats(logged: set[Resource], namespaces: Sequence[str], counted: Sequence[str]) -> Purposed:
@@ -279,6 +295,8 @@ def _head(planned: Plan) -> Iterator[str]:
             yield f"Judged in part: {', '.join(several)}, without {why}."
         else:
             yield f"Not judged: {', '.join(several)}, which {why}."
+    if planned.besides:
+        yield f"What it logs also serves {_and(planned.besides)}."
 
 
 def _comment(sentences: str, indent: str) -> list[str]:

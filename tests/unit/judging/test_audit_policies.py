@@ -172,6 +172,17 @@ def test_a_policy_says_what_rules_can_judge_with_it() -> None:
     assert all(rule in head for rule in RULES)
 
 
+def test_a_policy_says_which_other_rules_it_serves() -> None:
+    rules = [RULES["service-gap"]]
+    besides = plan(rules, (), RULES.values()).besides
+    assert {"pod-before-service"} <= {*besides}
+    assert not {"service-gap", "write-storm", "load-balancer-late", "consumer-order"} & {*besides}
+    for each in besides:
+        assert plan([*rules, RULES[each]]).policy == plan(rules).policy
+    assert "What it logs also serves " in text(plan(rules, ["shop"], RULES.values()))
+    assert not plan([*RULES.values()], (), RULES.values()).besides
+
+
 def test_little_is_logged_for_a_rule_that_needs_little() -> None:
     whole, little = (
         log(RECORDINGS["families"]),

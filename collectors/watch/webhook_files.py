@@ -8,14 +8,11 @@ from collections.abc import Collection, Iterable, Iterator
 from collectors.watch.rbac import NAME, groups_of
 from collectors.watch.resources import default_resources
 from timeline.judge import rulebook
-from timeline.judging.policies import plan, text
+from timeline.judging.policies import WITHOUT_STATUS, plan, text
 
 AUDIT_PATH, ADMISSION_PATH = "/api/audit/events", "/api/admission/"
 # Of ConfigMaps, watches show only the metadata, so nothing could be recognised.
 LEFT_OUT = frozenset({"secrets", "events", "events.events.k8s.io", "leases.coordination.k8s.io", "configmaps"})
-_WITHOUT_STATUS = frozenset(
-    {"endpoints", "endpointslices", "networkpolicies", "priorityclasses", "serviceaccounts", "storageclasses"}
-)
 
 
 def audit_policy() -> str:
@@ -63,7 +60,7 @@ def _with_status(names: Iterable[str]) -> Iterator[str]:
     """Yield the resources, each with its subresource `status` if it has one; other subresources write no object."""
     for name in names:
         yield name
-        if name not in _WITHOUT_STATUS:
+        if name not in WITHOUT_STATUS:
             yield f"{name}/status"
 
 

@@ -41,6 +41,10 @@ _SUBRESOURCES = {  # through which objects are written, besides their status
     "replicasets": ("scale",),
     "statefulsets": ("scale",),
 }
+WITHOUT_STATUS = frozenset(
+    {"endpoints", "endpointslices", "leases", "networkpolicies", "priorityclasses", "serviceaccounts", "storageclasses"}
+)
+"""Resources whose objects have no status, and therefore no such subresource."""
 _CLUSTER_WIDE = frozenset({"namespaces", "nodes", "persistentvolumes", "priorityclasses", "storageclasses"})
 _OTHER_OWNERS = "the end of owners that are custom resources, unless you add these to the line of the other owners"
 _CONTENT = "the content of what holds credentials"
@@ -167,6 +171,9 @@ def _logged(rule: Rule) -> Iterator[tuple[Resource, str, Level]]:
             for name in _written(resource) if whole else (resource,):
                 for verb in _WRITES if whole else part.verbs:
                     yield name, verb, level
+    # Nothing is older than its Namespace, and what ends with it ends for no other reason.
+    for verb in ("create", "delete", "deletecollection") if any(part.verbs for part in parts) else ():
+        yield ("", "namespaces"), verb, Level.METADATA
 
 
 def _written(resource: Resource) -> Iterator[Resource]:
@@ -174,7 +181,8 @@ def _written(resource: Resource) -> Iterator[Resource]:
     group, name = resource[0], resource[1].partition("/")[0]
     yield group, name
     if name and resource not in _EVENTS:
-        yield from ((group, f"{name}/{each}") for each in ("status", *_SUBRESOURCES.get(name, ())))
+        status = () if name in WITHOUT_STATUS else ("status",)
+        yield from ((group, f"{name}/{each}") for each in (*status, *_SUBRESOURCES.get(name, ())))
 
 
 def _is_served(rule: Rule, policy: Policy, namespaces: Sequence[str]) -> bool:

@@ -88,7 +88,6 @@ class Case(NamedTuple):
             misses="slices of which it is not known that they stay",
         ),
     ),
-    also=(line("Namespace", verbs="create delete", level=Level.METADATA),),
     incident="{subjects} existed without {anchor}{times}",
 )
 def judge(endpoints: Track, world: World) -> Iterator[Finding]:

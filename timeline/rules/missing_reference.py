@@ -110,10 +110,7 @@ class Evidence(NamedTuple):
         need(line("PriorityClass", verbs="create", level=Level.METADATA), misses="Pods that wait for a PriorityClass"),
         need(line("Event", verbs="create"), misses="what never came"),
     ),
-    also=(
-        line(*_NEEDED, verbs="delete", level=Level.METADATA),
-        line("Namespace", verbs="create delete", level=Level.METADATA),
-    ),
+    also=(line(*_NEEDED, verbs="delete", level=Level.METADATA),),
     incident="{subjects} waited for {anchor}",
 )
 def judge(user: Track, world: World) -> Iterator[Finding]:

@@ -188,7 +188,7 @@ def test_little_is_logged_for_a_rule_that_needs_little() -> None:
         log(RECORDINGS["families"]),
         mutations.logged_by(planned("lease-stolen").policy, log(RECORDINGS["families"])),
     )
-    assert {mutations.kind(event) for event in little} == {"leases"}
+    assert {mutations.kind(event) for event in little} == {"leases", "namespaces"}
     assert len(little) < len(whole) / 5
     # Nodes renew Leases all the time, which no rule about Leases looks at.
     policy = planned("lease-stolen").policy
@@ -252,3 +252,13 @@ def test_the_first_line_decides() -> None:
     ]
     assert [policy.omits_managed_fields(each) for each in (first, second)] == [False, True]
     assert msgspec.structs.replace(policy, rules=()).deciding(POD) is None
+
+
+def test_what_a_narrow_policy_leaves_out_raises_no_alarm() -> None:
+    """The rules for which a policy is not meant judge what it logs, too."""
+    torn_down = next(path for path in FIXTURES if named(path) == "endpoints-before-service/quiet-namespace-torn-down")
+    for path, rules in ((torn_down, LOGGED), (RECORDINGS["families"], ["load-balancer-late", "missing-reference"])):
+        whole = {each[:4] for each in found(log(path), [*RULES])}
+        for rule in rules:
+            narrow = found(logged(planned(rule).policy, log(path)), [*RULES])
+            assert {each[:4] for each in narrow if each[5] != "info"} <= whole, rule

@@ -72,7 +72,7 @@ def _horizons(world: World) -> dict[str, int]:
     until = world.watched_until()
     ends = {}
     for rule in rulebook() if until else ():
-        known = [watched[kind] for kind in {*rule.judges, *rule.whole, *rule.any_of} if kind in watched]
+        known = [watched[kind] for kind in rule.states if kind in watched]
         if known and all(known):
             ends[rule.id] = until
     return ends
@@ -229,5 +229,4 @@ def settled(finding: Finding, world: World) -> Finding:
 
 def _watched_kinds(rule: Rule, world: World) -> list[GroupKind]:
     """Return the watched kinds that a rule reads."""
-    wanted = {*rule.judges, *rule.whole, *rule.any_of}
-    return [kind for kind in world.streams if qualified(*kind) in wanted and world.streams[kind].since]
+    return [kind for kind in world.streams if qualified(*kind) in rule.kinds and world.streams[kind].since]

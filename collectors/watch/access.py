@@ -142,8 +142,10 @@ def affected_rules(unseen: Collection[str]) -> list[AffectedRule]:
     """Return the rules that lack some of these kinds."""
     affected = []
     for rule in rulebook():
-        kinds = tuple(kind for kind in dict.fromkeys((*rule.whole, *rule.any_of)) if kind in unseen)
+        kinds = tuple(kind for kind in rule.kinds if kind in unseen)
+        essential = [need.lines for need in rule.needs if not need.misses]
+        named = [[kind for line in lines for kind in line.kinds] for lines in essential if not lines[0].others]
         if kinds:
-            wholly = bool(set(rule.whole) & set(kinds)) or not set(rule.any_of) - set(kinds)
+            wholly = any(of_need and not set(of_need) - set(kinds) for of_need in named)
             affected.append(AffectedRule(rule.id, rule.title, kinds, wholly))
     return affected

@@ -17,7 +17,6 @@ from timeline.judging.coverage import (
     CoverageRow,
     RuleCoverage,
     coverage,
-    evidence,
     judgeable,
     judged_in_part,
     of_parts,
@@ -104,7 +103,7 @@ def show_input(analysis: Analysis, terminal: Terminal, *, with_coverage: bool, o
     """Print what was read, what was skipped, and which rules could judge it. `only`: these rules."""
     rows = coverage(analysis.world)
     rules = [rule for rule in rulebook() if not only or rule.id in only]
-    judged = judgeable(rows, rules, **evidence(analysis.world))
+    judged = judgeable(analysis.world, rules)
     if partly_read(each.place for each in analysis.skipped):
         rows, judged = of_parts(rows), judged_in_part(judged)
     if with_coverage:
@@ -135,7 +134,7 @@ def _show_logs(lines: Mapping[str, int], terminal: Terminal) -> None:
 
 def _show_lack(judged: Sequence[RuleCoverage], terminal: Terminal) -> None:
     """Print how many rules could not judge, so that no finding is not taken for proof."""
-    if lack := wording.lack([(each.verdict, each.remedy) for each in judged]):
+    if lack := wording.lack([each.answer for each in judged]):
         terminal.wrapped(f"{lack}; --coverage says why, and what would help.", "")
 
 

@@ -4,7 +4,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from timeline.core.entries import Level
+from timeline.history.shown import Verb
 from timeline.judge import rulebook
+from timeline.judging.lines import OF_OBJECTS, WORDS, Line, Need
 from timeline.judging.rulebook import Rule, settings
 from timeline.payloads.objects import CataloguePayload
 
@@ -68,11 +71,13 @@ def catalogue() -> str:
 def payload(rule: Rule) -> CataloguePayload:
     """Return the page of a rule as the API has it, with the thresholds in force."""
     parts = [section.partition("\n") for section in rule.page.split("\n## ")[1:]]
+    essential = list(dict.fromkeys(each.lines[0].kinds for each in rule.needs if not each.misses))
     return {
         "rule": rule.id,
         "title": rule.title,
-        "needs": list(rule.whole),
-        "any_of": list(rule.any_of),
+        "needs": [kind for each in essential if len(each) == 1 for kind in each],
+        "any_of": list(next((each for each in essential if len(each) > 1), ())),
+        "lines": [written(each) for each in needs(rule)],
         "sections": [(heading, body.strip()) for heading, _, body in parts],
         "settings": [
             {
@@ -92,21 +97,30 @@ def payload(rule: Rule) -> CataloguePayload:
 def _page(rule: Rule) -> Iterator[str]:
     yield f"## {rule.id}"
     yield rule.page.replace("\n## ", "\n### ")
-    yield f"### What it needs\n\n{' '.join(_needs(rule))}"
+    yield "### What it needs\n\n" + "\n".join(f"- {written(each)}" for each in needs(rule))
     own = [setting for setting in settings.values() if setting.rule == rule.id]
     if own:
         rows = [f"| `{each.variable}` | {each.default:g} | {each.unit} | {each.meaning} |" for each in own]
         yield "\n".join(["### Settings\n", "| variable | default | unit | meaning |", "|---|---|---|---|", *rows])
 
 
-def _needs(rule: Rule) -> Iterator[str]:
-    """Yield sentences that say what a recording must show for a rule."""
-    kinds = [*rule.whole, "` or `".join(rule.any_of)] if rule.any_of else rule.whole
-    if kinds:
-        yield f"Changes of {', '.join(f'`{kind}`' for kind in kinds)}, with their bodies."
-    if rule.requests:
-        yield "An audit log, which shows who sent each request and which requests were refused."
-    if rule.logs:
-        yield "The logs of programs."
-    if not (kinds or rule.requests or rule.logs):
-        yield "Changes of objects, with their bodies."
+def needs(rule: Rule) -> list[list[Piece]]:
+    """Return for each need of a rule which lines a source must show, and what the rule misses without them."""
+    return [words(_need(each)) for each in rule.needs]
+
+
+def _need(need: Need) -> str:
+    lines = ", or ".join(map(_line, need.lines))
+    return f"{lines[:1].upper()}{lines[1:]}.{f' Without them, it misses {need.misses}.' if need.misses else ''}"
+
+
+def _line(line: Line) -> str:
+    if Verb.LOG in line.verbs:
+        return f"the log of {' or '.join(line.by)}"
+    acts = " or ".join(WORDS[each][1] for each in line.verbs)
+    if set(line.verbs) <= OF_OBJECTS:
+        kinds = " or ".join(f"`{kind}`" for kind in line.kinds)
+        others = f"{kinds} and of all other kinds" if kinds else "objects of all kinds"
+        acts += f" of {others if line.others else kinds}"
+        acts += ", with their bodies" if line.level is Level.FULL else ", at any level"
+    return f"{acts}, in an audit log" if line.sent else acts

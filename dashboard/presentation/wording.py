@@ -6,8 +6,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dashboard.presentation.catalogue import Piece, words
+from timeline.core.entries import Level
 from timeline.judge import rulebook
 from timeline.judging.advice import steps
+from timeline.judging.coverage import ANSWERS, Answer
 from timeline.judging.remedies import POLICY
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import FindingPayload, ProofPayload, RulePayload, SourceDocumentPayload
@@ -117,29 +119,31 @@ def proved(time: str, proof: Iterable[ProofPayload], digits: int = 6) -> str:
     return instant(time, *next(known, (None, None)), digits)
 
 
-def lack(rules: Collection[tuple[str, str]]) -> str:
-    """Say how many rules cannot judge, or only in part, from their verdicts and remedies; "" if all can."""
-    blind = sum(verdict == "not" for verdict, _ in rules)
-    partly = sum(verdict != "not" and bool(remedy) for verdict, remedy in rules)
-    parts = [f"{blind} of {len(rules)} rules cannot judge this recording"] if blind else []
+def lack(answers: Collection[Answer]) -> str:
+    """Say how many rules cannot judge, or only in part, from their answers; "" if all can."""
+    blind, partly = (sum(each == answer for each in answers) for answer in ("cannot", "part"))
+    parts = [f"{blind} of {len(answers)} rules cannot judge this recording"] if blind else []
     if partly:
-        some = f"{partly}" if blind else f"{partly} of {len(rules)} rules"
+        some = f"{partly}" if blind else f"{partly} of {len(answers)} rules"
         parts.append(f"{some} can judge it only in part")
     return ", ".join(parts)
 
 
-def judgeable(rules: Collection[tuple[str, str]]) -> str:
-    """Say what rules can judge, from their verdicts and remedies. Readers of some namespaces get no rules, because what
-    was observed of the others decides, too."""
+def judgeable(rules: Collection[RulePayload]) -> str:
+    """Say what rules can judge. Readers of some namespaces get no rules, because what was observed of the others
+    decides, too."""
     if not rules:
         return "what rules can judge is shown to readers of the whole recording only"
-    return lack(rules) or "every rule can judge it in full"
+    return lack([each["answer"] for each in rules]) or "every rule can judge it in full"
 
 
 def remedies(texts: Iterable[str]) -> list[tuple[str, list[str]]]:
     """Return the remedies as lines to copy under their headings, each line once."""
     headings: dict[str, list[str]] = {}
-    for remedy in dict.fromkeys(line for each in texts for line in each.splitlines()):
+    found = dict.fromkeys(line for each in texts for line in each.splitlines())
+    for remedy in found:
+        if remedy.replace(Level.METADATA, Level.FULL, 1) in found.keys() - {remedy}:
+            continue  # another line logs more of the same
         if remedy.startswith(POLICY):
             heading = "In the audit policy, among its first rules (causeline policy prints a whole one)"
         elif remedy.startswith("kubectl"):
@@ -157,8 +161,9 @@ def judged(rules: Iterable[RulePayload]) -> list[dict[str, Any]]:
         {
             "rule": each["rule"],
             "title": titles.get(each["rule"], ""),
-            "verdict": "cannot judge" if each["verdict"] == "not" else each["verdict"],
-            "can": each["verdict"] != "not",
+            "answer": ANSWERS[each["answer"]],
+            "tone": {"can": "good", "part": "", "cannot": "partial"}[each["answer"]],
+            "unsure": each["verdict"] == "inconclusive",
             "why": each["why"],
             "remedies": each["remedy"].splitlines(),
         }

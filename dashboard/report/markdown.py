@@ -221,7 +221,7 @@ def _others(each: InView) -> Iterator[str]:
 def _coverage(contents: Contents) -> Iterator[str]:
     yield "## What was seen"
     yield ""
-    lack = wording.judgeable([(rule["verdict"], rule["remedy"]) for rule in contents.coverage["rules"]])
+    lack = wording.judgeable(contents.coverage["rules"])
     kinds = contents.coverage["coverage"]
     holes = sum(kind["holes"] for kind in kinds)
     what = f"{text(contents.entries)} of {len(kinds)} kinds in" if kinds else "Some namespaces of"

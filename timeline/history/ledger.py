@@ -42,6 +42,7 @@ from timeline.history.logs import Logs
 from timeline.history.object_entries import ObjectEntries
 from timeline.history.requests import Requests, without_effect
 from timeline.history.seen import GroupKind, Seen
+from timeline.history.shown import Shown
 from timeline.history.snapshot import ObjectSnapshot, Snapshot
 from timeline.history.spaces import shared as is_shared
 from timeline.history.spilled_objects import ObjectKey, SpilledLanes, SpilledObjects
@@ -96,6 +97,7 @@ class Ledger:
         self._ahead: dict[GroupKind, tuple[int, set[Name]]] = {}
         self.extent = Extent()
         self.seen: dict[GroupKind, Seen] = defaultdict(Seen)
+        self.shown = Shown()
         self.streams: dict[GroupKind, Stream] = defaultdict(Stream)  # of kinds that are watched live
         self.clocks = Clocks(self.seen, self.streams)
         self.requests = Requests(self.clocks.corrected_request, spilling)
@@ -147,7 +149,7 @@ class Ledger:
                 self.acts.learn(now)
             news = extend(now)
             folded = before is None and known.folded is not None and change in known.folded
-            news |= known.seen.count(now, now if folded else before)
+            news |= known.seen.count(now, now if folded else before) | self.shown.learn(now)
             if folded:
                 continue
             if before is None:
@@ -162,6 +164,7 @@ class Ledger:
                 continue
             if later := _later_write(before, now):
                 request = without_effect(later)
+                self.shown.request(request)
                 if self.requests.learn(request):
                     yield 0, request
             if later and before.clock is not now.clock:
@@ -179,6 +182,7 @@ class Ledger:
     def _learn_other(self, other: Mark | Request | LogLine) -> bool:
         """Learn what is no change of an object; return whether it adds information."""
         if isinstance(other, Request):
+            self.shown.request(other)
             if not self.requests.learn(other):
                 return False
             self.unnamed.learn(other)
@@ -211,6 +215,7 @@ class Ledger:
         if ref.kind == "Event":
             self.acts.learn(now)
         self.extent.extend(now)
+        self.shown.learn(now)
         seen = self.seen[ref.group, ref.kind]
         seen.count(now, before)
         if before is None:
@@ -556,6 +561,7 @@ class Ledger:
                 ObjectSnapshot(each.number, self._lane_numbers[each.name], list(each.entries.values()))
                 for each in self._objects.values()
             ],
+            shown=list(self.shown.state()),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -565,6 +571,7 @@ class Ledger:
         self.clocks.restore(snapshot.steps)
         for group, kind, state in snapshot.seen:
             self.seen[group, kind].restore(state)
+        self.shown.restore(snapshot.shown)
         for mark in snapshot.marks:
             if mark.what is MarkType.FREED:
                 self.freed.add(mark.since, mark.time)
@@ -572,6 +579,7 @@ class Ledger:
                 self.streams[mark.group, mark.kind].learn(mark)
         for each in snapshot.evidence:
             if isinstance(each, Request):
+                self.shown.request(each)
                 self.requests.learn(each)
                 self.unnamed.learn(each)
             elif isinstance(each, LogLine):
@@ -583,6 +591,8 @@ class Ledger:
             if ref.kind == "Event":
                 for entry in entries:
                     self.acts.learn(entry)
+            for entry in entries:
+                self.shown.learn(entry)  # of what was forgotten, only what the snapshot says is known
             name = name_of(ref)
             known = ObjectEntries(name, ref.uid, number, self.seen[name[:2]])
             known.entries = {identity(entry): entry for entry in entries}

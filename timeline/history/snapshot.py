@@ -4,7 +4,7 @@ With a snapshot, a worker that takes over a source need not read all of its entr
 the stored format. The module is pure.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -38,6 +38,7 @@ class Snapshot(NamedTuple):
     evidence: list[Request | LogLine | Entry]  # requests, lines of logs, entries of Events whose objects were forgotten
     steps: list[tuple[str, int, int]]  # what `Clocks.steps` returned: space, revision, drawn time
     objects: list[ObjectSnapshot]
+    shown: Sequence[tuple[str, str, str, int]] = ()  # what `Shown.state` returned; older states do not have it
 
 
 def healed(snapshot: Snapshot, present: Present, created: int) -> Snapshot:
@@ -81,6 +82,7 @@ class _Head(msgspec.Struct):
     lanes: int
     seen: list[tuple[str, str, list[int]]]
     remembered: int = 0
+    shown: Sequence[tuple[str, str, str, int]] = ()
     steps: list[tuple[str, str, int]] = []  # revisions are text, since they may exceed 64 bits
 
 
@@ -108,6 +110,7 @@ def lines_of(snapshot: Snapshot) -> Iterator[bytes]:
             snapshot.lanes,
             snapshot.seen,
             snapshot.remembered,
+            snapshot.shown,
             steps,
         )
     )
@@ -147,6 +150,7 @@ def snapshot_of(lines: Iterable[bytes]) -> Snapshot | None:
         evidence=evidence,
         steps=[(space, int(revision), time) for space, revision, time in head.steps],
         objects=[_object_of(line, known) for line in rest],
+        shown=head.shown,
     )
 
 

@@ -21,6 +21,7 @@ from timeline.history.ledger import Ledger
 from timeline.history.lifelines import ANONYMOUS, Key, Moment, Name, Track, anonymous, name_of, public_uid
 from timeline.history.paged_tracks import PagedTrack, PagedTracks
 from timeline.history.seen import GroupKind, Seen
+from timeline.history.shown import Shown
 from timeline.history.snapshot import Snapshot
 from timeline.history.streams import Stream
 from timeline.history.tracks import Settlement, Tracks
@@ -206,6 +207,11 @@ class World:
         return self._ledger.seen
 
     @property
+    def shown(self) -> Shown:
+        """Return which sorts of lines were observed of each kind."""
+        return self._ledger.shown
+
+    @property
     def offsets(self) -> dict[str, int]:
         """Return by how many microseconds the clock of each file is ahead of the others. The times of its entries were
         corrected by that."""
@@ -268,26 +274,6 @@ class World:
     def has_logs(self) -> bool:
         """Return whether the source has lines of the logs of programs."""
         return len(self._ledger.logs) > 0
-
-    @property
-    def has_requests(self) -> bool:
-        """Return whether the source has requests that changed nothing."""
-        return bool(self._ledger.requests.names())
-
-    @property
-    def has_watches(self) -> bool:
-        """Return whether the source has the watch requests of clients."""
-        return any(True for _ in self.watches())
-
-    @property
-    def has_acts(self) -> bool:
-        """Return whether the source has Events in which controllers name the copies on which they acted."""
-        return len(self._ledger.acts) > 0
-
-    @property
-    def has_children(self) -> bool:
-        """Return whether an object names its owner."""
-        return any(track.owner for track in self.tracks())
 
     @property
     def dated_logs(self) -> bool:

@@ -1,18 +1,22 @@
 """This pure module finds out how completely a source shows each kind, and what each rule can therefore judge."""
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from typing_extensions import TypedDict
+from msgspec.structs import replace
 
-from timeline.core.entries import Change, Level
-from timeline.history.seen import Seen
+from timeline.core.entries import Change, Level, LogLine
+from timeline.history.seen import GroupKind, Seen
+from timeline.history.shown import Depth, Verb
 from timeline.history.world import World
+from timeline.judging.lines import OF_OBJECTS, WORDS, Line, Need
 from timeline.judging.remedies import (
     IMPORT_AGAIN,
     LOGS,
     REQUESTS,
     WATCHES,
+    group_of,
     policy_line,
     remedy,
     resource_of,
@@ -21,9 +25,11 @@ from timeline.judging.remedies import (
 from timeline.judging.rulebook import Rule
 from timeline.kinds import qualified
 
-Depth = Literal["RequestResponse", "Request", "Metadata", "watch", "list"]
+Source = Literal["RequestResponse", "Request", "Metadata", "watch", "list"]
 Requests = Literal["kept", "lost", "part", "none"]
 Judgement = Literal["exact", "bounded", "inconclusive", "not"]
+Answer = Literal["can", "part", "cannot"]
+ANSWERS: dict[Answer, str] = {"can": "can judge", "part": "can judge in part", "cannot": "cannot judge"}
 
 
 class CoverageRow(NamedTuple):
@@ -32,7 +38,7 @@ class CoverageRow(NamedTuple):
     group: str
     kind: str
     resource: str  # as audit policies and kubectl name it
-    level: Depth  # the audit level of most writes; "watch" or "list" if no audit log shows them
+    level: Source  # the audit level of most writes; "watch" or "list" if no audit log shows them
     complete: bool  # whether its changes were observed and none is known to be missing
     holes: int  # the number of writes that are missing, as other writes prove
     from_list: bool  # whether a list shows which objects existed at the beginning
@@ -58,14 +64,21 @@ class RuleCoverage(NamedTuple):
     """This says what one rule can judge in a source."""
 
     rule: str
-    verdict: Judgement  # the best verdict that its findings can have
+    verdict: Judgement  # the best verdict that its findings can have; "exact" only if nothing that it needs is missing
     why: str
     remedy: str  # lines, each of them a line of an audit policy, a command or a sentence; "" if nothing is missing
 
     @property
+    def answer(self) -> Answer:
+        """Return whether it can judge the source, a part of it, or nothing."""
+        if self.verdict == "not":
+            return "cannot"
+        return "part" if self.remedy else "can"
+
+    @property
     def words(self) -> str:
-        """Return the text that shows the verdict."""
-        return "cannot judge" if self.verdict == "not" else self.verdict
+        """Return the text that shows the answer."""
+        return ANSWERS[self.answer] + (f", {self.verdict} at best" if self.verdict == "inconclusive" else "")
 
 
 def coverage(world: World) -> list[CoverageRow]:
@@ -109,191 +122,382 @@ def _dated(group: str, kind: str, world: World) -> bool:
     return first is None or first.user_agent != "" or any(each.user_agent for each in changes)
 
 
-class Evidence(TypedDict):
-    """This says what a source has besides the changes of objects; see `judgeable`."""
+def judgeable(world: World, rules: Iterable[Rule], *, shown: bool = True) -> list[RuleCoverage]:
+    """Return for each rule what it can judge in a source, why, and what to record so that it can judge more.
 
-    logs: bool
-    asked: bool
-    watches: bool
-    acts: bool
-    owned: bool
-
-
-def evidence(world: World) -> Evidence:
-    """Return what a world has besides the changes of objects."""
-    return {
-        "logs": world.has_logs,
-        "asked": world.has_requests,
-        "watches": world.has_watches,
-        "acts": world.has_acts,
-        "owned": world.has_children,
-    }
-
-
-def judgeable(
-    rows: Iterable[CoverageRow],
-    rules: Iterable[Rule],
-    *,
-    logs: bool = False,
-    live: bool = False,
-    shown: bool = True,
-    asked: bool = False,
-    watches: bool = True,
-    acts: bool = True,
-    owned: bool = True,
-) -> list[RuleCoverage]:
-    """Return for each rule the best verdict that it can give, why, and what to record for a better one.
-
-    `logs` says whether the source has lines of the logs of programs, and `live` whether a cluster feeds it.
-    Without `shown`, findings about objects that only a log names are not kept. `asked` says whether it has requests
-    that changed nothing, `watches` whether it has those of watches, and `acts` whether Events name the copies on which
-    controllers acted, and `owned` whether objects name their owners.
+    Without `shown`, findings about objects that only a log names are not kept.
     """
-    by_kind = {qualified(row.group, row.kind): row for row in rows}
-    watching = bool(by_kind) and all(row.level in ("watch", "list") for row in by_kind.values())
-    requests = {row.requests for row in by_kind.values()} - {"none"}
-    logged = [row for row in by_kind.values() if row.requests != "none"]
-    bare = bool(logged) and all(row.level in ("Metadata", "watch", "list") for row in logged)
-    watched = any(row.level == "watch" for row in by_kind.values())
+    source = _Source(world)
+    return [_judgeable(rule, source, shown=shown) for rule in rules]
+
+
+class _Sight(NamedTuple):
+    """This says how much of a line was seen: of each sort, the namespaces by kind."""
+
+    enough: Mapping[GroupKind, set[str]]
+    shallow: Mapping[GroupKind, set[str]]  # bodies, but no revisions
+    bare: Mapping[GroupKind, set[str]]  # no bodies
+    everywhere: bool = False  # whether it is watched live, in all namespaces
+    joined: bool = False  # whether a log says who sent the requests, and only a watch shows the objects
+
+
+class _Lack(NamedTuple):
+    """This is something that a source does not show, or not everywhere."""
+
+    what: str  # as a sentence without its stop
+    remedies: tuple[str, ...]
+    verdict: Judgement = "bounded"  # the best verdict that findings can have nevertheless
+    unseen: tuple[Line, ...] = ()  # the lines of which nothing at all was seen
+
+
+class _Source:
+    """This class answers what a source shows of the lines that rules need."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.rows = {(row.group, row.kind): row for row in coverage(world)}
+        self.kinds = sorted({*world.shown.kinds(), *self.rows})
+        self.logged = any(row.requests != "none" for row in self.rows.values())
+        self.asked = bool(world.requested_names())
+        self.watching = bool(self.rows) and not self.logged and not self.asked
+        self.sights: dict[Line, _Sight] = {}
+        self.spaces: dict[tuple[GroupKind, Verb], set[str]] = {}
+
+    def kinds_of(self, line: Line) -> list[GroupKind]:
+        """Return the observed kinds that a line is about."""
+        return [kind for kind in self.kinds if line.others or qualified(*kind) in line.kinds]
+
+    def sight(self, line: Line) -> _Sight:
+        if line not in self.sights:
+            self.sights[line] = self._sight(line)
+        return self.sights[line]
+
+    def _sight(self, line: Line) -> _Sight:
+        enough, shallow, bare = (defaultdict[GroupKind, set[str]](set) for _ in range(3))
+        everywhere = direct = False
+        if line.verbs == (Verb.LOG,):
+            named = any(_is_of(line.by, name, lines) for name, lines in self.world.logs())
+            return _Sight({("", ""): {""}} if named else {}, {}, {})
+        for kind in self.kinds_of(line):
+            stream = self.world.streams.get(kind)
+            followed = bool(stream and stream.since) and bool(set(line.verbs) & OF_OBJECTS)
+            for depths, namespaces in (found for verb in line.verbs for found in self.world.shown.of(kind, verb)):
+                if line.sent and not depths - {Depth.OBJECT}:
+                    continue  # nothing says who sent the request
+                if line.level is Level.METADATA or followed or depths & {Depth.FULL, Depth.OBJECT}:
+                    enough[kind] |= namespaces
+                    direct = direct or line.level is Level.METADATA or Depth.FULL in depths
+                else:
+                    enough[kind] |= namespaces & self.watched(kind)
+                    (shallow if Depth.REQUEST in depths else bare)[kind] |= namespaces - self.watched(kind)
+            if followed and stream and not line.sent:
+                enough[kind] |= set(stream.namespaces)
+                everywhere = everywhere or not stream.namespaces
+        found = [{kind: spaces for kind, spaces in each.items() if spaces} for each in (enough, shallow, bare)]
+        return _Sight(found[0], found[1], found[2], everywhere, joined=line.sent and bool(found[0]) and not direct)
+
+    def watched(self, kind: GroupKind) -> set[str]:
+        """Return the namespaces in which a watch shows the objects of a kind, whatever it shows of them."""
+        if kind not in self.world.seen or not self.world.seen[kind].streamed:
+            return set()
+        return set().union(
+            *(spaces for depths, spaces in self.world.shown.of(kind, Verb.STATE) if Depth.OBJECT in depths)
+        )
+
+    def present(self, kind: GroupKind, verb: Verb) -> set[str]:
+        """Return the namespaces in which a verb of a kind was seen at all."""
+        if (kind, verb) not in self.spaces:
+            self.spaces[kind, verb] = set().union(*(spaces for _, spaces in self.world.shown.of(kind, verb)))
+        return self.spaces[kind, verb]
+
+    def implied(self, line: Line) -> set[str]:
+        """Return the namespaces in which there surely or mostly are objects of the kinds of a line, as others show."""
+        found: set[str] = set()
+        for kind in self.kinds:
+            if qualified(*kind) in line.kinds:
+                found |= self.present(kind, Verb.OWNED)
+        for others in map(_TOGETHER.get, line.kinds):
+            for kind in self.kinds:
+                if others and qualified(*kind) in others:
+                    spaces = self.present(kind, Verb.STATE)
+                    # Of every cluster, the namespace "default" has a Service with which no Pods go.
+                    found |= spaces - {"default"} if kind[1] in _OF_SERVICES else spaces
+        return found
+
+
+_OF_SERVICES = {"Service", "EndpointSlice"}
+_TOGETHER = {  # kinds of which there mostly are objects in the namespaces in which the other kinds have some
+    "Pod": ("Job", "ReplicaSet", "StatefulSet", "DaemonSet", "Job.batch.volcano.sh", "Service", "EndpointSlice"),
+    "Service": ("EndpointSlice", "StatefulSet"),
+    "EndpointSlice": ("Service",),
+}
+_ONLY_RECORDINGS = "it judges recordings only"
+_BODIES = "in which stands what it looks at"
+_WIDEN = "Give the account the right to list and watch {} in all namespaces, and connect the cluster for all of them."
+
+
+def _is_of(programs: Sequence[str], log: str, lines: Iterable[LogLine]) -> bool:
+    return not programs or any(each in log or any(each in line.text for line in lines) for each in programs)
+
+
+def _judgeable(rule: Rule, source: _Source, *, shown: bool) -> RuleCoverage:
+    """Return what one rule can judge in a source."""
+    if rule.recordings and source.world.live:
+        remedy = "Download everything observed, and upload it as a recording."
+        return RuleCoverage(rule.id, "not", _ONLY_RECORDINGS, remedy)
+    unattributed = _unattributed(rule, source)
+    if any(each.verdict == "not" for each in unattributed):
+        return _told(rule, unattributed)
+    missing = [lack for each in rule.needs if not each.misses and (lack := _missing(each, source))] + unattributed
+    if cannot := [each for each in missing if each.verdict == "not"]:
+        return _told(rule, cannot)
+    if any(Verb.LOG in line.verbs for each in rule.needs for line in each.lines) and not shown and not source.rows:
+        why = "no object was read with which its findings could be shown; causeline analyze shows them"
+        return RuleCoverage(rule.id, "not", why, "Import the log together with an audit log, a watch or a list.")
+    return _told(rule, [*missing, *_missed(rule, source), *_limits(rule, source), *_holes(rule, source)])
+
+
+def _told(rule: Rule, lacks: Sequence[_Lack]) -> RuleCoverage:
+    """Return what a rule can judge if a source lacks all this."""
+    if not lacks:
+        return RuleCoverage(rule.id, "exact", "everything that it needs was seen", "")
+    verdict = max((each.verdict for each in lacks), key=_WORSE.index)
+    why = "; ".join(dict.fromkeys(each.what for each in lacks))
+    return RuleCoverage(
+        rule.id, verdict, why, "\n".join(dict.fromkeys(line for each in lacks for line in each.remedies))
+    )
+
+
+_WORSE: list[Judgement] = ["exact", "bounded", "inconclusive", "not"]
+
+
+def _missing(needed: Need, source: _Source) -> _Lack | None:
+    """Return what a source lacks of the lines that a rule needs; None if it shows any of them well enough."""
+    sights = [(line, source.sight(line)) for line in needed.lines]
+    if any(sight.enough or sight.everywhere for _, sight in sights):
+        return None
+    for line, sight in sights:
+        if sight.shallow:
+            what = f"{_resources(sight.shallow)} were logged without revisions, so overlapping requests have no order"
+            return _Lack(what, _remedies(line, source, sight.shallow), "inconclusive")
+    for line, sight in sights:
+        if sight.bare:
+            what = f"{_resources(sight.bare)} were logged without bodies, {_BODIES}"
+            return _Lack(what, _remedies(line, source, sight.bare), "not")
+    remedies = tuple(dict.fromkeys(each for line in needed.lines for each in _remedies(line, source)))
+    if what := _unknown(needed.lines, source):
+        return _Lack(what, remedies, "not")
+    return _Lack(_not_seen(needed.lines), remedies, "not", needed.lines)
+
+
+def _not_seen(lines: Iterable[Line]) -> str:
+    return f"no {_things(lines)} was seen: there was none, or the source does not tell of it"
+
+
+def _unknown(lines: Sequence[Line], source: _Source) -> str:
+    """Return a sentence that says why a source of this sort cannot show lines; "" if it could."""
+    line = lines[0]
+    if Verb.LOG in line.verbs:
+        return f"it needs the log of {_or(line.by)}, and no such log was read"
+    sent = any(each.sent for each in lines)
+    if sent and not source.logged and not source.asked:
+        return "without an audit log, it is not known who sent which request, nor what was refused"
+    if sent and not source.logged and not set(line.verbs) & {Verb.CONFLICT, Verb.VAIN, Verb.WATCH}:
+        return "the audit log that was read has no writes that changed an object"
+    listed = [kind for kind in source.kinds_of(line) if not line.others and kind in source.rows]
+    if listed and all(source.rows[kind].level == "list" for kind in listed):
+        return f"{_resources(listed)} come from a list, which shows one moment and no order of changes"
+    return ""
+
+
+def _things(lines: Iterable[Line]) -> str:
+    """Return text that names what lines show, in the singular: "creation of Pod or Job, or deletion of Pod"."""
+    kinds: dict[str, dict[str, None]] = defaultdict(dict)
+    for line in lines:
+        named = ["an object"] if line.others or not line.kinds else line.kinds
+        kinds[_act(line)].update(dict.fromkeys(named if set(line.verbs) & OF_OBJECTS else ()))
+    return ", or ".join(f"{act} of {_or(of_act)}" if of_act else act for act, of_act in kinds.items())
+
+
+def _act(line: Line) -> str:
+    verbs = [Verb.STATE] if {Verb.STATE, *line.verbs} >= OF_OBJECTS else line.verbs
+    return _or(WORDS[each][0] for each in verbs)
+
+
+def _missed(rule: Rule, source: _Source) -> Iterator[_Lack]:
+    """Yield what a rule misses because a source lacks some of the lines that it needs."""
+    by_cause: dict[str, list[_Lack]] = defaultdict(list)
+    misses: dict[str, dict[str, None]] = defaultdict(dict)
+    for needed in rule.needs:
+        lack = _missing(needed, source) if needed.misses else None
+        if lack:
+            cause = "" if lack.unseen else lack.what.removesuffix(f", {_BODIES}")
+            by_cause[cause].append(lack)
+            misses[cause][needed.misses] = None
+            continue
+        for line in needed.lines:
+            if line.others and (kinds := _usual_but_unseen(line, source)):
+                remedies = tuple(remedy(kind, source.watching) for kind in kinds)
+                by_cause[""].append(_Lack("", remedies, unseen=(replace(line, kinds=kinds, others=False),)))
+    for cause, lacks in by_cause.items():
+        what = cause or _not_seen(line for lack in lacks for line in lack.unseen)
+        so = f"; so it misses {_and(misses[cause])}" if misses[cause] else ""
+        yield _Lack(f"{what}{so}", tuple(line for lack in lacks for line in lack.remedies))
+
+
+def _usual_but_unseen(line: Line, source: _Source) -> tuple[str, ...]:
+    """Return the kinds that a line about all kinds names, and of which it was not seen at all."""
+    sight = source.sight(line)
+    seen = {qualified(*kind) for kind in (*sight.enough, *sight.bare, *sight.shallow)}
+    return tuple(kind for kind in line.kinds if kind not in seen)
+
+
+def _limits(rule: Rule, source: _Source) -> Iterator[_Lack]:
+    """Yield in which namespaces, of which kinds, or of which requests a rule sees less than in others."""
+    for needed, line in ((each, line) for each in rule.needs for line in each.lines):
+        sight = source.sight(line)
+        if sight.joined and not any(source.sight(each).enough for each in needed.lines if each is not line):
+            what = "the audit log has no bodies, so it is judged where a watch shows the content of what was written"
+            yield _Lack(what, (_LOG_BODIES,) if line.others else _remedies(line, source))
+        if line.others and line.level is Level.FULL and not needed.misses and (low := _low(rule, sight)):
+            what = f"{_resources(low)} were logged without bodies, so it does not judge them"
+            yield _Lack(what, tuple(policy_line(group, resource_of(kind)) for group, kind in low))
+    yield from _namespaces(rule, source)
+    rows = _rows(rule, source)
+    if mixed := [row for row in rows if _is_mixed(row, source)]:
+        what = f"some writes of {_resources(mixed)} were logged without bodies, {_BODIES}"
+        yield _Lack(what, tuple(policy_line(row.group, row.resource) for row in mixed))
+    watched = [row for row in rows if row.level == "watch" and rule.times]
+    if undated := [row for row in watched if not row.dated]:
+        what = f"{_resources(undated)} come from a watch without managedFields, which tell the times"
+        yield _Lack(what, tuple(map(_watch_command, undated)), "inconclusive")
+    elif watched:
+        what = f"{_resources(watched)} come from a watch, whose times are whole seconds"
+        yield _Lack(what, tuple(policy_line(row.group, row.resource) for row in watched))
+    for line in (need.lines[0] for need in rule.needs if not need.misses):
+        listed = [source.rows[kind] for kind in source.kinds_of(line) if kind in source.rows]
+        if listed and all(row.level == "list" for row in listed):
+            what = f"{_resources(listed)} come from a list: what stood then is judged, and nothing before"
+            yield _Lack(what, tuple(map(_watch_command, listed)))
+
+
+def _low(rule: Rule, sight: _Sight) -> list[GroupKind]:
+    """Return the kinds of which a line about all kinds was seen, but never with bodies, without those that the rule
+    names apart."""
+    apart = {kind for each in rule.needs if each.misses for line in each.lines for kind in line.kinds}
+    low = sorted({*sight.bare, *sight.shallow} - {*sight.enough})
     return [
-        (_ONLY_RECORDINGS._replace(rule=rule.id) if rule.recordings and live else None)
-        or (_without_logs(rule) if rule.logs and not logs else None)
-        or (_without_objects(rule) if rule.logs and not shown and not by_kind else None)
-        or (_without_requests(rule, requests, asked=asked) if rule.requests and requests != {"kept"} else None)
-        or (_NO_WATCHES._replace(rule=rule.id) if rule.watches and not watches else None)
-        or (
-            _NO_ACTS._replace(rule=rule.id, remedy=remedy("Event", watching))
-            if rule.acts and not acts and not (rule.owned and owned)
-            else None
-        )
-        or (
-            _without_bodies(rule, watched=watched) if rule.requests and bare and (rule.bare or not rule.whole) else None
-        )
-        or _judgeable(rule, _needed(rule, by_kind), watching)
-        for rule in rules
+        kind for kind in low if not {kind[1], qualified(*kind)} & (_NEVER_LOGGED | apart) and kind[0] not in _REVIEWS
     ]
 
 
-def _needed(rule: Rule, by_kind: Mapping[str, CoverageRow]) -> list[tuple[str, CoverageRow | None]]:
-    """Return the kinds that a rule needs, each with its row, or None if it was not observed; of a rule that judges all
-    kinds, and of which none of the usual ones was observed, also the others."""
-    found = [(kind, by_kind.get(kind)) for kind in rule.whole + rule.any_of]
-    if rule.every and not any(row and row.bodies for _, row in found):
-        found += [(kind, row) for kind, row in by_kind.items() if row.bodies and kind not in rule.any_of]
-    return found
+def _namespaces(rule: Rule, source: _Source) -> Iterator[_Lack]:
+    """Yield in which namespaces a source does not show what it shows in others."""
+    for line in dict.fromkeys(line for need in rule.needs for line in need.lines):
+        sight, verbs = source.sight(line), set(line.verbs)
+        where = set().union(*sight.enough.values())
+        if line.others or sight.everywhere or not where or not verbs & OF_OBJECTS - {Verb.DELETE}:
+            continue
+        kinds = source.kinds_of(line)
+        low = set().union(*sight.bare.values(), *sight.shallow.values()) - where
+        seen = set().union(*(source.present(kind, Verb.STATE) for kind in kinds))
+        unseen = source.implied(line) - seen - {""}
+        if verbs == {Verb.STATUS}:
+            written = {kind for kind in kinds if qualified(*kind) in _STATUS_FOLLOWS}
+            made = set().union(*(source.present(kind, Verb.CREATE) - source.watched(kind) for kind in written))
+            unseen |= made - where - low
+        remedies = _remedies(line, source, kinds)
+        if low:
+            yield _Lack(f"in {_few(low)}, {_resources(kinds)} were logged without bodies, {_BODIES}", remedies)
+        if unseen:
+            what = f"no {_things([line])} was seen in {_few(unseen)}, where other objects mostly come with some"
+            yield _Lack(what, remedies)
+    if limited := [row for row in _rows(rule, source) if row.namespaces]:
+        namespaces = _and(sorted({namespace for row in limited for namespace in row.namespaces}))
+        what = f"{_resources(limited)} are watched in {namespaces} only: nothing is said of other namespaces"
+        yield _Lack(what, (_WIDEN.format(_resources(limited)),))
 
 
-def _without_logs(rule: Rule) -> RuleCoverage:
-    return RuleCoverage(rule.id, "not", "it needs the log of the program, and no log was read", LOGS)
-
-
-def _without_objects(rule: Rule) -> RuleCoverage:
-    why = "no object was read with which its findings could be shown; causeline analyze shows them"
-    return RuleCoverage(rule.id, "not", why, "Import the log together with an audit log, a watch or a list.")
-
-
-def _without_bodies(rule: Rule, *, watched: bool) -> RuleCoverage:
-    """Return what a rule can judge that needs the requests of an audit log, if the log has no bodies."""
-    if rule.bare:
-        return RuleCoverage(rule.id, "exact", f"the audit log has no bodies: {rule.bare}", _BODIES)
-    if watched:
-        why = "the audit log has no bodies, so it is judged where a watch shows the content of what was written"
-        return RuleCoverage(rule.id, "bounded", why, _BODIES)
-    why = "the audit log has no bodies, in which stands what it looks at"
-    return RuleCoverage(rule.id, "not", why, _BODIES)
-
-
-_NO_WATCHES = RuleCoverage(
-    "", "not", "no watch request was seen: there was none, or the audit policy leaves them out", WATCHES
-)
-_NO_ACTS = RuleCoverage("", "not", "no Event was seen in which a controller names the copy on which it acted", "")
-_BODIES = "Log the writes of the objects that matter at level RequestResponse."
-_ONLY_RECORDINGS = RuleCoverage(
-    "", "not", "it judges recordings only", "Download everything observed, and upload it as a recording."
-)
-
-
-def _without_requests(rule: Rule, requests: set[Requests], *, asked: bool) -> RuleCoverage:
-    """Return what a rule can judge that needs the requests of an audit log, if not all of them are known. `asked` says
-    whether there are requests that changed nothing."""
-    if not requests and asked:
-        return RuleCoverage(
-            rule.id, "not", "the audit log that was read has no writes that changed an object", REQUESTS
-        )
-    if not requests:
-        why = "without an audit log, it is not known who sent which request, nor what was refused"
-        return RuleCoverage(rule.id, "not", why, REQUESTS)
+def _unattributed(rule: Rule, source: _Source) -> list[_Lack]:
+    """Return what a rule that needs to know who sent requests lacks if that was not kept of all of them."""
+    requests = {row.requests for row in source.rows.values()} - {"none"}
+    if requests <= {"kept"} or not any(line.sent for need in rule.needs for line in need.lines):
+        return []
     if requests == {"lost"}:
         why = "who sent which request, and what was refused, was not kept when the audit log was imported"
-        return RuleCoverage(rule.id, "not", why, IMPORT_AGAIN)
+        return [_Lack(why, (IMPORT_AGAIN,), "not")]
     why = "of a part of the audit log, it was not kept who sent which request, nor what was refused"
-    return RuleCoverage(rule.id, "bounded", why, IMPORT_AGAIN)
+    return [_Lack(why, (IMPORT_AGAIN,))]
 
 
-def _judgeable(rule: Rule, needs: list[tuple[str, CoverageRow | None]], watching: bool) -> RuleCoverage:
-    """Return what one rule can judge, from the kinds that it needs, each with its row, or None if it was not observed.
+def _rows(rule: Rule, source: _Source) -> list[CoverageRow]:
+    """Return the rows of the kinds that a rule names."""
+    return [row for kind, row in source.rows.items() if qualified(*kind) in rule.kinds]
 
-    `watching` says that the source has no audit log, so that the remedy is a watch.
-    """
-    if any(row and row.bodies for kind, row in needs if rule.every or kind in rule.any_of):
-        # Rows without bodies do not help.
-        needs = [(kind, row if kind not in rule.any_of or (row and row.bodies) else None) for kind, row in needs]
-    unseen = [kind for kind, row in needs if row is None]
-    known = {kind for kind, row in needs if row}
-    dispensable = not set(unseen) - set(rule.any_of) and bool(known & set(rule.any_of) or (rule.every and known))
-    listed = [row for _, row in needs if row and row.level == "list"]
-    unordered = ("Metadata",) if rule.lists else ("Request", "Metadata")
-    shallow = [row for _, row in needs if row and row.level in unordered]
-    bare = [row for kind, row in needs if row and not row.bodies and kind in (rule.judges or rule.whole + rule.any_of)]
-    broken = [row for _, row in needs if row and row.level != "list" and not row.complete]
-    watched = [row for _, row in needs if row and row.level == "watch" and rule.times]
-    best: Judgement = "bounded" if watched else "exact"
-    if unseen:
-        what = f"no change of {_and(unseen)} was seen: there was none, or the source does not tell of it"
-        not_seen = RuleCoverage(rule.id, "not", what, "\n".join(remedy(kind, watching) for kind in unseen))
-        if not dispensable:
-            return not_seen
-    if listed and not rule.lists:
-        what = (
-            f"{_and(row.resource for row in listed)} come from a list, which shows one moment and no order of changes"
-        )
-        return RuleCoverage(rule.id, "not", what, "\n".join(_watch_command(row) for row in listed))
-    if bare and rule.bare:
-        what = f"{_and(row.resource for row in bare)} were logged without bodies: {rule.bare}"
-        return RuleCoverage(rule.id, best, what, "\n".join(policy_line(row.group, row.resource) for row in bare))
-    if bare:
-        what = f"{_and(row.resource for row in bare)} were logged without bodies, in which stands what it looks at"
-        return RuleCoverage(rule.id, "not", what, "\n".join(policy_line(row.group, row.resource) for row in bare))
-    if shallow:
-        names = _and(row.resource for row in shallow)
-        what = f"{names} were logged without revisions, so overlapping requests have no order"
-        return RuleCoverage(
-            rule.id, "inconclusive", what, "\n".join(policy_line(row.group, row.resource) for row in shallow)
-        )
-    if undated := [row for row in watched if not row.dated]:
-        what = f"{_and(row.resource for row in undated)} come from a watch without managedFields, which tell the times"
-        return RuleCoverage(rule.id, "inconclusive", what, "\n".join(_watch_command(row) for row in undated))
+
+def _is_mixed(row: CoverageRow, source: _Source) -> bool:
+    """Return whether some writes of a kind were logged with bodies, and others of the same sort without, and no watch
+    shows them."""
+    levels = source.world.seen[row.group, row.kind].levels
+    if not levels[Level.METADATA] or len(+levels) < 2:
+        return False
+    shown = source.world.shown
+    sorts = (found for verb in _LOGGED for found in shown.of((row.group, row.kind), verb))
+    return any({Depth.METADATA, Depth.FULL} <= depths and Depth.OBJECT not in depths for depths, _ in sorts)
+
+
+def _holes(rule: Rule, source: _Source) -> Iterator[_Lack]:
+    """Yield of which kinds that a rule names writes are missing, as others prove."""
+    lines = [line for each in rule.needs for line in each.lines]
+    whole = {kind for kind, row in source.rows.items() if row.level == "list" or row.complete}
+    # Of several kinds any of which will do, those count that are followed best.
+    lost = {kind for line in lines if not (of_line := {*source.kinds_of(line)}) & whole for kind in of_line}
+    broken = [row for row in _rows(rule, source) if (row.group, row.kind) in lost]
     if broken:
-        names = _and(row.resource for row in broken)
-        what = f"writes of {names} are missing, or may be: what rests on absence is not judged"
         remedies = [_watch_command(row) for row in broken if row.level == "watch"]
         if len(remedies) < len(broken):
             remedies.insert(0, "Add the other API servers' logs, or the rotated ones, to the same recording.")
-        return RuleCoverage(rule.id, best, what, "\n".join(remedies))
-    if limited := [row for _, row in needs if row and row.namespaces]:
-        names = _and(dict.fromkeys(row.resource for row in limited))
-        namespaces = _and(sorted({namespace for row in limited for namespace in row.namespaces}))
-        what = f"{names} are watched in {namespaces} only: nothing is said of other namespaces"
-        return RuleCoverage(rule.id, best, what, "")
-    if watched:
-        what = f"{_and(row.resource for row in watched)} come from a watch, whose times are whole seconds"
-        return RuleCoverage(rule.id, best, what, "\n".join(policy_line(row.group, row.resource) for row in watched))
-    if listed:
-        what = f"{_and(row.resource for row in listed)} come from a list: what stood then is judged, and nothing before"
-        return RuleCoverage(rule.id, "exact", what, "\n".join(_watch_command(row) for row in listed))
-    if unseen:
-        return not_seen._replace(verdict="exact")
-    return RuleCoverage(rule.id, "exact", "everything it looks at was seen in full", "")
+        what = f"writes of {_resources(broken)} are missing, or may be: what rests on absence is not judged"
+        yield _Lack(what, tuple(remedies))
+
+
+def _remedies(line: Line, source: _Source, kinds: Collection[GroupKind] = ()) -> tuple[str, ...]:
+    """Return what to record so that a source shows a line of these kinds, or of those that the line names."""
+    if Verb.LOG in line.verbs:
+        return (LOGS,)
+    if Verb.WATCH in line.verbs:
+        return (WATCHES,)
+    if line.others and not kinds:
+        return (REQUESTS,) if line.sent else (_LOG_BODIES,)
+    resources = [(group, resource_of(kind)) for group, kind in kinds]
+    resources = resources or [(group_of(kind), resource_of(kind.partition(".")[0])) for kind in line.kinds]
+    if source.watching and not line.sent:
+        return tuple(watch_command(*each) for each in resources)
+    if line.sent and not source.logged:
+        return (REQUESTS,)
+    return tuple(policy_line(*each, line.level) for each in resources)
+
+
+def _resources(kinds: Iterable[GroupKind | CoverageRow]) -> str:
+    """Return text that names resources, at most four of them."""
+    names = [each.resource if isinstance(each, CoverageRow) else resource_of(each[1]) for each in kinds]
+    return _few(names)
+
+
+def _few(names: Iterable[str]) -> str:
+    """Return text that names the first of these, and counts the others."""
+    first = sorted(set(names))
+    if len(first) <= _NAMED:
+        return _and(first)
+    return f"{', '.join(first[: _NAMED - 1])} and {len(first) - _NAMED + 1} others"
+
+
+_NAMED = 4  # how many resources or namespaces a sentence names at most
+_NEVER_LOGGED = {"Event", "Secret"}  # kinds whose bodies nobody should log for a rule
+_REVIEWS = {"authentication.k8s.io", "authorization.k8s.io"}  # groups of questions, which are no objects
+_STATUS_FOLLOWS = {"Pod", "Job"}  # kinds of which each object gets a status soon after its creation
+_LOGGED = (Verb.CREATE, Verb.UPDATE, Verb.STATUS)
+_LOG_BODIES = "Log the writes of the objects that matter at level RequestResponse."
 
 
 def partly_read(skipped: Iterable[tuple[str, int, str]]) -> bool:
@@ -325,7 +529,7 @@ def judged_in_part(rules: Iterable[RuleCoverage]) -> list[RuleCoverage]:
     If a rule lacks something else already, its reason and remedy stay.
     """
     return [
-        rule if rule.verdict == "not" or rule.remedy else rule._replace(why=_PARTLY, remedy=_WHOLE) for rule in rules
+        rule if rule.answer != "can" else rule._replace(verdict="bounded", why=_PARTLY, remedy=_WHOLE) for rule in rules
     ]
 
 
@@ -340,7 +544,7 @@ def _requests(seen: Seen) -> Requests:
     return "lost" if seen.unattributed == logged else "part"
 
 
-def _level(seen: Seen) -> Depth:
+def _level(seen: Seen) -> Source:
     if seen.levels and not seen.watched:
         level: Level = max(Level, key=lambda each: (seen.levels[each], each is Level.FULL))
         return level.value
@@ -351,6 +555,10 @@ def _watch_command(row: CoverageRow) -> str:
     return watch_command(row.group, row.resource)
 
 
-def _and(words: Iterable[str]) -> str:
+def _and(words: Iterable[str], joint: str = "and") -> str:
     *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
+    return f"{', '.join(others)} {joint} {last}" if others else last
+
+
+def _or(words: Iterable[str]) -> str:
+    return _and(words, "or")

@@ -5,29 +5,18 @@ From a declared line follow the parts of an audit policy that log it (`Line.logg
 (`judging.coverage`), and the sentences of the catalogue.
 """
 
-from enum import StrEnum
 from typing import NamedTuple
 
 import msgspec
 
 from timeline.core.entries import Level
+from timeline.history.shown import Verb
 from timeline.judging.remedies import group_of, resource_of
 
-
-class Verb(StrEnum):
-    """This enumeration lists what a line can show."""
-
-    STATE = "state"  # an object as it stands, after a write or in a list
-    CREATE = "create"
-    UPDATE = "update"  # writes of anything but the status
-    STATUS = "status"  # writes of the status
-    DELETE = "delete"
-    REFUSED = "refused"  # requests that changed nothing: the API server refused them, or the object was so already
-    WATCH = "watch"  # the watch requests of clients
-    EVENT = "event"  # Events whose writer names the revision of the copy on which it acted
-    LOG = "log"  # the log of a program
-
-
+CREATORS = ("Job", "ReplicaSet", "StatefulSet", "DaemonSet")
+"""The kinds whose controllers record Events about the children that they create and delete."""
+USUAL = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Pod", "Service", "ConfigMap", "Node")
+"""The kinds of which a source of a cluster at work shows changes, for rules that judge objects of all kinds."""
 _WRITES = ("create", "update", "patch", "delete", "deletecollection")
 _VERBS = {  # the verbs of an audit policy that log a line
     Verb.STATE: ("create", "update", "patch"),
@@ -35,11 +24,32 @@ _VERBS = {  # the verbs of an audit policy that log a line
     Verb.UPDATE: ("update", "patch"),
     Verb.STATUS: ("update", "patch"),
     Verb.DELETE: ("delete", "deletecollection"),
-    Verb.REFUSED: _WRITES,
-    Verb.WATCH: ("list", "watch"),
     Verb.EVENT: ("create", "patch"),
+    Verb.CONFLICT: _WRITES,
+    Verb.VAIN: _WRITES,
+    Verb.WATCH: ("list", "watch"),
+    Verb.OWNED: (),
     Verb.LOG: (),
 }
+
+
+WORDS = {  # what lines show: in the singular, and in the plural
+    Verb.STATE: ("change", "changes"),
+    Verb.CREATE: ("creation", "creations"),
+    Verb.UPDATE: ("update", "updates"),
+    Verb.STATUS: ("write of the status", "writes of the status"),
+    Verb.DELETE: ("deletion", "deletions"),
+    Verb.EVENT: (
+        "Event in which a controller names the copy on which it acted",
+        "Events in which controllers name the copies on which they acted",
+    ),
+    Verb.CONFLICT: ("write that was refused because of a conflict", "writes that were refused because of a conflict"),
+    Verb.VAIN: ("write that was refused otherwise, or changed nothing", "other writes that changed nothing"),
+    Verb.WATCH: ("watch request", "watch requests of clients"),
+    Verb.LOG: ("log", "logs"),
+}
+OF_OBJECTS = frozenset({Verb.STATE, Verb.CREATE, Verb.UPDATE, Verb.STATUS, Verb.DELETE})
+"""The verbs of lines that show changes of objects."""
 
 
 class Logged(NamedTuple):
@@ -54,21 +64,23 @@ class Logged(NamedTuple):
 class Line(msgspec.Struct, frozen=True):
     """This stands for all lines that show any of `verbs` of objects of any of `kinds`.
 
-    Kinds are qualified ("Pod", "Job.batch.volcano.sh"); () stands for all kinds.
+    Kinds are qualified ("Pod", "Job.batch.volcano.sh"). With `others`, objects of all other kinds count as well, and
+    `kinds` are those of which a source should show them.
     """
 
-    kinds: tuple[str, ...] = ()
-    verbs: tuple[Verb, ...] = ()
+    kinds: tuple[str, ...]
+    verbs: tuple[Verb, ...]
     level: Level = Level.FULL  # how much of each line must be shown; a watch and a list show bodies, as FULL does
     sent: bool = False  # whether they must say who sent the request, which only an audit log does
+    others: bool = False
     by: tuple[str, ...] = ()  # the programs whose Events or logs they are; () for all programs
 
     @property
     def logged(self) -> tuple[Logged, ...]:
         """Return the parts of an audit policy that log these lines; none if no audit log can show them."""
-        whole = [each for each in self.verbs if each is not Verb.STATUS or not self.kinds]
+        whole = [each for each in self.verbs if each is not Verb.STATUS or self.others]
         verbs = tuple(dict.fromkeys(verb for each in whole for verb in _VERBS[each]))
-        kinds = [(group_of(kind), resource_of(kind.partition(".")[0])) for kind in self.kinds]
+        kinds = [] if self.others else [(group_of(kind), resource_of(kind.partition(".")[0])) for kind in self.kinds]
         parts = [Logged(self.level, verbs, *kind) for kind in kinds or [("", "")] if verbs]
         if Verb.STATUS in self.verbs:
             parts += [Logged(self.level, _VERBS[Verb.STATUS], group, f"{resource}/status") for group, resource in kinds]
@@ -88,12 +100,13 @@ def need(*lines: Line, misses: str = "") -> Need:
     return Need(lines, misses)
 
 
-def line(*kinds: str, verbs: str, level: Level = Level.FULL, sent: bool = False) -> Line:
-    """Return the lines that show what happened to objects of these kinds, or of all kinds if none are given.
+def line(*kinds: str, verbs: str, level: Level = Level.FULL, sent: bool = False, others: bool = False) -> Line:
+    """Return the lines that show what happened to objects of these kinds (see `Line`), or of all kinds if none are
+    given.
 
     `verbs` are values of `Verb` with spaces between them, such as "create delete". Raises ValueError for others.
     """
-    return Line(kinds, tuple(map(Verb, verbs.split())), level, sent)
+    return Line(kinds, tuple(map(Verb, verbs.split())), level, sent, others or not kinds)
 
 
 def events(*by: str) -> Line:
@@ -103,7 +116,7 @@ def events(*by: str) -> Line:
 
 def log_of(*by: str) -> Line:
     """Return the lines of the logs of these programs."""
-    return Line(verbs=(Verb.LOG,), by=by)
+    return Line((), (Verb.LOG,), by=by)
 
 
 OWNERS = line(

@@ -13,8 +13,7 @@ from typing import Literal, NamedTuple
 
 from timeline.core.entries import Level
 from timeline.judging.audit_policy import Attributes, Policy, PolicyLine, Resources
-from timeline.judging.lines import OWNERS, Logged
-from timeline.judging.remedies import group_of, resource_of
+from timeline.judging.lines import OWNERS
 from timeline.judging.rulebook import Rule
 
 Resource = tuple[str, str]  # an API group and a resource
@@ -162,7 +161,6 @@ def _logged(rule: Rule) -> Iterator[tuple[Resource, str, Level]]:
     """
     lines = (*(line for need in rule.needs for line in need.lines), *rule.also)
     parts = [part for line in lines for part in line.logged]
-    parts += [Logged(Level.FULL, _WRITES, group_of(kind), resource_of(kind.partition(".")[0])) for kind in rule.whole]
     for part in parts:
         where = part.group, part.resource
         level = Level.METADATA if where in PRIVATE else part.level

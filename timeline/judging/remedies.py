@@ -1,5 +1,7 @@
 """This pure module says what to record so that a rule can judge: lines of an audit policy, and kubectl commands."""
 
+from timeline.core.entries import Level
+
 POLICY = "In the audit policy: "
 WATCHES = f"{POLICY}- {{level: Metadata, verbs: [list, watch]}}"
 REQUESTS = f"{WATCHES}\n{POLICY}- {{level: RequestResponse, verbs: [create, update, patch, delete, deletecollection]}}"
@@ -24,9 +26,12 @@ def group_of(kind: str) -> str:
 
 
 def resource_of(kind: str) -> str:
-    """Return the resource of a kind, formed as Kubernetes does it: "endpointslices" for "EndpointSlice"."""
+    """Return the resource of a kind, formed as Kubernetes does it: "endpointslices" for "EndpointSlice".
+
+    A log without bodies does not name the kinds of custom resources; then the kind is the resource itself.
+    """
     name = kind.lower()
-    if name == "endpoints":
+    if name in ("endpoints", kind):
         return name
     if name.endswith(("s", "x", "ch")):
         return f"{name}es"
@@ -40,11 +45,11 @@ def remedy(kind: str, watching: bool) -> str:
     return advise(group_of(kind), resource_of(kind.partition(".")[0]))
 
 
-def policy_line(group: str, resource: str) -> str:
-    """Return the line of an audit policy that logs a resource with revisions and bodies."""
+def policy_line(group: str, resource: str, level: Level = Level.FULL) -> str:
+    """Return the line of an audit policy that logs the writes of a resource."""
     resources = f'{{group: "{group}", resources: ["{resource}", "{resource}/*"]}}'
     verbs = "verbs: [create, update, patch, delete, deletecollection]"
-    return f"{POLICY}- {{level: RequestResponse, {verbs}, resources: [{resources}]}}"
+    return f"{POLICY}- {{level: {level.value}, {verbs}, resources: [{resources}]}}"
 
 
 def watch_command(group: str, resource: str) -> str:

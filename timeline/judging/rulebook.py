@@ -9,6 +9,7 @@ from types import ModuleType
 
 import msgspec
 
+from timeline.core.entries import Level
 from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.findings import Finding
@@ -31,25 +32,30 @@ class Rule(msgspec.Struct, frozen=True):
     id: str
     judges: tuple[str, ...]  # the kinds of tracks that it judges, qualified ("Pod", "Job.batch.volcano.sh"); () for all
     needs: tuple[Need, ...]  # the lines that a source has to show for it
-    whole: tuple[str, ...]  # the kinds that a source has to show in full
     title: str
     page: str  # the docstring of its module, which is its page in the catalogue
     judge: Judge
-    lists: bool = False  # whether the objects of one list are enough for it; other rules need the order of changes
-    any_of: tuple[str, ...] = ()  # kinds of which, besides `needs`, at least one must have been observed
     incident: str = ""  # the title of an incident of several findings (see `judging.incidents`)
     times: bool = False  # whether it measures durations, so that clocks of whole seconds make its findings bounded
-    requests: bool = False  # whether it needs to know who sent requests, or which were refused: only audit logs show it
-    logs: bool = False  # whether it needs the logs of programs
-    acts: bool = False  # whether it needs Events in which controllers name the copies on which they acted
-    owned: bool = False  # whether objects that name their owners are enough, if it needs such Events
-    watches: bool = False  # whether it needs the watch requests of clients
-    every: bool = False  # whether it judges objects of all kinds; `any_of` names the usual ones
-    bare: str = ""  # what it misses if an audit log has no bodies; "" if it judges nothing then
     recordings: bool = False  # whether it judges recordings only, and no connected cluster
     also: tuple[Line, ...] = ()  # lines that it reads where there are any, such as those that show what is harmless
     dense: str = ""  # what it misses in a log without every write in the cluster, because it counts revisions
     untracked: Whole | None = None  # finds what concerns objects that no observation shows, such as those of logs
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the kinds that it judges, and those that its needs name, without Events."""
+        return self._named(self.needs)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Return the kinds whose states it cannot do without: it judges them, or they are the first that it needs."""
+        essential = (each for each in self.needs if not each.misses and each.lines[0].level is Level.FULL)
+        return self._named(Need(each.lines[:1]) for each in essential)
+
+    def _named(self, needs: Iterable[Need]) -> tuple[str, ...]:
+        named = (kind for each in needs for line in each.lines for kind in line.kinds if kind != "Event")
+        return tuple(dict.fromkeys((*self.judges, *named)))
 
 
 def rule(
@@ -58,17 +64,7 @@ def rule(
     judges: tuple[str, ...],
     needs: tuple[Need, ...] = (),
     incident: str,
-    whole: tuple[str, ...] = (),
-    any_of: tuple[str, ...] = (),
-    lists: bool = False,
     times: bool = False,
-    requests: bool = False,
-    logs: bool = False,
-    acts: bool = False,
-    owned: bool = False,
-    watches: bool = False,
-    every: bool = False,
-    bare: str = "",
     recordings: bool = False,
     also: tuple[Line, ...] = (),
     dense: str = "",
@@ -92,21 +88,11 @@ def rule(
             identity,
             judges,
             needs,
-            whole,
             title,
             page,
             judge,
-            lists,
-            any_of,
             incident,
             times,
-            requests,
-            logs,
-            acts,
-            owned,
-            watches,
-            every,
-            bare,
             recordings,
             also,
             dense,

@@ -6,7 +6,7 @@ from timeline.core.durations import duration
 from timeline.core.entries import ObjectRef, Unknown, moment
 from timeline.history.lifelines import public_uid
 from timeline.history.world import World
-from timeline.judging.coverage import RuleCoverage, coverage, evidence, judgeable, judged_in_part, partly_read
+from timeline.judging.coverage import RuleCoverage, coverage, judgeable, judged_in_part, partly_read
 from timeline.judging.findings import Finding, Occurrence, Proof
 from timeline.judging.rulebook import Rule
 from timeline.payloads.findings import (
@@ -109,7 +109,7 @@ def source_document(world: World, rules: Iterable[Rule], *, shown: bool = True) 
     """Return what was observed of each kind, and what each rule can therefore judge. Without `shown`, findings about
     objects that only a log names are not kept."""
     rows = coverage(world)
-    judged = judgeable(rows, rules, live=world.live, shown=shown, **evidence(world))
+    judged = judgeable(world, rules, shown=shown)
     return {
         "coverage": [
             {
@@ -147,24 +147,26 @@ _REPORT = "This is an error in Causeline: report it with this sentence."
 
 
 def as_read(parts: SourceDocumentPayload, skipped: Iterable[tuple[str, int, str]]) -> SourceDocumentPayload:
-    """Return `parts` for a recording of which pieces were skipped, so that no rule judges it in full.
+    """Return `parts` with the answer of each rule, for a recording of which pieces were skipped.
 
-    `skipped` are (file, line, reason). If none of them was part of the recording, `parts` are returned unchanged.
+    `skipped` are (file, line, reason). If any of them was a part of the recording, no rule can judge all of it.
     """
+    rules = [RuleCoverage(each["rule"], each["verdict"], each["why"], each["remedy"]) for each in parts["rules"]]
     if not partly_read(skipped):
-        return parts
-    rules = judged_in_part(RuleCoverage(**rule) for rule in parts["rules"])
+        return {**parts, "rules": list(map(_answered, rules))}
     return {
+        **parts,
         "coverage": [{**row, "complete": False} for row in parts["coverage"]],
-        "rules": [_rule(each) for each in rules],
-        "changes": parts["changes"],
-        "namespaces": parts.get("namespaces", []),
-        "clocks": parts["clocks"],
+        "rules": list(map(_answered, judged_in_part(rules))),
     }
 
 
 def _rule(each: RuleCoverage) -> RulePayload:
     return {"rule": each.rule, "verdict": each.verdict, "why": each.why, "remedy": each.remedy}
+
+
+def _answered(each: RuleCoverage) -> RulePayload:
+    return {**_rule(each), "answer": each.answer}
 
 
 def clocks(world: World) -> list[str]:

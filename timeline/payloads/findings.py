@@ -10,6 +10,7 @@ from typing import (
 
 from typing_extensions import TypedDict
 
+from timeline.judging.coverage import Answer
 from timeline.judging.findings import Severity
 
 VerdictName = Literal["exact", "bounded", "inconclusive"]
@@ -106,6 +107,8 @@ class RulePayload(TypedDict):
 
     rule: str
     verdict: Literal["exact", "bounded", "inconclusive", "not"]  # the best one possible; "not" if it cannot judge
+    # Whether it can judge the source, a part of it, or nothing. It follows from the rest, so it is not stored.
+    answer: NotRequired[Answer]
     why: str
     remedy: str
 

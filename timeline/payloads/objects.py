@@ -349,6 +349,7 @@ class CataloguePayload(TypedDict):
     title: str
     needs: list[str]
     any_of: list[str]
+    lines: list[str]  # each thing that it needs, as a sentence, and what it misses without it
     sections: list[tuple[str, str]]  # heading, text
     settings: list[SettingPayload]
     url: str

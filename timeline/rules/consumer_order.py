@@ -70,7 +70,6 @@ def _untracked(world: World) -> Iterator[Finding]:
 @rule(
     "consumer-order",
     judges=("Service",),
-    logs=True,
     recordings=True,
     untracked=_untracked,
     needs=(need(log_of("kube-vip")),),

@@ -54,13 +54,12 @@ WITHIN = setting("duplicate-child", "within", 60, "s", "How soon after its creat
 @rule(
     "duplicate-child",
     judges=("ReplicaSet",),
-    whole=("ReplicaSet", "Pod"),
-    requests=True,
     needs=(
         need(line("ReplicaSet", verbs="state")),
         need(line("Pod", verbs="create", sent=True)),
         need(line("Pod", verbs="delete", level=Level.METADATA, sent=True)),
-        need(line("Pod", verbs="status"), misses="all of which it is not known whether their Pods had ended"),
+        need(line("ReplicaSet", verbs="status"), misses="ReplicaSets of which only the status was written meanwhile"),
+        need(line("Pod", verbs="status"), misses="ReplicaSets whose Pods may have ended"),
     ),
     incident="{anchor} got more Pods than it asked for{times}",
 )

@@ -71,22 +71,22 @@ class Case(NamedTuple):
 @rule(
     "endpoints-before-service",
     judges=("EndpointSlice", "Endpoints"),
-    whole=("Service",),
-    any_of=("EndpointSlice", "Endpoints"),
     needs=(
-        need(line("EndpointSlice", "Endpoints", verbs="state")),
-        need(line("Service", verbs="create delete")),
+        need(line("EndpointSlice", "Endpoints", verbs="state", level=Level.METADATA)),
+        need(line("Service", verbs="create delete", level=Level.METADATA)),
         need(
-            line("EndpointSlice", "Endpoints", verbs="create"), misses="endpoints that were there before their Service"
+            line("EndpointSlice", "Endpoints", verbs="create", level=Level.METADATA),
+            misses="endpoints that came before their Service",
         ),
-        need(line("Service", verbs="create"), misses="endpoints that were there before their Service"),
+        need(line("Service", verbs="create", level=Level.METADATA), misses="endpoints that came before their Service"),
         need(
             line("Service", verbs="delete", level=Level.METADATA), misses="slices that stay when their Service is gone"
         ),
+        need(line("EndpointSlice", verbs="delete", level=Level.METADATA), misses="slices that were deleted in time"),
         need(
-            line("EndpointSlice", verbs="delete", level=Level.METADATA),
-            misses="slices of which it is not known that they stay",
+            line("EndpointSlice", "Endpoints", verbs="state"), misses="which Service a slice names, and its addresses"
         ),
+        need(line("Service", verbs="state"), misses="what the Services are"),
     ),
     incident="{subjects} existed without {anchor}{times}",
 )

@@ -43,7 +43,7 @@ from timeline.history.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.fights import Fight, Setting, fights
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
-from timeline.judging.lines import line, need
+from timeline.judging.lines import USUAL, line, need
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 from timeline.kinds import qualified
@@ -55,9 +55,7 @@ WITHIN = setting("field-fight", "within", 600, "s", "The time within which a fie
 @rule(
     "field-fight",
     judges=(),
-    every=True,
-    any_of=("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Service", "ConfigMap", "Node"),
-    needs=(need(line(verbs="update")),),
+    needs=(need(line(*USUAL, verbs="update", others=True)),),
     incident="Two programs take fields of {subjects} back from each other{times}",
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:

@@ -59,7 +59,6 @@ class Return(NamedTuple):
 @rule(
     "job-double-count",
     judges=("Job",),
-    whole=("Job", "Pod"),
     needs=(
         need(line("Job", verbs="status")),
         need(line("Job", verbs="create"), misses="counters that are higher than the number of Pods that ended"),

@@ -55,12 +55,14 @@ NOTICE = setting("job-excess-pods", "notice", 30, "s", "How long a Job may take 
 @rule(
     "job-excess-pods",
     judges=("Pod",),
-    whole=("Pod", "Job"),
     needs=(
         need(line("Pod", verbs="create")),
         need(line("Job", verbs="state")),
+        need(line("Job", verbs="create"), misses="Jobs of which it is not known what they asked for at first"),
         need(line("Job", verbs="status"), misses="Pods that came when their Job had finished, or had its completions"),
-        need(line("Pod", verbs="status"), misses="Pods beyond the parallelism or the completions of their Job"),
+        need(line("Pod", verbs="update status"), misses="Pods beyond the parallelism or the completions of their Job"),
+        need(line("Pod", verbs="update"), misses="Pods that their Job holds by its finalizer"),
+        need(line("Pod", verbs="status"), misses="Pods that had ended"),
     ),
     incident="{anchor} got {subjects} more than it asked for",
 )

@@ -68,12 +68,13 @@ _EFFECTS = {
 @rule(
     "job-finalizer-before-count",
     judges=("Pod",),
-    whole=("Pod", "Job"),
     needs=(
         need(line("Pod", verbs="update delete")),
         need(line("Job", verbs="state")),
-        need(line("Job", verbs="status"), misses="Pods of which it is not known whether their Job had listed them"),
-        need(line("Pod", verbs="status"), misses="Pods of which it is not known that they had ended"),
+        need(line("Pod", verbs="create"), misses="Pods that had the finalizer from their creation on"),
+        need(line("Pod", verbs="update"), misses="Pods that lost the finalizer and stayed"),
+        need(line("Job", verbs="status"), misses="what Jobs had listed"),
+        need(line("Pod", verbs="status"), misses="Pods of which only their status shows that they ended"),
     ),
     dense="Pods of which only the absence of a status shows that their Job had not counted them",
     incident="{subjects} left {anchor} before being counted",

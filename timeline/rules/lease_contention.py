@@ -58,13 +58,13 @@ AFFECTED = 100  # the most Pods that a finding names
 @rule(
     "lease-contention",
     judges=("Lease",),
-    whole=("Lease", "Pod"),
     needs=(
         need(line("Lease", verbs="create update")),
         need(line("Pod", *WORKLOADS, verbs="state"), line("Event", verbs="create")),
+        need(line("Lease", verbs="create"), misses="holders from the creation of the Lease on"),
         need(line("Lease", verbs="update"), misses="holders that do not create the Lease anew"),
         need(line("Pod", verbs="state"), misses="holders whose workload only their Pods show, and Pods that waited"),
-        need(line("Pod", verbs="delete", level=Level.METADATA), misses="whether the Pod of the first holder was to go"),
+        need(line("Pod", verbs="delete", level=Level.METADATA), misses="holders whose Pod was to go"),
     ),
     also=(line(*WORKLOADS, verbs="delete"),),
     incident="{anchor} went between holders that need Leases of their own{times}",

@@ -51,10 +51,10 @@ SHARE = setting("lease-expired", "share", 1 / 3, "", "How late a renewal may be,
 @rule(
     "lease-expired",
     judges=("Lease",),
-    whole=("Lease",),
     times=True,
     needs=(
         need(line("Lease", verbs="state")),
+        need(line("Lease", verbs="create"), misses="terms from the creation of the Lease on"),
         need(line("Lease", verbs="update"), misses="Leases that were renewed too late"),
     ),
     also=(OWNERS,),

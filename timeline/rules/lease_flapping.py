@@ -48,14 +48,12 @@ from timeline.judging.verdicts import between
 @rule(
     "lease-flapping",
     judges=("Lease",),
-    whole=("Lease", "Pod"),
     times=True,
     needs=(
         need(line("Lease", verbs="create update")),
+        need(line("Lease", verbs="create"), misses="holders from the creation of the Lease on"),
         need(line("Lease", verbs="update"), misses="holders that do not create the Lease anew"),
-        need(
-            line("Pod", verbs="state"), misses="all holders of which it is not known whether they were Pods that ended"
-        ),
+        need(line("Pod", verbs="state"), misses="holders whose Pods had ended"),
     ),
     incident="{anchor} kept changing hands{times}",
 )

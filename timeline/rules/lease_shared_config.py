@@ -69,11 +69,11 @@ class Clash(NamedTuple):
 @rule(
     "lease-shared-config",
     judges=WORKLOADS,
-    whole=("Deployment",),
-    lists=True,
     needs=(
         need(line(*WORKLOADS, verbs="state")),
-        need(line(*WORKLOADS, verbs="delete", level=Level.METADATA), misses="whether the first workload still existed"),
+        need(line(*WORKLOADS, verbs="create"), misses="workloads of which only their creation shows the arguments"),
+        need(line(*WORKLOADS, verbs="update status"), misses="workloads that changed, or that other changes show"),
+        need(line(*WORKLOADS, verbs="delete", level=Level.METADATA), misses="workloads that were deleted before"),
     ),
     incident="Workloads with different schedulers elect on {anchor}",
 )

@@ -53,10 +53,10 @@ from timeline.judging.verdicts import between
 @rule(
     "lease-stolen",
     judges=("Lease",),
-    whole=("Lease",),
     times=True,
     needs=(
         need(line("Lease", verbs="create update")),
+        need(line("Lease", verbs="create"), misses="terms from the creation of the Lease on"),
         need(line("Lease", verbs="update"), misses="holders that do not create the Lease anew"),
     ),
     incident="{anchor} was taken over while its term was running{times}",

@@ -59,13 +59,13 @@ _STARTS = {READY: "it had a ready endpoint", REQUESTED: "a load balancer was ask
 @rule(
     "load-balancer-late",
     judges=("Service",),
-    whole=("Service",),
-    any_of=("EndpointSlice", "Endpoints"),
     times=True,
     needs=(
         need(line("Service", verbs="create")),
         need(line("EndpointSlice", "Endpoints", verbs="state")),
-        need(line("Service", verbs="status"), misses="whether Services got their addresses"),
+        need(line("Service", verbs="update"), misses="Services that became load balancers later"),
+        need(line("Service", verbs="status"), misses="the addresses that Services got"),
+        need(line("EndpointSlice", "Endpoints", verbs="update"), misses="endpoints that became ready later"),
     ),
     incident="{anchor} waited for an address of its load balancer{times}",
 )

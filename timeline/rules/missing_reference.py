@@ -96,11 +96,9 @@ class Evidence(NamedTuple):
 @rule(
     "missing-reference",
     judges=("Pod", "Job.batch.volcano.sh"),
-    any_of=("Pod", "PersistentVolumeClaim"),
-    lists=True,
     needs=(
         need(line("Pod", "Job.batch.volcano.sh", verbs="state")),
-        need(line("Pod", verbs="create"), misses="since when Pods wait"),
+        need(line("Pod", verbs="create"), misses="the time since which Pods wait"),
         need(line("PersistentVolumeClaim", verbs="create", level=Level.METADATA), misses="Pods that wait for a claim"),
         need(line("ConfigMap", verbs="create", level=Level.METADATA), misses="Pods that wait for a ConfigMap"),
         need(line("Secret", verbs="create", level=Level.METADATA), misses="Pods that wait for a Secret"),

@@ -65,15 +65,17 @@ _ENDED = "Inconclusive: writes are missing from this source, perhaps one that en
 @rule(
     "pod-before-service",
     judges=("Pod",),
-    whole=("Pod", "Service"),
     needs=(
-        need(line("Pod", verbs="create")),
-        need(line("Service", verbs="create")),
+        need(line("Pod", verbs="state")),
+        need(line("Service", verbs="create", level=Level.METADATA)),
+        need(line("Pod", verbs="create"), misses="Pods of which another line does not show that they were created"),
+        need(line("Service", verbs="state"), misses="what the Services are"),
         need(
             line("Service", verbs="delete", level=Level.METADATA),
-            misses="whether an earlier Service of the name still existed",
+            misses="earlier Services of that name that were deleted",
         ),
-        need(line("Pod", verbs="status"), misses="whether containers failed meanwhile"),
+        need(line("Pod", verbs="status"), misses="containers that failed meanwhile"),
+        need(line("Pod", verbs="delete", level=Level.METADATA), misses="Pods that ended before"),
     ),
     also=(OWNERS,),
     incident="{subjects} created before {anchor}",

@@ -87,10 +87,10 @@ class Runaway(NamedTuple):
 @rule(
     "runaway-creation",
     judges=(),
-    every=True,
-    any_of=("PersistentVolumeClaim", "Pod", "ReplicaSet"),
-    lists=True,
-    needs=(need(line(verbs="state")),),
+    needs=(
+        need(line("PersistentVolumeClaim", "Pod", "ReplicaSet", verbs="state", others=True)),
+        need(line("ConfigMap", verbs="create"), misses="ConfigMaps"),
+    ),
     dense="claims of Volcano of which only the absence of a deletion shows that they stayed",
     also=(line("Event", verbs="create"),),
     incident="{subjects} made {count} objects too many",

@@ -40,6 +40,7 @@ from functools import reduce
 from typing import NamedTuple
 
 from timeline.core.durations import Length
+from timeline.core.entries import Level
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.advice import kubectl
@@ -76,12 +77,14 @@ class Gap(NamedTuple):
 @rule(
     "service-gap",
     judges=("Pod",),
-    whole=("Pod", "Service"),
     needs=(
         need(line("Pod", verbs="state")),
-        need(line("Service", verbs="delete")),
-        need(line("Service", verbs="create"), misses="when the Services came back"),
-        need(line("Pod", verbs="status delete"), misses="whether the Pods had ended before"),
+        need(line("Service", verbs="delete", level=Level.METADATA)),
+        need(line("Service", verbs="state"), misses="what the Services are"),
+        need(line("Service", verbs="create", level=Level.METADATA), misses="Services that came back"),
+        need(line("Service", verbs="update"), misses="Services that finalizers held"),
+        need(line("Pod", verbs="status"), misses="Pods that finished or failed"),
+        need(line("Pod", verbs="delete", level=Level.METADATA), misses="Pods that were to end"),
     ),
     also=(OWNERS,),
     incident="{anchor} was away under {subjects}{times}",

@@ -33,11 +33,12 @@ the owner before it acts.
 
 from collections.abc import Iterator
 
+from timeline.core.entries import Level
 from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.findings import Cause, Effect, Finding, Proof, occurrence
 from timeline.judging.gone_owners import MistakenDeletion, mistaken_deletion
-from timeline.judging.lines import events, line, need
+from timeline.judging.lines import CREATORS, events, line, need
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, between
 
@@ -45,15 +46,17 @@ from timeline.judging.verdicts import Verdict, between
 @rule(
     "stale-incarnation-delete",
     judges=(),
-    requests=True,
-    acts=True,
-    owned=True,
     needs=(
-        need(line(verbs="delete", sent=True)),
+        need(line(verbs="delete", level=Level.METADATA, sent=True)),
         need(line(verbs="state")),
-        need(events(), line(verbs="create", sent=True)),
+        need(events(), line("Pod", verbs="create", sent=True, others=True)),
         need(events(), misses="deletions after which nothing is created instead"),
-        need(line(verbs="create", sent=True), misses="deletions that no Event reports"),
+        need(line("Pod", verbs="create", sent=True, others=True), misses="deletions that no Event reports"),
+        need(
+            line("Pod", "PersistentVolumeClaim", *CREATORS, verbs="delete", sent=True, others=True),
+            misses="children and owners that were deleted",
+        ),
+        need(line(*CREATORS, verbs="update status", others=True), misses="owners that went on"),
     ),
     incident="{subjects} was deleted for an owner that was gone{times}",
 )

@@ -39,7 +39,7 @@ from timeline.core.entries import Level
 from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
-from timeline.judging.lines import events, line, need
+from timeline.judging.lines import CREATORS, events, line, need
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.staleness import StaleAct, stale_acts
 from timeline.judging.verdicts import Verdict
@@ -50,14 +50,20 @@ LAG = setting("stale-view", "lag", 0.5, "s", "From which age on an old copy is m
 @rule(
     "stale-view",
     judges=(),
-    requests=True,
-    acts=True,
     needs=(
         need(events()),
         need(line(verbs="create delete", level=Level.METADATA, sent=True)),
         need(line(verbs="update status", sent=True)),
-        need(line(verbs="create", level=Level.METADATA, sent=True), misses="children that were created"),
-        need(line(verbs="delete", level=Level.METADATA, sent=True), misses="children that were deleted"),
+        need(
+            line("Pod", verbs="create", level=Level.METADATA, sent=True, others=True),
+            misses="children that were created",
+        ),
+        need(
+            line("Pod", verbs="delete", level=Level.METADATA, sent=True, others=True),
+            misses="children that were deleted",
+        ),
+        need(line(*CREATORS, verbs="update", sent=True, others=True), misses="owners whose spec was changed"),
+        need(line(*CREATORS, verbs="status", sent=True, others=True), misses="owners whose status was written"),
     ),
     incident="Children of {anchor} were created or deleted on old copies of it",
 )

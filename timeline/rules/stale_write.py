@@ -40,7 +40,7 @@ from timeline.core.entries import Clock, Level, Request
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world import World
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
-from timeline.judging.lines import line, need
+from timeline.judging.lines import USUAL, line, need
 from timeline.judging.requests import Explaining, moment_of, overtaken_by, refused_as_old, replaced_by
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
@@ -67,15 +67,18 @@ class _Conflict:
 @rule(
     "stale-write",
     judges=(),
-    requests=True,
-    bare="a refused patch names no revision, so it is judged only if nothing else was written meanwhile",
     needs=(
-        need(line(verbs="refused", level=Level.METADATA, sent=True)),
+        need(line(verbs="conflict", level=Level.METADATA, sent=True)),
         need(line(verbs="create update status", level=Level.METADATA, sent=True)),
         need(
-            line(verbs="update status", sent=True),
-            misses="which revision a refused patch named, so it is judged only if nothing else was written meanwhile",
+            line(*USUAL, verbs="update", level=Level.METADATA, sent=True, others=True),
+            misses="updates that replaced a revision",
         ),
+        need(
+            line(verbs="status", level=Level.METADATA, sent=True),
+            misses="writes of the status that replaced a revision",
+        ),
+        need(line(verbs="update status", sent=True), misses="refused patches during which something else was written"),
     ),
     incident="{anchor} tried to update {subjects} from replaced revisions{times}",
 )

@@ -46,7 +46,7 @@ from timeline.core.entries import Level, Request, revision
 from timeline.history.lifelines import Key, Moment, Name, Track, name_of
 from timeline.history.world import World
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
-from timeline.judging.lines import line, need
+from timeline.judging.lines import USUAL, line, need
 from timeline.judging.past_acts import PastAct, past_act
 from timeline.judging.requests import moment_of
 from timeline.judging.rulebook import rule
@@ -70,14 +70,19 @@ class _Return(NamedTuple):
 @rule(
     "view-went-back",
     judges=(),
-    requests=True,
-    watches=True,
-    bare="which changes were not seen again is known only where their revisions are",
     recordings=True,
     needs=(
         need(line(verbs="watch", level=Level.METADATA, sent=True)),
         need(line(verbs="create update status delete", level=Level.METADATA)),
-        need(line(verbs="create update status delete"), misses="which changes were not seen again"),
+        need(
+            line(*USUAL, verbs="create", level=Level.METADATA, others=True), misses="creations that were not seen again"
+        ),
+        need(
+            line(*USUAL, verbs="update", level=Level.METADATA, others=True), misses="updates that were not seen again"
+        ),
+        need(line(verbs="status", level=Level.METADATA), misses="writes of the status that were not seen again"),
+        need(line(verbs="delete", level=Level.METADATA), misses="deletions that were not seen again"),
+        need(line(verbs="create update status delete"), misses="the changes that were not seen again"),
     ),
     incident="{anchor} saw the past{times}",
 )

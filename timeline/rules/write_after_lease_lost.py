@@ -51,16 +51,16 @@ SOON = setting("write-after-lease-lost", "soon", 60, "s", "Within which time a w
 @rule(
     "write-after-lease-lost",
     judges=("Lease",),
-    whole=("Lease",),
-    requests=True,
-    bare="what was created under a generated name is missed where nothing shows who created it",
     needs=(
         need(line("Lease", verbs="create update", level=Level.METADATA, sent=True)),
         need(line(verbs="create update status delete", level=Level.METADATA, sent=True)),
-        need(line("Lease", verbs="create update"), misses="who held a Lease, where only its content shows it"),
-        need(
-            line(verbs="create"), misses="what was created under a generated name, where nothing shows who created it"
-        ),
+        need(line("Lease", verbs="update", level=Level.METADATA, sent=True), misses="renewals and take-overs"),
+        need(line(verbs="create", level=Level.METADATA, sent=True), misses="what was created"),
+        need(line(verbs="update", level=Level.METADATA, sent=True), misses="what was changed"),
+        need(line(verbs="status", level=Level.METADATA, sent=True), misses="writes of the status"),
+        need(line(verbs="delete", level=Level.METADATA, sent=True), misses="what was deleted"),
+        need(line("Lease", verbs="create update"), misses="holders that only the content of the Lease shows"),
+        need(line(verbs="create"), misses="what was created under a generated name"),
     ),
     incident="The old holder of {anchor} went on writing after it had lost it",
 )

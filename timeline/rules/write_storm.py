@@ -39,7 +39,7 @@ from timeline.core.entries import FOREVER, Level, Request
 from timeline.history.lifelines import Track
 from timeline.history.world import World
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
-from timeline.judging.lines import line, need
+from timeline.judging.lines import USUAL, line, need
 from timeline.judging.requests import moment_of
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
@@ -53,14 +53,17 @@ _READS = frozenset({"get", "list", "watch"})
 @rule(
     "write-storm",
     judges=(),
-    requests=True,
-    bare="of patches it is not known whether they changed anything",
     needs=(
-        need(line(verbs="refused", level=Level.METADATA, sent=True)),
+        need(line(verbs="conflict vain", level=Level.METADATA, sent=True)),
         need(
-            line(verbs="update status", sent=True),
-            misses="patches of which it is not known whether they changed anything",
+            line(verbs="conflict", level=Level.METADATA, sent=True),
+            misses="writes that were refused because of a conflict",
         ),
+        need(
+            line(verbs="vain", level=Level.METADATA, sent=True),
+            misses="writes that were refused otherwise, or changed nothing",
+        ),
+        need(line(*USUAL, verbs="update", sent=True, others=True), misses="updates that changed nothing"),
     ),
     incident="{subjects} was written again and again without effect",
 )

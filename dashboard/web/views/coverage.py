@@ -39,7 +39,7 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "part": limits.in_part(source_id),
         "span": wording.span(*extent) if extent else "nothing",
         "entries": wording.count(coverage["entries"]),
-        "lack": wording.judgeable([(each["verdict"], each["remedy"]) for each in coverage["rules"]]),
+        "lack": wording.judgeable(coverage["rules"]),
         "remedies": [
             {"heading": heading, "text": "\n".join(lines), "copy": not heading.endswith("files")}
             for heading, lines in wording.remedies(each["remedy"] for each in coverage["rules"])

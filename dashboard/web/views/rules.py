@@ -6,7 +6,7 @@ from django.http import Http404
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.presentation.catalogue import sections, words
+from dashboard.presentation.catalogue import needs, sections, words
 from dashboard.presentation.examples import example
 from timeline.judge import rulebook
 from timeline.judging.rulebook import settings
@@ -32,6 +32,7 @@ def rule(request: "HttpRequest", rule_id: str) -> "HttpResponse":
     context = {
         "rule": shown,
         "sections": sections(shown),
+        "needs": needs(shown),
         "example": drawn,
         "why": words(drawn.finding["why"]) if drawn else [],
         "settings": [setting for setting in settings.values() if setting.rule == shown.id],

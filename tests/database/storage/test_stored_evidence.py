@@ -19,10 +19,10 @@ from tests.events import event
 from tests.live import batches, observations
 from tests.recordings import SAMPLE
 from tests.unit.history.test_evidence import evidence, observations_of, sample, watched_event, world_of
+from tests.unit.judging.test_coverage import needing_requests
 from timeline import queries
 from timeline.core.entries import Entry, Facts, Mark, MarkType, Observation, Request
 from timeline.history.world import World
-from timeline.judge import rulebook
 from timeline.judging.remedies import IMPORT_AGAIN
 from timeline.kinds import kind_of
 from timeline.models import Cluster, SnapshotPart, Source
@@ -92,9 +92,8 @@ def without_acts(entry: Entry) -> Facts | None:
 
 def judged(source: Source) -> dict[str, tuple[str, str]]:
     """Return the verdict and the remedy of the rules that need requests."""
-    needing = {rule.id for rule in rulebook() if rule.requests}
     rules = queries.coverage(source.pk)["rules"]
-    return {each["rule"]: (each["verdict"], each["remedy"]) for each in rules if each["rule"] in needing}
+    return {each["rule"]: (each["verdict"], each["remedy"]) for each in rules if each["rule"] in needing_requests()}
 
 
 def test_what_was_stored_without_evidence_is_to_be_imported_again(tmp_path: Path) -> None:

@@ -186,9 +186,12 @@ def test_coverage_says_what_can_be_judged() -> None:
         "from_list": False,
         "holes": 0,
     }
-    assert {row["rule"]: row["verdict"] for row in payload["rules"]}["service-gap"] == "exact"
+    rules = {row["rule"]: (row["answer"], row["verdict"]) for row in payload["rules"]}
+    assert (rules["pod-before-service"], rules["job-excess-pods"]) == (("can", "exact"), ("cannot", "not"))
+    assert rules["service-gap"] == ("part", "bounded")
     output = causeline("analyze", SAMPLE, "--coverage")[1]
-    assert "pods" in output and "cannot judge" in output and "In the audit policy" in output
+    assert "pods" in output and "In the audit policy" in output
+    assert all(f" {answer}\n" in output for answer in ("can judge", "can judge in part", "cannot judge"))
 
 
 def test_a_setting_of_a_rule_is_taken_from_the_environment() -> None:

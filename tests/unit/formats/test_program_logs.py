@@ -26,8 +26,9 @@ from timeline.core.entries import Change, Clock, Entry, LogLine, ObjectRef, Plac
 from timeline.core.entries import moment as at
 from timeline.history.codec import line_of, observation_of
 from timeline.history.lifelines import Name
+from timeline.history.world import World
 from timeline.judge import rulebook
-from timeline.judging.coverage import coverage, judgeable, partly_read
+from timeline.judging.coverage import judgeable, partly_read
 from timeline.payloads.documents import clocks
 
 LOGS = DATA / "logs"
@@ -619,8 +620,12 @@ def test_the_coverage_lists_the_logs_with_the_most_lines_first(tmp_path: Path) -
     assert "log p-2/c: 3 lines\nand 2 more\n" in out.getvalue()
 
 
-def test_the_coverage_asks_for_a_log_where_a_rule_needs_one(tmp_path: Path) -> None:
-    world = analysed(tmp_path, [LOGFMT]).world
-    for logs_read, verdict in ((False, "not"), (world.has_logs, "exact")):
-        rules = judgeable(coverage(world), rulebook(), logs=logs_read)
-        assert next(each.verdict for each in rules if each.rule == "consumer-order") == verdict
+def test_the_coverage_asks_for_the_log_of_the_program_that_a_rule_reads(tmp_path: Path) -> None:
+    kube_vip = 'time="2026-03-01T10:00:00Z" level=info msg="Starting kube-vip.io [v0.8.9]"'
+    for lines, answer in (([LOGFMT], "cannot"), ([LOGFMT, kube_vip], "can")):
+        judged = judgeable(analysed(tmp_path, lines).world, rulebook())
+        told = next(each for each in judged if each.rule == "consumer-order")
+        assert told.answer == answer
+    assert "it needs the log of kube-vip" in next(
+        each.why for each in judgeable(World(), rulebook()) if each.rule == "consumer-order"
+    )

@@ -11,9 +11,10 @@ from tests import RULES
 from tests.recordings import entries_of, findings_of, observations_of, world_of
 from timeline.core.durations import duration
 from timeline.core.entries import Change, Level
+from timeline.history.shown import Verb
 from timeline.judge import rulebook
 from timeline.judging.findings import Effect, Finding
-from timeline.judging.lines import Logged, Verb
+from timeline.judging.lines import Logged
 from timeline.judging.rulebook import rule as declared
 from timeline.judging.verdicts import Verdict
 
@@ -57,9 +58,9 @@ def test_from_each_line_that_a_rule_needs_follows_what_a_policy_has_to_log() -> 
         (each.id, line.verbs): line.logged for each in rulebook() for needed in each.needs for line in needed.lines
     }
     assert all(logged for (_, verbs), logged in found.items() if Verb.LOG not in verbs)
-    assert found["service-gap", (Verb.STATUS, Verb.DELETE)] == (
-        Logged(Level.FULL, ("delete", "deletecollection"), "", "pods"),
-        Logged(Level.FULL, ("update", "patch"), "", "pods/status"),
+    assert found["service-gap", (Verb.STATUS,)] == (Logged(Level.FULL, ("update", "patch"), "", "pods/status"),)
+    assert found["job-finalizer-before-count", (Verb.UPDATE, Verb.DELETE)] == (
+        Logged(Level.FULL, ("update", "patch", "delete", "deletecollection"), "", "pods"),
     )
     assert found["view-went-back", (Verb.WATCH,)] == (Logged(Level.METADATA, ("list", "watch"), "", ""),)
     assert {each.group for each in found["job-excess-pods", (Verb.STATE,)]} == {"batch"}

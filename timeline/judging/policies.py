@@ -169,9 +169,9 @@ def _logged(rule: Rule) -> Iterator[tuple[Resource, str, Level]]:
             for name in _written(resource) if whole else (resource,):
                 for verb in _WRITES if whole else part.verbs:
                     yield name, verb, level
-    # Nothing is older than its Namespace, and what ends with it ends for no other reason.
-    for verb in ("create", "delete", "deletecollection") if any(part.verbs for part in parts) else ():
-        yield ("", "namespaces"), verb, Level.METADATA
+        # Nothing is older than its Namespace, and what ends with it ends for no other reason.
+        for verb in ("create", "delete", "deletecollection"):
+            yield ("", "namespaces"), verb, Level.METADATA
 
 
 def _written(resource: Resource) -> Iterator[Resource]:

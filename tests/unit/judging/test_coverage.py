@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
 import zstandard
 from msgspec.structs import replace
 
@@ -13,7 +12,6 @@ from tests import DATA, RULES, mutations
 from tests.events import event, pod
 from tests.recordings import SAMPLE, entries_of, world_of
 from tests.unit.judging.test_engine import log, read_logs, watched
-from tests.unit.rules.test_rules import named
 from timeline.core.entries import Mark, MarkType
 from timeline.judge import rulebook
 from timeline.judging.coverage import coverage, judgeable
@@ -197,14 +195,6 @@ def test_rules_about_all_kinds_judge_others_than_the_usual_ones_and_name_these(t
         "not",
         "certificaterequests were logged without bodies, in which stands what it looks at",
     )
-
-
-@pytest.mark.parametrize("path", sorted((RULES).glob("*/fires-*.jsonl")), ids=named)
-def test_a_rule_that_found_something_can_judge(path: Path) -> None:
-    analysis = analysed(path)
-    judged = judgeable(analysis.world, rulebook())
-    cannot = {each.rule for each in judged if each.verdict == "not"}
-    assert not cannot & {each.rule for each in analysis.findings}
 
 
 def created(group: str, resource: str, kind: str) -> dict[str, object]:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,12 +45,6 @@ def cut(entries: list[Entry], chance: random.Random, shuffled: bool) -> list[lis
         entries = chance.sample(entries, len(entries))
     ends = sorted(chance.sample(range(1, len(entries)), min(len(entries) - 1, chance.randint(1, 12))))
     return [entries[start:end] for start, end in zip([0, *ends], [*ends, len(entries)], strict=True)]
-
-
-@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_line_by_line_the_same_is_found(path: Path) -> None:
-    entries, expected = recorded(path)
-    assert judged_in([[entry] for entry in entries]) == expected
 
 
 @examples(40)

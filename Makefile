@@ -58,8 +58,8 @@ process-tools: browser-tools
 browser-tools: .venv/dev
 	@deploy/install-browser.sh
 
-examples: .venv/dev ## try fifty times as many examples in the property tests (PYTEST_ARGS="tests/unit/judging" tries some)
-	@$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile examples -m hypothesis --timeout 0 $(PYTEST_ARGS)
+examples: .venv/dev ## try all examples, and 200 times as many in the property tests (PYTEST_ARGS="tests/unit/judging" tries some)
+	@$(BIN)/pytest -n 2 --dist worksteal --hypothesis-profile examples -m "hypothesis or examples" --timeout 0 $(PYTEST_ARGS)
 
 soak: .venv/dev ## kill, freeze and restart everything at random for an hour, and count what was lost (SOAK_ARGS="--minutes 10")
 	@deploy/install-browser.sh

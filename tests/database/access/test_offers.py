@@ -78,8 +78,8 @@ OFFERED = {
 }
 ON = [
     *((role, "") for role in grants.ROLES),
-    *((role, "recording") for role in grants.ROLES[:-1]),
-    *((role, "namespace") for role in grants.ROLES[:2]),
+    ("editor", "recording"),
+    ("responder", "namespace"),
 ]
 
 

@@ -29,6 +29,7 @@ from dashboard.cli.__main__ import _parser
 from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsConsumer
 from dashboard.web.api import api
 from tests.people import grant, member
+from tests.properties import sampled
 from timeline.history.world import World
 from timeline.models import Cluster, Source
 from timeline.pipeline import ingest
@@ -141,7 +142,9 @@ def test_each_route_has_a_need_and_each_need_a_route() -> None:
     assert set(needs.NEEDS) == ROUTES
 
 
-@pytest.mark.parametrize("person", PEOPLE, ids=lambda each: "-".join(filter(None, each)) + str(each.index(max(each))))
+@pytest.mark.parametrize(
+    "person", sampled(PEOPLE, 6), ids=lambda each: "-".join(filter(None, each)) + str(each.index(max(each)))
+)
 def test_each_role_is_let_in_where_the_table_says(person: Person, things: Things) -> None:
     client = person.client(things)
     wrong = []

@@ -149,7 +149,7 @@ def test_signs_of_patterns_are_only_signs(shop: Source, text: str, names: list[s
 
 
 @given(text=st.text(max_size=300))
-@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_is_only_a_text(shop: Source, client: Client, text: str) -> None:
     queries.search(shop.pk, text)
     answer = client.get(f"/api/sources/{shop.pk}/search", query_params={"q": text.encode("utf-8", "replace")})
@@ -157,7 +157,7 @@ def test_any_text_is_only_a_text(shop: Source, client: Client, text: str) -> Non
 
 
 @given(st.data())
-@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_track_is_found_by_each_part_of_what_it_is_known_by(shop: Source, data: st.DataObject) -> None:
     row = data.draw(st.sampled_from(list(Track.objects.filter(source=shop))))
     known = [row.name, row.namespace, row.uid, *row.addresses, *row.clues.split("\n")]

@@ -23,16 +23,20 @@ from re import _constants as sre  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple, TypeGuard
 
+import pytest
+
 import collectors
 import dashboard
 import timeline
 from tests import ROOT
+from tests.properties import tries_all
 
 SMALL, LARGE = 16 << 10, 128 << 10  # characters
 MOST = 12  # times that the larger text may take
 UNMEASURED = 0.001  # seconds; what takes less for the small text is too quick to grow much
 LONGEST = 0.1  # seconds that the larger text may take
 CHECKED = 8  # texts for each pattern that are measured at both lengths
+PAIRS = 24  # pairs of parts that texts repeat, unless all are tried
 TOKENS = 8  # different parts of a pattern that texts are made of
 METHODS = ("match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split")
 REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
@@ -137,7 +141,7 @@ def tokens(pattern: re.Pattern[Any]) -> list[str]:
     return [*spread(long, TOKENS), *spread(list(single), TOKENS)]
 
 
-def spread(values: list[str], most: int) -> list[str]:
+def spread(values: list[Any], most: int) -> list[Any]:
     """Return at most so many of the values, from all parts of their list."""
     step = -(-len(values) // most) or 1
     return values[::step]
@@ -204,7 +208,9 @@ def shapes(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
     repeats = list(dict.fromkeys(beginnings(parsed)))[:40]
     units = dict.fromkeys([*parts, whole, whole[:-1], *(unit for _, unit in repeats), *(a + b for a, b in repeats)])
     if repeats:
-        units |= dict.fromkeys(one + other for one, other in product(parts, parts))
+        units |= dict.fromkeys(
+            one + other for one, other in spread([*product(parts, parts)], TOKENS**4 if tries_all() else PAIRS)
+        )
     for unit in units:
         if unit:
             yield "", unit, "\0"
@@ -260,6 +266,7 @@ def text_of(found: Found, shape: tuple[str, str, str], length: int) -> Any:
     return text.encode("latin-1", "replace") if isinstance(found.pattern.pattern, bytes) else text
 
 
+@pytest.mark.examples
 def test_no_pattern_takes_longer_than_its_text_grows() -> None:
     assert len(patterns()) > 150
     assert [how for found in patterns() if (how := slow(found))] == []

@@ -19,6 +19,7 @@ from collectors.formats import Limits, NotARecording
 from collectors.uploads import importing
 from collectors.uploads.recordings import Count, import_into
 from tests import DATA, ROOT, stored
+from tests.properties import sampled
 from tests.recordings import SAMPLE
 from tests.unit.history.test_evidence import observations_of
 from timeline.history.world import World
@@ -73,9 +74,9 @@ def rows_of(source: Source) -> list[Any]:
     return [*rows, Source.objects.filter(pk=source.pk).values_list().get(), stored.tables_of(source)]
 
 
-@pytest.mark.parametrize("paths", RECORDINGS.values(), ids=RECORDINGS)
-def test_the_document_is_the_one_of_analyze_byte_for_byte(paths: list[Path]) -> None:
-    assert exported(imported(paths)) == analysed(paths)
+@pytest.mark.parametrize("name", sampled(RECORDINGS, 6))
+def test_the_document_is_the_one_of_analyze_byte_for_byte(name: str) -> None:
+    assert exported(imported(RECORDINGS[name])) == analysed(RECORDINGS[name])
 
 
 @pytest.mark.parametrize("paths", [RECORDINGS["sample"], RECORDINGS["log and watch"]], ids=["sample", "log and watch"])
@@ -86,7 +87,7 @@ def test_the_same_files_imported_again_change_no_row(paths: list[Path]) -> None:
     assert rows_of(source) == before
 
 
-@pytest.mark.parametrize("name", ["log and watch", "watch and log", "jobs, twice told"])
+@pytest.mark.parametrize("name", ["log and watch", "jobs, twice told"])
 def test_files_may_come_one_after_the_other(name: str) -> None:
     first, second = RECORDINGS[name]
     source = imported([first])
@@ -115,7 +116,7 @@ def test_what_was_skipped_is_told_once(tmp_path: Path) -> None:
     assert (source.skipped, source.inputs) == (1, ["broken", "whole"])
 
 
-@pytest.mark.parametrize("name", ["sample", "log and watch", "restart", "deletion", "pods.yaml.zst"])
+@pytest.mark.parametrize("name", ["sample", "log and watch", "pods.yaml.zst"])
 def test_an_export_is_read_back_with_the_same_findings(name: str, client: Client, tmp_path: Path) -> None:
     source = imported(RECORDINGS[name])
     answer = client.get(f"/api/sources/{source.pk}/recording")

@@ -21,7 +21,6 @@ from timeline.storage import store
 pytestmark = pytest.mark.django_db
 LOGS = [
     SAMPLE,
-    DATA / "benign-day.jsonl.zst",
     DATA / "engine" / "families.jsonl.zst",
     DATA / "engine" / "families-watch",
 ]
@@ -72,8 +71,7 @@ def _plain(value: object) -> object:
     return bytes(value) if isinstance(value, memoryview) else value
 
 
-@pytest.mark.parametrize("times", [1, 2])
-@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
+@pytest.mark.parametrize(("path", "times"), [(LOGS[0], 2), (LOGS[1], 1), (LOGS[2], 1)])
 def test_all_rows_are_the_same(
     path: Path, times: int, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

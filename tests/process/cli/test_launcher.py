@@ -98,7 +98,8 @@ def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Pat
     assert status == 0, errors
 
     port = free_port()
-    with causeline("up", "--port", str(port), "--data-dir", str(data_dir), "--workers", "1", **OWN_SERVERS) as up:
+    variables = OWN_SERVERS | {"CAUSELINE_LOGIN": "open"}  # only the flag --no-token lets in whoever comes
+    with causeline("up", "--port", str(port), "--data-dir", str(data_dir), "--workers", "1", **variables) as up:
         assert up.stdout and up.stderr
         address = up.stdout.readline()
         assert address.startswith(f"http://127.0.0.1:{port}/?token="), up.stderr.read()
@@ -149,26 +150,15 @@ def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Pat
     assert (status, output) == (1, "") and "`causeline up` does not run with the data directory" in errors
 
 
-def test_only_a_flag_lets_in_whoever_comes(used_data_dir: Path) -> None:
+def test_only_a_flag_lets_in_whoever_comes_and_nothing_outlives_a_killed_up(used_data_dir: Path) -> None:
     port = free_port()
-    arguments = ("up", "--port", str(port), "--data-dir", str(used_data_dir), "--workers", "1")
-    with causeline(*arguments, **OWN_SERVERS | {"CAUSELINE_LOGIN": "open"}) as up:
-        assert up.stdout and "?token=" in up.stdout.readline()
-    with causeline(*arguments, "--no-token", **OWN_SERVERS) as up:
+    arguments = ("up", "--port", str(port), "--data-dir", str(used_data_dir), "--workers", "1", "--no-token")
+    with causeline(*arguments, **OWN_SERVERS) as up:
         assert up.stdout and up.stderr
         assert up.stdout.readline() == f"http://127.0.0.1:{port}/\n"
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/sources", timeout=5) as answer:
             assert answer.status == 200
         assert "whoever can open" in "".join(iter_until(up, "--no-token"))
-    for host, more in (((), {"CAUSELINE_LOGIN": "on"}), (("--host", "0.0.0.0"), PUBLIC)):
-        status, _, errors = finished(*arguments, "--no-token", *host, **OWN_SERVERS | more)
-        assert status == 1 and "--no-token" in errors
-
-
-def test_nothing_outlives_a_killed_up_and_the_next_command_finds_its_data(used_data_dir: Path) -> None:
-    with causeline("up", "--port", str(free_port()), "--data-dir", str(used_data_dir), **OWN_SERVERS) as up:
-        assert up.stdout and up.stderr
-        assert up.stdout.readline().startswith("http://"), up.stderr.read()
         everything = descendants(up.pid)
         eventually(lambda: "ready" in (used_data_dir / "logs" / "worker.log").read_text())
         everything |= descendants(up.pid)
@@ -176,6 +166,9 @@ def test_nothing_outlives_a_killed_up_and_the_next_command_finds_its_data(used_d
     eventually(lambda: not everything & processes().keys() and not watchers_of(up.pid), 8)
     status, _, errors = finished("manage", "--data-dir", str(used_data_dir), "migrate", "--check", **OWN_SERVERS)
     assert status == 0, errors
+    for host, more in (((), {"CAUSELINE_LOGIN": "on"}), (("--host", "0.0.0.0"), PUBLIC)):
+        status, _, errors = finished(*arguments, *host, **OWN_SERVERS | more)
+        assert status == 1 and "--no-token" in errors
 
 
 def test_a_public_address_needs_login_a_secret_and_names(data_dir: Path) -> None:

@@ -86,7 +86,7 @@ def audited(seconds: list[float]) -> list[Record]:
     return [Record(int(at * 1000) * 1_000_000, f"{place:08x}-0000-4000") for place, at in enumerate(seconds)]
 
 
-@examples(6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seconds=st.lists(st.sampled_from(TIMES), max_size=25), kills=st.sets(st.integers(0, 20)))
 def test_a_window_of_cloudwatch_has_each_of_its_events_once(
     moto: str, tmp_path: Path, seconds: list[float], kills: set[int]

@@ -122,7 +122,7 @@ def served(
             yield server, opener("elasticsearch", **given_fields), elasticsearch, "HITS"
 
 
-@examples(8)
+@examples(4)
 @given(
     times=st.lists(st.sampled_from(TIMES), max_size=40),
     kills=st.sets(st.integers(0, 40)),

@@ -294,7 +294,7 @@ RULES = st.builds(
 
 
 @given(RULES, STEPS)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 def test_whatever_happens_and_dies_each_is_told_once_as_begun_and_once_as_over(
     rule: Rule, steps: list[tuple[str, str, int, bool]]
 ) -> None:
@@ -352,7 +352,7 @@ def check(world: World, rule: Rule) -> None:
 
 
 @given(STEPS)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=20)
 def test_nothing_that_nobody_knows_of_is_lost(steps: list[tuple[str, str, int, bool]]) -> None:
     """However seldom a route is asked, an incident that nobody has silenced or acknowledged is told."""
     world = World(route(rank=2, repeat=10 * MINUTE))

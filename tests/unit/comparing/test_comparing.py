@@ -201,7 +201,7 @@ def test_a_log_without_objects_is_not_taken_for_one_in_which_nothing_was_owned()
 # Properties
 
 
-@examples(8)
+@examples(4)
 @given(seed=st.integers(0, 2**32), doubled=st.booleans())
 def test_the_comparison_does_not_depend_on_the_order_of_entries_and_of_good_runs(seed: int, doubled: bool) -> None:
     entries = ENTRIES[SERVICES] * (2 if doubled else 1)
@@ -215,7 +215,7 @@ def test_the_comparison_does_not_depend_on_the_order_of_entries_and_of_good_runs
     assert found["owners"][0]["steps"] == expected["owners"][0]["steps"]
 
 
-@examples(8)
+@examples(4)
 @given(kept=st.integers(2, 75), seed=st.integers(0, 2**32))
 def test_a_run_never_differs_from_itself_whatever_was_lost(kept: int, seed: int) -> None:
     entries = random.Random(seed).sample(ENTRIES[SERVICES], min(kept, len(ENTRIES[SERVICES])))

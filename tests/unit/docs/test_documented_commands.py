@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,12 @@ def spoken_of(page: Path) -> list[str]:
     return INLINE.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
 
 
+parser = cache(cli._parser)
+
+
 def understood(*words: str) -> bool:
     try:
-        cli._parser().parse_args(words)
+        parser().parse_args(words)
     except SystemExit as error:
         return error.code == 0
     return True

@@ -64,7 +64,7 @@ def mixtures(draw: st.DrawFn) -> bytes:
     return b"".join(parts)
 
 
-@examples(60, suppress_health_check=[HealthCheck.data_too_large])
+@examples(15, suppress_health_check=[HealthCheck.data_too_large])
 @given(content=mixtures(), packed=st.booleans())
 def test_any_mixture_is_read_and_judged_or_refused(content: bytes, packed: bool) -> None:
     began = time.process_time()

@@ -89,7 +89,7 @@ WAYS = st.sampled_from(["cut", "flip", "insert", "delete", "zero", "overwrite"])
 
 
 @pytest.mark.parametrize("name", PACKS)
-@examples(10)
+@examples(4)
 @given(place=st.floats(0, 1, exclude_max=True), way=WAYS, extra=st.binary(min_size=1, max_size=20))
 @example(place=0.9999999, way="flip", extra=b"\x01")
 @example(place=0.999, way="cut", extra=b"\x01")
@@ -107,7 +107,7 @@ def small(name: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", PACKS)
-@examples(20)
+@examples(5)
 @given(
     hits=st.lists(
         st.tuples(st.floats(0, 1, exclude_max=True), WAYS, st.binary(min_size=1, max_size=40)), min_size=1, max_size=4
@@ -128,7 +128,7 @@ def test_a_damaged_file_is_read_or_refused_in_words(name: str, hits: list[tuple[
             assert all(item.reason for item in items if isinstance(item, Skipped))
 
 
-@examples(60)
+@examples(15)
 @given(
     begin=st.sampled_from(
         [
@@ -152,7 +152,7 @@ def test_what_only_begins_as_if_it_were_packed_is_refused(begin: bytes, rest: by
             read([(Path(file.name), "dump")], bodies=True, limits=LIMITS)
 
 
-@examples(50)
+@examples(12)
 @given(changes=st.lists(st.tuples(st.integers(0, 511), st.binary(min_size=1, max_size=12)), min_size=1, max_size=4))
 def test_a_tar_header_that_says_anything_does_no_harm(changes: list[tuple[int, bytes]]) -> None:
     """The checksum is correct, so that the header is believed."""
@@ -164,7 +164,7 @@ def test_a_tar_header_that_says_anything_does_no_harm(changes: list[tuple[int, b
     held(bytes(content))
 
 
-@examples(50)
+@examples(12)
 @given(changes=st.lists(st.tuples(st.integers(4, 29), st.binary(min_size=1, max_size=8)), min_size=1, max_size=4))
 def test_a_zip_header_that_says_anything_does_no_harm(changes: list[tuple[int, bytes]]) -> None:
     content = bytearray(zipped({"a": b'{"a":1}\n' * 100, "b": b'{"b":1}\n'}))

@@ -191,7 +191,7 @@ def test_a_field_of_another_type_is_told(tmp_path: Path) -> None:
     assert isinstance(entry, Entry)
 
 
-@examples(30)
+@examples(8)
 @given(cut=st.tuples(st.floats(0, 1), st.floats(0, 1)), noise=st.text(max_size=8))
 def test_damage_anywhere_ends_no_reading(cut: tuple[float, float], noise: str) -> None:
     check_damaged(SAMPLE.read_bytes(), cut, noise.encode(), bodies=False)

@@ -148,7 +148,7 @@ def test_objects_that_are_too_large_are_told() -> None:
     assert "the objects are larger than CAUSELINE_" in str(few[-1])
 
 
-@examples(30)
+@examples(8)
 @given(cut=st.tuples(st.floats(0, 1), st.floats(0, 1)), noise=st.binary(max_size=40))
 def test_damage_is_told_in_words(cut: tuple[float, float], noise: bytes) -> None:
     check_damaged(SAMPLE, cut, noise)

@@ -39,7 +39,7 @@ def read(content: bytes) -> list[Entry | Skipped]:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@examples(15)
+@examples(4)
 @given(data=st.data())
 def test_damaged_bytes_are_skipped_with_their_place(name: str, data: st.DataObject) -> None:
     content = bytearray(sample(name))
@@ -63,7 +63,7 @@ FIELDS = ("apiVersion", "kind", "metadata", "type", "object", "items", "series",
 METADATA = ("managedFields", "resourceVersion", "uid", "name", "namespace", "creationTimestamp", "ownerReferences")
 
 
-@examples(40)
+@examples(10)
 @given(
     fields=st.dictionaries(st.sampled_from(FIELDS), ANYTHING, max_size=3),
     metadata=st.dictionaries(st.sampled_from(METADATA), ANYTHING, max_size=3),

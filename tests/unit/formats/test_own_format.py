@@ -239,7 +239,7 @@ MOMENT = st.integers(0, LATEST)
 text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 
 
-@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     ref=st.builds(ObjectRef, text, text, st.sampled_from(["Thing", "ConfigMap"]), text, text.filter(bool), text),
     times=st.tuples(MOMENT, MOMENT | st.just(FOREVER)).map(sorted),
@@ -328,7 +328,7 @@ def test_what_was_redacted_stays_as_it_is(tmp_path: Path) -> None:
     assert items_of(tmp_path, b"".join(own.write([entry]))) == [entry]
 
 
-@examples(40)
+@examples(10)
 @given(cut=st.tuples(st.floats(0, 1), st.floats(0, 1)), noise=st.binary(max_size=12))
 def test_damage_anywhere_ends_no_reading(cut: tuple[float, float], noise: bytes) -> None:
     check_damaged(b"".join(own.write(entries_of(*LINES[:4], bodies=True))), cut, noise)

@@ -10,7 +10,7 @@ from collectors.formats.waiting import Waiting
 from tests.properties import examples
 
 
-@examples(100)
+@examples(25)
 @given(late=st.lists(st.integers(0, 30), max_size=60))
 def test_items_are_in_the_order_of_their_lines(late: list[int]) -> None:
     items = [(number + by, number) for number, by in enumerate(late)]

@@ -38,7 +38,7 @@ def lives(world: World) -> list[object]:
     return [(each.key, each.ref, each.owner, each.until, each.moments) for each in world.tracks()]
 
 
-@examples(8)
+@examples(4)
 @given(name=st.sampled_from(["jobs-watch", "families-watch"]), seed=st.integers(0, 2**32), size=st.integers(20, 900))
 def test_batch_after_batch_a_recording_gives_the_same_lives(name: str, seed: int, size: int) -> None:
     observed = side_by_side(observations_of(name), random.Random(seed))

@@ -82,7 +82,7 @@ def test_a_refused_update_shows_which_revision_its_client_held() -> None:
 
 
 @given(st.text("ab=&%+2 \0", max_size=30))
-@examples(300)
+@examples(75)
 def test_the_parameters_of_an_address_are_those_that_the_standard_library_reads(query: str) -> None:
     assert parameters(query) == {name: values[0] for name, values in parse_qs(query).items()}
 
@@ -374,7 +374,7 @@ def test_the_recordings_have_evidence_of_each_sort() -> None:
     assert sum(map(len, acts.values())) > 100
 
 
-@examples(5)
+@examples(2)
 @given(seed=st.integers(0, 2**32), batches=st.integers(1, 4), doubled=st.integers(0, 300))
 def test_shuffled_doubled_and_batched_input_shows_the_same(seed: int, batches: int, doubled: int) -> None:
     chance = random.Random(seed)

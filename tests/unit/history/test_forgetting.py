@@ -144,7 +144,7 @@ def reads_all(live: Followed) -> None:
     )
 
 
-@examples(5, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@examples(2, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(
     name=st.sampled_from(["jobs-watch", "families-watch"]),
     seed=st.integers(0, 2**32),
@@ -186,7 +186,7 @@ def _of(entry: Observation, keys: set[Key]) -> bool:
     return isinstance(entry, Entry) and (name_of(entry.ref), entry.ref.uid) in keys
 
 
-@examples(4, phases=[Phase.reuse, Phase.generate])
+@examples(2, phases=[Phase.reuse, Phase.generate])
 @given(name=st.sampled_from(["jobs-watch", "families-watch"]), size=st.integers(20, 300), memory=st.integers(3, 20))
 def test_nothing_is_found_because_something_was_forgotten(name: str, size: int, memory: int) -> None:
     """Findings about forgotten objects were made before; forgetting itself must not cause findings."""

@@ -82,7 +82,7 @@ def payloads(found: dict[str, Finding]) -> dict[str, object]:
     return {key: documents.finding(each) for key, each in found.items()}
 
 
-@examples(6)
+@examples(3)
 @given(name=st.sampled_from(["jobs-watch", "families-watch"]), seed=st.integers(0, 2**32), size=st.integers(20, 900))
 def test_whichever_stream_comes_first_the_same_is_known(name: str, seed: int, size: int) -> None:
     world, found = known(observations_of(name), 100_000)
@@ -200,7 +200,7 @@ def test_the_moment_of_a_change_is_that_of_its_arrival_within_its_second() -> No
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 1500)] * 6), min_size=2, max_size=5), st.randoms(use_true_random=False))
-@examples(25)
+@examples(6)
 def test_no_life_of_a_name_begins_before_the_one_before_it_has_ended(
     lives: list[tuple[int, ...]], chance: random.Random
 ) -> None:

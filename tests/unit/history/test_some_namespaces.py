@@ -72,7 +72,7 @@ def test_all_namespaces_one_by_one_give_what_a_watch_of_the_whole_cluster_gives(
         assert found(world_of(by_namespace(whole))) == found(world_of(whole)) != set()
 
 
-@examples(12)
+@examples(4)
 @given(name=st.sampled_from(["jobs-watch", "families-watch"]), seed=st.integers(0, 2**32))
 def test_some_namespaces_give_a_part_of_it_and_nothing_else(name: str, seed: int) -> None:
     whole = observations(ENGINE / name)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from bench.larger import repeated
 from tests import ENGINE, RULES
 from tests.patience import processor_seconds
-from tests.properties import examples
+from tests.properties import examples, sampled
 from tests.recordings import SAMPLE, findings_of, observations_of
 from timeline.core.columns import in_order
 from timeline.core.entries import FOREVER, Change, Entry, ObjectRef, Observation, Request
@@ -78,7 +78,7 @@ def test_the_same_is_known_with_nothing_in_memory(path: Path, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-@examples(30)
+@examples(8)
 @given(
     path=st.sampled_from(RECORDINGS),
     seed=st.integers(0, 2**32),
@@ -108,7 +108,7 @@ def turns(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("most", [0, 60, 2_000])
+@pytest.mark.parametrize("most", sampled([60, 0, 2_000], 1))
 def test_the_same_is_known_of_names_with_many_incarnations(turns: Path, most: int, tmp_path: Path) -> None:
     entries, news, expected = observed(turns)
     with Spill(tmp_path) as spill:
@@ -269,14 +269,14 @@ def test_incarnations_that_ended_long_ago_are_not_read(tmp_path: Path, monkeypat
 stamps = st.tuples(st.integers(1, 40) | st.integers(2**64, 2**64 + 3), st.integers(0, 50), st.integers(0, 60))
 
 
-@examples(200)
+@examples(50)
 @given(st.lists(stamps))
 def test_a_clock_of_many_commits_draws_like_any_other(commits: list[tuple[int, int, int]]) -> None:
     one, many = CommitClock(commits), CommitClock.of_many(commits)
     assert ([*one.steps()], one.last) == ([*many.steps()], many.last)
 
 
-@examples(50)
+@examples(12)
 @given(st.lists(stamps, max_size=50))
 def test_rows_that_are_sorted_in_parts_are_in_order(rows: list[tuple[int, int, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -284,7 +284,7 @@ def test_rows_that_are_sorted_in_parts_are_in_order(rows: list[tuple[int, int, i
         assert [*in_order(rows)] == sorted(rows)
 
 
-@examples(20)
+@examples(5)
 @given(st.lists(st.binary(max_size=9000), max_size=300))
 def test_what_was_put_into_a_file_is_read_again(values: list[bytes]) -> None:
     with Spill(Path(gettempdir())) as spill:

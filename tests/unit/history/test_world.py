@@ -35,7 +35,7 @@ def contents(world: World) -> list[tuple[object, list[Moment], int | None]]:
     return [(track.ref, track.moments, track.until) for track in world.tracks()]
 
 
-@examples(12)
+@examples(4)
 @given(seed=st.integers(0, 2**32), batches=st.integers(1, 6), doubled=st.integers(0, 300))
 def test_shuffled_doubled_and_batched_entries_tell_the_same_lives(seed: int, batches: int, doubled: int) -> None:
     chance = random.Random(seed)

@@ -68,7 +68,7 @@ def test_a_log_of_metadata_adds_no_alarm(name: str) -> None:
     assert {each.id for each in found.values() if each.severity != "info"} <= whole.keys()
 
 
-@examples(12, phases=[Phase.reuse, Phase.generate])
+@examples(4, phases=[Phase.reuse, Phase.generate])
 @given(name=st.sampled_from(sorted(WATCHES)), seed=st.integers(0, 2**32), share=st.sampled_from([0.05, 0.3, 0.8]))
 def test_a_part_of_such_a_log_takes_nothing_away(name: str, seed: int, share: float) -> None:
     chance = random.Random(seed)

@@ -114,7 +114,7 @@ OBSERVED = st.lists(
 )
 
 
-@examples(200)
+@examples(50)
 @given(observed=OBSERVED, draw=st.data())
 def test_bounds_never_cross_and_depend_on_no_order(observed: list[Request], draw: st.DataObject) -> None:
     known: list[Observation] = [*CHANGED, refused(39.95, 100), *observed]

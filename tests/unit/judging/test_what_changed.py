@@ -222,7 +222,7 @@ def recorded(*names: str) -> tuple[Observation, ...]:
     return tuple(item for item in items if not isinstance(item, Skipped))
 
 
-@examples(4)
+@examples(2)
 @given(
     names=st.sampled_from([("sample",), ("families.jsonl.zst", "families-watch")]),
     seed=st.integers(0, 2**32),

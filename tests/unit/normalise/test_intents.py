@@ -41,7 +41,7 @@ def same(group: str, kind: str, raw: bytes) -> None:
     assert wanted_of(group, kind, raw) == expected  # what is remembered is the same
 
 
-@examples(150)
+@examples(38)
 @given(st.sampled_from(KINDS), OBJECT)
 def test_parts_of_an_object_say_what_the_whole_object_says(kind: tuple[str, str], body: dict[str, Any]) -> None:
     same(*kind, orjson.dumps(body))

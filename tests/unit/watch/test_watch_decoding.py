@@ -203,7 +203,7 @@ def damaged(draw: st.DrawFn) -> dict[str, Any]:
 HOW = st.sampled_from(["list", "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "?"])
 
 
-@examples(40)
+@examples(10)
 @given(st.lists(st.tuples(HOW, damaged()), max_size=8))
 def test_whatever_an_object_is_it_is_used_or_counted_or_malformed(events: list[tuple[str, dict[str, Any]]]) -> None:
     reading, reached = ObjectDecoder(PODS, {}), 0

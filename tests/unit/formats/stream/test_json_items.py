@@ -116,14 +116,14 @@ values = st.recursive(
 )
 
 
-@examples(60)
+@examples(15)
 @given(st.lists(values), st.integers(1, 50), st.sampled_from([None, 2]))
 def test_every_list_comes_back_however_it_is_cut_into_pieces(made: list[Any], piece: int, indent: int | None) -> None:
     content = json.dumps({"before": made, "items": made, "after": 1}, indent=indent).encode()
     assert [value for _, _, value in found(content, ITEMS, piece=piece)] == made
 
 
-@examples(80)
+@examples(20)
 @given(st.binary(max_size=60) | st.text('{}[]",:\\ \n1ae', max_size=60).map(str.encode), st.integers(1, 20))
 def test_nothing_that_comes_in_ends_the_reading(content: bytes, piece: int) -> None:
     for patterns in ((ITEMS,), ((),), (("*",), ("a", "*", "b", "*"))):

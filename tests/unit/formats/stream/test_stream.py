@@ -185,7 +185,7 @@ def test_a_bomb_does_not_fill_the_memory(tmp_path: Path, bomb: Callable[[int], b
 
 
 @given(st.lists(st.text("ab\n", min_size=1, max_size=6), max_size=12), st.integers(1, 20), st.integers(1, 5))
-@examples(300)
+@examples(75)
 def test_lines_are_the_same_in_blocks_of_any_size(pieces: list[str], least: int, longest: int) -> None:
     class InPieces(Recording):
         def chunks(self) -> Iterator[bytes]:

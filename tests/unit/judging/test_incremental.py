@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests import RULES
 from tests.properties import examples
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
-from timeline.core.entries import Entry
+from timeline.core.entries import Entry, Observation
 from timeline.history.recording import RecordingWorld
 from timeline.judge import judged, judged_again, touched
 from timeline.judging.findings import Finding
@@ -25,7 +25,7 @@ def recorded(path: Path) -> tuple[list[Entry], list[Finding]]:
     return entries, findings_of(world_of(entries))
 
 
-def judged_in(batches: Sequence[list[Entry]]) -> list[Finding]:
+def judged_in(batches: Sequence[Sequence[Observation]]) -> list[Finding]:
     """Return the findings as a live source keeps them: after each batch, what is found with each affected subject
     replaces what was found with it before."""
     world = RecordingWorld()

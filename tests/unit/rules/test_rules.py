@@ -19,6 +19,7 @@ from timeline.judging.verdicts import Verdict
 
 HEADINGS = ["What it sees", "Why it matters", "Proof", "Looks alike but is benign", "What to do"]
 FIRES = sorted(RULES.glob("*/fires-*.jsonl"))
+QUIET = sorted(RULES.glob("*/quiet-*.jsonl"))
 
 
 def named(path: Path) -> str:

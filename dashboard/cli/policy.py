@@ -122,7 +122,7 @@ def _of_sample(prediction: Prediction) -> Iterator[str]:
 
 def _of_lines(planned: Plan, prediction: Prediction) -> Iterator[tuple[int, str]]:
     """Yield what the lines of the policy log of the sample, by the number of the line."""
-    from timeline.judging.policies import PRIVATE
+    from timeline.judging.remedies import is_private
 
     lines = zip(planned.policy.rules, prediction.lines, prediction.seen, strict=True)
     for number, (line, size, seen) in enumerate(lines):
@@ -132,7 +132,7 @@ def _of_lines(planned: Plan, prediction: Prediction) -> Iterator[tuple[int, str]
             yield number, "The sample has no such request: there was none, or its policy leaves it out."
             continue
         named = [(group.group, each) for group in line.resources for each in group.resources if "/" not in each]
-        lacking = [each for each in named if each not in seen and each not in PRIVATE]
+        lacking = [each for each in named if each not in seen and not is_private(*each)]
         unseen = [f"{name}.{group}" if group else name for group, name in lacking]
         without = f" The sample has none about {', '.join(unseen)}." if unseen else ""
         yield number, f"In the sample {_counted(size, prediction.length)}.{without}"

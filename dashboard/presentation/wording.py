@@ -10,7 +10,7 @@ from timeline.core.entries import Level
 from timeline.judge import rulebook
 from timeline.judging.advice import steps
 from timeline.judging.coverage import ANSWERS, Answer
-from timeline.judging.remedies import POLICY
+from timeline.judging.remedies import POLICY, WHOLE_POLICY
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import FindingPayload, ProofPayload, RulePayload, SourceDocumentPayload
 
@@ -144,7 +144,9 @@ def remedies(texts: Iterable[str]) -> list[tuple[str, list[str]]]:
     for remedy in found:
         if remedy.replace(Level.METADATA, Level.FULL, 1) in found.keys() - {remedy}:
             continue  # another line logs more of the same
-        if remedy.startswith(POLICY):
+        if remedy == WHOLE_POLICY:
+            heading = "For an audit log, the policy for --audit-policy-file of the API server"
+        elif remedy.startswith(POLICY):
             heading = "In the audit policy, among its first rules (causeline policy prints a whole one)"
         elif remedy.startswith("kubectl"):
             heading = "With kubectl, each into a file of its own, and all of them analysed together"

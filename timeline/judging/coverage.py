@@ -10,12 +10,13 @@ from timeline.core.entries import Change, Level, LogLine
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.shown import Depth, Verb
 from timeline.history.world import World
+from timeline.judging.leases import OF_NODES
 from timeline.judging.lines import OF_OBJECTS, WORDS, Line, Need
 from timeline.judging.remedies import (
     IMPORT_AGAIN,
     LOGS,
-    REQUESTS,
     WATCHES,
+    WHOLE_POLICY,
     group_of,
     policy_line,
     remedy,
@@ -358,7 +359,7 @@ def _limits(rule: Rule, source: _Source) -> Iterator[_Lack]:
         sight = source.sight(line)
         if sight.joined and not any(source.sight(each).enough for each in needed.lines if each is not line):
             what = "the audit log has no bodies, so it is judged where a watch shows the content of what was written"
-            yield _Lack(what, (_LOG_BODIES,) if line.others else _remedies(line, source))
+            yield _Lack(what, (WHOLE_POLICY,) if line.others else _remedies(line, source))
         if line.others and line.level is Level.FULL and not needed.misses and (low := _low(rule, sight)):
             what = f"{_resources(low)} were logged without bodies, so it does not judge them"
             yield _Lack(what, tuple(policy_line(group, resource_of(kind)) for group, kind in low))
@@ -399,9 +400,9 @@ def _namespaces(rule: Rule, source: _Source) -> Iterator[_Lack]:
         if line.others or sight.everywhere or not where or not verbs & OF_OBJECTS - {Verb.DELETE}:
             continue
         kinds = source.kinds_of(line)
-        low = set().union(*sight.bare.values(), *sight.shallow.values()) - where
+        low = set().union(*sight.bare.values(), *sight.shallow.values()) - where - {OF_NODES}
         seen = set().union(*(source.present(kind, Verb.STATE) for kind in kinds))
-        unseen = source.implied(line) - seen - {""}
+        unseen = source.implied(line) - seen - {"", OF_NODES}
         if verbs == {Verb.STATUS}:
             written = {kind for kind in kinds if qualified(*kind) in _STATUS_FOLLOWS}
             made = set().union(*(source.present(kind, Verb.CREATE) - source.watched(kind) for kind in written))
@@ -468,13 +469,13 @@ def _remedies(line: Line, source: _Source, kinds: Collection[GroupKind] = ()) ->
     if Verb.WATCH in line.verbs:
         return (WATCHES,)
     if line.others and not kinds:
-        return (REQUESTS,) if line.sent else (_LOG_BODIES,)
+        return (WHOLE_POLICY,)
     resources = [(group, resource_of(kind)) for group, kind in kinds]
     resources = resources or [(group_of(kind), resource_of(kind.partition(".")[0])) for kind in line.kinds]
     if source.watching and not line.sent:
         return tuple(watch_command(*each) for each in resources)
     if line.sent and not source.logged:
-        return (REQUESTS,)
+        return (WHOLE_POLICY,)
     return tuple(policy_line(*each, line.level) for each in resources)
 
 
@@ -497,7 +498,6 @@ _NEVER_LOGGED = {"Event", "Secret"}  # kinds whose bodies nobody should log for 
 _REVIEWS = {"authentication.k8s.io", "authorization.k8s.io"}  # groups of questions, which are no objects
 _STATUS_FOLLOWS = {"Pod", "Job"}  # kinds of which each object gets a status soon after its creation
 _LOGGED = (Verb.CREATE, Verb.UPDATE, Verb.STATUS)
-_LOG_BODIES = "Log the writes of the objects that matter at level RequestResponse."
 
 
 def partly_read(skipped: Iterable[tuple[str, int, str]]) -> bool:

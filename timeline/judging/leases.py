@@ -7,6 +7,8 @@ from timeline.core.entries import Change, Clock
 from timeline.history.lifelines import Moment, Track
 from timeline.judging.verdicts import Verdict, between, dated
 
+OF_NODES = "kube-node-lease"  # the namespace of the Leases of nodes, which are heartbeats
+
 
 class Term(NamedTuple):
     """This is the time in which one holder held a Lease. Writes are given as indexes into the moments of the Lease."""
@@ -39,7 +41,7 @@ def terms_of(lease: Track) -> list[Term]:
 
 def is_heartbeat(lease: Track) -> bool:
     """Return whether a Lease is the heartbeat of a node or an API server rather than a leader election."""
-    return lease.ref.namespace == "kube-node-lease" or (
+    return lease.ref.namespace == OF_NODES or (
         lease.ref.namespace == "kube-system" and lease.ref.name.startswith("apiserver-")
     )
 

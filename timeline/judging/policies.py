@@ -13,7 +13,9 @@ from typing import Literal, NamedTuple
 
 from timeline.core.entries import Level
 from timeline.judging.audit_policy import Attributes, Policy, PolicyLine, Resources
+from timeline.judging.leases import OF_NODES
 from timeline.judging.lines import OWNERS
+from timeline.judging.remedies import PRIVATE, is_private, written
 from timeline.judging.rulebook import Rule
 
 Resource = tuple[str, str]  # an API group and a resource
@@ -24,8 +26,6 @@ _VERBS = (*_WRITES, "get", "list", "watch")  # in the order in which a line name
 _LEVELS = (Level.FULL, Level.REQUEST, Level.METADATA)
 _ALL = ("", "")  # all resources
 _EVENTS = (("", "events"), ("events.k8s.io", "events"))
-PRIVATE = (("", "configmaps"), ("", "secrets"), ("oauth.openshift.io", "*"), ("route.openshift.io", "routes"))
-"""Objects that hold credentials by their nature, whose bodies are never logged."""
 # Requests that change no objects, of which there are many, or whose addresses or answers hold credentials.
 _NO_CHANGES = (
     *(("", each) for each in ("*/proxy", "pods/attach", "pods/exec", "pods/portforward", "serviceaccounts/token")),
@@ -33,17 +33,6 @@ _NO_CHANGES = (
     ("authorization.k8s.io", "*"),
 )
 _LEASES = ("coordination.k8s.io", "leases")
-_NODES = "kube-node-lease"  # the namespace of the Leases of nodes
-_SUBRESOURCES = {  # through which objects are written, besides their status
-    "deployments": ("scale",),
-    "pods": ("binding", "ephemeralcontainers", "eviction", "resize"),
-    "replicasets": ("scale",),
-    "statefulsets": ("scale",),
-}
-WITHOUT_STATUS = frozenset(
-    {"endpoints", "endpointslices", "leases", "networkpolicies", "priorityclasses", "serviceaccounts", "storageclasses"}
-)
-"""Resources whose objects have no status, and therefore no such subresource."""
 _CLUSTER_WIDE = frozenset({"namespaces", "nodes", "persistentvolumes", "priorityclasses", "storageclasses"})
 _OTHER_OWNERS = "the end of owners that are custom resources, unless you add these to the line of the other owners"
 _CONTENT = "the content of what holds credentials"
@@ -163,24 +152,15 @@ def _logged(rule: Rule) -> Iterator[tuple[Resource, str, Level]]:
     parts = [part for line in lines for part in line.logged]
     for part in parts:
         where = part.group, part.resource
-        level = Level.METADATA if where in PRIVATE else part.level
+        level = Level.METADATA if is_private(*where) else part.level
         for resource in _EVENTS if where in _EVENTS else (where,):
             whole = level is not Level.METADATA
-            for name in _written(resource) if whole else (resource,):
+            for name in written(*resource) if whole else (resource[1],):
                 for verb in _WRITES if whole else part.verbs:
-                    yield name, verb, level
+                    yield (resource[0], name), verb, level
         # Nothing is older than its Namespace, and what ends with it ends for no other reason.
         for verb in ("create", "delete", "deletecollection"):
             yield ("", "namespaces"), verb, Level.METADATA
-
-
-def _written(resource: Resource) -> Iterator[Resource]:
-    """Yield the resource and its subresources through which the object is written."""
-    group, name = resource[0], resource[1].partition("/")[0]
-    yield group, name
-    if name and resource not in _EVENTS:
-        status = () if name in WITHOUT_STATUS else ("status",)
-        yield from ((group, f"{name}/{each}") for each in (*status, *_SUBRESOURCES.get(name, ())))
 
 
 def _is_served(rule: Rule, policy: Policy, namespaces: Sequence[str]) -> bool:
@@ -203,11 +183,11 @@ def _heartbeats(logged: set[Resource], namespaces: Sequence[str], counted: Seque
     resources = _grouped([_LEASES])
     if counted:
         yield (
-            PolicyLine("Metadata", verbs=_WRITES, resources=resources, namespaces=(_NODES,)),
+            PolicyLine("Metadata", verbs=_WRITES, resources=resources, namespaces=(OF_NODES,)),
             f"{purpose} {_purpose(counted, ())}",
         )
-    elif logged & {_ALL, _LEASES} and (not namespaces or _NODES in namespaces):
-        yield PolicyLine("None", resources=resources, namespaces=(_NODES,)), purpose
+    elif logged & {_ALL, _LEASES} and (not namespaces or OF_NODES in namespaces):
+        yield PolicyLine("None", resources=resources, namespaces=(OF_NODES,)), purpose
 
 
 def _left_out(logged: set[Resource]) -> Purposed:

@@ -4,9 +4,21 @@ from timeline.core.entries import Level
 
 POLICY = "In the audit policy: "
 WATCHES = f"{POLICY}- {{level: Metadata, verbs: [list, watch]}}"
-REQUESTS = f"{WATCHES}\n{POLICY}- {{level: RequestResponse, verbs: [create, update, patch, delete, deletecollection]}}"
+WHOLE_POLICY = "causeline policy > policy.yaml"
 LOGS = "kubectl logs --timestamps --prefix -n NAMESPACE POD > POD.log"
 IMPORT_AGAIN = "Import the same audit log again, into the same recording."
+PRIVATE = (("", "configmaps"), ("", "secrets"), ("oauth.openshift.io", "*"), ("route.openshift.io", "routes"))
+"""What holds credentials by its nature, and is never logged with its content: (API group, resource or "*")."""
+_SUBRESOURCES = {  # through which objects are written, besides their status
+    "deployments": ("scale",),
+    "pods": ("binding", "ephemeralcontainers", "eviction", "resize"),
+    "replicasets": ("scale",),
+    "statefulsets": ("scale",),
+}
+WITHOUT_STATUS = frozenset(
+    {"endpoints", "endpointslices", "leases", "networkpolicies", "priorityclasses", "serviceaccounts", "storageclasses"}
+)
+"""Resources whose objects have no status, and therefore no such subresource."""
 _GROUPS = {
     "Job": "batch",
     "Lease": "coordination.k8s.io",
@@ -46,10 +58,27 @@ def remedy(kind: str, watching: bool) -> str:
 
 
 def policy_line(group: str, resource: str, level: Level = Level.FULL) -> str:
-    """Return the line of an audit policy that logs the writes of a resource."""
-    resources = f'{{group: "{group}", resources: ["{resource}", "{resource}/*"]}}'
+    """Return the line of an audit policy that logs the writes of a resource; a sentence if none should."""
+    if is_private(group, resource) and level is not Level.METADATA:
+        return f"No audit policy should log the content of {resource}, which may hold credentials."
+    names = ", ".join(f'"{each}"' for each in written(group, resource))
     verbs = "verbs: [create, update, patch, delete, deletecollection]"
-    return f"{POLICY}- {{level: {level.value}, {verbs}, resources: [{resources}]}}"
+    return f'{POLICY}- {{level: {level.value}, {verbs}, resources: [{{group: "{group}", resources: [{names}]}}]}}'
+
+
+def is_private(group: str, resource: str) -> bool:
+    """Return whether objects hold credentials by their nature."""
+    return any(group == each and name in (resource, "*") for each, name in PRIVATE)
+
+
+def written(group: str, resource: str) -> tuple[str, ...]:
+    """Return the resource, and its subresources through which the object is written; not those that run commands."""
+    whole = resource.partition("/")[0]
+    if not whole or whole == "events":
+        return (whole,)
+    status = () if whole in WITHOUT_STATUS else ("status",)
+    known = _SUBRESOURCES.get(whole, ()) if "." not in group or group.endswith(".k8s.io") else ()
+    return (whole, *(f"{whole}/{each}" for each in (*status, *known)))
 
 
 def watch_command(group: str, resource: str) -> str:

@@ -108,7 +108,7 @@ def test_every_kind_that_a_rule_needs_is_watched() -> None:
     found = {qualified(each.group, each.kind) for each in resources(Server().api, [], [])[0]}
     wanted = {kind for rule in rulebook() for kind in rule.kinds}
     here = {qualified(version.rpartition("/")[0], each[1]) for version in BUILT_IN for each in BUILT_IN[version]}
-    assert wanted & here <= found
+    assert (wanted & here) - {"Secret"} <= found  # no watch reads Secrets
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,9 @@ class _Sampling:
         event = _event.decode(data)
         if event.level not in _LEVELS or not event.verb:
             raise ValueError("it is not an audit event: it has no level or no verb")
+        asked = attributes(event)
+        if max(map(len, asked[:4])) > _LONGEST:
+            raise ValueError(f"it names a verb or a resource of more than {_LONGEST} characters")
         if event.stageTimestamp:
             time = instant(event.stageTimestamp)
             first, last = self._times.get(file, (time, time))
@@ -205,9 +208,6 @@ class _Sampling:
         size = len(data) + 1  # and the line break
         self._sample.entries += 1
         self._sample.size += size
-        asked = attributes(event)
-        if max(map(len, asked[:4])) > _LONGEST:
-            raise ValueError(f"it names a verb or a resource of more than {_LONGEST} characters")
         number = self._policy.deciding(asked)
         if number is None or self._policy.omits(self._policy.rules[number], event.stage):
             return
@@ -283,8 +283,8 @@ def _managed(body: msgspec.Raw) -> int:
         return 0
     try:
         decoded = _body.decode(body)
-    except msgspec.ValidationError:
-        return 0
+    except FAULTS:
+        return 0  # a patch, for example, may be a list
     objects = [decoded, *(decoded.items or ())]
     fields = [each.metadata.managedFields for each in objects if each.metadata and each.metadata.managedFields]
     return sum(len("managedFields") + _FIELD + len(each) for each in fields)

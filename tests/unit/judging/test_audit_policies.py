@@ -1,6 +1,5 @@
 """These tests derive audit policies from rules, and let recordings be logged by them: the rules find the same."""
 
-import random
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -91,8 +90,7 @@ def found(log: Log, rules: Iterable[str]) -> Found:
 def test_a_policy_for_a_rule_lets_it_find_the_same(path: Path) -> None:
     rule = path.parent.name
     before, could = judged(log(path), [rule])
-    for others in ([], random.Random(named(path)).sample(sorted(RULES), 3), RULES):
-        wanted = planned(*sorted({rule, *others}))
+    for wanted in (planned(rule), planned()):
         after, can = judged(logged(wanted.policy, log(path)), [rule])
         judges = {each.rule: each.judges for each in wanted.reach}[rule]
         if named(path) in PRIVATE:
@@ -100,8 +98,8 @@ def test_a_policy_for_a_rule_lets_it_find_the_same(path: Path) -> None:
         elif named(path) in DENSE and judges == "in part":
             assert [each[:4] for each in after] == [each[:4] for each in before]
         else:
-            assert after == before, others
-            assert can >= could or judges == "in part", others
+            assert after == before
+            assert can >= could or judges == "in part"
             assert judges != "not"
 
 

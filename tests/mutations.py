@@ -143,7 +143,7 @@ def _logged_by(policy: Policy, event: Event) -> Event | None:
     event = told_at(line.level, event)
     if policy.omits_managed_fields(line):
         bodies = ("responseObject",) if event["verb"] == "patch" else ("requestObject", "responseObject")
-        event |= {body: _without_managed_fields(event[body]) for body in bodies if body in event}
+        event = event | {body: _without_managed_fields(event[body]) for body in bodies if body in event}
     return event
 
 

@@ -139,7 +139,7 @@ class _Sight(NamedTuple):
     shallow: Mapping[GroupKind, set[str]]  # bodies, but no revisions
     bare: Mapping[GroupKind, set[str]]  # no bodies
     everywhere: bool = False  # whether it is watched live, in all namespaces
-    joined: bool = False  # whether a log says who sent the requests, and only a watch shows the objects
+    direct: bool = False  # whether a log alone shows so much of any kind
 
 
 class _Lack(NamedTuple):
@@ -195,7 +195,7 @@ class _Source:
                 enough[kind] |= set(stream.namespaces)
                 everywhere = everywhere or not stream.namespaces
         found = [{kind: spaces for kind, spaces in each.items() if spaces} for each in (enough, shallow, bare)]
-        return _Sight(found[0], found[1], found[2], everywhere, joined=line.sent and bool(found[0]) and not direct)
+        return _Sight(found[0], found[1], found[2], everywhere, direct)
 
     def watched(self, kind: GroupKind) -> set[str]:
         """Return the namespaces in which a watch shows the objects of a kind, whatever it shows of them."""
@@ -204,6 +204,11 @@ class _Source:
         return set().union(
             *(spaces for depths, spaces in self.world.shown.of(kind, Verb.STATE) if Depth.OBJECT in depths)
         )
+
+    def follows(self, kind: GroupKind) -> bool:
+        """Return whether a watch of a kind, beside a log that misses writes, shows all of them as long as it lasts."""
+        seen, world = self.world.seen[kind], self.world
+        return seen.streamed and world.complete(*kind, world.first, seen.streamed_until)
 
     def present(self, kind: GroupKind, verb: Verb) -> set[str]:
         """Return the namespaces in which a verb of a kind was seen at all."""
@@ -357,7 +362,8 @@ def _limits(rule: Rule, source: _Source) -> Iterator[_Lack]:
     """Yield in which namespaces, of which kinds, or of which requests a rule sees less than in others."""
     for needed, line in ((each, line) for each in rule.needs for line in each.lines):
         sight = source.sight(line)
-        if sight.joined and not any(source.sight(each).enough for each in needed.lines if each is not line):
+        joined = line.sent and sight.enough and not sight.direct
+        if joined and not any(source.sight(each).enough for each in needed.lines if each is not line):
             what = "the audit log has no bodies, so it is judged where a watch shows the content of what was written"
             yield _Lack(what, (WHOLE_POLICY,) if line.others else _remedies(line, source))
         if line.others and line.level is Level.FULL and not needed.misses and (low := _low(rule, sight)):
@@ -384,7 +390,9 @@ def _limits(rule: Rule, source: _Source) -> Iterator[_Lack]:
 
 def _low(rule: Rule, sight: _Sight) -> list[GroupKind]:
     """Return the kinds of which a line about all kinds was seen, but never with bodies, without those that the rule
-    names apart."""
+    names apart. If the log has no bodies at all, it adds to watches, and tells of no kind that could not be judged."""
+    if not sight.direct:
+        return []
     apart = {kind for each in rule.needs if each.misses for line in each.lines for kind in line.kinds}
     low = sorted({*sight.bare, *sight.shallow} - {*sight.enough})
     return [
@@ -450,7 +458,7 @@ def _is_mixed(row: CoverageRow, source: _Source) -> bool:
 def _holes(rule: Rule, source: _Source) -> Iterator[_Lack]:
     """Yield of which kinds that a rule names writes are missing, as others prove."""
     lines = [line for each in rule.needs for line in each.lines]
-    whole = {kind for kind, row in source.rows.items() if row.level == "list" or row.complete}
+    whole = {kind for kind, row in source.rows.items() if row.level == "list" or row.complete or source.follows(kind)}
     # Of several kinds any of which will do, those count that are followed best.
     lost = {kind for line in lines if not (of_line := {*source.kinds_of(line)}) & whole for kind in of_line}
     broken = [row for row in _rows(rule, source) if (row.group, row.kind) in lost]

@@ -111,7 +111,7 @@ def line(*kinds: str, verbs: str, level: Level = Level.FULL, sent: bool = False,
 
 def events(*by: str) -> Line:
     """Return the Events in which these programs, or any, name the copies on which they acted."""
-    return Line(("Event",), (Verb.EVENT,), by=by, sent=True)
+    return Line(("Event",), (Verb.EVENT,), by=by)
 
 
 def log_of(*by: str) -> Line:

@@ -8,16 +8,18 @@ from typing import NamedTuple
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from collectors.formats import Skipped
 from collectors.formats.audit import read_lines
 from collectors.formats.stream import Line
 from tests import live, mutations, recordings
+from tests.events import event
 from tests.mutations import Log
 from tests.recordings import SAMPLE
 from tests.unit.judging.test_coverage import OBJECTS
 from tests.unit.rules.test_rules import FIRES, named
-from timeline.core.entries import Mark, MarkType, Observation
+from timeline.core.entries import FOREVER, Clock, Entry, Mark, MarkType, Observation
 from timeline.core.spill import Spill, Spilling
 from timeline.history.snapshot import lines_of, snapshot_of
 from timeline.history.world import World
@@ -210,3 +212,36 @@ def test_a_watch_of_one_namespace_says_so() -> None:
     assert gap.answer == "part"
     assert "pods are watched in a only: nothing is said of other namespaces" in gap.why
     assert "right to list and watch pods in all namespaces" in gap.remedy
+
+
+def as_watched(entry: Entry) -> Entry:
+    """Return what a watch shows of a change that an audit log shows."""
+    return replace(entry, clock=Clock.OBJECT, client=None, actor="", identity="", action="", staged=FOREVER)
+
+
+def test_events_that_a_watch_shows_count_beside_a_log_that_says_who_wrote_them() -> None:
+    path = next(path for path in FIRES if path.parent.name == "stale-view")
+    log = logged(path)
+    bare = observed([mutations.told_at("Metadata", each) for each in log])
+    watch = [as_watched(each) for each in observed(log) if isinstance(each, Entry)]
+    world = learned([*bare, *watch])
+    told = next(each for each in judgeable(world, rulebook()) if each.rule == "stale-view")
+    assert told.answer == "part", told.why
+    assert "where a watch shows the content" in told.why
+
+
+def test_a_log_without_bodies_names_no_kinds_that_watches_leave_out() -> None:
+    """Without the log, nothing was known of these kinds either."""
+    watch: list[Observation] = [as_watched(each) for each in observed(sample()) if isinstance(each, Entry)]
+    made = event(
+        level="Metadata",
+        responseObject=None,
+        objectRef={"resource": "tabs", "namespace": "n", "name": "p", "apiGroup": "example.com", "apiVersion": "v1"},
+    )
+    alone, both = (
+        next(each for each in judgeable(learned(items), rulebook()) if each.rule == "runaway-creation")
+        for items in (watch, [*watch, *observed([made])])
+    )
+    assert (both.answer, both.why) == (alone.answer, alone.why)
+    beside = told([*sample(), made], "runaway-creation")
+    assert "tabs" in beside.why and "does not judge them" in beside.why

@@ -5,11 +5,11 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, expect
 
 from collectors.replay import Replay, serve
 from tests.browser.conftest import fits
-from tests.browser.test_with_axe import EVERYWHERE, Themes, complaints_of_axe
+from tests.browser.test_with_axe import complaints_of_axe, usable_everywhere
 from tests.recordings import SAMPLE
 
 SECRET = "t0ken-that-nobody-sees"
@@ -31,32 +31,26 @@ def ask(page: Page, replay: Replay, name: str) -> None:
     expect(page.get_by_role("heading", name="The cluster can be watched", exact=True)).to_be_visible()
 
 
-@EVERYWHERE
-def test_a_cluster_is_connected_by_everyone(page: Page, cluster: Replay, size: ViewportSize, themes: Themes) -> None:
-    page.emulate_media(color_scheme=themes[0])
-    page.set_viewport_size(size)
+def test_a_cluster_is_connected_by_everyone(page: Page, cluster: Replay) -> None:
     page.goto("/clusters/")
-    assert complaints_of_axe(page, themes) == []
+    usable_everywhere(page)
     ask(page, cluster, "by-everyone")
     assert SECRET not in page.content()
     page.get_by_text("What is watched, and how long it is kept").click()
-    assert complaints_of_axe(page, themes) == []
+    usable_everywhere(page)
     page.get_by_role("button", name="Connect", exact=True).press("Enter")
     expect(page.get_by_role("heading", name="by-everyone", level=1)).to_be_visible()
     page.get_by_role("button", name="Test the connection").click()
     expect(page.get_by_role("heading", name="The cluster can be watched")).to_be_visible()
-    assert complaints_of_axe(page, themes) == []
-    fits(page)
+    usable_everywhere(page)
     page.goto("/")
     row = page.locator(".cluster, tr[data-cluster]", has_text="by-everyone")
     expect(row).to_be_visible()
-    assert complaints_of_axe(page, themes) == []
-    fits(page)
+    usable_everywhere(page)
     expect(row.locator(".state").first).to_have_text("live")
     page.goto(f"{row.get_by_role('link', name='by-everyone').get_attribute('href')}coverage/")
     expect(page.get_by_role("heading", name="How it is watched")).to_be_visible()
-    assert complaints_of_axe(page, themes) == []
-    fits(page)
+    usable_everywhere(page)
     page.goto("/clusters/")
     page.locator("#clusters").get_by_role("link", name="by-everyone").click()
     page.get_by_role("checkbox", name="Also delete what was observed").check()

@@ -4,10 +4,9 @@ itself."""
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import fits
-from tests.browser.test_with_axe import EVERYWHERE, Themes, complaints_of_axe
+from tests.browser.test_with_axe import usable_everywhere
 from tests.running import Running, running
 from tests.visitor import Visitor
 
@@ -20,19 +19,14 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield started
 
 
-@EVERYWHERE
-def test_the_table_can_be_used_by_everyone(page: Page, many: Running, size: ViewportSize, themes: Themes) -> None:
-    page.emulate_media(color_scheme=themes[0])
-    page.set_viewport_size(size)
+def test_the_table_can_be_used_by_everyone(page: Page, many: Running) -> None:
     page.goto(many.door)
     expect(page.get_by_role("heading", level=1)).to_contain_text("20 clusters, 40 recordings")
     expect(page.locator(".fleet-table tbody tr")).to_have_count(50)
-    assert complaints_of_axe(page, themes) == []
-    fits(page)
+    usable_everywhere(page)
     page.goto(f"{many.address}/clusters/")
     expect(page.get_by_role("link", name="prod-0", exact=False).first).to_be_visible()
-    assert complaints_of_axe(page, themes) == []
-    fits(page)
+    usable_everywhere(page)
 
 
 def test_the_table_is_sorted_filtered_and_read_by_pages_with_the_keyboard(page: Page, many: Running) -> None:

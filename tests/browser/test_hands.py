@@ -291,7 +291,7 @@ def test_dragging_with_shift_measures(timeline: Page) -> None:
     expect(timeline.locator(".measure-label")).to_have_text("≈ 50 ms · RV 582 → 592, 10 apart")
 
 
-@pytest.mark.parametrize("view", ["group=kind", "group=namespace", "axis=order", "kinds=Services", "name=steady"])
+@pytest.mark.parametrize("view", ["group=kind&axis=order", "group=namespace&kinds=Services"])
 def test_measuring_tells_the_same_however_lanes_are_grouped(page: Page, recording: str, view: str) -> None:
     opened(page, f"{recording}?start={START}&end={END}&pins={SERVICE}&{view}")
     page.locator(f'[data-lane="{SERVICE}"] a').focus()

@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Page, expect
 
 from tests import ROOT
-from tests.browser.conftest import come_in, fits, imported, settled
+from tests.browser.conftest import come_in, imported, settled
 from tests.browser.test_live import CALM, OVER, Worker
 from tests.browser.test_live import worker as worker  # a fixture
-from tests.browser.test_with_axe import EVERYWHERE, Themes, complaints_of_axe
+from tests.browser.test_with_axe import usable_everywhere
 from tests.patience import patient
 from tests.visitor import Visitor
 
@@ -153,25 +153,16 @@ def test_the_page_of_an_incident_leads_to_its_timeline(page: Page, own: str) -> 
     expect(page.get_by_role("heading", name="Incidents", exact=True)).to_be_visible()
 
 
-@EVERYWHERE
-def test_the_pages_of_incidents_can_be_used_by_everyone(
-    page: Page, own: str, size: ViewportSize, themes: Themes
-) -> None:
-    page.emulate_media(color_scheme=themes[0])
-    page.set_viewport_size(size)
+def test_the_pages_of_incidents_can_be_used_by_everyone(page: Page, own: str) -> None:
     page.goto(own)
     page.get_by_role("checkbox", name=f"Select: {GAP}").check()
-    assert complaints_of_axe(page, themes) == []
-    fits(page)
+    usable_everywhere(page)
     page.get_by_role("link", name=GAP).click()
     expect(page.get_by_role("heading", name="What to do")).to_be_visible()
-    assert complaints_of_axe(page, themes) == []
-    fits(page)
+    usable_everywhere(page)
     page.get_by_role("link", name="Silence…").click()
     expect(page.get_by_label("Reason")).to_be_visible()
-    assert complaints_of_axe(page, themes) == []
-    fits(page)
+    usable_everywhere(page)
     for address in ("/incidents/", "/silences/", own.replace("incidents/", "baseline/")):
         page.goto(address)
-        assert complaints_of_axe(page, themes) == []
-        fits(page)
+        usable_everywhere(page)

@@ -89,7 +89,7 @@ def test_a_change_says_within_which_bounds_it_was_committed(client: Client, samp
 def test_a_writer_that_is_not_known_has_a_reason(plain: Source, sample: Source) -> None:
     reasons = set()
     for source in (plain, sample):
-        for row in Track.objects.filter(source=source):
+        for row in Track.objects.filter(source=source).order_by("id")[::3]:
             found = queries.change_in_place(source.pk, row.id)
             if found is not None:
                 shown = changes.beside(found, withheld=False)

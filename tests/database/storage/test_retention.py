@@ -23,7 +23,7 @@ def watched(**kept: int) -> Source:
     cluster = Cluster.objects.create(name="prod", **kept)
     source = live.begin(cluster)
     held = live.open_again(source)
-    for batch in batches(observations(ENGINE / "families-watch"), 30):
+    for batch in batches(observations(ENGINE / "families-watch"), 60):
         tables.renew(source, 1)
         follow(held, batch)
     source.refresh_from_db()

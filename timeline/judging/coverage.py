@@ -369,6 +369,8 @@ def _limits(rule: Rule, source: _Source) -> Iterator[_Lack]:
         if line.others and line.level is Level.FULL and not needed.misses and (low := _low(rule, sight)):
             what = f"{_resources(low)} were logged without bodies, so it does not judge them"
             yield _Lack(what, tuple(policy_line(group, resource_of(kind)) for group, kind in low))
+    if any(line.others and Verb.STATE in line.verbs for each in rule.needs if not each.misses for line in each.lines):
+        yield from _owners(source)
     yield from _namespaces(rule, source)
     rows = _rows(rule, source)
     if mixed := [row for row in rows if _is_mixed(row, source)]:
@@ -398,6 +400,17 @@ def _low(rule: Rule, sight: _Sight) -> list[GroupKind]:
     return [
         kind for kind in low if not {kind[1], qualified(*kind)} & (_NEVER_LOGGED | apart) and kind[0] not in _REVIEWS
     ]
+
+
+def _owners(source: _Source) -> Iterator[_Lack]:
+    """Yield which kinds other objects name as their owner, although a source shows no such object."""
+    named = {kind: source.present(kind, Verb.OWNED) for kind in source.kinds}
+    seen = {kind: source.present(kind, Verb.STATE) for kind in source.kinds}
+    unseen = {kind: spaces - seen[kind] for kind, spaces in named.items() if "" not in seen[kind]}
+    for kind, spaces in unseen.items():
+        if spaces:
+            what = f"no change of {qualified(*kind)} was seen in {_few(spaces)}, where others name one as their owner"
+            yield _Lack(what, (remedy(qualified(*kind), source.watching),))
 
 
 def _namespaces(rule: Rule, source: _Source) -> Iterator[_Lack]:

@@ -78,6 +78,9 @@ class Case(NamedTuple):
             line("EndpointSlice", "Endpoints", verbs="create", level=Level.METADATA),
             misses="endpoints that came before their Service",
         ),
+        need(
+            line("EndpointSlice", verbs="create", level=Level.METADATA), misses="slices that came before their Service"
+        ),
         need(line("Service", verbs="create", level=Level.METADATA), misses="endpoints that came before their Service"),
         need(
             line("Service", verbs="delete", level=Level.METADATA), misses="slices that stay when their Service is gone"

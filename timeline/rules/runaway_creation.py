@@ -89,6 +89,10 @@ class Runaway(NamedTuple):
     judges=(),
     needs=(
         need(line("PersistentVolumeClaim", "Pod", "ReplicaSet", verbs="state", others=True)),
+        need(
+            line("PersistentVolumeClaim", "Pod", "ReplicaSet", verbs="create", others=True),
+            misses="what was created meanwhile",
+        ),
         need(line("ConfigMap", verbs="create"), misses="ConfigMaps"),
     ),
     dense="claims of Volcano of which only the absence of a deletion shows that they stayed",

@@ -245,3 +245,12 @@ def test_a_log_without_bodies_names_no_kinds_that_watches_leave_out() -> None:
     assert (both.answer, both.why) == (alone.answer, alone.why)
     beside = told([*sample(), made], "runaway-creation")
     assert "tabs" in beside.why and "does not judge them" in beside.why
+
+
+def test_owners_that_no_line_shows_are_named() -> None:
+    """A rule that judges owners of all kinds does not find what their children cannot tell."""
+    log = sample()
+    whole = told(log, "runaway-creation")
+    assert "name one as their owner" not in whole.why
+    jobs = told([each for each in log if mutations.kind(each) != "jobs"], "runaway-creation")
+    assert "no change of Job.batch.volcano.sh was seen in vol-quiet and vol-restart, where others name one" in jobs.why

@@ -19,7 +19,7 @@ from collectors.formats.rejections import reason_of
 from collectors.formats.strategic_merge import merged
 from collectors.formats.stream import Recording, Skipped
 from collectors.normalise.interning import Interner
-from collectors.normalise.objects import ObservedObject, observed_object
+from collectors.normalise.objects import ObservedObject, Signature, observed_object, signed_by
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import Change, Entry, Observation, Place, microseconds
 from timeline.core.values import decoder
@@ -75,7 +75,7 @@ class _Known(NamedTuple):
 
     data: bytes
     received: int  # of its last entry
-    managers: bytes
+    signature: Signature | None
 
 
 _patch = decoder(_Patch)
@@ -158,13 +158,13 @@ class _Objects:
         if before:
             self._bytes -= len(before.data)
             entry = replace(entry, received=max(entry.received, before.received + 1))
-            if entry.change is Change.MODIFIED and before.managers == observed.managers:
-                entry = replace(entry, user_agent="")  # like a binding, it did not record its writer and time
+            if entry.change is Change.MODIFIED:
+                entry = replace(entry, user_agent=signed_by(observed.signature, before.signature))
         if entry.change is not Change.DELETED:
             self._bytes += len(data)
             if self._bytes > _KEPT_BYTES:
                 raise ValueError(f"the objects of the recording take more than {_KEPT_BYTES} bytes")
-            self._known[key] = _Known(data, entry.received, observed.managers)
+            self._known[key] = _Known(data, entry.received, observed.signature)
         return replace(entry, arrived=max(arrived, entry.received) if arrived else 0)
 
     def _plural(self, group: str, kind: str) -> str:

@@ -13,17 +13,18 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from collectors.normalise.objects import ObservedObject
+from collectors.normalise.objects import ObservedObject, Signature, signed_by
 from timeline.core.entries import Change, Entry
 
 _SIGNED = ("Lease",)  # kinds whose every write leaves the same managedFields: one writer, within one second
 
 
 class _Trace(NamedTuple):
-    """This tuple holds the hashes by which a repeated object is recognised."""
+    """This tuple holds the hashes by which a repeated object is recognised, and what it says of its latest write."""
 
     managers: int  # of its managedFields
     content: int  # of everything but the resourceVersion; 0 if it is not needed
+    signature: Signature | None
 
 
 class _Stream:
@@ -62,8 +63,8 @@ class _Stream:
         previous_trace = self.live.pop(key, None)
         if entry.change is not Change.DELETED:
             self.live[key] = trace
-            if previous_trace and previous_trace.managers == trace.managers and entry.ref.kind not in _SIGNED:
-                entry = replace(entry, user_agent="")  # like a binding, it did not record its writer and time
+            if previous_trace and entry.change is Change.MODIFIED and entry.ref.kind not in _SIGNED:
+                entry = replace(entry, user_agent=signed_by(trace.signature, previous_trace.signature))
         yield entry
 
     def initial_events_ended(self, resource_version: int | None) -> Iterator[Entry]:
@@ -88,7 +89,7 @@ class InitialEvents:
     def watch_event(self, observed: ObservedObject) -> Iterator[Entry]:
         """Yield an entry whose type of change the watch recorded; CREATED stands for ADDED."""
         entry = observed.entry
-        trace = _Trace(hash(observed.managers), 0)
+        trace = _Trace(hash(observed.managers), 0, observed.signature)
         if entry.change is Change.CREATED:
             yield from self._stream(entry).added(entry, observed.pristine, trace)
         else:
@@ -105,11 +106,11 @@ class InitialEvents:
         if not observed.managers:
             yield replace(entry, change=Change.DELETED) if observed.ended else entry
             return
-        stream, trace = self._stream(entry), _Trace(hash(observed.managers), content)
+        stream, trace = self._stream(entry), _Trace(hash(observed.managers), content, observed.signature)
         previous_trace = stream.live.get(_key(entry))
         if previous_trace is None or entry.resource_version is None or entry.resource_version <= stream.highest:
             yield from stream.added(entry, observed.pristine, trace)
-        elif trace == previous_trace or observed.ended:
+        elif trace[:2] == previous_trace[:2] or observed.ended:
             yield from stream.changed(replace(entry, change=Change.DELETED, user_agent=""), trace)
         else:
             yield from stream.changed(replace(entry, change=Change.MODIFIED), trace)

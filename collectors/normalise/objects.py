@@ -26,11 +26,19 @@ from timeline.core.values import check_object
 from timeline.kinds import Metadata, kind_of, seconds
 
 
+class Signature(NamedTuple):
+    """This tuple is what the managedFields of an object say about its latest write."""
+
+    written: int  # in whole seconds, as µs since 1970
+    writers: tuple[tuple[str, str, int, int], ...]  # of that second: manager, subresource, and size and hash of fields
+
+
 class ObservedObject(NamedTuple):
     """This tuple is an object as it was observed, with what it says about its own past."""
 
     entry: Entry
     managers: bytes  # its managedFields as JSON; b"" if it has none
+    signature: Signature | None  # None if it has no managedFields
     pristine: bool  # whether nothing in it shows a change after its creation
     ended: bool  # whether nothing holds it although its deletion was requested, so that this state is its last
 
@@ -39,6 +47,7 @@ class _Manager(msgspec.Struct, gc=False):
     manager: str = ""
     time: str | None = None
     subresource: str = ""
+    fieldsV1: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
 
 class _Managed(msgspec.Struct, gc=False):
@@ -110,6 +119,7 @@ def observed_object(
     managed_fields = bytes(head.metadata.managedFields) if is_present(head.metadata.managedFields) else b""
     managers = _managers.decode(managed_fields) if managed_fields else ()
     written = max((seconds(each.time) for each in managers if each.time), default=0)
+    signature = _signature(managers, written) if managers else None
     return ObservedObject(
         Entry(
             ref=_reference(group, version, kind, metadata),
@@ -120,12 +130,13 @@ def observed_object(
             staged=FOREVER,
             facts=facts,
             owner=owner(metadata),
-            user_agent=_writer(managers, written) if change is not Change.DELETED else "",
+            user_agent=signed_by(signature) if change is not Change.DELETED else "",
             place=place,
             body=_body(raw, head, api_version, kind) if bodies else b"",
             intent=None if bodies else _intent(raw, group, kind, change, managers, written),
         ),
         managers=managed_fields if managers else b"",
+        signature=signature,
         # An update leaves its manager or its time; only a binding, and what the creator adds within the second, do not.
         ended=outcome(Change.MODIFIED, metadata, kind == "Namespace" and has_namespace_finalizers(raw))[0]
         is Change.DELETED,
@@ -168,10 +179,31 @@ def _received(raw: bytes, kind: str, written: int, facts: Facts) -> int:
     return latest_time
 
 
-def _writer(managers: tuple[_Manager, ...], written: int) -> str:
-    """Return the field manager of the latest write, which comes from the writer's user agent; "" if two may be it."""
-    latest = {each.manager for each in managers if each.time and seconds(each.time) == written}
-    return latest.pop() if len(latest) == 1 else ""
+def _signature(managers: tuple[_Manager, ...], written: int) -> Signature:
+    latest = (each for each in managers if each.time and seconds(each.time) == written)
+    fields = ((each, bytes(each.fieldsV1)) for each in latest)
+    return Signature(written, tuple((each.manager, each.subresource, len(own), hash(own)) for each, own in fields))
+
+
+def signed_by(now: Signature | None, before: Signature | None = None) -> str:
+    """Return the field manager of the latest write, which comes from the writer's user agent; "" if two may be it, or
+    if the write did not record it. `before` is the signature of the object before this write, if it is known.
+
+    A binding leaves the managedFields as they are. Who removes a field, such as a finalizer, leaves only that it is
+    missing from the entry of its last writer; an entry that became shorter therefore does not name who wrote.
+    """
+    if now is None:
+        return ""
+    new = now.writers
+    if before and before.written >= now.written:
+        known = {(manager, part): (size, fields) for manager, part, size, fields in before.writers}
+        new = tuple(
+            each
+            for each in new
+            if before.written == now.written and each[2:] != (own := known.get(each[:2], (0, 0))) and each[2] >= own[0]
+        )
+    found = {manager for manager, *_ in new}
+    return new[0][0] if len(found) == 1 else ""
 
 
 def _intent(

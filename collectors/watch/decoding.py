@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from collectors.formats.json_stream import JsonStream, MalformedJson
 from collectors.formats.rejections import reason_of
-from collectors.normalise.objects import observed_object
+from collectors.normalise.objects import Signature, observed_object, signed_by
 from collectors.redaction.entries import entry_without_credentials
 from collectors.redaction.screening import have_no_credentials
 from collectors.watch.failures import Refused, refused, safe_text
@@ -43,7 +43,7 @@ class _LiveObject(msgspec.Struct, gc=False):
     ref: ObjectRef
     revision: int
     owner: Owner | None
-    managers: int = 0  # a hash of its managedFields; 0 if they are not known
+    signature: Signature | None = None  # None if its managedFields are not known
 
 
 class Malformed(Exception):
@@ -216,13 +216,12 @@ class ObjectDecoder:
         elif change is Change.DELETED:
             self.live_objects.pop(key, None)
         elif known is None:
-            known = _LiveObject(_ref_of(entry, resource), own_version, owner, _hash(observed.managers))
+            known = _LiveObject(_ref_of(entry, resource), own_version, owner, observed.signature)
             self.live_objects[key] = known
         else:
-            managers = _hash(observed.managers)
-            writer = _signature(entry, known, managers, arrived)
+            writer = _writer(entry, known, observed.signature, arrived)
             if own_version >= known.revision:
-                known.revision, known.owner, known.managers = own_version, owner, managers
+                known.revision, known.owner, known.signature = own_version, owner, observed.signature
         ref = known.ref if known and known.ref == entry.ref else entry.ref  # share one copy in memory
         return replace(entry, ref=ref, owner=owner, arrived=arrived, user_agent=writer)
 
@@ -271,16 +270,12 @@ def _ref_of(entry: Entry, resource: Resource) -> ObjectRef:
     return ObjectRef(resource.group, resource.version, resource.kind, ref.namespace, ref.name, ref.uid)
 
 
-def _hash(managers: bytes) -> int:
-    return hash(managers) if managers else 0
-
-
-def _signature(entry: Entry, known: _LiveObject, managers: int, arrived: int) -> str:
+def _writer(entry: Entry, known: _LiveObject, signature: Signature | None, arrived: int) -> str:
     """Return who made a change; "" if the change did not record it, as with a binding."""
     if entry.change is not Change.MODIFIED or entry.ref.kind in _ALWAYS_SIGNED:
         return entry.user_agent
-    if known.managers:
-        return entry.user_agent if known.managers != managers else ""
+    if known.signature:
+        return signed_by(signature, known.signature)
     return entry.user_agent if arrived - entry.received < _LAST_WRITER_MICROSECONDS else ""
 
 

@@ -106,7 +106,8 @@ def _lets_go(before: Any, after: Any) -> bool:
     one, other = before.entry, after.entry
     traceless = one.clock is other.clock is Clock.OBJECT and one.received == other.received
     # Within a second, the same client may have written once more after a removal whose line was lost.
-    return alone and traceless and one.user_agent == other.user_agent and after.time >= other.received + SECOND
+    unsigned = other.user_agent in ("", one.user_agent)
+    return alone and traceless and unsigned and after.time >= other.received + SECOND
 
 
 def _left(moment: Any, job: str) -> bool:

@@ -65,18 +65,14 @@ def precedence(entry: Entry) -> tuple[bool, bool, int, int, str, str, int, int]:
     )
 
 
-def reconciled(entries: list[Entry], watched_until: int = 0) -> list[Entry]:
+def reconciled(entries: list[Entry]) -> list[Entry]:
     """Return the entries of one UID, after merging entries of an audit log into entries of a watch or list that show
     the same change.
 
     Some entries of an audit log show a state but no revision. They have no common order with those of a watch, so a
     change that both show would seem to happen twice. Two entries with the same state are therefore merged into one. A
     watch shows every state: an entry of the log that matches none keeps only the information that there was a write.
-    Until the watch ends (`watched_until`, microseconds since 1970), a write without state or revision is dropped,
-    because the watch shows it too, or it changed nothing.
     """
-    if watched_until and entries[0].ref.uid:
-        entries = [entry for entry in entries if not (_bare(entry) and entry.received <= watched_until)] or entries
     loose = sorted((entry for entry in entries if _loose(entry)), key=precedence)
     other = [entry for entry in entries if entry.clock is Clock.OBJECT and entry.resource_version is not None]
     if not loose or not other or not loose[0].ref.uid:
@@ -104,9 +100,3 @@ def _loose(entry: Entry) -> bool:
     """Return whether this is an entry of an audit log that shows a state but no revision."""
     gone = entry.change is Change.DELETED
     return entry.clock is Clock.AUDIT and entry.resource_version is None and entry.facts is not None and not gone
-
-
-def _bare(entry: Entry) -> bool:
-    """Return whether this is an entry of an audit log that only shows that there was a write."""
-    shows_more = entry.resource_version is not None or entry.facts is not None or entry.sets
-    return entry.clock is Clock.AUDIT and entry.change is Change.MODIFIED and not shows_more

@@ -1,5 +1,8 @@
 """This module divides the entries of one name into its incarnations, each a track in commit order. It is pure."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from msgspec.structs import replace
 
 from timeline.core.entries import Change, Clock, Entry, Facts
@@ -10,11 +13,18 @@ from timeline.kinds import kind_of
 Timed = tuple[int, Entry]  # an entry with its drawn time, in microseconds since 1970
 
 
-def incarnations_of(name: Name, groups: list[list[Entry]], clock: CommitClock, space: str) -> list[Track]:
+def incarnations_of(
+    name: Name,
+    groups: list[list[Entry]],
+    clock: CommitClock,
+    space: str,
+    unplaced: Mapping[str, list[Entry]] = MappingProxyType({}),
+) -> list[Track]:
     """Return the tracks of one name, in the order in which they began.
 
     Each group holds the entries of one UID. Entries without a UID are one group, which is divided into incarnations at
-    creations and deletions. `clock` is the commit clock of `space`, the counter of the revisions.
+    creations and deletions. `clock` is the commit clock of `space`, the counter of the revisions. `unplaced` are the
+    writes of which it is not known which change of a UID they made (see `Track.unplaced`), by UID.
     """
     lives: list[list[Timed]] = []
     for entries in groups:
@@ -30,7 +40,11 @@ def incarnations_of(name: Name, groups: list[list[Entry]], clock: CommitClock, s
                 lives[-1].append(each)
     if len(lives) > 1:
         lives.sort(key=lambda timed: (timed[0][0], timed[0][1].resource_version or 0, timed[0][1].ref.uid))
-    return _apart([_track(name, number, timed, space, clock) for number, timed in enumerate(lives, 1)])
+    tracks = _apart([_track(name, number, timed, space, clock) for number, timed in enumerate(lives, 1)])
+    for track in tracks:
+        if left := unplaced.get(track.ref.uid):
+            track.unplaced = _moments(name, _timed(left, clock), space, clock)
+    return tracks
 
 
 def track_of(name: Name, entries: list[Entry], clock: CommitClock, space: str) -> Track:
@@ -158,4 +172,6 @@ def _ended_before(track: Track, begun: Moment) -> Track:
             moment = replace(moment, time=time, at=place, latest=max(time, min(moment.time, latest)))
         drawn = moment.time
         moments.append(moment)
-    return Track(track.ref, track.name, track.owner, moments)
+    ended = Track(track.ref, track.name, track.owner, moments)
+    ended.unplaced = track.unplaced
+    return ended

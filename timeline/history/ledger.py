@@ -25,7 +25,7 @@ from timeline.core.entries import (
     Request,
 )
 from timeline.core.intent import intent_of
-from timeline.core.joining import joined
+from timeline.core.joining import Life, in_order, lives
 from timeline.core.observations import identity, merged, reconciled
 from timeline.core.order import SECOND, CommitClock
 from timeline.core.sharing import SharedTexts, shared
@@ -93,6 +93,10 @@ class Ledger:
         self._fresh: list[Entry] = []  # the new entries themselves
         # Of a followed source: entries that were known, each with what is known of the same change now.
         self._retimed: list[tuple[Entry, Entry]] = []
+        # What a log and a watch show together, by name: the answers of `_join` in this `settle`; and, of a followed
+        # source, the joined changes that the clocks know, by revision.
+        self._joins: dict[Name, list[Life]] = {}
+        self._timed: dict[Name, dict[int, Entry]] = {}
         # Of a live source, by kind: names with writes of a log that the watch has not reached, and how far it had come.
         self._ahead: dict[GroupKind, tuple[int, set[Name]]] = {}
         self.extent = Extent()
@@ -101,8 +105,8 @@ class Ledger:
         self.streams: dict[GroupKind, Stream] = defaultdict(Stream)  # of kinds that are watched live
         self.clocks = Clocks(self.seen, self.streams)
         self.requests = Requests(self.clocks.corrected_request, spilling)
-        self.unnamed = Unnamed(self._lanes, self.requests, self.clocks.corrected)
         self.acts = Acts(self.clocks.corrected)
+        self.unnamed = Unnamed(self._lanes, self.requests, self.acts, self.clocks.corrected)
         self.logs = Logs(lambda: self.extent.last)
         self.freed = Freed()
         self.misdated = 0  # observations that are remembered and state a time in the future
@@ -146,7 +150,7 @@ class Ledger:
             if self._texts:
                 now = _sharing(now, known, self._texts)
             if ref.kind == "Event":
-                self.acts.learn(now)
+                self._learn_event(now)
             news = extend(now)
             folded = before is None and known.folded is not None and change in known.folded
             news |= known.seen.count(now, now if folded else before) | self.shown.learn(now)
@@ -213,7 +217,7 @@ class Ledger:
         facts = entry.facts if acted_in(entry) else None
         now = entry if facts is entry.facts and not entry.body else replace(entry, facts=facts, body=b"")
         if ref.kind == "Event":
-            self.acts.learn(now)
+            self._learn_event(now)
         self.extent.extend(now)
         self.shown.learn(now)
         seen = self.seen[ref.group, ref.kind]
@@ -223,6 +227,10 @@ class Ledger:
         elif (now := merged(before, now)) != before:
             self._refused[change] = now
             seen.recount(before, now)
+
+    def _learn_event(self, entry: Entry) -> None:
+        self.acts.learn(entry)
+        self.unnamed.note_event(entry.ref.namespace)
 
     def _begin(self, key: ObjectKey) -> ObjectEntries:
         uid, name, namespace, kind, group = key
@@ -290,6 +298,9 @@ class Ledger:
             for each in self._objects.values():
                 if len(each.entries) >= MANY or each.folded:
                     each.fold(self._blind(each.name))
+        if self._followed:
+            for name in names:
+                self._retime(name)
         moved: Moved | None = {}  # which known changes may be drawn at other times than before; None if all may
         if names or (self.live and self.clocks.respaced()):
             moved = self._grow()
@@ -305,6 +316,7 @@ class Ledger:
         self._unsettled = {}
         self._fresh = []
         self._retimed = []
+        self._joins = {}
         return settled
 
     @property
@@ -331,20 +343,58 @@ class Ledger:
         if self._followed and self._grows_only(name, objects):
             clock = self.clocks.of_space(space)
             return together([each.built(clock, space, moved) for each in objects])
+        unplaced: dict[str, list[Entry]] = {}
+        if self._is_mixed(name[:2]):
+            found = self._joins.get(name) or self._join(name)
+            unplaced = {each.entries[0].ref.uid: each.unplaced for each in found if each.unplaced}
+            groups = [reconciled(in_order(each.entries)) for each in found]
+        else:
+            groups = self._groups(objects)
+        groups = self.unnamed.applied(name, groups)
+        return incarnations_of(name, groups, self.clocks.of_space(space), space, unplaced)
+
+    def _groups(self, objects: list[ObjectEntries]) -> list[list[Entry]]:
+        """Return the entries of a name by UID, in corrected times."""
         if len(objects) > 1:
             objects.sort(key=lambda each: each.uid)
         groups = [list(each.entries.values()) for each in objects]
         if self.clocks.offsets:
             groups = [[self.clocks.corrected(entry) for entry in entries] for entries in groups]
-        if (seen := self.seen[name[:2]]).levels and (seen.streamed or seen.listed):
-            stream = self.streams.get(name[:2])
-            shown = seen.watched and seen.streamed and (stream is None or stream.covers(name.namespace))
-            until = seen.streamed_until + SECOND if shown else 0
-            if self._followed and any(_outruns(each, until) for entries in groups for each in entries):
-                self._ahead.setdefault(name[:2], (seen.streamed_until, set()))[1].add(name)
-            groups = [reconciled(entries, until) for entries in (joined(groups) if seen.streamed else groups)]
-        groups = self.unnamed.applied(name, groups)
-        return incarnations_of(name, groups, self.clocks.of_space(space), space)
+        return groups
+
+    def _is_mixed(self, kind: GroupKind) -> bool:
+        """Return whether both a log and a watch or a list show a kind."""
+        seen = self.seen[kind]
+        return bool(seen.levels) and (seen.streamed or seen.listed)
+
+    def _join(self, name: Name) -> list[Life]:
+        """Return what a log and a watch show together of the objects of a name."""
+        groups = self._groups(self._objects_of(name))
+        seen, stream = self.seen[name[:2]], self.streams.get(name[:2])
+        shown = seen.streamed and (stream is None or stream.covers(name.namespace))
+        until = seen.streamed_until + SECOND if shown else 0
+        if self._followed and any(_outruns(each, until) for entries in groups for each in entries):
+            self._ahead.setdefault(name[:2], (seen.streamed_until, set()))[1].add(name)
+        return lives(groups, until)
+
+    def _retime(self, name: Name) -> None:
+        """Note of a followed source which changes of a name have other times now, because a log shows their writes."""
+        if not self._is_mixed(name[:2]):
+            return
+        found = self._joins[name] = self._join(name)
+        own = {each.resource_version: each for one in self._objects_of(name) for each in one.entries.values()}
+        known, now = self._timed.get(name, {}), _timed(found)
+        for revision in known.keys() | now.keys():
+            before, after = (each.get(revision) or own.get(revision) for each in (known, now))
+            if before and after and _stamp(before) != _stamp(after):
+                self._retimed.append((before, after))
+        self._note_timed(name, now)
+
+    def _note_timed(self, name: Name, timed: dict[int, Entry]) -> None:
+        if timed:
+            self._timed[name] = timed
+        else:
+            self._timed.pop(name, None)
 
     def _grows_only(self, name: Name, objects: list[ObjectEntries]) -> bool:
         """Return whether the tracks of a name follow from the entries of each of its UIDs alone, because only watches
@@ -366,27 +416,39 @@ class Ledger:
         if self._spilled and not self.live:
             self._rebuild_spilled()
             return
-        entries: dict[GroupKind, list[Entry]] = defaultdict(list)
-        for each in self._objects.values():
-            entries[each.name[:2]] += [entry for entry in each.entries.values() if entry.resource_version is not None]
-        for entry in self._refused.values():
-            if entry.resource_version is not None:
-                entries[entry.ref.group, entry.ref.kind].append(entry)
         if len(self.extent.files) > 1 and not self.live:
             before = self.clocks.offsets
-            self.clocks.compare_files(entries)
+            self.clocks.compare_files(self._revised(raw=True))
             if self.clocks.offsets != before:
                 self.requests.reconsider()
                 self.acts.reconsider()
-            if self.clocks.offsets:
-                corrected = self.clocks.corrected
-                entries = {kind: [corrected(entry) for entry in of_kind] for kind, of_kind in entries.items()}
             self._correct_extent()
+        entries = self._revised()
         folded: dict[GroupKind, list[Stamped]] = defaultdict(list)
         for each in self._objects.values():
             if each.folded:
                 folded[each.name[:2]] += self._folded([each])
         self.clocks.rebuild(entries, folded, live=self.live)
+
+    def _revised(self, *, raw: bool = False) -> dict[GroupKind, list[Entry]]:
+        """Return all entries with a revision, by kind: in corrected times, and with what a log shows of the changes in
+        a watch; with `raw`, as they were read."""
+        entries: dict[GroupKind, list[Entry]] = defaultdict(list)
+        for name, objects in self._lanes.items():
+            if not raw and self._is_mixed(name[:2]):
+                found = self._joins[name] = self._join(name)
+                known = [each for life in found for each in life.entries]
+                if self._followed:
+                    self._note_timed(name, _timed(found))
+            else:
+                known = [each for one in objects for each in one.entries.values()]
+                if self.clocks.offsets and not raw:
+                    known = [self.clocks.corrected(each) for each in known]
+            entries[name[:2]] += [each for each in known if each.resource_version is not None]
+        for entry in self._refused.values():
+            if entry.resource_version is not None:
+                entries[entry.ref.group, entry.ref.kind].append(entry if raw else self.clocks.corrected(entry))
+        return entries
 
     def _rebuild_spilled(self) -> None:
         """Do what `_rebuild` does, without having all entries in memory at once."""
@@ -399,6 +461,10 @@ class Ledger:
                 written.correct(ahead)
             self._correct_extent()
         folded = {kind: [self._corrected_stamp(*each) for each in of_kind] for kind, of_kind in written.folded.items()}
+        assert self._spilled
+        for name in self._spilled.names():
+            if self._is_mixed(name[:2]):
+                folded.setdefault(name[:2], []).extend(map(_stamp, _timed(self._join(name)).values()))
         self.clocks.rebuild(written.revised, folded, live=False, clock=CommitClock.of_many)
 
     def _collected(self) -> Written:
@@ -519,6 +585,7 @@ class Ledger:
         if not self._lanes[name]:
             del self._lanes[name], self._lane_numbers[name]
             self.unnamed.forget(name)
+            self._timed.pop(name, None)
 
     def forgotten(self, before: int) -> None:
         """Note that tracks which ended before a drawn time, in microseconds since 1970, were forgotten.
@@ -585,12 +652,12 @@ class Ledger:
             elif isinstance(each, LogLine):
                 self.logs.learn(each)
             else:
-                self.acts.learn(each)
+                self._learn_event(each)
         for number, lane, entries in snapshot.objects:
             ref = entries[0].ref
             if ref.kind == "Event":
                 for entry in entries:
-                    self.acts.learn(entry)
+                    self._learn_event(entry)
             for entry in entries:
                 self.shown.learn(entry)  # of what was forgotten, only what the snapshot says is known
             name = name_of(ref)
@@ -640,6 +707,12 @@ def _later_write(one: Entry, other: Entry) -> Entry | None:
 
 def _stamp(entry: Entry) -> Stamped:
     return entry.resource_version or 0, entry.near, entry.staged
+
+
+def _timed(found: list[Life]) -> dict[int, Entry]:
+    """Return the changes in a watch of which a log shows when they were written, by revision."""
+    joined = (each for life in found for each in life.entries if each.clock is Clock.AUDIT and each.facts)
+    return {each.resource_version: each for each in joined if each.resource_version is not None}
 
 
 def _outruns(entry: Entry, until: int) -> bool:

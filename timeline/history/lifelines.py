@@ -127,7 +127,7 @@ class Track:
 
     __slots__ = (
         "_references", "_writers", "created", "ended", "first", "gone_by", "key", "kind", "last", "moments", "name",
-        "owner", "ref",
+        "owner", "ref", "unplaced",
     )  # fmt: skip
 
     def __init__(self, ref: ObjectRef, name: Name, owner: Owner | None, moments: list[Moment]) -> None:
@@ -142,6 +142,8 @@ class Track:
         self.ended = last if last.entry.change is Change.DELETED else None  # the deletion, if it was observed
         # If its deletion was not observed: the drawn time by which the object surely did not exist any more.
         self.gone_by: int | None = None
+        # Writes that an audit log shows without their content: each made one of the moments, or changed nothing.
+        self.unplaced: list[Moment] = []
         self.kind: Kind = kind_of(ref.group, ref.kind)
         self._references: frozenset[Name] | None = None
         self._writers: frozenset[str] | None = None
@@ -190,8 +192,8 @@ class Track:
 
     def differs(self, before: "Track") -> int | None:
         """Return the drawn time of the first moment that differs from `before`, an older state of this track: 0 if the
-        object or its owner differs, None if nothing does."""
-        if self.ref != before.ref or self.owner != before.owner:
+        object, its owner or the unplaced writes differ, None if nothing does."""
+        if self.ref != before.ref or self.owner != before.owner or [*self.unplaced] != [*before.unplaced]:
             return 0
         for one, other in zip(self.moments, before.moments, strict=False):
             if one is not other and one != other:

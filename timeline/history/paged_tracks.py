@@ -216,7 +216,7 @@ class PagedTracks(Lookups):
         if space := tracks[0].first.space:
             self._spaces[name] = space
         for together in _together(tracks):
-            place = self._spill.put([(track.ref, track.owner, track.moments) for track in together])
+            place = self._spill.put([(track.ref, track.owner, track.moments, track.unplaced) for track in together])
             self._places.extend([place] * len(together))
         if bare := all(map(_is_bare, tracks)):
             self._bare.add(name)
@@ -290,10 +290,10 @@ class PagedTracks(Lookups):
         place = self._places[ordinal]
         name = self._names[bisect_right(self._starts, ordinal) - 1]
         first = bisect_left(self._places, place)
-        for number, (ref, owner, moments) in enumerate(self._spill.get(place), first):
+        for number, (ref, owner, moments, unplaced) in enumerate(self._spill.get(place), first):
             if number not in self._alive:
                 track = self._alive[number] = PagedTrack(ref, name, owner, moments)
-                track.number, track.ordinal = self._numbers[number], number
+                track.number, track.ordinal, track.unplaced = self._numbers[number], number, unplaced
                 if (gone_by := self._gone_by[number]) != _NEVER:
                     track.gone_by = gone_by
                 self._recent[number] = track

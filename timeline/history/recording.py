@@ -59,7 +59,8 @@ class RecordingWorld(World):
     def _note_writers(self, track: Track) -> None:
         """Note which processes wrote a track that has changed, for `writes_of`."""
         if self._ledger.seen[track.name[:2]].levels:
-            actors = (actor_of(each.entry) for each in track.moments if each.entry.client)
+            writes = (*track.moments, *track.unplaced)
+            actors = (actor_of(each.entry) for each in writes if each.entry.client)
             for process in {actor.process for actor in actors if actor}:
                 self._written[process].add(track.key)
                 self.dependencies.differs(("process", process))

@@ -4,31 +4,59 @@ A log without bodies does not show the name of what is created by generateName. 
 and every object was created before anything else is seen of it. Where, up to some time, as many creations were received
 as objects were seen, these creations made these objects. If one process sent all of them, it is certain who created
 each object, although not which request did.
+
+Where several processes created objects at the same time, three things tell them apart: an Event in which one of them
+says what it created; revisions, since each object was created between the changes with the revisions around its own;
+and owners, since the Job controller makes no Pods of ReplicaSets.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from timeline.core.actors import actor_of
-from timeline.core.entries import Change, Clock, Entry, Level, Request
+from timeline.core.entries import FOREVER, Change, Client, Clock, Entry, Level, Owner, Place, Request
+from timeline.core.joining import lives
 from timeline.core.order import SECOND
+from timeline.history.acts import Act, Acts
 from timeline.history.lifelines import Name
 from timeline.history.object_entries import ObjectEntries
 from timeline.history.requests import Requests
 
 _LONGEST = 10 * SECOND  # µs that a group of creations may last; the times of longer ones would say little
+_CONTROLLERS = {  # the part of the controller manager that creates the Pods of each kind of owner
+    "Job": "job-controller",
+    "ReplicaSet": "replicaset-controller",
+    "StatefulSet": "statefulset-controller",
+    "DaemonSet": "daemonset-controller",
+    "ReplicationController": "replication-controller",
+}
+_Step = tuple[int, int, int]  # a revision, and the times at which the request that wrote it was received and answered
 
 
 class Maker(NamedTuple):
     """This is who created an object, and the bounds of the time at which that was requested and answered."""
 
-    request: Request  # the only request that can have done it, or else the first
-    alone: bool  # whether it is the only one
+    actor: str
     user_agent: str  # without its component if several components of the process created objects meanwhile
+    client: Client | None
     received: int
     staged: int
+    identity: str = ""  # of the request, if only one can have done it
+    place: Place | None = None
+
+
+class _Birth(NamedTuple):
+    """This is an object that was created since the log begins, and whose creation the log does not show by name."""
+
+    time: int  # µs since 1970 by which the creation had been received
+    name: Name
+    revision: int  # of its creation; 0 if no watch shows it
+    created: int  # its creationTimestamp
+    owner: Owner | None
 
 
 class Unnamed:
@@ -41,15 +69,18 @@ class Unnamed:
         self,
         lanes: Mapping[Name, Sequence[ObjectEntries]],
         requests: Requests,
+        acts: Acts,
         corrected: Callable[[Entry], Entry],
     ) -> None:
         """The arguments belong to the ledger; this class only reads them."""
         self.lanes = lanes  # another mapping when the ledger moves its objects to a file
         self._requests = requests
+        self._acts = acts
         self._corrected = corrected
         self._scopes: dict[Name, set[Name]] = {}  # by kind and namespace: the names in it
         self._stale: set[Name] = set()
         self._makers: dict[Name, Maker] = {}
+        self._stamps: dict[Name, list[_Step]] = {}  # of names of which it was needed and nothing was learned since
         self._logged = 0  # when the audit log began, when that was looked at last
 
     def learn(self, request: Request) -> None:
@@ -63,11 +94,16 @@ class Unnamed:
 
     def note(self, name: Name) -> None:
         """Note that something was learned about a name."""
+        self._stamps.pop(name, None)
         if self._scopes and (names := self._scopes.get(name._replace(name=""))) is not None:
             names.add(name)
             self._stale.add(name._replace(name=""))
         if name.kind == "Namespace":
             self._stale.update(scope for scope in self._scopes if scope.namespace == name.name)
+
+    def note_event(self, namespace: str) -> None:
+        """Note that something was learned about who acted in a namespace."""
+        self._stale.update(scope for scope in self._scopes if scope.namespace == namespace)
 
     def settle(self, logged: int, remembered: int) -> set[Name]:
         """Return the names of which somebody else than before is known as the creator.
@@ -82,9 +118,10 @@ class Unnamed:
         for scope in self._stale:
             of_scope = (each for each in self._requests.about(scope) if is_unnamed(each))
             creations = [each for each in of_scope if each.received >= remembered]
-            births = [each for each in self._births(scope, logged) or () if each[0] >= remembered]
-            settled = {name for _, name in births if (one := self._makers.get(name)) and one.received < remembered}
-            found = dict(_makers(creations, [each for each in births if each[1] not in settled]))
+            births = [each for each in self._births(scope, logged) or () if each.time >= remembered]
+            settled = {name for _, name, *_ in births if (one := self._makers.get(name)) and one.received < remembered}
+            births = [each for each in births if each.name not in settled]
+            found = self._found(creations, births, scope)
             for name in self._scopes[scope] - settled:
                 now, before = found.get(name), self._makers.get(name)
                 if now and now != before:
@@ -96,15 +133,57 @@ class Unnamed:
         self._stale.clear()
         return changed
 
+    def _found(self, creations: list[Request], births: list[_Birth], scope: Name) -> dict[Name, Maker]:
+        """Return who created each object, where that is certain."""
+        counted = _makers(creations, births)
+        found = dict(counted or ())
+        left = [each for each in births if each.name not in found]
+        said = {each.name: act for each in left if (act := self._said(each))}
+        if counted is not None and (watched := [each for each in left if each.revision]):
+            found.update(_bounded(creations, watched, self._steps(scope), said))
+        for each in left:
+            if each.name not in found and (act := said.get(each.name)):
+                until = min(act.received, each.created + SECOND - 1)
+                if each.created <= until:
+                    found[each.name] = Maker(act.actor, act.user_agent, act.client, each.created, until)
+        return found
+
+    def _said(self, birth: _Birth) -> Act | None:
+        """Return the first Event in which its writer says that it created an object; None if none says that, or if
+        Events of several processes do."""
+        if (owner := birth.owner) is None:
+            return None
+        of_owner = Name(owner.group, owner.kind, birth.name.namespace, owner.name)
+        acts = [
+            act
+            for act in self._acts.about(of_owner, birth.name.name)
+            if act.ref.uid == owner.uid and "Create" in act.reason and act.received >= birth.created
+        ]
+        processes = {actor and actor.process for actor in map(actor_of, acts)}
+        return acts[0] if len(processes) == 1 and None not in processes else None
+
+    def _steps(self, scope: Name) -> list[_Step]:
+        """Return the changes of all objects of a kind in a namespace of which the log shows when they were written."""
+        for name in self._scopes[scope] - self._stamps.keys():
+            groups = [list(map(self._corrected, one.entries.values())) for one in self.lanes.get(name, ())]
+            entries = [each for of_life in lives(groups) for each in of_life.entries]
+            self._stamps[name] = [
+                (each.resource_version, each.received, each.staged)
+                for each in entries
+                if each.clock is Clock.AUDIT and each.resource_version is not None
+            ]
+        return sorted(step for name in self._scopes[scope] for step in self._stamps[name])
+
     def forget(self, name: Name) -> None:
         """Forget who created the objects of a name."""
         self._makers.pop(name, None)
+        self._stamps.pop(name, None)
         if (names := self._scopes.get(name._replace(name=""))) is not None:
             names.discard(name)
 
-    def _births(self, scope: Name, logged: int) -> list[tuple[int, Name]] | None:
-        """Return the objects that were created since the log begins and whose creation it does not show by name, each
-        with a time by which the creation had been received. None if objects may have existed before that nobody saw."""
+    def _births(self, scope: Name, logged: int) -> list[_Birth] | None:
+        """Return the objects that were created since the log begins and whose creation it does not show by name. None
+        if objects may have existed before that nobody saw."""
         found = []
         begun = self._begun(scope.namespace)
         for name in self._scopes[scope]:
@@ -117,7 +196,10 @@ class Unnamed:
             if not born and not begun:
                 return None
             times = [each.received for each in entries if each.clock is Clock.AUDIT]
-            found.append((min(times + ([born + SECOND - 1] if born else [])), name))
+            by = min(times + ([born + SECOND - 1] if born else []))
+            shown = (each.resource_version or 0 for each in entries if each.change is Change.CREATED)
+            owner = next((each.owner for each in entries if each.owner), None)
+            found.append(_Birth(by, name, next(shown, 0), born, owner))
         return found
 
     def _begun(self, namespace: str) -> bool:
@@ -142,6 +224,9 @@ class Unnamed:
             replace(first.ref, uid=""), Change.CREATED, None, Clock.AUDIT, maker.received, maker.staged,
             level=Level.METADATA,
         )  # fmt: skip
+        if len(groups) == 1:
+            creation = replace(creation, ref=first.ref)
+            return [[_made(creation, maker), *groups[0]]]
         bare = [group for group in groups if not group[0].ref.uid]
         others = [group for group in groups if group[0].ref.uid]
         return [[_made(creation, maker), *(each for group in bare for each in group)], *others]
@@ -152,12 +237,13 @@ def is_unnamed(request: Request) -> bool:
     return request.verb == "create" and not request.refused and not request.ref.name
 
 
-def _makers(creations: Iterable[Request], births: Iterable[tuple[int, Name]]) -> Iterator[tuple[Name, Maker]]:
-    """Yield who created each object, where that is certain. `births` are in microseconds since 1970."""
+def _makers(creations: Iterable[Request], births: Iterable[_Birth]) -> list[tuple[Name, Maker]] | None:
+    """Return who created each object, where that follows from their numbers; None if a creation is missing from the
+    log."""
     found: list[tuple[Name, Maker]] = []
     events = sorted(
         [(each.received, 0, each.identity, each) for each in creations]
-        + [(time, 1, name.name, name) for time, name in births],
+        + [(each.time, 1, each.name.name, each) for each in births],
         key=lambda event: event[:3],
     )
     requests: list[Request] = []
@@ -166,25 +252,74 @@ def _makers(creations: Iterable[Request], births: Iterable[tuple[int, Name]]) ->
         if isinstance(each, Request):
             requests.append(each)
             continue
-        names.append(each)
+        names.append(each.name)
         if len(names) > len(requests):
-            return  # a creation is missing from the log, so nothing is certain
+            return None
         if len(names) == len(requests):
             if maker := _one(requests):
                 found += [(name, maker) for name in names]
             requests, names = [], []
-    yield from found
+    return found
+
+
+def _bounded(
+    creations: Sequence[Request], births: Sequence[_Birth], steps: Sequence[_Step], said: Mapping[Name, Act]
+) -> Iterator[tuple[Name, Maker]]:
+    """Yield who created each object, where only one process can have.
+
+    An object was created after every change with a lower revision had been received, and before any with a higher one
+    was answered. `steps` are sorted.
+    """
+    revisions = [revision for revision, _, _ in steps]
+    earliest = [0, *accumulate((received for _, received, _ in steps), max)]
+    latest = [*list(accumulate((staged for *_, staged in reversed(steps)), min))[::-1], FOREVER]
+    for birth in births:
+        at = bisect_left(revisions, birth.revision)
+        least = max(earliest[at], birth.created)
+        most = min(latest[at], birth.created + SECOND - 1)
+        act = said.get(birth.name)
+        possible = [
+            each
+            for each in creations
+            if each.received <= most and each.staged >= least and _can_create(each, birth, act)
+        ]
+        if possible and (maker := _one(possible)):
+            yield birth.name, maker._replace(identity="", place=None)  # the line of its own request may be lost
+
+
+def _can_create(request: Request, birth: _Birth, act: Act | None) -> bool:
+    """Return whether the sender of a request creates objects of this owner, and is the one who says that it did."""
+    actor = actor_of(request)
+    if actor is None:
+        return False
+    if act and (writer := actor_of(act)) and writer.process != actor.process:
+        return False
+    if birth.owner is None or actor.component not in _CONTROLLERS.values():
+        return True
+    return _CONTROLLERS.get(birth.owner.kind, actor.component) == actor.component
 
 
 def _one(requests: Sequence[Request]) -> Maker | None:
     """Return the maker of all objects that these requests created, if it is one process; else None."""
-    actors = {actor_of(each) for each in requests}
-    first = min(requests, key=lambda each: (each.received, each.identity))
-    received, staged = first.received, max(each.staged for each in requests)
-    if None in actors or len({actor and actor.process for actor in actors}) > 1 or staged - received > _LONGEST:
+    processes = {actor and actor.process for actor in map(actor_of, requests)}
+    received, staged = min(each.received for each in requests), max(each.staged for each in requests)
+    if None in processes or len(processes) > 1 or staged - received > _LONGEST:
         return None
-    agent = first.user_agent if len(actors) == 1 else first.user_agent.partition(" ")[0]
-    return Maker(first, len(requests) == 1, agent, received, staged)
+    return _maker(requests, alone=len(requests) == 1)
+
+
+def _maker(requests: Sequence[Request], *, alone: bool) -> Maker:
+    first = min(requests, key=lambda each: (each.received, each.identity))
+    agents = {each.user_agent for each in requests}
+    return Maker(
+        first.actor,
+        first.user_agent if len(agents) == 1 else first.user_agent.partition(" ")[0],
+        first.client,
+        first.received,
+        max(each.staged for each in requests),
+        first.identity if alone else "",
+        first.place if alone else None,
+    )
 
 
 def _is_told(entry: Entry) -> bool:
@@ -192,16 +327,15 @@ def _is_told(entry: Entry) -> bool:
 
 
 def _made(creation: Entry, maker: Maker) -> Entry:
-    request = maker.request
     born = creation.facts.created if creation.facts else 0
     return replace(
         creation,
         clock=Clock.AUDIT,
         received=max(maker.received, born),
         staged=maker.staged,
-        actor=request.actor,
+        actor=maker.actor,
         user_agent=maker.user_agent,
-        identity=request.identity if maker.alone else creation.identity,
-        place=request.place if maker.alone else creation.place,
-        client=request.client,
+        identity=maker.identity or creation.identity,
+        place=maker.place or creation.place,
+        client=maker.client,
     )

@@ -298,15 +298,15 @@ class World:
         return self._ledger.requests.watches()
 
     def writes_of(self, process: str) -> Sequence[tuple[Track, Moment]]:
-        """Return the changes that a process wrote (see `core.actors`), in the order in which they were received. Only
-        an audit log shows which process wrote."""
+        """Return the writes of a process (see `core.actors`), in the order in which they were received, also those of
+        which it is not known what they changed. Only an audit log shows which process wrote."""
         return self.once(("writes", process), lambda: self._writes_of(process, self.tracks()))
 
     def _writes_of(self, process: str, tracks: Iterable[Track]) -> Sequence[tuple[Track, Moment]]:
         written = [
             (track, moment)
             for track in tracks
-            for moment in track.moments
+            for moment in (*track.moments, *track.unplaced)
             if moment.entry.client and (actor := actor_of(moment.entry)) and actor.process == process
         ]
         return sorted(written, key=lambda each: (each[1].entry.received, each[1].at, each[0].key))
@@ -369,7 +369,8 @@ class World:
         its name; none for a track that has no UID itself."""
         if not public_uid(track.ref):
             return []
-        return [each for life in self._tracks.without_uid(track.name) for each in life.moments]
+        others = self._tracks.without_uid(track.name)
+        return [*track.unplaced, *(each for life in others for each in life.moments)]
 
     def is_duplicate(self, track: Track) -> bool:
         """Return whether a track consists only of writes without a UID that a watch shows as writes of tracks with a

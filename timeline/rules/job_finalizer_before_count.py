@@ -143,7 +143,8 @@ def _verdict(pod: Track, job: Track, history: StatusHistory, release: Release, w
     since = history.before[0].time
     whole = world.complete("batch", "Job", since, until, job.ref.namespace)
     whole = whole and world.seen["batch", "Job"].shows_statuses
-    by_controller = release.released.actor in ("", pod.first.actor)  # a watch may not name the writer
+    # A watch may name neither writer.
+    by_controller = "" in (release.released.actor, pod.first.actor) or release.released.actor == pod.first.actor
     if whole and by_controller and all(world.unbroken(*each, job) for each in writes):
         return Verdict.INCONCLUSIVE, "Inconclusive: no write of the Job lists the Pod, and none is known to be missing."
     return Verdict.INCONCLUSIVE, ""

@@ -114,7 +114,7 @@ def analyse(
     finally:
         if collects:
             gc.enable()
-    entries = sum(seen.changes for seen in world.seen.values())
+    entries = sum(map(world.changes, world.seen))
     nothing = "" if world.seen or findings else nothing_to_judge(name, reading)
     mostly_skipped = tuple(documents.mostly_skipped(skipped.mostly_skipped()))
     return Analysis(

@@ -59,6 +59,7 @@ def payload(track: Track, at: int, listed: Sequence[Compared], work: Work) -> Pa
     return {
         **change,
         "attribution": each.attribution,
+        "writers": [],
         "difference": difference(each, withheld=False, work=work),
         "url": "",
     }

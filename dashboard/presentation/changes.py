@@ -25,6 +25,7 @@ from timeline.payloads.views import CopyPayload
 from timeline.queries import Revision
 
 _FOLDED = 60  # a difference with more lines than these is folded
+_WRITERS = 5  # the most possible writers that a sentence names
 _WIDTH = 2000  # the most characters of a line that a page shows
 
 
@@ -71,6 +72,7 @@ def in_words(each: Revision, withheld: bool, managed: bool, work: bodies.Work) -
         "nothing": "" if lines else TOO_LARGE if too_large else nothing(each, withheld),
         "compared": compared(each) if lines else "",
         "unnamed": UNNAMED[each.attribution],
+        "writers": _one_of(each),
     }
 
 
@@ -82,6 +84,7 @@ def listed(
     return {
         **queries.revision_payload(each.sequence, each.time, each.entry, bodies=bodies),
         "attribution": each.attribution,
+        "writers": [queries.writer_payload(write) for write in each.writes],
         "difference": difference(each, withheld, work) if work else None,
         "url": f"/sources/{source_id}/objects/{track_id}/?at={each.time}#r{each.sequence}",
     }
@@ -96,6 +99,7 @@ def beside(found: queries.ChangeInPlace, withheld: bool) -> ShownChangePayload:
     return {
         **queries.revision_payload(each.sequence, each.time, entry),
         "attribution": each.attribution,
+        "writers": [queries.writer_payload(write) for write in each.writes],
         "track": life["track"] or 0,
         "object": about,
         "lane": lane_key(about["group"], about["kind"], about["namespace"], about["name"]),
@@ -150,11 +154,31 @@ def _unknown_writer(each: Revision) -> str:
     entry = each.entry
     if entry.actor or entry.user_agent:
         return ""
+    if each.writes:
+        return _one_of(each)
     if entry.clock is Clock.AUDIT:
         return "The line of the audit log names neither a user nor a user agent."
     if entry.change is Change.DELETED:
         return "A watch does not show who deleted an object. An audit log does."
     return "A watch or a list shows no user, and the object's managedFields name no single latest writer."
+
+
+def _one_of(each: Revision) -> str:
+    """Say which writes of a log may have made a change; "" if it is known who made it, or if no log shows that."""
+    if not each.writes:
+        return ""
+    payloads = [queries.writer_payload(write) for write in each.writes[:_WRITERS]]
+    said = [
+        f"{write['controller'] or write['actor'] or 'unknown'} "
+        f"({wording.instant(write['earliest'], write['earliest'], write['latest'])})"
+        for write in payloads
+    ]
+    more = len(each.writes) - len(said)
+    if more:
+        said.append(f"{more} more")
+    if len(each.writes) == 1:
+        return f"The audit log shows a write that may have made it, or changed nothing: {said[0]}."
+    return f"The audit log shows {len(each.writes)} writes, one of them may have made it: {', '.join(said)}."
 
 
 def difference_rows(lines: Iterable[tuple[Any, str]]) -> list[dict[str, str]]:

@@ -52,7 +52,7 @@ def lives(groups: Iterable[list[Entry]], until: int = 0) -> list[Life]:
         if ref := found.placed.get(id(entry)):
             own.setdefault(ref.uid, []).append(replace(entry, ref=ref))
         else:
-            own.setdefault(entry.ref.uid, []).append(_one(entry, found.makers.get(id(entry))))
+            own.setdefault(entry.ref.uid, []).append(one(entry, found.makers.get(id(entry))))
     return [Life(entries, found.unplaced.get(uid, [])) for uid, entries in own.items()]
 
 
@@ -339,8 +339,8 @@ def _is_manager(manager: str, write: Entry) -> bool:
     return bool(program and manager) and (manager.startswith(program) or program.startswith(manager))
 
 
-def _one(change: Entry, write: Entry | None) -> Entry:
-    """Return one entry for a change and the write that made it."""
+def one(change: Entry, write: Entry | None) -> Entry:
+    """Return one entry for a change that a watch shows and the write of a log that made it, if that is known."""
     if write is None:
         return change
     return replace(

@@ -4,7 +4,7 @@ A `Ledger` accepts entries with `learn`, and `settle` returns the tracks of the 
 between the two calls, so the order, the repetition and the batching of the entries do not matter.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
@@ -97,6 +97,9 @@ class Ledger:
         # source, the joined changes that the clocks know, by revision.
         self._joins: dict[Name, list[Life]] = {}
         self._timed: dict[Name, dict[int, Entry]] = {}
+        # How many writes of a log are among the changes that a watch shows, or changed nothing: by name, and by kind.
+        self._repeats: dict[Name, int] = {}
+        self._repeated: Counter[GroupKind] = Counter()
         # Of a live source, by kind: names with writes of a log that the watch has not reached, and how far it had come.
         self._ahead: dict[GroupKind, tuple[int, set[Name]]] = {}
         self.extent = Extent()
@@ -375,7 +378,17 @@ class Ledger:
         until = seen.streamed_until + SECOND if shown else 0
         if self._followed and any(_outruns(each, until) for entries in groups for each in entries):
             self._ahead.setdefault(name[:2], (seen.streamed_until, set()))[1].add(name)
-        return lives(groups, until)
+        found = lives(groups, until)
+        repeats = sum(map(len, groups)) - sum(len(each.entries) for each in found)
+        if repeats != (before := self._repeats.pop(name, 0)):
+            self._repeated[name[:2]] += repeats - before
+        if repeats:
+            self._repeats[name] = repeats
+        return found
+
+    def changes(self, kind: GroupKind) -> int:
+        """Return how many changes of a kind were observed. What a log and a watch show together counts once."""
+        return self.seen[kind].changes - self._repeated[kind]
 
     def _retime(self, name: Name) -> None:
         """Note of a followed source which changes of a name have other times now, because a log shows their writes."""
@@ -569,6 +582,11 @@ class Ledger:
         known = self._objects.get(key)
         return known.number if known else 0
 
+    def unnamed_numbers(self, name: Name) -> list[int]:
+        """Return the numbers of entries of a name that carry no UID, if a watch or a list shows its kind, too."""
+        number = self.number(name, "") if self._is_mixed(name[:2]) else 0
+        return [number] if number else []
+
     def lane_number(self, name: Name) -> int:
         return self._lane_numbers[name]
 
@@ -586,6 +604,7 @@ class Ledger:
             del self._lanes[name], self._lane_numbers[name]
             self.unnamed.forget(name)
             self._timed.pop(name, None)
+            self._repeats.pop(name, None)  # they go on counting as repeated
 
     def forgotten(self, before: int) -> None:
         """Note that tracks which ended before a drawn time, in microseconds since 1970, were forgotten.
@@ -607,6 +626,9 @@ class Ledger:
 
     def snapshot(self) -> Snapshot:
         """Return everything that is known of a live source, in a form that can be stored."""
+        remembered: Counter[GroupKind] = Counter()
+        for name, count in self._repeats.items():
+            remembered[name[:2]] += count
         return Snapshot(
             first=self.extent.first,
             last=self.extent.last,
@@ -629,6 +651,7 @@ class Ledger:
                 for each in self._objects.values()
             ],
             shown=list(self.shown.state()),
+            repeated=[(*kind, count) for kind, count in (self._repeated - remembered).items()],
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -639,6 +662,8 @@ class Ledger:
         for group, kind, state in snapshot.seen:
             self.seen[group, kind].restore(state)
         self.shown.restore(snapshot.shown)
+        for group, kind, count in snapshot.repeated:
+            self._repeated[group, kind] += count
         for mark in snapshot.marks:
             if mark.what is MarkType.FREED:
                 self.freed.add(mark.since, mark.time)

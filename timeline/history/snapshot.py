@@ -39,6 +39,8 @@ class Snapshot(NamedTuple):
     steps: list[tuple[str, int, int]]  # what `Clocks.steps` returned: space, revision, drawn time
     objects: list[ObjectSnapshot]
     shown: Sequence[tuple[str, str, str, int]] = ()  # what `Shown.state` returned; older states do not have it
+    # By group and kind: how many writes of forgotten objects both a log and a watch had shown; see `Ledger.changes`.
+    repeated: Sequence[tuple[str, str, int]] = ()
 
 
 def healed(snapshot: Snapshot, present: Present, created: int) -> Snapshot:
@@ -84,6 +86,7 @@ class _Head(msgspec.Struct):
     remembered: int = 0
     shown: Sequence[tuple[str, str, str, int]] = ()
     steps: list[tuple[str, str, int]] = []  # revisions are text, since they may exceed 64 bits
+    repeated: Sequence[tuple[str, str, int]] = ()  # older snapshots do not have it
 
 
 class _ObjectLine(msgspec.Struct):
@@ -112,6 +115,7 @@ def lines_of(snapshot: Snapshot) -> Iterator[bytes]:
             snapshot.remembered,
             snapshot.shown,
             steps,
+            snapshot.repeated,
         )
     )
     yield from map(line_of, snapshot.marks)
@@ -151,6 +155,7 @@ def snapshot_of(lines: Iterable[bytes]) -> Snapshot | None:
         steps=[(space, int(revision), time) for space, revision, time in head.steps],
         objects=[_object_of(line, known) for line in rest],
         shown=head.shown,
+        repeated=head.repeated,
     )
 
 

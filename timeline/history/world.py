@@ -206,6 +206,10 @@ class World:
         """Return how much of each kind was observed."""
         return self._ledger.seen
 
+    def changes(self, kind: GroupKind) -> int:
+        """Return how many changes of a kind were observed. What a log and a watch show together counts once."""
+        return self._ledger.changes(kind)
+
     @property
     def shown(self) -> Shown:
         """Return which sorts of lines were observed of each kind."""
@@ -396,6 +400,13 @@ class World:
         if not uid.startswith(ANONYMOUS):
             return self._ledger.number(track.name, uid)
         return self._ledger.number(track.name, "") + (anonymous(track.ref) << 40)
+
+    def unnamed(self, tracks: Sequence[Track]) -> list[int]:
+        """Return the numbers of entries without a UID that have no track of their own, since they show changes of these
+        tracks, which are all of a name."""
+        if all(public_uid(track.ref) for track in tracks):
+            return self._ledger.unnamed_numbers(tracks[0].name)
+        return []
 
     def lane(self, track: Track) -> int:
         """Return the number of the lane (the name) of a track within the source."""

@@ -106,7 +106,7 @@ def coverage(world: World) -> list[CoverageRow]:
                 complete,
                 holes,
                 seen.listed,
-                seen.changes,
+                world.changes((group, kind)),
                 bodies,
                 dated,
                 _requests(seen),

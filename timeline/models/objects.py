@@ -40,6 +40,9 @@ class Track(models.Model):
     addresses = Sparse(models.TextField(), default=list)  # IP addresses that it had (see `Kind.addresses`)
     creator = models.TextField(default="")  # who created it; "" if that was not observed
     writers = Sparse(models.TextField(), default=list)  # who else changed the lane; only in its first row
+    # The keys (see `queries.attribution`) of entries of its name without a UID that have no track of their own, because
+    # a watch shows the same changes with one.
+    unnamed = Sparse(models.BigIntegerField(), default=list)
     clues = models.TextField(default="")  # by what the search finds it besides its names (see `Kind.clues`), in lines
 
     class Meta:

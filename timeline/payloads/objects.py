@@ -231,6 +231,20 @@ class RevisionPayload(ChangePayload):
     """
 
     attribution: Attribution
+    writers: list["WriterPayload"]  # if it is not known who wrote it: the writes of an audit log of which one may have
+
+
+class WriterPayload(TypedDict):
+    """This is one write that an audit log shows without its content."""
+
+    controller: str | None  # as in `ChangePayload`
+    actor: str | None
+    user_agent: str | None
+    earliest: str
+    latest: str | None
+    audit_id: str | None
+    file: str | None
+    line: int | None
 
 
 class DifferencePayload(TypedDict):

@@ -3,7 +3,7 @@
 from timeline.core.entries import FOREVER, Entry
 from timeline.core.values import decoded
 from timeline.payloads.documents import timestamp
-from timeline.payloads.objects import ChangePayload
+from timeline.payloads.objects import ChangePayload, WriterPayload
 
 
 def revision_payload(sequence: int, time: int, entry: Entry, *, bodies: bool = False) -> ChangePayload:
@@ -24,6 +24,19 @@ def revision_payload(sequence: int, time: int, entry: Entry, *, bodies: bool = F
         "file": entry.place.file if entry.place else None,
         "line": entry.place.line if entry.place else None,
         "body": decoded(entry.body) if bodies and entry.body else None,
+    }
+
+
+def writer_payload(write: Entry) -> WriterPayload:
+    return {
+        "controller": controller(write.actor, write.user_agent) or None,
+        "actor": write.actor or None,
+        "user_agent": write.user_agent or None,
+        "earliest": timestamp(write.received),
+        "latest": None if write.staged == FOREVER else timestamp(write.staged),
+        "audit_id": write.identity or None,
+        "file": write.place.file if write.place else None,
+        "line": write.place.line if write.place else None,
     }
 
 

@@ -1,7 +1,7 @@
 """This package reads from PostgreSQL what screens show. The size of every answer is limited, whatever the size of the
 source."""
 
-from timeline.payloads.revisions import revision_payload
+from timeline.payloads.revisions import revision_payload, writer_payload
 from timeline.queries.acknowledgements import (
     acknowledge,
     acknowledge_incidents,
@@ -269,4 +269,5 @@ __all__ = [
     "withheld",
     "worst_incidents",
     "would_silence",
+    "writer_payload",
 ]

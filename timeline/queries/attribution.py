@@ -22,10 +22,15 @@ def key_of(track_id: int) -> int:
 
 def lives_by_key(source_id: int, keys: Collection[int]) -> Mapping[int, list[Track]]:
     """Return the tracks to which entries with these keys may belong, by key and in the order in which they began."""
-    rows = Track.objects.filter(source=source_id).annotate(key=F("id").bitand(KEY)).defer("lifeline")
+    of_source = Track.objects.filter(source=source_id).defer("lifeline").order_by("life", "id")
+    rows = of_source.annotate(key=F("id").bitand(KEY))
     found: dict[int, list[Track]] = {}
-    for row in rows.filter(Q(id__in=keys) | Q(id__gt=KEY), key__in=keys).order_by("life", "id"):
+    for row in rows.filter(Q(id__in=keys) | Q(id__gt=KEY), key__in=keys):
         found.setdefault(key_of(row.id), []).append(row)
+    if left := [key for key in keys if key not in found]:
+        for row in of_source.filter(unnamed__overlap=left):
+            for key in row.unnamed:
+                found.setdefault(key, []).append(row)
     return found
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from timeline.core import joining
 from timeline.core.entries import Change, Clock, Entry
 from timeline.models import Track
 from timeline.payloads.objects import Attribution, LifePayload
@@ -31,6 +32,7 @@ class Revision(NamedTuple):
     between: int  # the number of changes without a body between that body and this change
     seen: int  # how many observations show this change
     attribution: Attribution  # see `RevisionPayload`
+    writes: list[Entry]  # if it is not known who made it: the writes of a log of which one may have
 
 
 class Page(NamedTuple):
@@ -62,9 +64,14 @@ class _Belonging(NamedTuple):
 
     entries: list[Stored]
     by_time: dict[int, bool]  # by sequence number of such an entry: whether it surely belongs to the track
+    # Writes of a log without content, by the sequence number of what a watch shows: that which made the change, and
+    # those of which one may have made it.
+    makers: dict[int, Stored]
+    possible: dict[int, list[Entry]]
 
     def attribution(self, change: _Change) -> Attribution:
-        known = [self.by_time.get(each.sequence) for each in change.seen]
+        makers = {each.sequence for each in self.makers.values()}
+        known = [self.by_time.get(each.sequence) for each in change.seen if each.sequence not in makers]
         return "uid" if None in known else "time" if all(known) else "possible"
 
 
@@ -157,7 +164,7 @@ def _newest(row: Track) -> list[Stored] | None:
 
     An object may have hundreds of thousands of changes, so all of them are read only if this returns None.
     """
-    if any(anonymous(each) for each in _of_name(row)):
+    if row.unnamed or any(anonymous(each) for each in _of_name(row)):
         return None
     entries = list(chunks.newest(row.source_id, {key_of(row.id)}, most=_CHUNKS))
     shown: dict[str, bool] = {}  # whether there is a body, by revision
@@ -192,8 +199,14 @@ def _read(row: Track, belonging: _Belonging, changes: list[_Change], offset: int
         size += len(body)
         entry = msgspec.structs.replace(best.entry, body=body)
         attribution = belonging.attribution(change)
+        maker = next(
+            (belonging.makers[each.sequence] for each in change.seen if each.sequence in belonging.makers), None
+        )
+        if maker and best.sequence != maker.sequence:
+            entry = joining.one(entry, maker.entry)
+        writes = [] if entry.clock is Clock.AUDIT else belonging.possible.get(best.sequence, [])
         seen = len(change.seen)
-        found.append(Revision(best.sequence, change.time, entry, before, compared, between, seen, attribution))
+        found.append(Revision(best.sequence, change.time, entry, before, compared, between, seen, attribution, writes))
         if body:
             before, compared, between = body, best.sequence, 0
         else:
@@ -207,7 +220,7 @@ def revision(source_id: int, track_id: int, sequence: int) -> Entry | None:
     Raises Track.DoesNotExist.
     """
     row = Track.objects.get(source=source_id, source__delete_after=None, id=track_id)
-    keys = {key_of(each.id) for each in _of_name(row)}
+    keys = {key_of(each.id) for each in _of_name(row)}.union(row.unnamed)
     found = next(iter(islice(chunks.entries(source_id, keys, after=sequence - 1), 1)), None)
     if found is None or found.sequence != sequence:
         return None
@@ -222,7 +235,7 @@ def _of_name(row: Track) -> list[Track]:
 
 def _keys(row: Track, unnamed: Sequence[Track]) -> set[int]:
     """Return the keys of the entries that may belong to a track. `unnamed` are the tracks of its name without a UID."""
-    return {key_of(each.id) for each in (row, *unnamed)}
+    return {key_of(each.id) for each in (row, *unnamed)}.union(row.unnamed)
 
 
 def _parts(row: Track) -> list[Part]:
@@ -255,6 +268,10 @@ def _changes(row: Track, parts: list[Part], part: Part) -> tuple[_Belonging, lis
     last = max((each.high for each in parts if each.high < part.low), default=part.low)
     belonging = _belonging(row, part._replace(low=last))
     changes = _in_order(belonging.entries, _drawn(row))
+    for change in changes:
+        change.seen.extend(
+            [belonging.makers[each.sequence] for each in change.seen if each.sequence in belonging.makers]
+        )
     own = (at for at, each in enumerate(changes) if any(seen.sequence >= part.low for seen in each.seen))
     return belonging, changes, next(own, len(changes))
 
@@ -269,11 +286,40 @@ def _belonging(row: Track, part: Part) -> _Belonging:
     keys = _keys(row, unnamed)
     entries = list(chunks.entries(row.source_id, keys, after=part.low - 1, until=part.high, bodies=False))
     if anonymous(row):
-        return _Belonging([each for each in entries if life_of(each.entry, unnamed) == row], {})
+        return _Belonging([each for each in entries if life_of(each.entry, unnamed) == row], {}, {}, {})
     own = [each for each in entries if each.key == key_of(row.id)]
     others = [each for each in lives if each.id != row.id and not anonymous(each)]
     by_time = unnamed_entries(row, (each for each in entries if each.key != key_of(row.id)), others)
-    return _Belonging([*own, *(each for each in entries if each.sequence in by_time)], by_time)
+    return _joined(row, own, [each for each in entries if each.sequence in by_time], by_time)
+
+
+def _joined(row: Track, own: list[Stored], unnamed: list[Stored], by_time: dict[int, bool]) -> _Belonging:
+    """Return the entries of a track, in which a write of a log without content is one with the change that it made.
+
+    Such a write of which that is not known is a change of its own if the lifeline has it, too. Otherwise it is one of
+    those that a watch shows, or it changed nothing.
+    """
+    sure = [each for each in unnamed if by_time[each.sequence]]
+    found = joining.join([group for group in ([each.entry for each in own], [each.entry for each in sure]) if group])
+    stored = {id(each.entry): each for each in (*own, *sure)}
+    makers = {stored[change].sequence: stored[id(write)] for change, write in found.makers.items()}
+    possible = {stored[change].sequence: writes for change, writes in found.possible.items()}
+    drawn = [(change, action, time) for time, revision, change, action, *_ in row.lifeline if not revision]
+    taken = {each.sequence for each in makers.values()}
+    entries = [
+        each
+        for each in (*own, *unnamed)
+        if each.sequence not in taken and (not joining.is_bare(each.entry) or _is_drawn(each.entry, drawn))
+    ]
+    return _Belonging(entries, by_time, makers, possible)
+
+
+def _is_drawn(write: Entry, drawn: list[tuple[str, str, int]]) -> bool:
+    """Return whether a write without a revision is among these moments of a lifeline: (change, action, time)."""
+    return any(
+        (change, action) == (write.change.value, write.action) and write.received <= time
+        for change, action, time in drawn
+    )
 
 
 def _drawn(row: Track) -> dict[str, int]:

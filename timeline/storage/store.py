@@ -24,7 +24,7 @@ from timeline.storage.copying import as_json, as_text
 TRACK = (
     "source_id", "id", "lane", "root", "strip", "place", "number", "span", "changed", "life", "family", "group",
     "version", "kind", "namespace", "name", "uid", "lifeline", "owner", "needs", "addresses",
-    "creator", "writers", "clues",
+    "creator", "writers", "clues", "unnamed",
 )  # fmt: skip
 STRIP = (
     "source_id", "place", "root", "family", "group", "kind", "namespace", "name", "members", "span", "changed",
@@ -147,6 +147,7 @@ def track_rows(
     other tracks; all else in it follows from the track alone.
     """
     root = world.number(order.root(lane.tracks[0]))
+    unnamed = _array(world.unnamed(lane.tracks))
     whole: tuple[str | None, ...] = _span(lane.tracks) if len(lane.tracks) > 1 else ()
     writers = outline.other_writers(lane.tracks)
     for track in lane.tracks:
@@ -159,10 +160,11 @@ def track_rows(
             whole,
             world.number(owner) if owner else 0,
             _array(world.lanes_of(track.references())),
+            unnamed,
             *writers,
         )
         if not is_written(track, others):
-            yield _track_row(source, world, track, packer, others[:4], whole, others[5:7], writers)
+            yield _track_row(source, world, track, packer, others[:4], whole, others[5:8], writers)
         whole, writers = (None, None), []
 
 
@@ -177,7 +179,7 @@ def _track_row(
     writers: list[str],
 ) -> tuple[Any, ...]:
     """Return the row of a track: `placed` is what the columns from root to number have, `whole` what those of the whole
-    lane have, without any if the lane has only this track, and `related` what owner and needs have."""
+    lane have, without any if the lane has only this track, and `related` what owner, needs and unnamed have."""
     ref, life = track.ref, _range(track.first.time, track.until)
     root, strip, place, number = placed
     lifeline = outline.lifeline(track, plain=_unchanged)
@@ -199,11 +201,12 @@ def _track_row(
         as_text(ref.name),
         as_text(ref.uid),
         packer.pack(as_json(lifeline).encode()),
-        *related,
+        *related[:2],
         _array(track.addresses()),
         outline.creator(track),
         writers or None,
         as_text("\n".join(" ".join(clue.split()) for clue in track.clues())),
+        related[2],
     )
 
 
@@ -244,7 +247,7 @@ def _range(start: int, end: int | None) -> str:
 
 def write_reach(source: Source, world: World) -> None:
     """Write the number of entries of a source and the range of time that it covers."""
-    source.entries = sum(seen.changes for seen in world.seen.values())
+    source.entries = sum(map(world.changes, world.seen))
     if source.entries:
         source.first, source.last = moment(world.first), moment(world.last)
     source.divided = source.sequence

@@ -31,22 +31,24 @@ class Interner:
     def ref(self, ref: ObjectReference, kind: str, metadata: Metadata) -> ObjectRef:
         """Return the reference to the object of an event. Raise ValueError as `check_names` does."""
         uid, name = metadata.uid or ref.uid, ref.name or metadata.name or ""
-        known = self._refs.get(key := uid or f"{kind}.{ref.apiGroup}/{ref.namespace}/{name}")
+        # API servers log the name of a Namespace as its namespace, too.
+        namespace = "" if kind == "Namespace" and not ref.apiGroup else ref.namespace
+        known = self._refs.get(key := uid or f"{kind}.{ref.apiGroup}/{namespace}/{name}")
         if (
             known is None
             or known.name != name
             or known.kind != kind
-            or known.namespace != ref.namespace
+            or known.namespace != namespace
             or known.version != ref.apiVersion
             or known.group != ref.apiGroup
         ):
-            check_names(ref.apiGroup, ref.apiVersion, kind, ref.namespace, name, uid)
+            check_names(ref.apiGroup, ref.apiVersion, kind, namespace, name, uid)
             text = self.text
             known = ObjectRef(
                 text(ref.apiGroup),
                 text(ref.apiVersion),
                 kind,
-                text(ref.namespace),
+                text(namespace),
                 name,
                 uid,
             )

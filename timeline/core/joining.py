@@ -11,6 +11,7 @@ those before and after it. A write that may have made one of several changes, or
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -63,8 +64,16 @@ def join(groups: Sequence[list[Entry]], until: int = 0) -> Joined:
     if not writes:
         return found
     objects = [_Object(group) for group in groups if group[0].ref.uid and any(map(_is_shown, group))]
+    objects.sort(key=lambda each: each.first)
     for write in writes:
-        if own := _own(write, objects):
+        if write.change is Change.CREATED and (own := _own(write, objects)):
+            own.writes.append(write)
+            own.since = max(own.since, write.received)
+            own.born_by = min(own.born_by, write.staged)
+    for one_object, following in pairwise(objects):
+        one_object.gone_by = min(one_object.gone_by, following.born_by)
+    for write in writes:
+        if write.change is not Change.CREATED and (own := _own(write, objects)):
             own.writes.append(write)
     for each in objects:
         each.join(found, until)
@@ -92,7 +101,7 @@ def _own(write: Entry, objects: "list[_Object]") -> "_Object | None":
     if write.change is Change.CREATED:
         found = [each for each in objects if each.created <= write.staged and write.received < each.created + SECOND]
     else:
-        found = [each for each in objects if each.created <= write.staged and write.received <= each.gone_by]
+        found = [each for each in objects if each.since <= write.staged and write.received <= each.gone_by]
     return found[0] if len(found) == 1 else None
 
 
@@ -101,12 +110,15 @@ class _Object:
 
     def __init__(self, entries: list[Entry]) -> None:
         self.uid = entries[0].ref.uid
-        self.writes: list[Entry] = []  # in the order in which they were received
+        self.writes: list[Entry] = []
         revised = (each for each in entries if each.resource_version is not None)
         self._steps = sorted(revised, key=lambda each: (each.change is Change.DELETED, each.resource_version or 0))
         self._revisions = [each.resource_version or 0 for each in self._steps]
         self.created = max((each.facts.created for each in self._steps if each.facts), default=0)
         self._bounds = [self._bounds_of(place) for place in range(len(self._steps))]
+        self.first = self._revisions[0]
+        self.since = self.created  # µs by which nothing of it can have been written
+        self.born_by = self.created + SECOND - 1 if self.created else FOREVER  # µs by which it had surely been created
         self._managed = any(each.user_agent for each in self._steps if each.clock is Clock.OBJECT)
         last = self._steps[-1]
         self.gone_by = (last.arrived or FOREVER) if last.change is Change.DELETED else FOREVER
@@ -115,7 +127,7 @@ class _Object:
 
     def join(self, found: Joined, until: int) -> None:
         """Add to `found` which writes made which steps."""
-        left = self.writes
+        left = sorted(self.writes, key=_order)
         while True:
             made = dict(self._certain(left))
             if not made:

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -49,8 +50,10 @@ from timeline.history.spilled_objects import ObjectKey, SpilledLanes, SpilledObj
 from timeline.history.streams import Stream
 from timeline.history.unnamed import Unnamed
 from timeline.history.written import Write, Written
+from timeline.kinds import resource_of
 
 _ALL = 0, FOREVER  # the range of all revisions
+_Named = TypeVar("_Named", Entry, Request)
 
 
 class Ledger:
@@ -83,8 +86,11 @@ class Ledger:
         self._intents: dict[Intent | None, Intent | None] | None = {} if intents else None  # each value once
         # Of a followed source: what the facts of many objects have in common.
         self._texts = SharedTexts() if followed else None
-        self._refused: dict[object, Entry] = {}  # entries that `keeps` refused, without facts but for acts
+        self._refused: dict[tuple[Any, ...], Entry] = {}  # entries that `keeps` refused, without facts but for acts
         self._objects: dict[ObjectKey, ObjectEntries] | SpilledObjects = {}
+        # By group and resource: the kinds of resources that a log names without them. And names that are another now.
+        self._kinds: dict[GroupKind, str] = {}
+        self._renamed: dict[Name, None] = {}
         self._lanes: dict[Name, list[ObjectEntries]] = {}  # not used any more when objects are spilled
         self._lane_numbers: dict[Name, int] = {}
         self._numbers = 0  # how many objects there ever were
@@ -136,6 +142,10 @@ class Ledger:
                 if self._learn_other(entry):
                     yield 0, entry
                 continue
+            if (kind := (entry.ref.group, entry.ref.kind)) not in self.seen:
+                self._meet(kind)
+            if kind in self._kinds:
+                entry = _of_kind(entry, self._kinds[kind])  # it is the same change
             if keeps and not keeps(entry):
                 self._refuse(entry)
                 continue
@@ -189,6 +199,8 @@ class Ledger:
     def _learn_other(self, other: Mark | Request | LogLine) -> bool:
         """Learn what is no change of an object; return whether it adds information."""
         if isinstance(other, Request):
+            if (kind := (other.ref.group, other.ref.kind)) in self._kinds:
+                other = _of_kind(other, self._kinds[kind])
             self.shown.request(other)
             if not self.requests.learn(other):
                 return False
@@ -205,6 +217,50 @@ class Ledger:
             return False
         self.extent.reach(other.time, other.time, logged=False)
         return True
+
+    def _meet(self, kind: GroupKind) -> None:
+        """Note that a kind is observed for the first time.
+
+        A log without bodies does not name the kind of a custom resource, so it stands under the name of its resource
+        until something shows an object of it.
+        """
+        group, name = kind
+        if name.islower():
+            names = [of_group for each, of_group in self.seen if each == group and resource_of(of_group) == name]
+            if names and names[0] != name:
+                self._kinds[kind] = names[0]
+        elif (resource := (group, resource_of(name))) not in self._kinds:
+            self._kinds[resource] = name
+            self.requests.rename(kind, resource[1])
+            if resource in self.seen:
+                self._rename(resource, kind)
+            self.unnamed.rename(kind, resource[1])
+
+    def _rename(self, resource: GroupKind, kind: GroupKind) -> None:
+        """Give the objects that were known by the name of their resource the name of their kind."""
+        if isinstance(self._objects, SpilledObjects):
+            objects = self._objects.take_kind(resource)
+        else:
+            objects = [each for each in self._objects.values() if each.name[:2] == resource]
+        self.seen[kind].absorb(self.seen.pop(resource))
+        for each in objects:
+            before, each.name = each.name, shared(each.name._replace(kind=kind[1]))
+            each.seen, each.track = self.seen[kind], None
+            each.entries = {change: _of_kind(entry, kind[1]) for change, entry in each.entries.items()}
+            key = each.uid, each.name.name, each.name.namespace, kind[1], kind[0]
+            if isinstance(self._objects, dict):
+                del self._objects[each.uid, before.name, before.namespace, before.kind, before.group]
+                self._lanes.setdefault(each.name, []).append(each)
+                self._lanes.pop(before, None)
+                self._renamed[before] = None
+                self._unsettled.pop(before, None)
+                self._unsettled[each.name] = None
+            self._objects[key] = each
+            self._lane_numbers[each.name] = self._lane_numbers.pop(before, None) or self._lane_numbers[each.name]
+        for change, entry in [*self._refused.items()]:
+            if change[:2] == resource:
+                del self._refused[change]
+                self._refused[(*kind, *change[2:])] = _of_kind(entry, kind[1])
 
     def _without_body(self, entry: Entry) -> Entry:
         """Return an entry as it is kept here. Bodies are stored elsewhere; to hold a million entries in memory, only
@@ -316,6 +372,8 @@ class Ledger:
             for name in sorted(names)
             if name in self._lanes
         }
+        settled.update({name: [] for name in self._renamed if name not in self._lanes})
+        self._renamed = {}
         self._unsettled = {}
         self._fresh = []
         self._retimed = []
@@ -705,6 +763,11 @@ def _sharing(entry: Entry, known: ObjectEntries, texts: SharedTexts) -> Entry:
     ref = last.ref if last and last.ref == entry.ref else texts.of(entry.ref)
     facts = last.facts if last and last.facts == entry.facts else texts.of(entry.facts)
     return replace(entry, ref=ref, facts=facts, owner=shared(entry.owner), user_agent=texts.text(entry.user_agent))
+
+
+def _of_kind(each: _Named, kind: str) -> _Named:
+    """Return the same with the name of its kind."""
+    return replace(each, ref=replace(each.ref, kind=kind))
 
 
 def _key(ref: ObjectRef) -> ObjectKey:

@@ -4,14 +4,17 @@ It is pure.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
+
+from msgspec.structs import replace
 
 from timeline.core.entries import Entry, Request
 from timeline.core.order import SECOND
 from timeline.core.spill import Spilling
 from timeline.history.lifelines import Name, name_of
+from timeline.history.seen import GroupKind
 from timeline.history.spilled_requests import SpilledRequests
 
 _LONGEST = (
@@ -40,6 +43,7 @@ class Requests:
         self._by_uid: dict[Name, dict[str, list[Request]]] = {}  # the same requests by the UID that they name
         # The last answer of `of` that was put together: the rules ask about one object, one after the other.
         self._last_answer: tuple[tuple[Name, str] | None, Sequence[Request]] = None, ()
+        self._resources: dict[GroupKind, str] = {}  # what requests called a kind before its name was known
         self.changed: set[Name] = set()  # the names of which the answer may differ since this set was emptied
 
     def __iter__(self) -> Iterator[Request]:
@@ -73,7 +77,10 @@ class Requests:
         if not self._has(name):
             return ()
         if name not in self._sorted:
-            found = self._known[name].values() if self._spilled is None else self._spilled.about(name)
+            found = [*self._found(name)]
+            if resource := self._resources.get(name[:2]):
+                called = self._found(name._replace(kind=resource))
+                found += [replace(each, ref=replace(each.ref, kind=name.kind)) for each in called]
             self._sorted[name] = sorted(map(self._corrected, found), key=_order)
         self._use(name)
         return self._sorted[name]
@@ -106,7 +113,14 @@ class Requests:
 
     def names(self) -> set[Name]:
         """Return the names that requests are about."""
-        return set(self._known if self._spilled is None else self._spilled)
+        kinds = {(kind[0], resource): kind[1] for kind, resource in self._resources.items()}
+        known = self._known if self._spilled is None else self._spilled
+        return {name._replace(kind=kinds.get(name[:2], name.kind)) for name in known}
+
+    def rename(self, kind: GroupKind, resource: str) -> None:
+        """Note that requests about this resource, whose kind was not known, are about this kind."""
+        self._resources[kind] = resource
+        self.reconsider()
 
     def watches(self) -> Iterator[Request]:
         """Yield the watches of all objects of a kind, kind by kind in the order in which they were received."""
@@ -136,7 +150,14 @@ class Requests:
                 del self._known[name]
 
     def _has(self, name: Name) -> bool:
-        return name in (self._known if self._spilled is None else self._spilled)
+        known = self._known if self._spilled is None else self._spilled
+        resource = self._resources.get(name[:2])
+        return name in known or (resource is not None and name._replace(kind=resource) in known)
+
+    def _found(self, name: Name) -> Iterable[Request]:
+        if self._spilled is not None:
+            return self._spilled.about(name)
+        return self._known[name].values() if name in self._known else ()
 
     def _use(self, name: Name) -> None:
         """Note that the requests about a name were asked for. If requests are in a file, then the answers that were not

@@ -57,6 +57,18 @@ class Seen:
                 self.levels -= Counter([before.level])
         self.unattributed += _unattributed(now) - _unattributed(before)
 
+    def absorb(self, other: "Seen") -> None:
+        """Add what was counted of the same kind under another name."""
+        self.changes += other.changes
+        self.levels += other.levels
+        self.unattributed += other.unattributed
+        self.created |= other.created
+        self.statuses |= other.statuses
+        self.listed |= other.listed
+        self.streamed |= other.streamed
+        self.streamed_since = min(self.streamed_since, other.streamed_since)
+        self.streamed_until = max(self.streamed_until, other.streamed_until)
+
     def state(self) -> list[int]:
         """Return the counts for a kind of a live source, in a form that can be stored."""
         logged = [int(self.created), int(self.statuses), self.unattributed, *(self.levels[level] for level in Level)]

@@ -130,6 +130,17 @@ class SpilledObjects:
             self._last = name, found + [self._joined(name, each) for each in self._parts.get(name, {}).values()]
         return self._last[1]
 
+    def take_kind(self, kind: GroupKind) -> list[ObjectEntries]:
+        """Take all objects of a kind out."""
+        self._cool(0)
+        found = []
+        for name in [name for name in self._cold if name[:2] == kind]:
+            found += self.of_name(name)
+            self._last = None, []
+            del self._cold[name]
+            self._parts.pop(name, None)
+        return found
+
     def number(self, key: ObjectKey) -> int:
         """Return the number of an object; 0 if it is not known."""
         name = _name(key)

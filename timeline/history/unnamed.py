@@ -25,6 +25,7 @@ from timeline.history.acts import Act, Acts
 from timeline.history.lifelines import Name
 from timeline.history.object_entries import ObjectEntries
 from timeline.history.requests import Requests
+from timeline.history.seen import GroupKind
 
 _LONGEST = 10 * SECOND  # µs that a group of creations may last; the times of longer ones would say little
 _CONTROLLERS = {  # the part of the controller manager that creates the Pods of each kind of owner
@@ -87,10 +88,19 @@ class Unnamed:
         """Learn a request; only creations without a name matter."""
         if not is_unnamed(request):
             return
-        scope = Name(request.ref.group, request.ref.kind, request.ref.namespace, "")
+        self._begin(Name(request.ref.group, request.ref.kind, request.ref.namespace, ""))
+
+    def _begin(self, scope: Name) -> None:
         if scope not in self._scopes:
             self._scopes[scope] = {name for name in self.lanes if name[:3] == scope[:3]}
         self._stale.add(scope)
+
+    def rename(self, kind: GroupKind, resource: str) -> None:
+        """Note that creations of this resource, whose kind was not known, are of this kind."""
+        for scope in [scope for scope in self._scopes if scope[:2] == (kind[0], resource)]:
+            del self._scopes[scope]
+            self._stale.discard(scope)
+            self._begin(scope._replace(kind=kind[1]))
 
     def note(self, name: Name) -> None:
         """Note that something was learned about a name."""

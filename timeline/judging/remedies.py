@@ -1,6 +1,7 @@
 """This pure module says what to record so that a rule can judge: lines of an audit policy, and kubectl commands."""
 
 from timeline.core.entries import Level
+from timeline.kinds import resource_of as resource_of
 
 POLICY = "In the audit policy: "
 WATCHES = f"{POLICY}- {{level: Metadata, verbs: [list, watch]}}"
@@ -35,19 +36,6 @@ def group_of(kind: str) -> str:
     """Return the API group of a qualified kind: "batch" for "Job", "batch.volcano.sh" for "Job.batch.volcano.sh"."""
     name, _, group = kind.partition(".")
     return group or _GROUPS.get(name, "")
-
-
-def resource_of(kind: str) -> str:
-    """Return the resource of a kind, formed as Kubernetes does it: "endpointslices" for "EndpointSlice".
-
-    A log without bodies does not name the kinds of custom resources; then the kind is the resource itself.
-    """
-    name = kind.lower()
-    if name in ("endpoints", kind):
-        return name
-    if name.endswith(("s", "x", "ch")):
-        return f"{name}es"
-    return f"{name[:-1]}ies" if name.endswith("y") and name[-2:-1] not in "aeiou" else f"{name}s"
 
 
 def remedy(kind: str, watching: bool) -> str:

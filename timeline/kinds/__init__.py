@@ -48,6 +48,7 @@ __all__ = [
     "kind_of",
     "qualified",
     "registry",
+    "resource_of",
     "seconds",
     "shortened",
     "status_of",
@@ -78,6 +79,19 @@ def address(text: str | None) -> str:
 
 
 _UNSET = "0001-01-01T00:00:00Z"
+
+
+def resource_of(kind: str) -> str:
+    """Return the resource of a kind, formed as Kubernetes does it: "endpointslices" for "EndpointSlice".
+
+    A log without bodies does not name the kinds of custom resources; then the kind is the resource itself.
+    """
+    name = kind.lower()
+    if name in ("endpoints", kind):
+        return name
+    if name.endswith(("s", "x", "ch")):
+        return f"{name}es"
+    return f"{name[:-1]}ies" if name.endswith("y") and name[-2:-1] not in "aeiou" else f"{name}s"
 
 
 class OwnerReference(msgspec.Struct, gc=False):

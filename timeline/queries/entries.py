@@ -31,7 +31,8 @@ def entries(
     tracks = Track.objects.filter(source=source_id)
     wanted = {"namespace": namespace, "kind": kind, "name": name}
     chosen = {field: value for field, value in wanted.items() if value}
-    keys = {key_of(number) for number in tracks.filter(**chosen).values_list("id", flat=True)} if chosen else None
+    rows_of = tracks.filter(**chosen).values_list("id", "unnamed") if chosen else ()
+    keys = {key for number, unnamed in rows_of for key in (key_of(number), *unnamed)} if chosen else None
     rows: list[Stored] = []
     size, more = 0, False
     for each in chunks.entries(source_id, keys, after=after, start=start, end=end, bodies=bodies):

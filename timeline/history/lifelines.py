@@ -177,6 +177,12 @@ class Track:
                 return asked if 0 < asked <= moment.time - SECOND else min(began, moment.time)
         return None if self.gone_by is None else self.last.time
 
+    @property
+    def stated(self) -> int:
+        """Return which of its moments is the first that shows its state; 0 if none does. Of what was written before a
+        watch began, an audit log may show no more than that it was."""
+        return next((at for at, each in enumerate(self.moments) if each.entry.facts is not None), 0)
+
     def value(self, fact: str) -> Any:
         """Return a fact that never changes, from the first observation that has it; None if no observation has it."""
         return next((value for moment in self.moments if (value := getattr(moment.facts, fact, None))), None)

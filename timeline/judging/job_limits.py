@@ -69,10 +69,9 @@ def beyond_parallelism(job: Track, born: Moment, notice: int, world: World) -> E
     The greatest parallelism of the last `notice` microseconds counts, since the controller may not have noticed a
     change yet.
     """
-    moments = job.moments
-    now = job.count_until(born.at)
+    moments, now = job.moments, job.count_until(born.at)
     since = born.time - notice
-    known = moments[max(0, job.count_until((since, 0)) - 1) : now]
+    known = moments[max(job.stated, job.count_until((since, 0)) - 1) : now]
     if not known or min(moment.facts.parallelism for moment in known) < 0:
         return None
     unfinished = world.tally(job.ref.uid, "open", born.at)

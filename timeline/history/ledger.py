@@ -4,7 +4,7 @@ A `Ledger` accepts entries with `learn`, and `settle` returns the tracks of the 
 between the two calls, so the order, the repetition and the batching of the entries do not matter.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
@@ -26,7 +26,7 @@ from timeline.core.entries import (
     Request,
 )
 from timeline.core.intent import intent_of
-from timeline.core.joining import Life, in_order, lives
+from timeline.core.joining import in_order
 from timeline.core.observations import identity, merged, reconciled
 from timeline.core.order import SECOND, CommitClock
 from timeline.core.sharing import SharedTexts, shared
@@ -38,6 +38,7 @@ from timeline.history.extent import Extent
 from timeline.history.folding import MANY
 from timeline.history.freed import Freed
 from timeline.history.incarnations import incarnations_of, together
+from timeline.history.joins import Joins
 from timeline.history.lifelines import Name, Track, name_of
 from timeline.history.logs import Logs
 from timeline.history.object_entries import ObjectEntries
@@ -99,15 +100,6 @@ class Ledger:
         self._fresh: list[Entry] = []  # the new entries themselves
         # Of a followed source: entries that were known, each with what is known of the same change now.
         self._retimed: list[tuple[Entry, Entry]] = []
-        # What a log and a watch show together, by name: the answers of `_join` in this `settle`; and, of a followed
-        # source, the joined changes that the clocks know, by revision.
-        self._joins: dict[Name, list[Life]] = {}
-        self._timed: dict[Name, dict[int, Entry]] = {}
-        # How many writes of a log are among the changes that a watch shows, or changed nothing: by name, and by kind.
-        self._repeats: dict[Name, int] = {}
-        self._repeated: Counter[GroupKind] = Counter()
-        # Of a live source, by kind: names with writes of a log that the watch has not reached, and how far it had come.
-        self._ahead: dict[GroupKind, tuple[int, set[Name]]] = {}
         self.extent = Extent()
         self.seen: dict[GroupKind, Seen] = defaultdict(Seen)
         self.shown = Shown()
@@ -116,6 +108,7 @@ class Ledger:
         self.requests = Requests(self.clocks.corrected_request, spilling)
         self.acts = Acts(self.clocks.corrected)
         self.unnamed = Unnamed(self._lanes, self.requests, self.acts, self.clocks.corrected)
+        self.joins = Joins(self.seen, self.streams, lambda name: self._groups(self._objects_of(name)))
         self.logs = Logs(lambda: self.extent.last)
         self.freed = Freed()
         self.misdated = 0  # observations that are remembered and state a time in the future
@@ -232,6 +225,7 @@ class Ledger:
         elif (resource := (group, resource_of(name))) not in self._kinds:
             self._kinds[resource] = name
             self.requests.rename(kind, resource[1])
+            self.shown.rename(resource, kind)
             if resource in self.seen:
                 self._rename(resource, kind)
             self.unnamed.rename(kind, resource[1])
@@ -347,19 +341,17 @@ class Ledger:
 
     def settle(self) -> dict[Name, list[Track]]:
         """Return all tracks of each name of which something may have changed since the last call, sorted by name."""
-        for kind, (until, ahead) in list(self._ahead.items()):
-            if self.seen[kind].streamed_until > until:
-                del self._ahead[kind]
-                self._unsettled.update(dict.fromkeys(ahead))
+        self._unsettled.update(dict.fromkeys(self.joins.reached()))
         names: Iterable[Name] = self._unsettled
         if self._keeps:
             assert isinstance(self._objects, dict)
             for each in self._objects.values():
                 if len(each.entries) >= MANY or each.folded:
                     each.fold(self._blind(each.name))
+        self.joins.clear()
         if self._followed:
-            for name in names:
-                self._retime(name)
+            mixed = (name for name in names if self.joins.concern(name[:2]))
+            self._retimed += [each for name in mixed for each in self.joins.retimed(name)]
         moved: Moved | None = {}  # which known changes may be drawn at other times than before; None if all may
         if names or (self.live and self.clocks.respaced()):
             moved = self._grow()
@@ -377,7 +369,7 @@ class Ledger:
         self._unsettled = {}
         self._fresh = []
         self._retimed = []
-        self._joins = {}
+        self.joins.clear()
         return settled
 
     @property
@@ -391,6 +383,7 @@ class Ledger:
         self._rebuild()
         self.unnamed.settle(self.extent.logged[0], self.remembered)
         for name in self._spilled.names():
+            self.joins.clear()
             yield name, self._lives(name, _ALL)
 
     def _objects_of(self, name: Name) -> list[ObjectEntries]:
@@ -405,8 +398,8 @@ class Ledger:
             clock = self.clocks.of_space(space)
             return together([each.built(clock, space, moved) for each in objects])
         unplaced: dict[str, list[Entry]] = {}
-        if self._is_mixed(name[:2]):
-            found = self._joins.get(name) or self._join(name)
+        if self.joins.concern(name[:2]):
+            found = self.joins.of(name)
             unplaced = {each.entries[0].ref.uid: each.unplaced for each in found if each.unplaced}
             groups = [reconciled(in_order(each.entries)) for each in found]
         else:
@@ -423,49 +416,9 @@ class Ledger:
             groups = [[self.clocks.corrected(entry) for entry in entries] for entries in groups]
         return groups
 
-    def _is_mixed(self, kind: GroupKind) -> bool:
-        """Return whether both a log and a watch or a list show a kind."""
-        seen = self.seen[kind]
-        return bool(seen.levels) and (seen.streamed or seen.listed)
-
-    def _join(self, name: Name) -> list[Life]:
-        """Return what a log and a watch show together of the objects of a name."""
-        groups = self._groups(self._objects_of(name))
-        seen, stream = self.seen[name[:2]], self.streams.get(name[:2])
-        shown = seen.streamed and (stream is None or stream.covers(name.namespace))
-        until = seen.streamed_until + SECOND if shown else 0
-        if self._followed and any(_outruns(each, until) for entries in groups for each in entries):
-            self._ahead.setdefault(name[:2], (seen.streamed_until, set()))[1].add(name)
-        found = lives(groups, until)
-        repeats = sum(map(len, groups)) - sum(len(each.entries) for each in found)
-        if repeats != (before := self._repeats.pop(name, 0)):
-            self._repeated[name[:2]] += repeats - before
-        if repeats:
-            self._repeats[name] = repeats
-        return found
-
     def changes(self, kind: GroupKind) -> int:
         """Return how many changes of a kind were observed. What a log and a watch show together counts once."""
-        return self.seen[kind].changes - self._repeated[kind]
-
-    def _retime(self, name: Name) -> None:
-        """Note of a followed source which changes of a name have other times now, because a log shows their writes."""
-        if not self._is_mixed(name[:2]):
-            return
-        found = self._joins[name] = self._join(name)
-        own = {each.resource_version: each for one in self._objects_of(name) for each in one.entries.values()}
-        known, now = self._timed.get(name, {}), _timed(found)
-        for revision in known.keys() | now.keys():
-            before, after = (each.get(revision) or own.get(revision) for each in (known, now))
-            if before and after and _stamp(before) != _stamp(after):
-                self._retimed.append((before, after))
-        self._note_timed(name, now)
-
-    def _note_timed(self, name: Name, timed: dict[int, Entry]) -> None:
-        if timed:
-            self._timed[name] = timed
-        else:
-            self._timed.pop(name, None)
+        return self.seen[kind].changes - self.joins.repeated(kind)
 
     def _grows_only(self, name: Name, objects: list[ObjectEntries]) -> bool:
         """Return whether the tracks of a name follow from the entries of each of its UIDs alone, because only watches
@@ -506,11 +459,10 @@ class Ledger:
         a watch; with `raw`, as they were read."""
         entries: dict[GroupKind, list[Entry]] = defaultdict(list)
         for name, objects in self._lanes.items():
-            if not raw and self._is_mixed(name[:2]):
-                found = self._joins[name] = self._join(name)
-                known = [each for life in found for each in life.entries]
+            if not raw and self.joins.concern(name[:2]):
+                known = [each for life in self.joins.of(name) for each in life.entries]
                 if self._followed:
-                    self._note_timed(name, _timed(found))
+                    self.joins.note(name)
             else:
                 known = [each for one in objects for each in one.entries.values()]
                 if self.clocks.offsets and not raw:
@@ -534,8 +486,9 @@ class Ledger:
         folded = {kind: [self._corrected_stamp(*each) for each in of_kind] for kind, of_kind in written.folded.items()}
         assert self._spilled
         for name in self._spilled.names():
-            if self._is_mixed(name[:2]):
-                folded.setdefault(name[:2], []).extend(map(_stamp, _timed(self._join(name)).values()))
+            if self.joins.concern(name[:2]):
+                folded.setdefault(name[:2], []).extend(map(_stamp, self.joins.timed(name).values()))
+                self.joins.clear()
         self.clocks.rebuild(written.revised, folded, live=False, clock=CommitClock.of_many)
 
     def _collected(self) -> Written:
@@ -642,7 +595,7 @@ class Ledger:
 
     def unnamed_numbers(self, name: Name) -> list[int]:
         """Return the numbers of entries of a name that carry no UID, if a watch or a list shows its kind, too."""
-        number = self.number(name, "") if self._is_mixed(name[:2]) else 0
+        number = self.number(name, "") if self.joins.concern(name[:2]) else 0
         return [number] if number else []
 
     def lane_number(self, name: Name) -> int:
@@ -661,8 +614,7 @@ class Ledger:
         if not self._lanes[name]:
             del self._lanes[name], self._lane_numbers[name]
             self.unnamed.forget(name)
-            self._timed.pop(name, None)
-            self._repeats.pop(name, None)  # they go on counting as repeated
+            self.joins.forget(name)
 
     def forgotten(self, before: int) -> None:
         """Note that tracks which ended before a drawn time, in microseconds since 1970, were forgotten.
@@ -684,9 +636,6 @@ class Ledger:
 
     def snapshot(self) -> Snapshot:
         """Return everything that is known of a live source, in a form that can be stored."""
-        remembered: Counter[GroupKind] = Counter()
-        for name, count in self._repeats.items():
-            remembered[name[:2]] += count
         return Snapshot(
             first=self.extent.first,
             last=self.extent.last,
@@ -709,7 +658,7 @@ class Ledger:
                 for each in self._objects.values()
             ],
             shown=list(self.shown.state()),
-            repeated=[(*kind, count) for kind, count in (self._repeated - remembered).items()],
+            repeated=self.joins.state(),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -720,8 +669,7 @@ class Ledger:
         for group, kind, state in snapshot.seen:
             self.seen[group, kind].restore(state)
         self.shown.restore(snapshot.shown)
-        for group, kind, count in snapshot.repeated:
-            self._repeated[group, kind] += count
+        self.joins.restore(snapshot.repeated)
         for mark in snapshot.marks:
             if mark.what is MarkType.FREED:
                 self.freed.add(mark.since, mark.time)
@@ -795,17 +743,6 @@ def _later_write(one: Entry, other: Entry) -> Entry | None:
 
 def _stamp(entry: Entry) -> Stamped:
     return entry.resource_version or 0, entry.near, entry.staged
-
-
-def _timed(found: list[Life]) -> dict[int, Entry]:
-    """Return the changes in a watch of which a log shows when they were written, by revision."""
-    joined = (each for life in found for each in life.entries if each.clock is Clock.AUDIT and each.facts)
-    return {each.resource_version: each for each in joined if each.resource_version is not None}
-
-
-def _outruns(entry: Entry, until: int) -> bool:
-    """Return whether an entry is a write of an audit log that was received after a watch had shown its last change."""
-    return entry.clock is Clock.AUDIT and entry.resource_version is None and entry.received > until > 0
 
 
 def _never(since: int, until: int) -> bool:

@@ -74,6 +74,12 @@ class Shown:
         self._bits: dict[GroupKind, dict[str, int]] = defaultdict(dict)
         self._grouped: dict[GroupKind, dict[int, set[str]]] = {}  # the namespaces by their bits, as far as that holds
 
+    def rename(self, before: GroupKind, kind: GroupKind) -> None:
+        """Count what was seen of a kind under another name as seen of the kind."""
+        for namespace, bits in self._bits.pop(before, {}).items():
+            self._bits[kind][namespace] = self._bits[kind].get(namespace, 0) | bits
+        self._grouped.clear()
+
     def learn(self, entry: Entry) -> bool:
         """Count a change; return whether it is the first of its sort in its namespace."""
         ref = entry.ref

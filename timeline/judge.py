@@ -152,7 +152,7 @@ def judged_again(
     for track, bits in subjects.items():
         world.dependencies.begin(track.key, bits)
         now, judged_bits = _found(track, world, ends, bits, world.dependencies)
-        if judged_bits != ALL and not world.is_duplicate(track):
+        if judged_bits != ALL:
             others = (each for each in known(track.key) if not _bits()[each.rule] & judged_bits)
             now += (each for each in others if _judgeable(each, world))
         found[track.key] = now
@@ -170,8 +170,6 @@ def _found(
 ) -> tuple[list[Finding], int]:
     """Return the findings of the rules with these bits about a track, and the bits without those of the rules that
     failed. `ends` has the `World.horizon` of those rules that have one, by rule id."""
-    if world.is_duplicate(track):
-        return [], bits
     found: list[Finding] = []
     for rule, bit in _rules_for(track.ref.group, track.ref.kind):
         if not bit & bits:

@@ -26,7 +26,9 @@ class Life(NamedTuple):
     """These are the entries of one UID, or those of a name that belong to no UID."""
 
     entries: list[Entry]
-    unplaced: list[Entry]  # writes, each of which made one of the changes among the entries, or changed nothing
+    # Writes, each of which made one of the changes among the entries, or changed nothing. Those without the UID may be
+    # about another object of the name.
+    unplaced: list[Entry]
 
 
 class Joined(NamedTuple):
@@ -35,6 +37,7 @@ class Joined(NamedTuple):
     makers: dict[int, Entry]  # by what a watch shows: the write that made it
     possible: dict[int, list[Entry]]  # by a change of which this is not certain: the writes that may have made it
     unplaced: dict[str, list[Entry]]  # by UID: `Life.unplaced`
+    taken: set[int]  # the writes that are unplaced
     placed: dict[int, ObjectRef]  # by a write without a UID that no watch shows: the object that it surely wrote
 
 
@@ -46,8 +49,7 @@ def lives(groups: Iterable[list[Entry]], until: int = 0) -> list[Life]:
     """
     groups = list(groups)
     found = join(groups, until)
-    taken = {id(write) for write in found.makers.values()}
-    taken.update(id(write) for of_life in found.unplaced.values() for write in of_life)
+    taken = found.taken.union(id(write) for write in found.makers.values())
     own: dict[str, list[Entry]] = {}
     for entry in (each for group in groups for each in group if id(each) not in taken):
         if ref := found.placed.get(id(entry)):
@@ -59,7 +61,7 @@ def lives(groups: Iterable[list[Entry]], until: int = 0) -> list[Life]:
 
 def join(groups: Sequence[list[Entry]], until: int = 0) -> Joined:
     """Find out which writes made which changes of one name; the arguments are those of `lives`."""
-    found = Joined({}, {}, {}, {})
+    found = Joined({}, {}, {}, set(), {})
     writes = sorted((each for group in groups for each in group if is_bare(each)), key=_order)
     if not writes:
         return found
@@ -75,6 +77,12 @@ def join(groups: Sequence[list[Entry]], until: int = 0) -> Joined:
     for write in writes:
         if write.change is not Change.CREATED and (own := _own(write, objects)):
             own.writes.append(write)
+    taken = {id(write) for each in objects for write in each.writes}
+    for write in writes:
+        if id(write) not in taken and write.received <= until:
+            for each in _possible(write, objects):
+                found.unplaced.setdefault(each.uid, []).append(write)
+                found.taken.add(id(write))
     for each in objects:
         each.join(found, until)
     return found
@@ -96,13 +104,17 @@ def _order(entry: Entry) -> tuple[int, int, str]:
 
 def _own(write: Entry, objects: "list[_Object]") -> "_Object | None":
     """Return the object that a write is about; None if it may be about several, or about one that no watch shows."""
-    if write.ref.uid:
-        return next((each for each in objects if each.uid == write.ref.uid), None)
-    if write.change is Change.CREATED:
-        found = [each for each in objects if each.created <= write.staged and write.received < each.created + SECOND]
-    else:
-        found = [each for each in objects if each.since <= write.staged and write.received <= each.gone_by]
+    found = _possible(write, objects)
     return found[0] if len(found) == 1 else None
+
+
+def _possible(write: Entry, objects: "list[_Object]") -> "list[_Object]":
+    """Return the objects that a write may be about."""
+    if write.ref.uid:
+        return [each for each in objects if each.uid == write.ref.uid]
+    if write.change is Change.CREATED:
+        return [each for each in objects if each.created <= write.staged and write.received < each.created + SECOND]
+    return [each for each in objects if each.since <= write.staged and write.received <= each.gone_by]
 
 
 class _Object:
@@ -311,14 +323,15 @@ class _Object:
 
     def _leave(self, left: list[Entry], found: Joined, until: int) -> None:
         """Sort out the writes that were joined to no step."""
-        unplaced = []
+        unplaced = found.unplaced.get(self.uid, [])
         for write in left:
             places = self._places(write)
             for place in places:
                 found.possible.setdefault(id(self._steps[place]), []).append(write)
             earlier = self._steps[0].change is Change.OBSERVED and not places and self._is_before(write)
             if write.received <= until and not earlier:
-                unplaced.append(write)
+                unplaced.append(write if write.ref.uid else replace(write, ref=self._steps[0].ref))
+                found.taken.add(id(write))
             elif not write.ref.uid:
                 found.placed[id(write)] = self._steps[0].ref
         if unplaced:

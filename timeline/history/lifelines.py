@@ -142,7 +142,8 @@ class Track:
         self.ended = last if last.entry.change is Change.DELETED else None  # the deletion, if it was observed
         # If its deletion was not observed: the drawn time by which the object surely did not exist any more.
         self.gone_by: int | None = None
-        # Writes that an audit log shows without their content: each made one of the moments, or changed nothing.
+        # Writes that an audit log shows without their content: each made one of the moments, or changed nothing. Those
+        # without the UID may be about another incarnation.
         self.unplaced: list[Moment] = []
         self.kind: Kind = kind_of(ref.group, ref.kind)
         self._references: frozenset[Name] | None = None
@@ -176,6 +177,11 @@ class Track:
                 began = moment.committed[0] if moment.entry.undated else moment.time
                 return asked if 0 < asked <= moment.time - SECOND else min(began, moment.time)
         return None if self.gone_by is None else self.last.time
+
+    @property
+    def surely_unplaced(self) -> list[Moment]:
+        """Return those of the `unplaced` writes that are surely about this incarnation."""
+        return [each for each in self.unplaced if each.entry.ref.uid]
 
     @property
     def stated(self) -> int:

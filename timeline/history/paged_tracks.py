@@ -181,7 +181,7 @@ class PagedTracks(Lookups):
         self._starts = array("I")  # the ordinal of the first track of each name
         self._of_name: dict[Name, int] = {}  # the index of each name
         self._kinds: dict[GroupKind, tuple[int, int]] = {}  # the first index of the names of a kind, and the end
-        self._mixed: dict[Name, list[int] | None] = {}  # of names of which some tracks have no UID: see `_lives`
+        self._mixed: set[Name] = set()  # names of which some tracks have a UID while others have none
         self._bare: set[Name] = set()  # names of which `_is_bare` is true for all tracks
         self._spaces: dict[Name, str] = {}  # the counter of the revisions of a name, if it is not ""
         # A value for each track:
@@ -212,7 +212,7 @@ class PagedTracks(Lookups):
         self._kinds[name[:2]] = self._kinds.get(name[:2], (index, 0))[0], index + 1
         self._starts.append(len(self._numbers))
         if len({bool(public_uid(track.ref)) for track in tracks}) == 2:
-            self._mixed[name] = None
+            self._mixed.add(name)
         if space := tracks[0].first.space:
             self._spaces[name] = space
         for together in _together(tracks):
@@ -259,9 +259,9 @@ class PagedTracks(Lookups):
         """Set `gone_by` of the tracks of a name, as `Tracks` does."""
         if all(self._ended[each] != _NEVER for each in self._range(name)):
             return
-        bounds = [time for each in self._lives(name) if (time := self._created[each]) != _NEVER]
+        bounds = [time for each in self._range(name) if (time := self._created[each]) != _NEVER]
         if name.kind == "Endpoints":
-            services = self._lives(Name("", "Service", name.namespace, name.name))
+            services = self._range(Name("", "Service", name.namespace, name.name))
             bounds += [time for each in services if (time := self._ended[each]) != _NEVER]
         bounds.sort()
         for each in self._range(name):
@@ -314,16 +314,6 @@ class PagedTracks(Lookups):
             return range(0)
         return range(self._starts[index], self._starts[index + 1] if index + 1 < len(self._starts) else len(self))
 
-    def _lives(self, name: Name) -> Sequence[int]:
-        """Return the ordinals of the tracks of a name without duplicates."""
-        lane = self._range(name)
-        if name not in self._mixed:
-            return lane
-        lives = self._mixed[name]
-        if lives is None:
-            lives = self._mixed[name] = [each for each in lane if not self.is_duplicate(self._read(each))]
-        return lives
-
     def __len__(self) -> int:
         return len(self._places)
 
@@ -346,7 +336,7 @@ class PagedTracks(Lookups):
         return name in self._of_name
 
     def incarnations(self, name: Name, until: int | None = None, after: Moment | None = None) -> Sequence[Track]:
-        lives = self._lives(name)
+        lives = self._range(name)
         if until is not None:
             lives = lives[: bisect_right(lives, until, key=self._began.__getitem__) + 1]
         began = after and (after.entry.received if name in self._bare else after.entry.resource_version)
@@ -359,7 +349,7 @@ class PagedTracks(Lookups):
         return _Lives(self._read, lives)
 
     def begun(self, name: Name, until: int | None = None, after: int | None = None) -> Iterator[Track]:
-        for each in self._lives(name):
+        for each in self._range(name):
             over = after is not None and _NEVER != self._ended[each] < after
             if not over and (until is None or self._began[each] <= until):
                 yield self._read(each)

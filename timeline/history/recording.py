@@ -59,7 +59,7 @@ class RecordingWorld(World):
     def _note_writers(self, track: Track) -> None:
         """Note which processes wrote a track that has changed, for `writes_of`."""
         if self._ledger.seen[track.name[:2]].levels:
-            writes = (*track.moments, *track.unplaced)
+            writes = (*track.moments, *track.surely_unplaced)
             actors = (actor_of(each.entry) for each in writes if each.entry.client)
             for process in {actor.process for actor in actors if actor}:
                 self._written[process].add(track.key)
@@ -146,15 +146,12 @@ class RecordingWorld(World):
 
     def of_kind(self, group: str, kind: str, until: int | None = None, after: int | None = None) -> Iterator[Track]:
         self._look(until, "kind", group, kind)
-        for name in self._tracks.names(group, kind):
-            self._look_at_duplicates(name)
         return super().of_kind(group, kind, until, after)
 
     def incarnations(self, name: Name, until: int | None = None, after: Moment | None = None) -> Sequence[Track]:
-        self._look_at_duplicates(name)
         lives = super().incarnations(name, until, after)
         # Nothing that begins after the last one that is returned can change the answer.
-        ends = until is not None and lives and lives[-1].first.time > until and not self._tracks.is_mixed(name)
+        ends = until is not None and lives and lives[-1].first.time > until
         self._look(lives[-1].first.time if ends else None, "name", name)
         return lives
 
@@ -167,16 +164,6 @@ class RecordingWorld(World):
     def writes_without_uid(self, track: Track) -> list[Moment]:
         self._look(None, "name", track.name)
         return super().writes_without_uid(track)
-
-    def is_duplicate(self, track: Track) -> bool:
-        self._look_at_duplicates(track.name)
-        return super().is_duplicate(track)
-
-    def _look_at_duplicates(self, name: Name) -> None:
-        """Record that the judgement depends on the end of the watch, which decides which tracks of a mixed name are
-        duplicates."""
-        if self._tracks.is_mixed(name):
-            self.dependencies.look(*LAST)
 
     def requests(self, name: Name) -> Sequence[Request]:
         self.dependencies.look("requests", name)

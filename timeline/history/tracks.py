@@ -8,8 +8,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from timeline.core.entries import Change
-from timeline.core.order import SECOND, At
+from timeline.core.order import At
 from timeline.history.index import Index
 from timeline.history.lifelines import Key, Moment, Name, Track, public_uid
 from timeline.history.seen import GroupKind, Seen
@@ -62,8 +61,8 @@ class Lookups(ABC):
 
     @abstractmethod
     def incarnations(self, name: Name, until: int | None = None, after: Moment | None = None) -> Sequence[Track]:
-        """Return the tracks of a name in the order in which they began, without duplicates (see `is_duplicate`): those
-        that began by a drawn time, and the first one after these.
+        """Return the tracks of a name in the order in which they began: those that began by a drawn time, and the first
+        one after these.
 
         With `after`, those of the first tracks that ended before this moment, surely and by their drawn times, may be
         left out, except for the last of these.
@@ -105,26 +104,6 @@ class Lookups(ABC):
         """Return the tracks of these keys, without keys that no longer exist."""
         return [track for key in keys if (track := self.get(key))]
 
-    def is_duplicate(self, track: Track) -> bool:
-        """Return whether a track consists only of writes without a UID that a watch shows as writes of tracks with a
-        UID."""
-        if not self.is_mixed(track.name) or public_uid(track.ref):
-            return False
-        others = [other for other in self.lane(track.name) if public_uid(other.ref)]
-        return all(any(self.shows(other, moment) for other in others) for moment in track.moments)
-
-    def shows(self, track: Track, moment: Moment) -> bool:
-        """Return whether a write without a UID and without a state is one that a watch or a list shows as a write of
-        this track."""
-        seen, entry = self._seen[track.name[:2]], moment.entry
-        created = track.value("created")
-        if not seen.watched or entry.facts is not None or (created or track.first.time) > entry.staged:
-            return False
-        if entry.change is Change.CREATED:
-            return created is not None and entry.received < created + SECOND
-        deleted = entry.change is Change.DELETED and track.ended is None
-        return seen.streamed and (not deleted or moment.time <= seen.streamed_until + SECOND)
-
 
 class Tracks(Lookups):
     """This class keeps the tracks of one source in memory. `seen` says how much of each kind was observed."""
@@ -158,8 +137,6 @@ class Tracks(Lookups):
 
     def incarnations(self, name: Name, until: int | None = None, after: Moment | None = None) -> list[Track]:
         lives = self._lanes.get(name, [])
-        if name in self._mixed:
-            lives = [track for track in lives if not self.is_duplicate(track)]
         return lives if until is None else lives[: bisect_right(lives, until, key=began) + 1]
 
     def begun(self, name: Name, until: int | None = None, after: int | None = None) -> Iterator[Track]:

@@ -310,7 +310,7 @@ class World:
         written = [
             (track, moment)
             for track in tracks
-            for moment in (*track.moments, *track.unplaced)
+            for moment in (*track.moments, *track.surely_unplaced)
             if moment.entry.client and (actor := actor_of(moment.entry)) and actor.process == process
         ]
         return sorted(written, key=lambda each: (each[1].entry.received, each[1].at, each[0].key))
@@ -360,8 +360,8 @@ class World:
             yield from self._tracks.begun(name, until, after)
 
     def incarnations(self, name: Name, until: int | None = None, after: Moment | None = None) -> Sequence[Track]:
-        """Return the tracks of a name in the order in which they began, without duplicates: those that began by a drawn
-        time, and the first one after these.
+        """Return the tracks of a name in the order in which they began: those that began by a drawn time, and the first
+        one after these.
 
         With `after`, those of the first tracks that ended before this moment, surely and by their drawn times, may be
         left out, except for the last of these.
@@ -375,11 +375,6 @@ class World:
             return []
         others = self._tracks.without_uid(track.name)
         return [*track.unplaced, *(each for life in others for each in life.moments)]
-
-    def is_duplicate(self, track: Track) -> bool:
-        """Return whether a track consists only of writes without a UID that a watch shows as writes of tracks with a
-        UID."""
-        return self._tracks.is_duplicate(track)
 
     def track(self, key: Key) -> Track | None:
         return self._tracks.get(key)
@@ -556,13 +551,12 @@ class World:
 
     def strays(self, track: Track, start: int, end: int) -> bool:
         """Return whether writes without a UID, from the drawn time `start` until before `end`, may belong to this track
-        although no watch shows them as its writes."""
+        although no watch shows it then."""
         lives = self.incarnations(track.name)
         if not public_uid(track.ref) or not self._tracks.is_mixed(track.name):
             return False
         others = [life for life in lives if not public_uid(life.ref)]
-        strays = (each for life in others for each in life.moments if start <= each.time < end)
-        return not all(self._tracks.shows(track, each) for each in strays)
+        return any(start <= each.time < end for life in others for each in life.moments)
 
 
 def _is_opaque(moment: Moment) -> bool:

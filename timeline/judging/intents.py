@@ -101,7 +101,7 @@ def intent_changes(track: Track, world: World) -> list[IntentChange]:
         meant = any(is_by_hand(moment.entry.user_agent) for moment in track.moments)
     else:
         meant = has_intent(ref.group, ref.kind)
-    return list(_changes(track, world)) if meant and not world.is_duplicate(track) else []
+    return list(_changes(track, world)) if meant else []
 
 
 def _changes(track: Track, world: World) -> Iterator[IntentChange]:

@@ -250,7 +250,8 @@ class Ledger:
                 self._unsettled.pop(before, None)
                 self._unsettled[each.name] = None
             self._objects[key] = each
-            self._lane_numbers[each.name] = self._lane_numbers.pop(before, None) or self._lane_numbers[each.name]
+            number = self._lane_numbers.pop(before, 0)
+            self._lane_numbers.setdefault(each.name, number)
         for change, entry in [*self._refused.items()]:
             if change[:2] == resource:
                 del self._refused[change]

@@ -231,10 +231,10 @@ class RevisionPayload(ChangePayload):
     """
 
     attribution: Attribution
-    writers: list["WriterPayload"]  # if it is not known who wrote it: the writes of an audit log of which one may have
+    writers: list["PossibleWritePayload"]  # if it is not known who wrote it: the writes in a log that may have made it
 
 
-class WriterPayload(TypedDict):
+class PossibleWritePayload(TypedDict):
     """This is one write that an audit log shows without its content."""
 
     controller: str | None  # as in `ChangePayload`

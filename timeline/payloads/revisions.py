@@ -3,7 +3,7 @@
 from timeline.core.entries import FOREVER, Entry
 from timeline.core.values import decoded
 from timeline.payloads.documents import timestamp
-from timeline.payloads.objects import ChangePayload, WriterPayload
+from timeline.payloads.objects import ChangePayload, PossibleWritePayload
 
 
 def revision_payload(sequence: int, time: int, entry: Entry, *, bodies: bool = False) -> ChangePayload:
@@ -27,7 +27,7 @@ def revision_payload(sequence: int, time: int, entry: Entry, *, bodies: bool = F
     }
 
 
-def writer_payload(write: Entry) -> WriterPayload:
+def writer_payload(write: Entry) -> PossibleWritePayload:
     return {
         "controller": controller(write.actor, write.user_agent) or None,
         "actor": write.actor or None,

@@ -28,9 +28,9 @@ def lives_by_key(source_id: int, keys: Collection[int]) -> Mapping[int, list[Tra
     for row in rows.filter(Q(id__in=keys) | Q(id__gt=KEY), key__in=keys):
         found.setdefault(key_of(row.id), []).append(row)
     if left := [key for key in keys if key not in found]:
-        for row in of_source.filter(unnamed__overlap=left):
-            for key in row.unnamed:
-                found.setdefault(key, []).append(row)
+        for life in of_source.filter(unnamed__overlap=left):
+            for key in life.unnamed:
+                found.setdefault(key, []).append(life)
     return found
 
 

@@ -2,6 +2,7 @@
 watches as certain and as severe as it was."""
 
 import random
+from collections.abc import Iterable
 from functools import cache
 
 import pytest
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 from tests import mutations
 from tests.mutations import Log
 from tests.properties import examples
+from tests.unit.history.test_joins import PAIRS, bare, read, shown
 from tests.unit.judging.test_engine import WATCHES, log, read_logs, watched
-from timeline.core.entries import Entry
+from timeline.core.entries import Observation
+from timeline.history.lifelines import name_of
 from timeline.history.world import World
 from timeline.judge import judge, rulebook
 from timeline.judging.coverage import judgeable
@@ -30,7 +33,7 @@ def metadata(name: str) -> Log:
     return [mutations.told_at("Metadata", event) for event in log(name)]
 
 
-def world_of(entries: list[Entry]) -> World:
+def world_of(entries: Iterable[Observation]) -> World:
     world = World()
     for _ in world.learn(entries):
         pass
@@ -38,7 +41,7 @@ def world_of(entries: list[Entry]) -> World:
     return world
 
 
-def found_in(entries: list[Entry]) -> dict[str, Finding]:
+def found_in(entries: Iterable[Observation]) -> dict[str, Finding]:
     world = world_of(entries)
     return {each.id: each for each in judge(world, world.tracks())}
 
@@ -59,6 +62,27 @@ def test_a_log_beside_watches_takes_nothing_away(name: str, level: str) -> None:
     after = found_in([*watched(name), *read_logs([events])])
     assert before
     assert_nothing_less(before, after)
+
+
+def by_names(entries: list[Observation]) -> dict[object, tuple[int, int]]:
+    """Return how sure and how severe the findings about each object are. Not every line of a log has UIDs."""
+    found: dict[object, tuple[int, int]] = {}
+    for each in found_in(entries).values():
+        key = each.rule, name_of(each.subject), each.other and name_of(each.other)
+        sure, grave = SURENESS.index(each.verdict), SEVERITY.index(each.severity)
+        known = found.get(key, (0, 0))
+        found[key] = max(sure, known[0]), max(grave, known[1])
+    return found
+
+
+@pytest.mark.parametrize("name", [*WATCHES, *PAIRS])
+def test_both_find_what_either_finds_and_are_as_sure(name: str) -> None:
+    log_alone, watch_alone = (bare(name), shown(name)) if name in PAIRS else (read(log(name)), [*watched(name)])
+    both = by_names([*log_alone, *watch_alone])
+    assert len(both) >= 5
+    for alone in by_names(log_alone), by_names(watch_alone):
+        for key, known in alone.items():
+            assert key in both and all(now >= before for now, before in zip(both[key], known, strict=True)), key
 
 
 @names

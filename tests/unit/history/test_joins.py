@@ -1,0 +1,184 @@
+"""These tests put a log of level Metadata beside the watches of the same cluster: both are one thing, in any order."""
+
+import random
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from collectors.formats import Skipped
+from collectors.formats.audit import read_lines
+from collectors.formats.stream import Line
+from tests import DATA, mutations
+from tests.mutations import Event, Log
+from tests.properties import examples
+from tests.recordings import lines_of, observations_of, world_of
+from tests.unit.judging.test_live_causes import Judged, watched
+from timeline.core.entries import Change, Clock, Entry, Facts, ObjectRef, Observation, Request
+from timeline.history.lifelines import Key, name_of, public_uid
+from timeline.history.world import World
+
+PAIRS = ("orders", "stale-jobs")
+pairs = pytest.mark.parametrize("name", PAIRS)
+
+
+@cache
+def log(name: str) -> Log:
+    return [msgspec.json.decode(line) for line in lines_of(DATA / "beside" / name / "audit.jsonl.zst")]
+
+
+def read(events: Iterable[Event], level: str = "Metadata") -> list[Observation]:
+    at_level = (msgspec.json.encode(mutations.told_at(level, event)) for event in events)
+    lines = (Line("audit.jsonl", number, line) for number, line in enumerate(at_level, 1))
+    return [each for each in read_lines(lines, False) if not isinstance(each, Skipped)]
+
+
+@cache
+def bare(name: str) -> list[Observation]:
+    return read(log(name))
+
+
+@cache
+def shown(name: str) -> list[Observation]:
+    files = sorted((DATA / "beside" / name / "watch").glob("*.zst"))
+    return [each for file in files for each in observations_of(file)]
+
+
+@cache
+def writes(name: str) -> dict[tuple[Key, int], Entry]:
+    """Return who wrote each change, as the bodies of the log show it."""
+    world = world_of([*read(log(name), "RequestResponse"), *shown(name)])
+    return {
+        (track.key, each.entry.resource_version): each.entry
+        for track in world.tracks()
+        for each in track.moments
+        if each.clock is Clock.AUDIT and each.entry.resource_version is not None
+    }
+
+
+def lifelines(world: World) -> dict[Key, object]:
+    return {
+        track.key: [
+            (each.time, each.change, each.entry.resource_version, each.entry.identity, each.facts)
+            for each in track.moments
+        ]
+        for track in world.tracks()
+    }
+
+
+def assert_no_second_bar(world: World) -> None:
+    tracks = [track for track in world.tracks() if world.seen[track.name[:2]].streamed]
+    named = {track.name for track in tracks if public_uid(track.ref)}
+    assert not [track for track in tracks if not public_uid(track.ref) and track.name in named]
+
+
+@pairs
+def test_each_object_has_one_life_and_each_change_counts_once(name: str) -> None:
+    alone, both = world_of(shown(name)), world_of([*shown(name), *bare(name)])
+    followed = {kind for kind, seen in alone.seen.items() if seen.streamed}
+    uids = {track.ref.uid for track in alone.tracks()}
+    seen = [track for track in both.tracks() if track.name[:2] in followed]
+    assert uids >= {track.ref.uid for track in seen if public_uid(track.ref)} and len(uids) > 100
+    assert_no_second_bar(both)
+    unnamed = {
+        (each.ref.group, each.ref.kind) for each in bare(name) if isinstance(each, Request) and not each.ref.name
+    }
+    for kind in followed - unnamed:  # some creations of these kinds are known without a line that names the object
+        drawn = sum(len(track.moments) for track in seen if track.name[:2] == kind)
+        assert both.changes(kind) == drawn, kind
+
+
+@pairs
+def test_who_wrote_a_change_is_who_the_bodies_of_the_log_show(name: str) -> None:
+    world = world_of([*shown(name), *bare(name)])
+    alone = world_of(shown(name))
+    changes = {(track.key, each.entry.resource_version) for track in alone.tracks() for each in track.moments}
+    joined = 0
+    for track in world.tracks():
+        for each in track.moments:
+            entry = each.entry
+            if each.clock is Clock.AUDIT and entry.resource_version is not None and entry.identity:
+                assert entry.identity == writes(name)[track.key, entry.resource_version].identity
+                assert entry.facts is not None
+                joined += 1
+    assert joined > 0.9 * len(changes & writes(name).keys())
+
+
+@examples(6)
+@given(name=st.sampled_from(PAIRS), seed=st.integers(0, 2**32), share=st.sampled_from([0.05, 0.3]))
+def test_where_lines_are_missing_nothing_is_joined_to_a_write_that_did_not_make_it(
+    name: str, seed: int, share: float
+) -> None:
+    chance = random.Random(seed)
+    events = mutations.lost(log(name), chance, share)
+    program = chance.choice(["kubelet", "kube-controller-manager", "kube-scheduler", "nobody"])
+    events = [event for event in events if not event["userAgent"].startswith(program)]
+    world = world_of([*shown(name), *(each for each in read(events) if isinstance(each, Entry))])
+    for track in world.tracks():
+        for each in track.moments:
+            entry = each.entry
+            if each.clock is Clock.AUDIT and entry.resource_version is not None:
+                made = writes(name).get((track.key, entry.resource_version))
+                assert made and entry.identity == made.identity, (track, entry)
+
+
+@examples(6)
+@given(name=st.sampled_from(PAIRS), seed=st.integers(0, 2**32), size=st.sampled_from([40, 400]))
+def test_the_parts_come_in_any_order(name: str, seed: int, size: int) -> None:
+    chance = random.Random(seed)
+    parts = [shown(name), bare(name)]
+    pieces = [part[at : at + size] for part in parts for at in range(0, len(part), size)]
+    chance.shuffle(pieces)
+    whole = [each for part in parts for each in part]
+    assert lifelines(world_of(*pieces)) == lifelines(world_of(whole))
+
+
+def test_custom_resources_of_the_log_are_the_objects_of_the_watch() -> None:
+    world = world_of(bare("orders"), shown("orders"))
+    assert not [kind for kind in world.seen if kind[1] == "widgets"]
+    made = [track for track in world.tracks() if track.name.kind == "Widget" and track.created]
+    assert made and all(each.created and each.created.entry.actor for each in made)
+
+
+def test_a_refused_request_about_a_custom_resource_is_about_the_object_of_the_watch() -> None:
+    called, ref = (ObjectRef("example.io", "v1", kind, "n", "w") for kind in ("widgets", "Widget"))
+    refused = Request(called, "update", 409, 5, 6)
+    entry = Entry(replace(ref, uid="u1"), Change.CREATED, 7, Clock.OBJECT, 3, 4, facts=Facts(created=1))
+    for parts in ([refused], [entry]), ([entry], [refused]), ([entry, refused],):
+        world = world_of(*parts)
+        assert [each.ref.kind for each in world.requests(name_of(ref))] == ["Widget"]
+        assert world.requested_names() == {name_of(ref)}
+
+
+def test_what_both_show_was_created_and_not_listed() -> None:
+    both, alone = world_of([*shown("orders"), *bare("orders")]), world_of(shown("orders"))
+    listed = [track for track in alone.tracks() if track.first.change is Change.OBSERVED]
+    created = [track for each in listed if (track := both.track(each.key)) and track.created]
+    assert {track.name.kind for track in created} >= {"Service", "Deployment", "Node"}
+    assert all(track.created and track.created.entry.actor for track in created)
+
+
+@pairs
+def test_a_connected_cluster_shows_the_same_whatever_comes_first(name: str) -> None:
+    entries = [each for each in read(log(name), "RequestResponse") if isinstance(each, Entry) and each.facts]
+    live = watched([each for each in entries if each.resource_version is not None])
+    first, last = Judged(), Judged()
+    first.commit(live)
+    for batch in batched(bare(name), 300):
+        first.commit(batch)
+    last.commit(live[: len(live) // 2])
+    last.commit(bare(name))
+    last.commit(live[len(live) // 2 :])
+    assert lifelines(first.world) == lifelines(last.world)
+    joined = [each for track in first.world.tracks() for each in track.moments if each.entry.identity]
+    assert len(joined) > 100
+    assert_no_second_bar(first.world)
+    assert {*first.findings()} == {*last.findings()}
+
+
+def batched(observations: Sequence[Observation], size: int) -> list[Sequence[Observation]]:
+    return [observations[at : at + size] for at in range(0, len(observations), size)]

@@ -178,7 +178,7 @@ def _one_of(each: Revision) -> str:
         said.append(f"{more} more")
     if len(each.writes) == 1:
         return f"The audit log shows a write that may have made it, or changed nothing: {said[0]}."
-    return f"The audit log shows {len(each.writes)} writes, one of them may have made it: {', '.join(said)}."
+    return f"The audit log shows {len(each.writes)} writes that may have made it: {', '.join(said)}."
 
 
 def difference_rows(lines: Iterable[tuple[Any, str]]) -> list[dict[str, str]]:

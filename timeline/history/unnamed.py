@@ -239,7 +239,7 @@ class Unnamed:
             return [[_made(creation, maker), *groups[0]]]
         bare = [group for group in groups if not group[0].ref.uid]
         others = [group for group in groups if group[0].ref.uid]
-        return [[_made(creation, maker), *(each for group in bare for each in group)], *others]
+        return [[_made(creation, maker), *bare[0]], *others] if bare else groups
 
 
 def is_unnamed(request: Request) -> bool:

@@ -81,7 +81,7 @@ def _may_be(entry: Entry, row: Track) -> bool:
 
 
 def _creation(row: Track) -> tuple[int, bool]:
-    """Return the creationTimestamp in microseconds, or 0, and whether the creation itself was observed."""
+    """Return the creationTimestamp in microseconds, or 0, and whether an entry with the UID shows the creation."""
     facts = [each for *_, each in row.lifeline if each is not None]
     created = next((int(each["created"]) for each in facts if each.get("created")), 0)
-    return created, bool(row.lifeline) and row.lifeline[0][2] == "created"
+    return created, bool(row.lifeline) and row.lifeline[0][2] == "created" and row.lifeline[0][1] is not None

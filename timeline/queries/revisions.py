@@ -1,6 +1,6 @@
 """This module reads the changes of one object in commit order."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -194,16 +194,19 @@ def _read(row: Track, belonging: _Belonging, changes: list[_Change], offset: int
     for change in shown:
         if size > chunks.BODIES:
             break
-        best = max(change.seen, key=lambda each: (each.sequence in bodies, each.entry.clock is Clock.AUDIT))
+        maker = next(
+            (belonging.makers.get(each.sequence) for each in change.seen if each.sequence in belonging.makers), None
+        )
+        shown_by = [each for each in change.seen if each is not maker]
+        best = max(shown_by, key=lambda each: (each.sequence in bodies, each.entry.clock is Clock.AUDIT))
         body = bodies.get(best.sequence, b"")
         size += len(body)
         entry = msgspec.structs.replace(best.entry, body=body)
         attribution = belonging.attribution(change)
-        maker = next(
-            (belonging.makers[each.sequence] for each in change.seen if each.sequence in belonging.makers), None
-        )
-        if maker and best.sequence != maker.sequence:
+        if maker:
             entry = joining.one(entry, maker.entry)
+        elif entry.change is Change.CREATED and entry.clock is Clock.OBJECT:
+            entry = _as_created(entry, row)
         writes = [] if entry.clock is Clock.AUDIT else belonging.possible.get(best.sequence, [])
         seen = len(change.seen)
         found.append(Revision(best.sequence, change.time, entry, before, compared, between, seen, attribution, writes))
@@ -212,6 +215,16 @@ def _read(row: Track, belonging: _Belonging, changes: list[_Change], offset: int
         else:
             between += bool(before)
     return found
+
+
+def _as_created(entry: Entry, row: Track) -> Entry:
+    """Return the creation that a watch shows with who requested it and when, where the lifeline knows that from a log
+    which does not name the object (see `timeline.history.unnamed`)."""
+    time, _, _, _, within, writer, *_ = (*row.lifeline[0], None, None)
+    if not within or within[1] is None or not writer or writer == entry.writer:
+        return entry
+    bounds = {"received": time - within[0], "staged": time + within[1], "clock": Clock.AUDIT}
+    return msgspec.structs.replace(entry, actor=writer, **bounds)
 
 
 def revision(source_id: int, track_id: int, sequence: int) -> Entry | None:
@@ -267,7 +280,8 @@ def _changes(row: Track, parts: list[Part], part: Part) -> tuple[_Belonging, lis
     compared; and how many of them are of the part before."""
     last = max((each.high for each in parts if each.high < part.low), default=part.low)
     belonging = _belonging(row, part._replace(low=last))
-    changes = _in_order(belonging.entries, _drawn(row))
+    sure = {sequence for sequence, is_sure in belonging.by_time.items() if is_sure}
+    changes = _in_order(belonging.entries, _drawn(row), sure)
     for change in changes:
         change.seen.extend(
             [belonging.makers[each.sequence] for each in change.seen if each.sequence in belonging.makers]
@@ -327,10 +341,11 @@ def _drawn(row: Track) -> dict[str, int]:
     return {revision or "": time for time, revision, change, *_ in row.lifeline if revision or change == "deleted"}
 
 
-def _in_order(entries: list[Stored], drawn: dict[str, int]) -> list[_Change]:
+def _in_order(entries: list[Stored], drawn: dict[str, int], sure: Collection[int] = ()) -> list[_Change]:
     """Return the changes that these entries show, in commit order. Observations of one revision are one change.
 
-    `drawn` has drawn times by revision, as `_drawn` returns them.
+    `drawn` has drawn times by revision, as `_drawn` returns them, and `sure` the sequence numbers of entries without a
+    UID that surely are of this object.
     """
     times: dict[int, int] = {}
     numbered = sorted((each for each in entries if each.entry.resource_version is not None), key=_revision)
@@ -345,7 +360,7 @@ def _in_order(entries: list[Stored], drawn: dict[str, int]) -> list[_Change]:
         return times.get(each.sequence, known or each.entry.received)
 
     def place(each: Stored) -> tuple[int, int, int, int, int]:
-        end = _ENDS.get(each.entry.change, 0) if each.entry.ref.uid else 0
+        end = _ENDS.get(each.entry.change, 0) if each.entry.ref.uid or each.sequence in sure else 0
         return end, time(each), _revision(each), each.entry.staged, each.sequence
 
     changes: list[_Change] = []

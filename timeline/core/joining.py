@@ -133,7 +133,7 @@ class _Object:
         self.born_by = self.created + SECOND - 1 if self.created else FOREVER  # µs by which it had surely been created
         self._managed = any(each.user_agent for each in self._steps if each.clock is Clock.OBJECT)
         last = self._steps[-1]
-        self.gone_by = (last.arrived or FOREVER) if last.change is Change.DELETED else FOREVER
+        self.gone_by = _arrived(last) if last.change is Change.DELETED else FOREVER
         self._makers: dict[int, Entry] = {}  # by the place of a step
         self._tighten()
 
@@ -346,7 +346,7 @@ def _bounds(step: Entry) -> tuple[int, int]:
     """Return between which times a step was committed, as far as it shows that itself, in µs since 1970."""
     if step.clock is Clock.AUDIT:
         return step.received, step.staged
-    until = step.arrived or FOREVER
+    until = _arrived(step)
     if step.change is Change.CREATED and step.facts and step.facts.created:
         return step.facts.created, min(until, step.facts.created + SECOND - 1)
     if step.ref.kind == "Event":  # its other times are those of its writer
@@ -354,6 +354,12 @@ def _bounds(step: Entry) -> tuple[int, int]:
     if step.dated and step.change is Change.MODIFIED:
         return step.received, min(until, step.received + SECOND - 1)
     return step.received, until
+
+
+def _arrived(step: Entry) -> int:
+    """Return a time by which a collector had surely received a step. Its clock is compared with that of the API server
+    in whole seconds."""
+    return step.arrived + SECOND if step.arrived else FOREVER
 
 
 def _is_manager(manager: str, write: Entry) -> bool:

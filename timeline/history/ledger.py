@@ -55,6 +55,7 @@ from timeline.kinds import resource_of
 
 _ALL = 0, FOREVER  # the range of all revisions
 _Named = TypeVar("_Named", Entry, Request)
+_EVENTS, _OTHER_EVENTS = ("", "Event"), ("events.k8s.io", "Event")  # the same objects in two APIs
 
 
 class Ledger:
@@ -90,8 +91,9 @@ class Ledger:
         self._refused: dict[tuple[Any, ...], Entry] = {}  # entries that `keeps` refused, without facts but for acts
         self._objects: dict[ObjectKey, ObjectEntries] | SpilledObjects = {}
         # By group and resource: the kinds of resources that a log names without them. And names that are another now.
-        self._kinds: dict[GroupKind, str] = {}
+        self._kinds: dict[GroupKind, GroupKind] = {}
         self._renamed: dict[Name, None] = {}
+        self._more_numbers: dict[Name, list[int]] = {}  # those of objects that turned out to be known already
         self._lanes: dict[Name, list[ObjectEntries]] = {}  # not used any more when objects are spilled
         self._lane_numbers: dict[Name, int] = {}
         self._numbers = 0  # how many objects there ever were
@@ -137,6 +139,8 @@ class Ledger:
                 continue
             if (kind := (entry.ref.group, entry.ref.kind)) not in self.seen:
                 self._meet(kind)
+            if kind == _EVENTS and entry.clock is Clock.OBJECT and _OTHER_EVENTS not in self._kinds:
+                self._rename(_OTHER_EVENTS, _EVENTS)
             if kind in self._kinds:
                 entry = _of_kind(entry, self._kinds[kind])  # it is the same change
             if keeps and not keeps(entry):
@@ -221,41 +225,53 @@ class Ledger:
         if name.islower():
             names = [of_group for each, of_group in self.seen if each == group and resource_of(of_group) == name]
             if names and names[0] != name:
-                self._kinds[kind] = names[0]
+                self._kinds[kind] = group, names[0]
         elif (resource := (group, resource_of(name))) not in self._kinds:
-            self._kinds[resource] = name
-            self.requests.rename(kind, resource[1])
-            self.shown.rename(resource, kind)
-            if resource in self.seen:
-                self._rename(resource, kind)
-            self.unnamed.rename(kind, resource[1])
+            self._rename(resource, kind)
 
-    def _rename(self, resource: GroupKind, kind: GroupKind) -> None:
-        """Give the objects that were known by the name of their resource the name of their kind."""
+    def _rename(self, called: GroupKind, kind: GroupKind) -> None:
+        """Take what a log calls by another kind, or by the name of its resource, for objects of this kind from now on,
+        and what is known of them, too."""
+        self._kinds[called] = kind
+        self.requests.rename(called, kind)
+        self.shown.rename(called, kind)
+        if called in self.seen:
+            self._rename_objects(called, kind)
+        self.unnamed.rename(called, kind)
+
+    def _rename_objects(self, called: GroupKind, kind: GroupKind) -> None:
         if isinstance(self._objects, SpilledObjects):
-            objects = self._objects.take_kind(resource)
+            objects = self._objects.take_kind(called)
         else:
-            objects = [each for each in self._objects.values() if each.name[:2] == resource]
-        self.seen[kind].absorb(self.seen.pop(resource))
+            objects = [each for each in self._objects.values() if each.name[:2] == called]
+        self.seen[kind].absorb(self.seen.pop(called))
         for each in objects:
-            before, each.name = each.name, shared(each.name._replace(kind=kind[1]))
+            before, each.name = each.name, shared(Name(*kind, *each.name[2:]))
             each.seen, each.track = self.seen[kind], None
-            each.entries = {change: _of_kind(entry, kind[1]) for change, entry in each.entries.items()}
+            each.entries = {change: _of_kind(entry, kind) for change, entry in each.entries.items()}
             key = each.uid, each.name.name, each.name.namespace, kind[1], kind[0]
+            known = self._objects.get(key)
+            if known:
+                for change, entry in each.entries.items():
+                    now = known.entries.get(change)
+                    known.entries[change] = known.merged(now, entry) if now else entry
+                known.track = None
+                self._more_numbers.setdefault(each.name, []).append(each.number)
             if isinstance(self._objects, dict):
                 del self._objects[each.uid, before.name, before.namespace, before.kind, before.group]
-                self._lanes.setdefault(each.name, []).append(each)
+                if not known:
+                    self._lanes.setdefault(each.name, []).append(each)
                 self._lanes.pop(before, None)
                 self._renamed[before] = None
                 self._unsettled.pop(before, None)
                 self._unsettled[each.name] = None
-            self._objects[key] = each
+            self._objects[key] = known or each
             number = self._lane_numbers.pop(before, 0)
             self._lane_numbers.setdefault(each.name, number)
         for change, entry in [*self._refused.items()]:
-            if change[:2] == resource:
+            if change[:2] == called:
                 del self._refused[change]
-                self._refused[(*kind, *change[2:])] = _of_kind(entry, kind[1])
+                self._refused[(*kind, *change[2:])] = _of_kind(entry, kind)
 
     def _without_body(self, entry: Entry) -> Entry:
         """Return an entry as it is kept here. Bodies are stored elsewhere; to hold a million entries in memory, only
@@ -597,7 +613,7 @@ class Ledger:
     def unnamed_numbers(self, name: Name) -> list[int]:
         """Return the numbers of entries of a name that carry no UID, if a watch or a list shows its kind, too."""
         number = self.number(name, "") if self.joins.concern(name[:2]) else 0
-        return [number] if number else []
+        return [*([number] if number else ()), *self._more_numbers.get(name, ())]
 
     def lane_number(self, name: Name) -> int:
         return self._lane_numbers[name]
@@ -714,9 +730,9 @@ def _sharing(entry: Entry, known: ObjectEntries, texts: SharedTexts) -> Entry:
     return replace(entry, ref=ref, facts=facts, owner=shared(entry.owner), user_agent=texts.text(entry.user_agent))
 
 
-def _of_kind(each: _Named, kind: str) -> _Named:
-    """Return the same with the name of its kind."""
-    return replace(each, ref=replace(each.ref, kind=kind))
+def _of_kind(each: _Named, kind: GroupKind) -> _Named:
+    """Return the same with its kind."""
+    return replace(each, ref=replace(each.ref, group=kind[0], kind=kind[1]))
 
 
 def _key(ref: ObjectRef) -> ObjectKey:

@@ -43,7 +43,7 @@ class Requests:
         self._by_uid: dict[Name, dict[str, list[Request]]] = {}  # the same requests by the UID that they name
         # The last answer of `of` that was put together: the rules ask about one object, one after the other.
         self._last_answer: tuple[tuple[Name, str] | None, Sequence[Request]] = None, ()
-        self._resources: dict[GroupKind, str] = {}  # what requests called a kind before its name was known
+        self._called: dict[GroupKind, list[GroupKind]] = {}  # what else requests called a kind before that was known
         self.changed: set[Name] = set()  # the names of which the answer may differ since this set was emptied
 
     def __iter__(self) -> Iterator[Request]:
@@ -78,9 +78,9 @@ class Requests:
             return ()
         if name not in self._sorted:
             found = [*self._found(name)]
-            if resource := self._resources.get(name[:2]):
-                called = self._found(name._replace(kind=resource))
-                found += [replace(each, ref=replace(each.ref, kind=name.kind)) for each in called]
+            for called in self._called.get(name[:2], ()):
+                others = self._found(Name(*called, *name[2:]))
+                found += [replace(each, ref=replace(each.ref, group=name.group, kind=name.kind)) for each in others]
             self._sorted[name] = sorted(map(self._corrected, found), key=_order)
         self._use(name)
         return self._sorted[name]
@@ -113,20 +113,14 @@ class Requests:
 
     def names(self) -> set[Name]:
         """Return the names that requests are about."""
-        kinds = {(kind[0], resource): kind[1] for kind, resource in self._resources.items()}
+        kinds = {called: kind for kind, others in self._called.items() for called in others}
         known = self._known if self._spilled is None else self._spilled
-        return {name._replace(kind=kinds.get(name[:2], name.kind)) for name in known}
+        return {Name(*kinds.get(name[:2], name[:2]), *name[2:]) for name in known}
 
-    def rename(self, kind: GroupKind, resource: str) -> None:
-        """Note that requests about this resource, whose kind was not known, are about this kind."""
-        self._resources[kind] = resource
+    def rename(self, called: GroupKind, kind: GroupKind) -> None:
+        """Note that requests about a kind, or a resource, are about objects of another kind."""
+        self._called.setdefault(kind, []).append(called)
         self.reconsider()
-
-    def watches(self) -> Iterator[Request]:
-        """Yield the watches of all objects of a kind, kind by kind in the order in which they were received."""
-        for name in sorted(self.names()):
-            if not name.name:
-                yield from (each for each in self.about(name) if each.verb == "watch")
 
     def reconsider(self) -> None:
         """Compute the times again the next time they are asked for, since clock offsets have changed."""
@@ -151,8 +145,7 @@ class Requests:
 
     def _has(self, name: Name) -> bool:
         known = self._known if self._spilled is None else self._spilled
-        resource = self._resources.get(name[:2])
-        return name in known or (resource is not None and name._replace(kind=resource) in known)
+        return name in known or any(Name(*each, *name[2:]) in known for each in self._called.get(name[:2], ()))
 
     def _found(self, name: Name) -> Iterable[Request]:
         if self._spilled is not None:

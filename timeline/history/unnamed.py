@@ -95,12 +95,12 @@ class Unnamed:
             self._scopes[scope] = {name for name in self.lanes if name[:3] == scope[:3]}
         self._stale.add(scope)
 
-    def rename(self, kind: GroupKind, resource: str) -> None:
-        """Note that creations of this resource, whose kind was not known, are of this kind."""
-        for scope in [scope for scope in self._scopes if scope[:2] == (kind[0], resource)]:
+    def rename(self, called: GroupKind, kind: GroupKind) -> None:
+        """Note that creations of a kind, or a resource, are of another kind."""
+        for scope in [scope for scope in self._scopes if scope[:2] == called]:
             del self._scopes[scope]
             self._stale.discard(scope)
-            self._begin(scope._replace(kind=kind[1]))
+            self._begin(Name(*kind, *scope[2:]))
 
     def note(self, name: Name) -> None:
         """Note that something was learned about a name."""

@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -20,11 +21,14 @@ from collectors.watch.adding import ForeignLog
 from dashboard.access import tokens
 from dashboard.models import AccessToken
 from dashboard.web.webhooks import AUDIT, Webhooks
+from tests import DATA, mutations
 from tests.database.watch.test_additions import POD, SHOWN, line, logged
 from tests.following import Followed
+from tests.live import observations
+from tests.unit.history.test_joins import log
 from timeline.core.entries import Change, Mark, MarkType, ObjectRef
 from timeline.history.packing import unpack
-from timeline.models import ActorFeed, AuditBatch, Cluster, Way
+from timeline.models import ActorFeed, AuditBatch, Cluster, Track, Way
 from timeline.storage import inbox, live
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -90,6 +94,26 @@ def test_events_are_stored_once_and_the_worker_takes_them(held: Followed) -> Non
     assert len(logged(held.source)) == 4
     found = feed()
     assert (found.batches, found.events, found.repeated, found.told, found.unread) == (2, 5, 2, 4, 0)
+
+
+def test_a_log_without_bodies_says_who_made_the_changes_that_the_watches_show() -> None:
+    followed = Followed()
+    followed.commit(observations(DATA / "beside" / "stale-jobs" / "watch"))
+    before = {(row.kind, row.name, row.uid) for row in Track.objects.filter(source=followed.source)}
+    assert len(before) > 100
+    text = token(followed.cluster)
+    events = [msgspec.json.encode(mutations.told_at("Metadata", event)) for event in log("stale-jobs")]
+    for at in range(0, len(events), 500):
+        assert post(text, listed(*events[at : at + 500])).status_code == 200
+        followed.add()
+    rows = Track.objects.filter(source=followed.source)
+    kinds = {kind for kind, _, _ in before}
+    assert {(row.kind, row.name, row.uid) for row in rows if row.kind in kinds} == before
+    written = [
+        (row.kind, revision, writer) for row in rows for _, revision, _, _, _, writer, _ in row.lifeline if revision
+    ]
+    of_pods = [writer for kind, _, writer in written if kind == "Pod"]
+    assert sum(writer.startswith("system:") for writer in of_pods) > 0.5 * len(of_pods)
 
 
 def test_another_event_with_an_audit_id_that_was_sent_before_is_kept(held: Followed) -> None:

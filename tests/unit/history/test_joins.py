@@ -154,6 +154,13 @@ def test_a_refused_request_about_a_custom_resource_is_about_the_object_of_the_wa
         assert world.requested_names() == {name_of(ref)}
 
 
+def test_events_that_another_api_shows_are_the_same_events() -> None:
+    world = world_of(bare("stale-jobs"), shown("stale-jobs"))
+    assert ("events.k8s.io", "Event") not in world.seen and not [*world.of_kind("events.k8s.io", "Event")]
+    scheduled = [each for each in world.of_kind("", "Event") if each.created and "scheduler" in each.created.user_agent]
+    assert scheduled and all(each.created and each.created.entry.resource_version for each in scheduled)
+
+
 def test_what_both_show_was_created_and_not_listed() -> None:
     both, alone = world_of([*shown("orders"), *bare("orders")]), world_of(shown("orders"))
     listed = [track for track in alone.tracks() if track.first.change is Change.OBSERVED]

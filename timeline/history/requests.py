@@ -122,6 +122,12 @@ class Requests:
         self._called.setdefault(kind, []).append(called)
         self.reconsider()
 
+    def watches(self) -> Iterator[Request]:
+        """Yield the watches of all objects of a kind, kind by kind in the order in which they were received."""
+        for name in sorted(self.names()):
+            if not name.name:
+                yield from (each for each in self.about(name) if each.verb == "watch")
+
     def reconsider(self) -> None:
         """Compute the times again the next time they are asked for, since clock offsets have changed."""
         self._sorted.clear()

@@ -22,9 +22,8 @@ from timeline.history.seen import GroupKind
 from timeline.history.world import World
 from timeline.judging import causes, incidents
 from timeline.judging.findings import Finding, Status
-from timeline.judging.remedies import resource_of
 from timeline.judging.rulebook import Rule, load
-from timeline.kinds import qualified, registry
+from timeline.kinds import qualified, registry, resource_of
 
 
 def rulebook() -> tuple[Rule, ...]:

@@ -14,8 +14,7 @@ import msgspec
 from collectors.watch.bodies import DISCOVERY_BYTES
 from collectors.watch.failures import ApiError, Refused
 from timeline.core.values import check_values
-from timeline.judging.remedies import resource_of
-from timeline.kinds import described
+from timeline.kinds import described, resource_of
 
 if TYPE_CHECKING:
     from collectors.watch.api import Api

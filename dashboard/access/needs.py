@@ -196,5 +196,5 @@ MANAGEMENT = {
 # These commands do not use the database. They read files or a cluster, or ask a server with an access token, which
 # then decides by the rights of the token:
 ELSEWHERE = {
-    "analyze", "report", "compare", "changes", "sql", "replay", "record", "collect", "mcp", "rules", "schema",
+    "analyze", "report", "compare", "changes", "sql", "replay", "record", "collect", "mcp", "rules", "schema", "policy",
 }  # fmt: skip

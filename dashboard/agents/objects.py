@@ -7,8 +7,7 @@ from collectors.analysis import Analysis
 from dashboard.agents.reader import Payload
 from timeline.history.lifelines import Track, public_uid
 from timeline.history.world import World
-from timeline.judging.remedies import resource_of
-from timeline.kinds import address, kind_of, qualified
+from timeline.kinds import address, kind_of, qualified, resource_of
 from timeline.payloads.documents import object_payload
 from timeline.payloads.findings import FindingGroupPayload
 

@@ -20,11 +20,10 @@ from timeline.judging.remedies import (
     group_of,
     policy_line,
     remedy,
-    resource_of,
     watch_command,
 )
 from timeline.judging.rulebook import Rule
-from timeline.kinds import qualified
+from timeline.kinds import qualified, resource_of
 
 Source = Literal["RequestResponse", "Request", "Metadata", "watch", "list"]
 Requests = Literal["kept", "lost", "part", "none"]

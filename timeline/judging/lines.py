@@ -11,7 +11,8 @@ import msgspec
 
 from timeline.core.entries import Level
 from timeline.history.shown import Verb
-from timeline.judging.remedies import group_of, resource_of
+from timeline.judging.remedies import group_of
+from timeline.kinds import resource_of
 
 CREATORS = ("Job", "ReplicaSet", "StatefulSet", "DaemonSet")
 """The kinds whose controllers record Events about the children that they create and delete."""

@@ -1,7 +1,7 @@
 """This pure module says what to record so that a rule can judge: lines of an audit policy, and kubectl commands."""
 
 from timeline.core.entries import Level
-from timeline.kinds import resource_of as resource_of
+from timeline.kinds import resource_of
 
 POLICY = "In the audit policy: "
 WATCHES = f"{POLICY}- {{level: Metadata, verbs: [list, watch]}}"

@@ -87,7 +87,7 @@ def resource_of(kind: str) -> str:
     A log without bodies does not name the kinds of custom resources; then the kind is the resource itself.
     """
     name = kind.lower()
-    if name in ("endpoints", kind):
+    if name == "endpoints" or (kind == name and name.endswith("s")):
         return name
     if name.endswith(("s", "x", "ch")):
         return f"{name}es"

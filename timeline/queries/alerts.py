@@ -14,8 +14,7 @@ from django.utils import timezone
 
 from timeline.core.durations import duration
 from timeline.core.entries import microseconds, moment
-from timeline.judging.remedies import resource_of
-from timeline.kinds import kind_of
+from timeline.kinds import kind_of, resource_of
 from timeline.layout.lanes import lane_key
 from timeline.models import Alert, Duration, Finding, Incident, Source, Track
 from timeline.payloads.alerts import AlertListPayload, AlertPayload, AlertsPayload, AlertState

@@ -8,8 +8,7 @@ from django.db.models import Q, QuerySet
 
 from timeline.core.entries import microseconds
 from timeline.history.lifelines import ANONYMOUS
-from timeline.judging.remedies import resource_of
-from timeline.kinds import NOISE, kind_of
+from timeline.kinds import NOISE, kind_of, resource_of
 from timeline.models import Source, Track
 
 MOST = 5_000  # the most tracks of one name or address that are considered, the latest ones

@@ -23,8 +23,7 @@ from timeline.comparing.lives import (
 from timeline.comparing.specs import spec_of
 from timeline.comparing.tracks import FURNITURE, MOST, RELATED, SPECS, first_of_each
 from timeline.core.entries import Entry, Facts, ObjectRef, microseconds
-from timeline.judging.remedies import resource_of
-from timeline.kinds import NOISE, kind_of
+from timeline.kinds import NOISE, kind_of, resource_of
 from timeline.models import Finding, Source, Track
 from timeline.payloads.comparison import ComparisonPayload
 from timeline.queries.attribution import anonymous, key_of

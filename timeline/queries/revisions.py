@@ -310,8 +310,8 @@ def _belonging(row: Track, part: Part) -> _Belonging:
 def _joined(row: Track, own: list[Stored], unnamed: list[Stored], by_time: dict[int, bool]) -> _Belonging:
     """Return the entries of a track, in which a write of a log without content is one with the change that it made.
 
-    Such a write of which that is not known is a change of its own if the lifeline has it, too. Otherwise it is one of
-    those that a watch shows, or it changed nothing.
+    Such a write of which that is not known is a change of its own if the lifeline has it, or if it has a track of its
+    own. Otherwise it is one of those that a watch shows, or it changed nothing.
     """
     sure = [each for each in unnamed if by_time[each.sequence]]
     found = joining.join([group for group in ([each.entry for each in own], [each.entry for each in sure]) if group])
@@ -323,7 +323,8 @@ def _joined(row: Track, own: list[Stored], unnamed: list[Stored], by_time: dict[
     entries = [
         each
         for each in (*own, *unnamed)
-        if each.sequence not in taken and (not joining.is_bare(each.entry) or _is_drawn(each.entry, drawn))
+        if each.sequence not in taken
+        and (not row.unnamed or not joining.is_bare(each.entry) or _is_drawn(each.entry, drawn))
     ]
     return _Belonging(entries, by_time, makers, possible)
 

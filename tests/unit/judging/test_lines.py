@@ -25,7 +25,7 @@ from timeline.history.snapshot import lines_of, snapshot_of
 from timeline.history.world import World
 from timeline.judge import judge, rulebook
 from timeline.judging.coverage import Answer, RuleCoverage, judgeable
-from timeline.judging.remedies import resource_of
+from timeline.kinds import resource_of
 
 ANSWERS: list[Answer] = ["cannot", "part", "can"]
 VERBS = {"create": {"create"}, "update": {"update", "patch"}, "delete": {"delete", "deletecollection"}}

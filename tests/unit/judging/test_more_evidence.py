@@ -20,8 +20,8 @@ from timeline.history.world import World
 from timeline.judge import judge, rulebook
 from timeline.judging.coverage import judgeable
 from timeline.judging.findings import Finding
-from timeline.judging.remedies import resource_of
 from timeline.judging.verdicts import Verdict
+from timeline.kinds import resource_of
 
 names = pytest.mark.parametrize("name", WATCHES)
 SURENESS = [Verdict.INCONCLUSIVE, Verdict.BOUNDED, Verdict.EXACT]

@@ -17,6 +17,7 @@ from timeline.storage.chunks import Part, Stored
 
 PAGE = 25
 _ENDS = {"created": -1, "deleted": 1}  # a UID is created once and deleted once, whatever the clocks say
+_WITH_WRITER = 6  # the length of a row of a lifeline that has the writer; older ones have none
 _CHUNKS = 2  # that are read for the last change
 _BEFORE = 100  # the number of changes before a page among which a body is sought
 
@@ -220,11 +221,11 @@ def _read(row: Track, belonging: _Belonging, changes: list[_Change], offset: int
 def _as_created(entry: Entry, row: Track) -> Entry:
     """Return the creation that a watch shows with who requested it and when, where the lifeline knows that from a log
     which does not name the object (see `timeline.history.unnamed`)."""
-    time, _, _, _, within, writer, *_ = (*row.lifeline[0], None, None)
-    if not within or within[1] is None or not writer or writer == entry.writer:
+    first = row.lifeline[0]
+    if len(first) < _WITH_WRITER or first[4][1] is None or first[5] in ("", entry.writer):
         return entry
-    bounds = {"received": time - within[0], "staged": time + within[1], "clock": Clock.AUDIT}
-    return msgspec.structs.replace(entry, actor=writer, **bounds)
+    time, (before, after), writer = first[0], first[4], first[5]
+    return msgspec.structs.replace(entry, actor=writer, received=time - before, staged=time + after, clock=Clock.AUDIT)
 
 
 def revision(source_id: int, track_id: int, sequence: int) -> Entry | None:

@@ -2,7 +2,7 @@
 watches as certain and as severe as it was."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import pytest
@@ -64,7 +64,7 @@ def test_a_log_beside_watches_takes_nothing_away(name: str, level: str) -> None:
     assert_nothing_less(before, after)
 
 
-def by_names(entries: list[Observation]) -> dict[object, tuple[int, int]]:
+def by_names(entries: Sequence[Observation]) -> dict[object, tuple[int, int]]:
     """Return how sure and how severe the findings about each object are. Not every line of a log has UIDs."""
     found: dict[object, tuple[int, int]] = {}
     for each in found_in(entries).values():
@@ -77,7 +77,8 @@ def by_names(entries: list[Observation]) -> dict[object, tuple[int, int]]:
 
 @pytest.mark.parametrize("name", [*WATCHES, *PAIRS])
 def test_both_find_what_either_finds_and_are_as_sure(name: str) -> None:
-    log_alone, watch_alone = (bare(name), shown(name)) if name in PAIRS else (read(log(name)), [*watched(name)])
+    log_alone: Sequence[Observation] = bare(name) if name in PAIRS else read(log(name))
+    watch_alone: Sequence[Observation] = shown(name) if name in PAIRS else watched(name)
     both = by_names([*log_alone, *watch_alone])
     assert len(both) >= 5
     for alone in by_names(log_alone), by_names(watch_alone):

@@ -130,7 +130,7 @@ def test_what_a_worker_wrote_that_is_gone_is_not_believed(client: Client, column
     assert bool(cluster["holder"]) == (state != "waiting")
 
 
-PLACES = ("10.0.0.1", "6443", "/srv/keys", "arn:aws")
+PLACES = ("10.0.0.1", ":6443", "/srv/keys", "arn:aws")
 ERRORS = (
     "/srv/keys/prod.yaml cannot be read where Causeline runs: Permission denied.",
     "/srv/keys/token is no file.",

@@ -71,7 +71,7 @@ def main() -> None:
 def _token() -> str:
     from django.utils import timezone
 
-    from dashboard.access import tokens
+    from dashboard.access.tokens import tokens
     from timeline.models import Cluster, Source
 
     now = timezone.now()

@@ -39,7 +39,7 @@ def measure(count: int, turns: int) -> None:
     from django.test.utils import CaptureQueriesContext
     from django.urls import resolve
 
-    from dashboard.access import grants, policy
+    from dashboard.access.roles import grants, policy
 
     user = User.objects.create_user(f"bench-{time.time_ns()}")
     source = prepared(user, count)

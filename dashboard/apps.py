@@ -20,7 +20,9 @@ class DashboardConfig(AppConfig):
         the views of limited readers up to date, and keep one administrator."""
         try:
             import dashboard.celery  # noqa: F401
-            from dashboard.access import change_log, giving, limits
+            from dashboard.access import limits
+            from dashboard.access.roles import giving
+            from dashboard.access.trail import change_log
 
             change_log.listen()
             giving.listen()

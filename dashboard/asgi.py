@@ -14,7 +14,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 django.setup(set_prefix=False)
 
 from dashboard import logs  # noqa: E402 (these need the applications that the line above loads)
-from dashboard.access import origins, proxied, rights  # noqa: E402
+from dashboard.access import origins  # noqa: E402
+from dashboard.access.signing_in import proxied, rights  # noqa: E402
 from dashboard.agents.http import PATH, Mcp  # noqa: E402
 from dashboard.metrics.requests import Measured  # noqa: E402
 from dashboard.push.consumers import IncidentsConsumer, LinkConsumer, SourceConsumer, UploadsConsumer  # noqa: E402

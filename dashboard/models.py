@@ -53,7 +53,7 @@ class ProcessFigures(models.Model):
 
 class AccessToken(models.Model):
     """A row admits a program that sends the token's text, of which only the digest is stored (see
-    `dashboard.access.tokens`). A token that is limited to a cluster or a recording is deleted with it."""
+    `dashboard.access.tokens.tokens`). A token that is limited to a cluster or a recording is deleted with it."""
 
     name = models.CharField(max_length=100)
     prefix = models.CharField(max_length=16)  # how the text begins, to recognise it
@@ -84,8 +84,9 @@ class AccessToken(models.Model):
 
 
 class ShareLink(models.Model):
-    """A row lets whoever has its text read one timeline or one incident (see `dashboard.access.links`). Only the digest
-    of the text is stored. The row is deleted when somebody revokes the link, and with its source and its maker."""
+    """A row lets whoever has its text read one timeline or one incident (see `dashboard.access.tokens.links`). Only the
+    digest of the text is stored. The row is deleted when somebody revokes the link, and with its source and its
+    maker."""
 
     class Kind(models.TextChoices):
         TIMELINE = "timeline"
@@ -155,9 +156,9 @@ class Grant(models.Model):
 
 
 class AuditRecord(models.Model):
-    """A row says that somebody did something in Causeline (see `dashboard.access.trail`). It is never changed, and only
-    deleted when it is old; the database refuses both. Nothing is referred to by a foreign key, so that a record stays
-    when what it is about is deleted."""
+    """A row says that somebody did something in Causeline (see `dashboard.access.trail.trail`). It is never changed,
+    and only deleted when it is old; the database refuses both. Nothing is referred to by a foreign key, so that a
+    record stays when what it is about is deleted."""
 
     at = models.DateTimeField()  # by the database's clock
     action = models.CharField(max_length=64)  # one of `actions.ACTIONS`

@@ -100,7 +100,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "dashboard.access.change_log.LogChanges",
+    "dashboard.access.trail.change_log.LogChanges",
     "dashboard.access.middleware.SignInMiddleware",
     "dashboard.access.limits.LimitWhatIsSeen",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -137,12 +137,12 @@ AUTH_PASSWORD_VALIDATORS = [
         ("NumericPasswordValidator", {}),
     )
 ]
-MFA_ADAPTER = "dashboard.access.second_factor.MfaAdapter"
+MFA_ADAPTER = "dashboard.access.signing_in.second_factor.MfaAdapter"
 MFA_TOTP_TOLERANCE = 1  # time steps of 30 s, by which the clock of a phone may differ
-SOCIALACCOUNT_ADAPTER = "dashboard.access.oidc.SocialAccountAdapter"
+SOCIALACCOUNT_ADAPTER = "dashboard.access.signing_in.oidc.SocialAccountAdapter"
 SOCIALACCOUNT_PROVIDERS = {
     "openid_connect": {
-        "provider_class": "dashboard.access.oidc.Provider",
+        "provider_class": "dashboard.access.signing_in.oidc.Provider",
         "OAUTH_PKCE_ENABLED": True,
         "APPS": [
             {

@@ -8,7 +8,9 @@ from django.conf import settings
 
 from collectors import tasks
 from collectors.uploads import pulls
-from dashboard.access import attempts, log_stores, sessions, trail
+from dashboard.access import log_stores
+from dashboard.access.signing_in import attempts, sessions
+from dashboard.access.trail import trail
 from dashboard.alerting import sending, telling
 from dashboard.metrics import processes
 

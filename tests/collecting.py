@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from collectors.replay import Replay
 from collectors.replay.serving import kubeconfig
-from dashboard.access import tokens
+from dashboard.access.tokens import tokens
 from dashboard.services.program import guarded
 from tests import ROOT
 from timeline.models import Cluster

@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker
 
-from dashboard.access import trail
+from dashboard.access.trail import trail
 from dashboard.web import downloads
 from tests.people import member
 from tests.recordings import SAMPLE, observations_of

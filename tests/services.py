@@ -50,7 +50,7 @@ _PREPARED = ROOT / ".pytest_cache" / "prepared"
 # The files that decide what servers and `migrate` write, which also makes the views that limit what is read.
 _MADE_OF = (
     "requirements-dev.lock", "*/migrations/*.py", "*/apps.py", "*/models.py", "timeline/models/*.py",
-    "timeline/storage/*.py", "dashboard/access/*.py", "dashboard/services/*.py",
+    "timeline/storage/*.py", "dashboard/access/**/*.py", "dashboard/services/*.py",
 )  # fmt: skip
 
 _servers: "subprocess.Popen[str] | None" = None

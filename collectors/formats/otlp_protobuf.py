@@ -3,8 +3,8 @@
 The OpenTelemetry Collector's file exporter writes messages with their length before each, in 4 bytes; a bare message
 (LogsData, ExportLogsServiceRequest) is read, too. The outer messages are walked by hand, so that only one log record is
 parsed at a time: parsed whole, a hostile message takes a hundred times its size in memory.
-https://github.com/open-telemetry/opentelemetry-proto describes the messages, https://protobuf.dev/programming-guides/encoding/
-their encoding.
+https://github.com/open-telemetry/opentelemetry-proto describes the messages,
+https://protobuf.dev/programming-guides/encoding/ their encoding.
 """
 
 from collections.abc import Iterator

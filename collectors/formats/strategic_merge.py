@@ -1,7 +1,8 @@
 """This pure module applies a strategic merge patch of Kubernetes to an object, without the schema of its kind.
 
 The key by which the items of a list are merged is in the patch itself, in `$setElementOrder`. A list without that is
-replaced. https://github.com/kubernetes/community/blob/master/contributors/devel/sig-api-machinery/strategic-merge-patch.md
+replaced.
+https://github.com/kubernetes/community/blob/master/contributors/devel/sig-api-machinery/strategic-merge-patch.md
 describes the directives.
 """
 

@@ -98,7 +98,8 @@ def fill_timestamps(event: AuditEvent) -> None:
 def client_of(event: AuditEvent) -> Client:
     """Return what the event says of the process that sent the request; an empty one if it says nothing.
 
-    Raise ValueError if it says too much. Only the fields that Kubernetes itself writes are read: https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/
+    Raise ValueError if it says too much. Only the fields that Kubernetes itself writes are read:
+    https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/
     """
     for each in (event.sourceIPs, event.user.extra):
         check_values(bytes(each), _VALUES)

@@ -148,7 +148,7 @@ _OF_ISSUERS = {  # what the issuer's own documentation or source says
     # bitwarden.com/help/access-tokens
     "Bitwarden": r"0\.[0-9a-f]{8}-[0-9a-f-]{27}\.[A-Za-z0-9]{20,}(?::[\w+/]{20,}={0,2})?",
     "Braintree, PayPal": r"access_token\$(?:production|sandbox)\$[a-z0-9]{8,}\$[a-f0-9]{16,}",
-    "Causeline": r"causeline_[\w-]{40,}",  # see dashboard.access.tokens
+    "Causeline": r"causeline_[\w-]{40,}",  # see dashboard.access.tokens.tokens
     "Cerebras": r"csk-[a-z0-9]{20,}",  # inference-docs.cerebras.ai
     "Confluent": r"cflt[A-Za-z0-9+/]{40,}",  # docs.confluent.io/cloud/current/security/authenticate
     "Firecrawl": r"fc-[a-f0-9]{32}(?![\w-])",  # docs.firecrawl.dev

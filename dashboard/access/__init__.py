@@ -1,4 +1,5 @@
-"""This package decides who may do what: it checks tokens, accounts and origins, slows down guessing, and logs changes.
+"""This package decides who may do what, and notes what was done.
 
-Every request and every WebSocket passes through here before a view sees it.
+Every request and every WebSocket passes through the modules here before a view sees it; they ask those in the rooms.
+Each room imports only those after it: `tokens`, `signing_in`, `trail`, `roles`.
 """

@@ -19,7 +19,10 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
-from dashboard.access import change_log, grants, links, rights, tokens
+from dashboard.access.roles import grants
+from dashboard.access.signing_in import rights
+from dashboard.access.tokens import links, tokens
+from dashboard.access.trail import change_log
 from dashboard.models import AccessToken, Grant
 from timeline.storage import seen_conditions, seen_views
 from timeline.storage.seen import EVERYTHING, Seen, answering, present, seeing

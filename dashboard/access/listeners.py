@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from dashboard.access import links, rights, tokens
+from dashboard.access.signing_in import rights
+from dashboard.access.tokens import links, tokens
 
 
 async def withdrawn(keys: Iterable[str]) -> set[str]:

@@ -11,7 +11,10 @@ from django.shortcuts import render, resolve_url
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import escape_leading_slashes
 
-from dashboard.access import change_log, links, policy, rights, tokens
+from dashboard.access.roles import policy
+from dashboard.access.signing_in import rights
+from dashboard.access.tokens import links, tokens
+from dashboard.access.trail import change_log
 
 if TYPE_CHECKING:
     from django.http import HttpRequest

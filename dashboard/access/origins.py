@@ -13,7 +13,7 @@ from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
-from dashboard.access import tokens
+from dashboard.access.tokens import tokens
 
 _SCHEMES = {"ws": "http", "wss": "https"}
 _forms: Any = CsrfViewMiddleware(lambda request: HttpResponse())

@@ -17,7 +17,10 @@ from asgiref.sync import sync_to_async
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.asgi import ASGIRequest
 
-from dashboard.access import origins, recording, rights, tokens
+from dashboard.access import origins
+from dashboard.access.signing_in import rights
+from dashboard.access.tokens import tokens
+from dashboard.access.trail import recording
 from dashboard.agents.api import Api, Caller
 from dashboard.metrics.requests import note_route
 

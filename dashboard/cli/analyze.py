@@ -206,7 +206,7 @@ def schema(options: argparse.Namespace) -> int:
         if options.version == "tables":
             from dashboard.tables.schema import page
         else:
-            from dashboard.access.audit_lines import schema as page
+            from dashboard.access.trail.audit_lines import schema as page
 
         with writing_standard_output():
             print(page(), end="")

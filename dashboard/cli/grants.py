@@ -10,7 +10,7 @@ from dashboard.cli import serve
 if TYPE_CHECKING:
     import argparse
 
-ROLES = ("viewer", "responder", "editor", "admin")  # these are as in dashboard.access.grants, which needs Django
+ROLES = ("viewer", "responder", "editor", "admin")  # these are as in dashboard.access.roles.grants, which needs Django
 _REFUSED = "Exit status: 0 done, 1 the servers failed, 2 it is not possible, or the answer was no."
 
 

@@ -6,7 +6,7 @@ import argparse
 
 from dashboard.cli import serve
 
-# These are as in dashboard.access.tokens, which needs Django.
+# These are as in dashboard.access.tokens.tokens, which needs Django.
 SCOPES = ("read", "respond", "alerts", "audit", "collect")
 USUAL_DAYS, MOST_DAYS = 90, 1826
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from dashboard.access.actions import ACTIONS
+from dashboard.access.trail.actions import ACTIONS
 from dashboard.models import AuditRecord
 
 _WAYS = {

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.contrib.auth.models import Group, User
 
-from dashboard.access import grants
+from dashboard.access.roles import grants
 from dashboard.models import Grant
 from timeline.models import Source
 

@@ -1,7 +1,7 @@
 """This module tells templates what the reader of a page may not do, and why, so that it is not offered.
 
-The answer is that of `dashboard.access.policy`, which is asked about the very request that a form or a link would send.
-Templates load this as a builtin library.
+The answer is that of `dashboard.access.roles.policy`, which is asked about the very request that a form or a link would
+send. Templates load this as a builtin library.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from django import template
 from django.urls import resolve, reverse
 
-from dashboard.access import policy
+from dashboard.access.roles import policy
 
 register = template.Library()
 

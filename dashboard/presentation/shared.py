@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from typing import NamedTuple
 
-from dashboard.access import links
+from dashboard.access.tokens import links
 from dashboard.models import ShareLink
 
 _TIME = "%Y-%m-%d %H:%M UTC"

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from dashboard.access import tokens
+from dashboard.access.tokens import tokens
 from dashboard.models import AccessToken
 
 _TIME = "%Y-%m-%d %H:%M UTC"

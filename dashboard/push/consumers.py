@@ -14,7 +14,11 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AnonymousUser
 from django.db import close_old_connections
 
-from dashboard.access import grants, limits, links, policy, recording, rights, tokens
+from dashboard.access import limits
+from dashboard.access.roles import grants, policy
+from dashboard.access.signing_in import rights
+from dashboard.access.tokens import links, tokens
+from dashboard.access.trail import recording
 from dashboard.models import AccessToken
 from dashboard.push.hub import Listener, Queue, hub
 from timeline.core.numbers import whole_number
@@ -37,7 +41,7 @@ class _Forwarding(AsyncWebsocketConsumer):
     _reader: Any = None  # who is signed in and has that link
     _token: AccessToken | None = None  # the access token that a program has sent
     _sight = limits.Sight()
-    route: str  # of the socket, in the table of `dashboard.access.needs`
+    route: str  # of the socket, in the table of `dashboard.access.roles.needs`
 
     async def admitted(self) -> bool:
         if (text := tokens.in_headers(self.scope)) is not None:

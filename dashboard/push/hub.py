@@ -13,7 +13,8 @@ import psycopg
 from asgiref.sync import sync_to_async
 from django.db import close_old_connections
 
-from dashboard.access import grants, listeners
+from dashboard.access import listeners
+from dashboard.access.roles import grants
 from dashboard.metrics.requests import WAITING_MESSAGES
 from dashboard.push import feeds
 from timeline import queries

@@ -18,7 +18,7 @@ from django.db import Error, close_old_connections
 from django.http import HttpRequest
 
 from collectors.uploads import admission_batches
-from dashboard.access import recording, tokens
+from dashboard.access.tokens import tokens
 from timeline.storage import inbox
 
 logger = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ def _cluster_of(text: str) -> int | None:
     close_old_connections()
     try:
         token = tokens.holder(HttpRequest(), "audit", text)
-        recording.of_sender(token, "admission reviews")
+        tokens.record_sender(token, "admission reviews")
         return token.cluster_id if token else None
     finally:
         close_old_connections()

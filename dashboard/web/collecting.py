@@ -22,7 +22,7 @@ from collectors import readers
 from collectors.watch import batches, connections
 from collectors.watch.credentials import BY_COLLECTOR
 from collectors.watch.feeds import BATCH_BYTES
-from dashboard.access import recording, tokens
+from dashboard.access.tokens import tokens
 from dashboard.metrics.requests import note_route
 from dashboard.web.intake import Answered, Intake, Receive, Send, body_of, pieces_of, refuse, respond
 from dashboard.web.webhooks import address_of
@@ -120,7 +120,7 @@ def _cluster(scope: dict[str, Any], named: str) -> int:
     close_old_connections()
     try:
         token = tokens.holder(ASGIRequest(scope, BytesIO()), "collect")
-        recording.of_sender(token, "what a collector observes", address_of(scope))
+        tokens.record_sender(token, "what a collector observes", address_of(scope))
         row = Cluster.objects.filter(pk=token.cluster_id).first() if token and token.cluster_id else None
         if row is None or named not in (str(row.pk), row.name):
             raise Answered(401, _NO_TOKEN)

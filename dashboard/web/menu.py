@@ -10,7 +10,8 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
-from dashboard.access import change_log, people, proxied
+from dashboard.access.signing_in import people, proxied
+from dashboard.access.trail import change_log
 from dashboard.presentation.offers import why_not
 
 

@@ -23,7 +23,8 @@ from django.db import connections
 from django.http import HttpResponseBase
 
 from collectors.uploads.receiving import PIECE_BYTES, SPARE_BYTES
-from dashboard.access import rights, tokens
+from dashboard.access.signing_in import rights
+from dashboard.access.tokens import tokens
 
 _PIECE = re.compile(r"/api/uploads/\d+/files/\d+")
 _DRAINED = 256 * 1024**2  # bytes that are read and discarded, so that the client reads the answer

@@ -18,7 +18,7 @@ from django.db import Error, close_old_connections
 from collectors import readers
 from collectors.formats import audit_webhook
 from collectors.uploads import audit_batches
-from dashboard.access import recording, tokens
+from dashboard.access.tokens import tokens
 from dashboard.metrics.requests import note_route
 from dashboard.models import AccessToken
 from dashboard.web import admission
@@ -142,7 +142,7 @@ def _token_of(scope: dict[str, Any]) -> AccessToken | None:
     close_old_connections()
     try:
         token = tokens.holder(ASGIRequest(scope, BytesIO()), "audit")
-        recording.of_sender(token, "audit events", address_of(scope))
+        tokens.record_sender(token, "audit events", address_of(scope))
         return token
     finally:
         close_old_connections()

@@ -12,7 +12,7 @@ import pytest
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from dashboard.access import sessions
+from dashboard.access.signing_in import sessions
 from dashboard.services.program import guarded
 from tests import ROOT
 from tests.browser.conftest import PATIENCE, Complaints, heard

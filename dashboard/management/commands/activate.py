@@ -4,7 +4,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from dashboard.access import change_log
+from dashboard.access.trail import change_log
 from dashboard.management.base import BaseCommand
 
 

@@ -6,8 +6,8 @@ from typing import Any, NoReturn
 
 from django.core.management.base import CommandParser
 
-from dashboard.access import change_log, trail
-from dashboard.access.actions import ACTIONS
+from dashboard.access.trail import change_log, trail
+from dashboard.access.trail.actions import ACTIONS
 from dashboard.cli.analyze import writing_standard_output
 from dashboard.cli.terminal import say
 from dashboard.cli.trail import OPTIONS, add_arguments

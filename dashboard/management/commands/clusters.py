@@ -16,7 +16,9 @@ from collectors.watch import connections, credentials
 from collectors.watch.access import AccessReport, check
 from collectors.watch.connections import Connection, Refused, WatchOptions
 from collectors.watch.kubeconfig import default_paths
-from dashboard.access import change_log, encryption, second_factor
+from dashboard.access import encryption
+from dashboard.access.signing_in import second_factor
+from dashboard.access.trail import change_log
 from dashboard.alerting import editing
 from dashboard.cli.clusters import add_arguments
 from dashboard.cli.terminal import Terminal, confirmed, say

@@ -11,8 +11,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from dashboard.access import change_log, giving
-from dashboard.access.grants import ROLES
+from dashboard.access.roles import giving
+from dashboard.access.roles.grants import ROLES
+from dashboard.access.trail import change_log
 from dashboard.management.base import BaseCommand
 from dashboard.models import Grant
 

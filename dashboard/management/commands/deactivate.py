@@ -4,7 +4,10 @@ from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from dashboard.access import change_log, giving, sessions, tokens
+from dashboard.access.roles import giving
+from dashboard.access.signing_in import sessions
+from dashboard.access.tokens import tokens
+from dashboard.access.trail import change_log
 from dashboard.management.base import BaseCommand
 
 

@@ -9,7 +9,7 @@ from django.db import OperationalError, transaction
 
 from collectors.watch import connections
 from collectors.watch.connections import Refused
-from dashboard.access import change_log
+from dashboard.access.trail import change_log
 from dashboard.cli.terminal import confirmed, say
 from dashboard.management.base import BaseCommand
 from dashboard.management.sources import named

@@ -9,7 +9,8 @@ from django.contrib.auth.models import Group, User
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from dashboard.access import change_log, giving
+from dashboard.access.roles import giving
+from dashboard.access.trail import change_log
 from dashboard.cli.grants import add_arguments
 from dashboard.cli.terminal import Terminal, confirmed, say
 from dashboard.management.base import BaseCommand

@@ -12,7 +12,7 @@ from django.db import DatabaseError, transaction
 from collectors.formats import NotARecording
 from collectors.uploads.additions import read_into
 from collectors.uploads.recordings import Count, import_into, title
-from dashboard.access import change_log
+from dashboard.access.trail import change_log
 from dashboard.cli.terminal import Progress, Terminal, say
 from dashboard.cli.text import show_skipped
 from dashboard.management.base import BaseCommand

@@ -4,7 +4,8 @@ from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 
-from dashboard.access import attempts, change_log, second_factor, sessions
+from dashboard.access.signing_in import attempts, second_factor, sessions
+from dashboard.access.trail import change_log
 from dashboard.management.base import BaseCommand
 
 

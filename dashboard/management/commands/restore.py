@@ -2,7 +2,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandError, CommandParser
 
-from dashboard.access import change_log
+from dashboard.access.trail import change_log
 from dashboard.management import backups
 from dashboard.management.base import BaseCommand
 

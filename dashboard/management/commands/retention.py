@@ -12,7 +12,7 @@ from django.utils import timezone
 from collectors.tasks import keep
 from collectors.watch import connections
 from collectors.watch.connections import Refused
-from dashboard.access import change_log
+from dashboard.access.trail import change_log
 from dashboard.cli.retention import DEFAULT, KEPT, number
 from dashboard.cli.terminal import say
 from dashboard.management.base import BaseCommand

@@ -9,7 +9,8 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 from django.utils import timezone
 
-from dashboard.access import change_log, tokens
+from dashboard.access.tokens import tokens
+from dashboard.access.trail import change_log
 from dashboard.cli.terminal import Terminal, confirmed, say
 from dashboard.cli.tokens import add_arguments
 from dashboard.management.base import BaseCommand

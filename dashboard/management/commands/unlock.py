@@ -3,7 +3,8 @@
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from dashboard.access import attempts, change_log
+from dashboard.access.signing_in import attempts
+from dashboard.access.trail import change_log
 from dashboard.management.base import BaseCommand
 
 

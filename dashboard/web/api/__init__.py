@@ -10,8 +10,12 @@ from ninja.openapi.docs import ABS_TPL_PATH, Swagger
 from ninja.utils import check_csrf
 
 from dashboard import __version__
-from dashboard.access import change_log, limits, policy, rights, tokens
-from dashboard.access import links as share_links
+from dashboard.access import limits
+from dashboard.access.roles import policy
+from dashboard.access.signing_in import rights
+from dashboard.access.tokens import links as share_links
+from dashboard.access.tokens import tokens
+from dashboard.access.trail import change_log
 from dashboard.web.api import (
     actors,
     alerts,

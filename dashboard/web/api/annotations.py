@@ -7,7 +7,7 @@ from ninja import Query, Router
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.access import rights
+from dashboard.access.signing_in import rights
 from dashboard.web import timestamps
 from dashboard.web.api.answers import Words, json_response
 from timeline import queries

@@ -10,7 +10,8 @@ from ninja import Schema
 from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
 
-from dashboard.access import links, rights
+from dashboard.access.signing_in import rights
+from dashboard.access.tokens import links
 from dashboard.web.timestamps import LAST
 
 Time = Annotated[int, Field(ge=0, le=LAST)]  # microseconds since 1970

@@ -3,7 +3,7 @@
 from django.http import HttpRequest, HttpResponseBase
 from ninja import Router
 
-from dashboard.access.rights import is_editor
+from dashboard.access.signing_in.rights import is_editor
 from dashboard.web.api.answers import Number, json_response, problem
 from timeline import queries
 from timeline.payloads.clusters import ClustersPayload, SourceHealthPayload

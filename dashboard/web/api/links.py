@@ -9,7 +9,7 @@ from ninja import Router
 from ninja.errors import HttpError
 
 from collectors.alerts.objects import LABELS
-from dashboard.access import rights
+from dashboard.access.signing_in import rights
 from dashboard.web import alert_links
 from dashboard.web.api.answers import json_response
 from timeline import queries

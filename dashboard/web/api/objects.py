@@ -7,7 +7,7 @@ from ninja import Router
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.access import links
+from dashboard.access.tokens import links
 from dashboard.presentation import catalogue, changes
 from dashboard.web.api.answers import Asked, Number, Time, Words, in_order, json_response
 from dashboard.web.places import in_place

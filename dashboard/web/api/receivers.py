@@ -13,7 +13,7 @@ from ninja.errors import HttpError
 
 from collectors import readers
 from collectors.alerts import Invalid, Kind, Notification, read
-from dashboard.access import tokens
+from dashboard.access.tokens import tokens
 from dashboard.alerting.destinations.alertmanager import is_ours
 from dashboard.metrics.requests import ALERTS
 from dashboard.models import AccessToken

@@ -10,7 +10,7 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
 
-from dashboard.access import change_log
+from dashboard.access.trail import change_log
 from dashboard.alerting import editing, listing, sending
 from dashboard.alerting.editing import RouteValues
 from dashboard.models import Delivery, Destination, Route

@@ -13,7 +13,9 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.access import change_log, links, rights
+from dashboard.access.signing_in import rights
+from dashboard.access.tokens import links
+from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response
 from timeline import queries
 from timeline.models import Source

@@ -9,7 +9,7 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.access import change_log
+from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response
 from dashboard.web.views.findings import person
 from timeline import queries

@@ -8,7 +8,9 @@ from django.utils.http import content_disposition_header
 from ninja import Router
 from pydantic import Field, StringConstraints
 
-from dashboard.access import change_log, limits, rights
+from dashboard.access import limits
+from dashboard.access.signing_in import rights
+from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response, problem
 from dashboard.web.downloads import Busy, Download, lines_of
 from timeline import queries

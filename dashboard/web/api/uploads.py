@@ -11,7 +11,8 @@ from pydantic import Field, ValidationError
 from collectors import tasks
 from collectors.formats import NotARecording
 from collectors.uploads import importing, receiving
-from dashboard.access import change_log, policy
+from dashboard.access.roles import policy
+from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response, only_its_owner, problem
 from timeline import queries
 from timeline.models import Cluster, Upload, UploadFile

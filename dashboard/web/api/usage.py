@@ -7,7 +7,7 @@ from ninja import Router
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.access import change_log
+from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response
 from timeline import queries
 from timeline.models import KEEP_DAYS_AT_MOST, Source

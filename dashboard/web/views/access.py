@@ -14,7 +14,8 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import change_log, giving, grants
+from dashboard.access.roles import giving, grants
+from dashboard.access.trail import change_log
 from dashboard.models import Grant
 from dashboard.presentation import grants as words
 from dashboard.web import choices

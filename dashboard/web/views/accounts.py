@@ -9,7 +9,8 @@ from django.contrib.auth.views import LoginView
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponseRedirect
 
-from dashboard.access import attempts, change_log, oidc, second_factor, sessions
+from dashboard.access.signing_in import attempts, oidc, second_factor, sessions
+from dashboard.access.trail import change_log
 from dashboard.presentation.sessions import waiting
 from dashboard.web.views.second_factors import ask_for_code
 

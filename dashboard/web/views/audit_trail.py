@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from dashboard.access import trail
-from dashboard.access.actions import ACTIONS
+from dashboard.access.trail import trail
+from dashboard.access.trail.actions import ACTIONS
 from dashboard.presentation.audit_trail import rows
 from dashboard.web.downloads import Busy, Download
 from dashboard.web.timestamps import parsed

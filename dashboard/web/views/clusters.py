@@ -13,8 +13,9 @@ from django.views.decorators.http import require_http_methods
 from collectors.watch import connections, credentials, rbac
 from collectors.watch.access import AccessReport, check
 from collectors.watch.connections import Connection, Refused, WatchOptions
-from dashboard.access import change_log, policy
-from dashboard.access.rights import is_admin, is_editor
+from dashboard.access.roles import policy
+from dashboard.access.signing_in.rights import is_admin, is_editor
+from dashboard.access.trail import change_log
 from dashboard.presentation import access_checks, clusters, deletions, fleet
 from dashboard.presentation import feeds as wording
 from dashboard.presentation.wording import size

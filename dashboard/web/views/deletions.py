@@ -10,8 +10,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from collectors.watch import connections
 from collectors.watch.connections import Refused
-from dashboard.access import change_log, policy
-from dashboard.access.rights import is_editor, may_edit
+from dashboard.access.roles import policy
+from dashboard.access.signing_in.rights import is_editor, may_edit
+from dashboard.access.trail import change_log
 from dashboard.presentation import deletions
 from timeline import queries
 from timeline.core.numbers import whole_number

@@ -9,7 +9,8 @@ from django.utils import timezone
 
 from collectors.watch.connections import Refused
 from collectors.watch.webhook_files import admission_manifest, audit_policy, kubeconfig
-from dashboard.access import change_log, tokens
+from dashboard.access.tokens import tokens
+from dashboard.access.trail import change_log
 
 if TYPE_CHECKING:
     from django.http import HttpRequest

@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
-from dashboard.access import policy
-from dashboard.access.rights import is_admin, is_editor, may_edit
+from dashboard.access.roles import policy
+from dashboard.access.signing_in.rights import is_admin, is_editor, may_edit
 from dashboard.presentation import clusters, fleet, wording
 from dashboard.presentation import home as overview
 from dashboard.web.views.deletions import undoable_by

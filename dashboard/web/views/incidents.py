@@ -7,7 +7,8 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import limits, links
+from dashboard.access import limits
+from dashboard.access.tokens import links
 from dashboard.drawing.pictures import picture
 from dashboard.presentation import alerts, changes_before, incidents, shared, views, wording
 from dashboard.presentation.catalogue import words

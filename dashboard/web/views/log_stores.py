@@ -13,7 +13,10 @@ from collectors.stores import all_kinds
 from collectors.stores.kinds import Refused, Transient
 from collectors.uploads import pulls
 from collectors.watch import credentials
-from dashboard.access import change_log, log_stores, policy, rights
+from dashboard.access import log_stores
+from dashboard.access.roles import policy
+from dashboard.access.signing_in import rights
+from dashboard.access.trail import change_log
 from dashboard.presentation import pulls as words
 from dashboard.web.timestamps import parsed
 from timeline.core.entries import moment

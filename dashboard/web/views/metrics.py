@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_safe
 
-from dashboard.access import policy
+from dashboard.access.roles import policy
 from dashboard.metrics import exposition
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
-from dashboard.access import attempts, change_log, people, sessions
+from dashboard.access.signing_in import attempts, people, sessions
+from dashboard.access.trail import change_log
 from dashboard.presentation.sessions import waiting
 
 if TYPE_CHECKING:

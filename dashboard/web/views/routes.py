@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import change_log
+from dashboard.access.trail import change_log
 from dashboard.alerting import editing, listing, sending
 from dashboard.alerting.destinations import kinds
 from dashboard.models import Delivery, Destination, Route

@@ -15,7 +15,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import attempts, change_log, encryption, people, second_factor, sessions
+from dashboard.access import encryption
+from dashboard.access.signing_in import attempts, people, second_factor, sessions
+from dashboard.access.trail import change_log
 from dashboard.presentation.sessions import waiting
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import change_log, sessions
-from dashboard.access.rights import is_admin
+from dashboard.access.signing_in import sessions
+from dashboard.access.signing_in.rights import is_admin
+from dashboard.access.trail import change_log
 from dashboard.presentation.sessions import row, whole_minutes
 from timeline.core.numbers import whole_number
 

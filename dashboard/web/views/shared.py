@@ -11,7 +11,9 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import change_log, links, rights
+from dashboard.access.signing_in import rights
+from dashboard.access.tokens import links
+from dashboard.access.trail import change_log
 from dashboard.presentation.shared import row
 from timeline.core.numbers import whole_number
 

@@ -12,7 +12,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import change_log, rights
+from dashboard.access.signing_in import rights
+from dashboard.access.trail import change_log
 from dashboard.web.views.accounts import SignIn
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import change_log
+from dashboard.access.trail import change_log
 from dashboard.presentation import incidents as words
 from dashboard.web.views.findings import person
 from timeline import queries

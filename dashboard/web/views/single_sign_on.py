@@ -11,7 +11,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from dashboard.access import oidc, sessions
+from dashboard.access.signing_in import oidc, sessions
 
 if TYPE_CHECKING:
     from typing import Any

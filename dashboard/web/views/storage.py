@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import change_log
+from dashboard.access.trail import change_log
 from dashboard.presentation import storage
 from timeline import queries
 from timeline.core.numbers import whole_number

@@ -8,7 +8,9 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard.access import limits, links, rights
+from dashboard.access import limits
+from dashboard.access.signing_in import rights
+from dashboard.access.tokens import links
 from dashboard.drawing import figures
 from dashboard.presentation import wording
 from dashboard.report import inlining

@@ -16,7 +16,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from dashboard.access import change_log, tokens
+from dashboard.access.tokens import tokens
+from dashboard.access.trail import change_log
 from dashboard.models import AccessToken
 from dashboard.presentation.tokens import row, rows
 from dashboard.web import choices

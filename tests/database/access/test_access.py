@@ -9,7 +9,8 @@ from django.core.management import call_command
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from dashboard.access import giving, grants, people
+from dashboard.access.roles import giving, grants
+from dashboard.access.signing_in import people
 from dashboard.models import AuditRecord, Grant
 from dashboard.web.views import access
 from tests.database.storage.test_deletion import ran

@@ -13,7 +13,7 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 from pytest_django import Settings
 
-from dashboard.access import tokens
+from dashboard.access.tokens import tokens
 from dashboard.cli import tokens as command_line
 from dashboard.models import AccessToken
 from dashboard.web.api import api

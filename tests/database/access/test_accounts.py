@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from dashboard.access import attempts, grants
+from dashboard.access.roles import grants
+from dashboard.access.signing_in import attempts
 from dashboard.models import FailedSignIns
 from tests.people import grant
 

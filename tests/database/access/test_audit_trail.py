@@ -21,7 +21,8 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from dashboard import tasks
-from dashboard.access import actions, audit_lines, change_log, tokens, trail
+from dashboard.access.tokens import tokens
+from dashboard.access.trail import actions, audit_lines, change_log, trail
 from dashboard.models import AuditRecord, Grant
 from dashboard.web.api import api
 from tests import ROOT

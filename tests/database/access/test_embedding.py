@@ -15,7 +15,8 @@ from django.db import close_old_connections
 from django.test import Client
 from pytest_django import Settings
 
-from dashboard.access import embedding, links, rights, tokens
+from dashboard.access.signing_in import rights
+from dashboard.access.tokens import embedding, links, tokens
 from dashboard.asgi import application
 from dashboard.environment.parsing import _ancestors
 from dashboard.push.consumers import UNAUTHORISED

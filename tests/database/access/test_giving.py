@@ -11,7 +11,8 @@ from django.core.management.base import CommandError
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from dashboard.access import giving, grants, people
+from dashboard.access.roles import giving, grants
+from dashboard.access.signing_in import people
 from dashboard.models import Grant
 from tests.people import member
 from timeline.models import Cluster, Source

@@ -9,7 +9,7 @@ from django.contrib.auth.models import AnonymousUser, Group, User
 from django.test import override_settings
 from pytest_django import DjangoAssertNumQueries
 
-from dashboard.access import grants
+from dashboard.access.roles import grants
 from dashboard.models import Grant
 from tests.people import grant, member
 from timeline.models import Cluster, Source

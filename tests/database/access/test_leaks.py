@@ -11,7 +11,7 @@ from django.urls import URLPattern, get_resolver
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker, Settings
 
-from dashboard.access import tokens
+from dashboard.access.tokens import tokens
 from dashboard.models import Grant
 from dashboard.web.api import api
 from tests.database.push.test_push import Page, nobody_listens, notify, run

@@ -13,7 +13,7 @@ from django.urls import Resolver404, resolve
 from django.utils import timezone
 from pytest_django import Settings
 
-from dashboard.access import grants, needs, policy
+from dashboard.access.roles import grants, needs, policy
 from tests import ROOT
 from tests.database.storage.test_deletion import connected
 from tests.people import member

@@ -13,7 +13,8 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from pytest_django import Settings
 
-from dashboard.access import grants, oidc, sessions
+from dashboard.access.roles import grants
+from dashboard.access.signing_in import oidc, sessions
 from dashboard.cli import serve
 from tests.identity_provider import CLIENT, SECRET, STRANGE, IdentityProvider, identity_provider
 from tests.running import migrated

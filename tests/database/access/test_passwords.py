@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from dashboard.access import attempts
+from dashboard.access.signing_in import attempts
 from dashboard.models import AuditRecord, SignIn
 from tests.people import PASSWORD, member
 

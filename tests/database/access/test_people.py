@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from dashboard.access import people
+from dashboard.access.signing_in import people
 
 
 def identity(subject: str = "7", name: str = "ada", groups: tuple[str, ...] = ()) -> people.Identity:

@@ -12,7 +12,8 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 from pytest_django import Settings
 
-from dashboard.access import limits, origins, tokens
+from dashboard.access import limits, origins
+from dashboard.access.tokens import tokens
 from dashboard.agents import http
 from dashboard.models import AccessToken, AuditRecord, Grant
 from dashboard.push.consumers import UNAUTHORISED

@@ -21,7 +21,8 @@ from django.utils import timezone
 from pytest_django import DjangoDbBlocker, Settings
 
 from dashboard import urls
-from dashboard.access import grants, needs, policy, tokens
+from dashboard.access.roles import grants, needs, policy
+from dashboard.access.tokens import tokens
 from dashboard.agents.api import Api, Caller
 from dashboard.agents.reader import Refused
 from dashboard.asgi import websocket

@@ -17,7 +17,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from dashboard.access import attempts, second_factor, sessions
+from dashboard.access.signing_in import attempts, second_factor, sessions
 from dashboard.environment import SettingError
 from dashboard.environment.declarations import Settings as Declared
 from dashboard.environment.sign_in import check

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from dashboard.access import rights, sessions
+from dashboard.access.signing_in import rights, sessions
 from dashboard.models import SignIn
 from tests.people import grant
 

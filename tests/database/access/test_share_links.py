@@ -16,7 +16,7 @@ from django.urls import URLPattern, get_resolver
 from django.utils import timezone
 from pytest_django import Settings
 
-from dashboard.access import links
+from dashboard.access.tokens import links
 from dashboard.models import AuditRecord, Grant, ShareLink
 from dashboard.push.consumers import UNAUTHORISED
 from dashboard.web.api import api

@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from collectors.hosts import allowed_hosts
-from dashboard.access import tokens
+from dashboard.access.tokens import tokens
 from dashboard.alerting.destinations import grafana, kinds
 from dashboard.alerting.messages import Message, Refused, Unreachable
 from tests.answering import LOCALHOST, closed_port

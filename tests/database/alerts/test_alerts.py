@@ -16,7 +16,8 @@ from pytest_django import Settings
 
 from collectors import readers
 from collectors.alerts import parse
-from dashboard.access import rights, tokens
+from dashboard.access.signing_in import rights
+from dashboard.access.tokens import tokens
 from dashboard.models import AccessToken, AuditRecord
 from dashboard.web.api.receivers import row_of
 from timeline.core.entries import microseconds

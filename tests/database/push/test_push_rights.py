@@ -14,7 +14,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from dashboard.access import grants, tokens
+from dashboard.access.roles import grants
+from dashboard.access.tokens import tokens
 from dashboard.models import Grant
 from dashboard.push import hub as hubs
 from dashboard.push.consumers import OTHER_RIGHTS

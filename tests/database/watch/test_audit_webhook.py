@@ -18,7 +18,7 @@ from pytest_django import Settings
 
 from collectors import tasks
 from collectors.watch.adding import ForeignLog
-from dashboard.access import tokens
+from dashboard.access.tokens import tokens
 from dashboard.models import AccessToken
 from dashboard.web.webhooks import AUDIT, Webhooks
 from tests import DATA, mutations

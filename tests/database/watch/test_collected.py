@@ -22,7 +22,8 @@ from collectors.watch.feeds import BATCH_BYTES, Collected
 from collectors.watch.ingester import Ended, Ingester
 from collectors.watch.resources import Resource, Target
 from collectors.watch.streams import StreamStatus
-from dashboard.access import tokens, trail
+from dashboard.access.tokens import tokens
+from dashboard.access.trail import trail
 from dashboard.models import AuditRecord
 from dashboard.web.collecting import Collecting
 from tests import ENGINE

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from dashboard.access import change_log, rights
+from dashboard.access.signing_in import rights
+from dashboard.access.trail import change_log
 from dashboard.web.api import api
 from tests.people import PASSWORD, member
 from timeline.models import Cluster

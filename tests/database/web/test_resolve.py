@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from dashboard.access import tokens
+from dashboard.access.tokens import tokens
 from timeline.models import Cluster, Source, Track
 
 pytestmark = pytest.mark.django_db

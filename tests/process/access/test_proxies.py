@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.access import attempts
+from dashboard.access.signing_in import attempts
 from tests.running import Running, running
 from tests.visitor import Visitor
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from collectors.hosts import allowed_hosts
-from dashboard.access import tokens
+from dashboard.access.tokens import tokens
 from dashboard.alerting import sending, telling
 from dashboard.models import Delivery, Told
 from tests import ROOT, routed

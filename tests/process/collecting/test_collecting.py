@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from collectors.replay import serve
-from dashboard.access import tokens
+from dashboard.access.tokens import tokens
 from tests.collecting import Collecting, awaited
 from tests.database.watch.test_audit_webhook import listed
 from tests.followed import changes_of, connected, expected, found, taped, watched

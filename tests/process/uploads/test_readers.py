@@ -74,7 +74,7 @@ def test_a_long_text_is_no_many_values() -> None:
 SETUP = """
 from datetime import timedelta
 from django.utils import timezone
-from dashboard.access import tokens
+from dashboard.access.tokens import tokens
 from tests.following import Followed
 from tests.database.watch.test_additions import SHOWN
 for name in "ab":

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from collectors.replay import Replay, serve
 from collectors.uploads import importing
-from dashboard.access import tokens
+from dashboard.access.tokens import tokens
 from dashboard.services.program import guarded
 from tests import ROOT
 from tests.database.watch.test_audit_webhook import listed

@@ -3,7 +3,7 @@
 What changes something is recorded each time. What reads is recorded once for each person, address, thing and ten
 minutes, and so is what nobody who is known was refused, because anybody can send such requests. The record of a
 change is written in the transaction that makes it, and that of a reading before the first byte of the answer is sent;
-`dashboard.access.change_log` calls this module.
+`dashboard.access.trail.change_log` calls this module.
 
 If a record cannot be written, it is logged as an error with all its fields, and what it is about is not changed. The
 record of a reading is committed without waiting for the disk: if PostgreSQL itself crashes, those of its last second
@@ -25,8 +25,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from structlog.contextvars import get_contextvars
 
-from dashboard.access import grants
-from dashboard.access.audit_lines import AuditLine
+from dashboard.access.roles import grants
+from dashboard.access.trail.audit_lines import AuditLine
 from dashboard.models import AuditRecord
 from timeline.core.printable import escaped
 

@@ -26,7 +26,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare
 
-from dashboard.access import change_log, people, sessions
+from dashboard.access.signing_in import people, sessions
+from dashboard.access.trail import change_log
 
 _KINDS = {"RS256": "RSA", "ES256": "EC"}  # the algorithms of ID tokens that are accepted, and their kind of key
 SECONDS = 5.0  # that the provider may leave a connection silent

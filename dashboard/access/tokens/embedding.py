@@ -1,8 +1,8 @@
 """This module checks signed views: the addresses of embedded timelines that an older version of Causeline has made.
 
 Nothing of them is stored, so they cannot be revoked one by one: without CAUSELINE_EMBED_ANCESTORS none is accepted, and
-a new CAUSELINE_SECRET_KEY ends all of them. None is made any more (see `dashboard.access.links`), and the last one
-expires 90 days after the upgrade.
+a new CAUSELINE_SECRET_KEY ends all of them. None is made any more (see `dashboard.access.tokens.links`), and the last
+one expires 90 days after the upgrade.
 """
 
 from typing import NamedTuple

@@ -5,14 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
 
-from dashboard.access import actions, policy, tokens, trail
-from dashboard.access.trail import NOBODY, Actor
+from dashboard.access.roles import policy
+from dashboard.access.trail import actions, trail
+from dashboard.access.trail.trail import NOBODY, Actor
 from timeline.core.numbers import whole_number
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
-
-    from dashboard.models import AccessToken
 
 SAFE = {*policy.SAFE, "TRACE"}  # methods of requests that change nothing
 _OWN = {"by", "from", "at", "name", "source", "cluster", "status"}  # fields of a line that have columns of their own
@@ -106,21 +105,6 @@ def of_socket(scope: dict[str, Any], user: Any) -> None:
 def of_agent(request: "HttpRequest", actor: Actor) -> None:
     """Record that a language model asks over MCP with a token. What it reads is recorded where the API answers it."""
     trail.record("ask as an agent", actor, address=str(request.META.get("REMOTE_ADDR") or ""), often=True)
-
-
-def of_sender(token: "AccessToken | None", what: str, address: str = "") -> None:
-    """Record that a program sends what happens in a cluster, such as "audit events", with a token; None if it is not
-    good."""
-    trail.record(
-        "send",
-        tokens.actor_of(token) if token else NOBODY,
-        cluster=token.cluster_id if token else None,
-        thing=what,
-        address=address,
-        outcome="done" if token else "refused",
-        often=True,
-        seconds=trail.SENT_SECONDS,
-    )
 
 
 def _thing(request: "HttpRequest", action: str, route: str, arguments: dict[str, Any]) -> str:

@@ -1,5 +1,5 @@
 """This module decides whether somebody's role reaches to what is asked for. The table of what each page, operation and
-socket needs is in `dashboard.access.needs`.
+socket needs is in `dashboard.access.roles.needs`.
 
 `check` is asked before each view, and `may_listen` before each socket. A route that the table does not name is refused.
 Whoever sees nothing of a source or a cluster gets the answer that one who asks for a deleted one gets.
@@ -12,9 +12,9 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 from django.urls import ResolverMatch
 
-from dashboard.access import grants
-from dashboard.access.grants import Held
-from dashboard.access.needs import ANYTHING, EVERYTHING, NEEDS, PART, SOCKETS, Need
+from dashboard.access.roles import grants
+from dashboard.access.roles.grants import Held
+from dashboard.access.roles.needs import ANYTHING, EVERYTHING, NEEDS, PART, SOCKETS, Need
 from dashboard.models import Grant
 from timeline.core.numbers import whole_number
 

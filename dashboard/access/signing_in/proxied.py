@@ -15,7 +15,8 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser, User
 from django.utils import timezone
 
-from dashboard.access import change_log, people
+from dashboard.access.signing_in import people
+from dashboard.access.trail import change_log
 
 _NAMES = {
     b"x-forwarded-user": "subject",

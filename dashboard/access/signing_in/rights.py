@@ -22,11 +22,12 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from dashboard import environment
-from dashboard.access import grants, policy, proxied, sessions
+from dashboard.access.roles import grants, policy
+from dashboard.access.signing_in import proxied, sessions
 from timeline.models import Source
 
 _GIVEN = "causeline.token"  # the key of the ASGI scope
-VIEW = "causeline.view"  # the same for share links (see `dashboard.access.links`)
+VIEW = "causeline.view"  # the same for share links (see `dashboard.access.tokens.links`)
 _IN_ADDRESSES = {"token": _GIVEN, "view_token": VIEW}
 _SESSION = "start-up token"  # the key of the session
 _PERSON = "person "  # begins the key of a listener without a session

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.utils.deprecation import MiddlewareMixin
 from structlog.contextvars import bind_contextvars
 
-from dashboard.access import recording
+from dashboard.access.trail import recording
 from dashboard.metrics.requests import note_route
 
 if TYPE_CHECKING:

@@ -24,8 +24,10 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 
-from dashboard.access import embedding, grants, rights
-from dashboard.access.trail import Actor
+from dashboard.access.roles import grants
+from dashboard.access.signing_in import rights
+from dashboard.access.tokens import embedding
+from dashboard.access.trail.trail import Actor
 from dashboard.models import Grant, ShareLink
 from timeline.models import Source
 from timeline.storage.seen import Seen

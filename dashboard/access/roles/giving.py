@@ -19,7 +19,7 @@ from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.signals import post_delete, pre_delete
 
-from dashboard.access import grants
+from dashboard.access.roles import grants
 from dashboard.models import Grant
 from timeline.models import Cluster, Source
 

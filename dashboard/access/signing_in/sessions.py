@@ -17,7 +17,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from dashboard.access import change_log, encryption
+from dashboard.access import encryption
+from dashboard.access.trail import change_log
 from dashboard.models import SignIn
 
 UNATTENDED = "Causeline-Unattended"  # the header of requests that no person has asked for

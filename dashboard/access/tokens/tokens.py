@@ -25,8 +25,10 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from dashboard.access import actions, grants, rights
-from dashboard.access.trail import Actor
+from dashboard.access.roles import grants
+from dashboard.access.signing_in import rights
+from dashboard.access.trail import actions, trail
+from dashboard.access.trail.trail import NOBODY, Actor
 from dashboard.models import AccessToken, Grant
 from timeline.models import Cluster, Source
 
@@ -222,7 +224,7 @@ def warn_in(request: HttpRequest, response: HttpResponseBase) -> None:
 
 def answers(token: AccessToken, request: HttpRequest) -> bool:
     """Return whether the scopes of the token allow a request that changes something. Whether the roles do, is decided
-    by `dashboard.access.policy`, as for people."""
+    by `dashboard.access.roles.policy`, as for people."""
     match = request.resolver_match
     action = actions.CHANGES.get((str(request.method), match.route)) if match else None
     return "respond" in token.scopes and action in _ANSWERS
@@ -250,6 +252,21 @@ def actor_of(token: AccessToken) -> Actor:
     if token.owner:
         return Actor(token.owner.get_username(), "token", token.owner.pk)
     return Actor(f"{token.name} ({token.prefix}…)", "token")
+
+
+def record_sender(token: AccessToken | None, what: str, address: str = "") -> None:
+    """Record that a program sends what happens in a cluster, such as "audit events", with a token; None if it is not
+    good."""
+    trail.record(
+        "send",
+        actor_of(token) if token else NOBODY,
+        cluster=token.cluster_id if token else None,
+        thing=what,
+        address=address,
+        outcome="done" if token else "refused",
+        often=True,
+        seconds=trail.SENT_SECONDS,
+    )
 
 
 def described(token: AccessToken) -> dict[str, str | int]:

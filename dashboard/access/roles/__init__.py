@@ -1,0 +1,4 @@
+"""Who may do what: the table of what each route needs, the roles that people have, and the decision.
+
+Nothing here knows how somebody has signed in.
+"""

@@ -685,6 +685,10 @@ class Ledger:
         self.clocks.restore(snapshot.steps)
         for group, kind, state in snapshot.seen:
             self.seen[group, kind].restore(state)
+        for group, kind, _ in snapshot.seen:
+            self._meet((group, kind))
+        if self.joins.concern(_EVENTS) and _OTHER_EVENTS not in self._kinds:
+            self._rename(_OTHER_EVENTS, _EVENTS)
         self.shown.restore(snapshot.shown)
         self.joins.restore(snapshot.repeated)
         for mark in snapshot.marks:
@@ -701,7 +705,10 @@ class Ledger:
                 self.logs.learn(each)
             else:
                 self._learn_event(each)
-        for number, lane, entries in snapshot.objects:
+        for number, lane, stored in snapshot.objects:
+            ref = stored[0].ref
+            kind_of_it = self._kinds.get((ref.group, ref.kind))  # a snapshot of an older version may not know it
+            entries = [_of_kind(entry, kind_of_it) for entry in stored] if kind_of_it else stored
             ref = entries[0].ref
             if ref.kind == "Event":
                 for entry in entries:

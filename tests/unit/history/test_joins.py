@@ -20,6 +20,8 @@ from tests.recordings import lines_of, observations_of, world_of
 from tests.unit.judging.test_live_causes import Judged, watched
 from timeline.core.entries import Change, Clock, Entry, Facts, ObjectRef, Observation, Request
 from timeline.history.lifelines import Key, name_of, public_uid
+from timeline.history.snapshot import lines_of as lines_of_snapshot
+from timeline.history.snapshot import snapshot_of
 from timeline.history.world import World
 
 PAIRS = ("orders", "stale-jobs")
@@ -152,6 +154,18 @@ def test_a_refused_request_about_a_custom_resource_is_about_the_object_of_the_wa
         world = world_of(*parts)
         assert [each.ref.kind for each in world.requests(name_of(ref))] == ["Widget"]
         assert world.requested_names() == {name_of(ref)}
+
+
+def test_who_takes_over_knows_custom_resources_by_their_kinds() -> None:
+    called, ref = (ObjectRef("example.io", "v1", kind, "n", "w") for kind in ("widgets", "Widget"))
+    entry = Entry(replace(ref, uid="u1"), Change.CREATED, 7, Clock.OBJECT, 3, 4, facts=Facts(created=1), arrived=5)
+    before, after = Judged(), Judged()
+    before.commit([Request(called, "update", 409, 5, 6), entry])
+    kept = snapshot_of(list(lines_of_snapshot(before.world.snapshot())))
+    assert kept
+    after.world.restore(kept)
+    after.commit([Request(called, "update", 409, 8, 9)])
+    assert len(after.world.requests(name_of(ref))) == 2
 
 
 def test_events_that_another_api_shows_are_the_same_events() -> None:

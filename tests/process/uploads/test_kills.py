@@ -23,7 +23,7 @@ from tests.recordings import SAMPLE
 from tests.running import free_port
 from tests.visitor import Visitor
 
-ROUNDS = 12  # repetitions of the sample, so that an import takes some seconds
+ROUNDS = 8  # repetitions of the sample, so that an import takes some seconds
 SECONDS = 120  # machines may be busy
 EVERY = 0.25  # seconds between two questions, each of which costs PostgreSQL a process
 SILENCE = 5  # seconds without a sign of life after which a worker is taken to be gone; 20 is the default

@@ -200,7 +200,15 @@ class _Object:
         step = self._steps[place]
         if write.named is not None or step.change is not Change.MODIFIED or self._binds(place) or self._asks(place):
             return True
-        return step.dated
+        return step.dated and not self._may_precede(write)
+
+    def _may_precede(self, write: Entry) -> bool:
+        """Return whether a write may have made the state with which the watch began, or one before it."""
+        state = self._steps[0]
+        if write.named is not None or state.change is not Change.OBSERVED or 0 in self._makers:
+            return False
+        only = state.received == self.created and state.user_agent and not _is_manager(state.user_agent, write)
+        return self._is_before(write) and not only
 
     def _balanced(
         self, writes: list[Entry], places: dict[int, list[int]], makers: dict[int, list[Entry]]
@@ -223,6 +231,8 @@ class _Object:
                     reached.update(set(places[id(write)]) - of_group)
         of_writes.sort(key=_order)
         order = sorted(of_group)
+        if any(map(self._may_precede, of_writes)):
+            return
         if len(order) != len(of_writes) or any(
             place not in places[id(write)] for place, write in zip(order, of_writes, strict=True)
         ):
@@ -279,7 +289,9 @@ class _Object:
         """Return whether the beginning of the watch showed the object as this write created it: nothing else was
         written until then, by the log and by the managers of the object."""
         state = self._steps[0]
-        written = [each for each in self.writes if each is not creation and self._is_before(each)]
+        made = {id(write) for write in self._makers.values()}
+        others = (each for each in self.writes if each is not creation and id(each) not in made)
+        written = any(map(self._is_before, others))
         pristine = state.change is Change.OBSERVED and state.received == self.created
         return pristine and _is_manager(state.user_agent, creation) and not written
 

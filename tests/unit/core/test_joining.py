@@ -169,6 +169,18 @@ def test_a_watch_began_to_show_an_object_as_it_was_created() -> None:
     assert times(replace(state, received=NOON + SECOND), told(0.5, Change.CREATED)) == {}
 
 
+def test_a_later_write_of_the_same_second_does_not_hide_who_created_what_a_watch_began_with() -> None:
+    state = replace(shown(9, 0), change=Change.OBSERVED)
+    creation, update = told(0.5, Change.CREATED), told(0.7, named=9)
+    assert times(state, shown(10, 0), creation, update) == {9: 0.5, 10: 0.7}
+    assert times(state, shown(10, 0), creation, told(0.6), update) == {10: 0.7}
+
+
+@pytest.mark.parametrize("change", [shown(10, 2), shown(10, 2, manager="")], ids=["of the second", "of any time"])
+def test_a_write_that_may_have_made_what_a_watch_began_with_made_no_later_change(change: Entry) -> None:
+    assert times(replace(shown(9, 2), change=Change.OBSERVED), change, told(2.3)) == {}
+
+
 def test_what_was_written_before_the_watch_began_is_part_of_the_same_life() -> None:
     state = replace(shown(9, 2), change=Change.OBSERVED)
     (life,) = joined(state, told(0.5, Change.CREATED), told(2.4))
@@ -197,4 +209,5 @@ def test_writes_belong_to_the_object_that_had_the_name_then() -> None:
 def test_a_write_that_may_be_of_two_objects_belongs_to_neither() -> None:
     second = replace(BORN, ref=replace(REF, uid="u2"), resource_version=20)
     found = joined(BORN, second, told(0.5))
-    assert sorted(life.entries[0].ref.uid for life in found) == ["", "u1", "u2"]
+    assert sorted(life.entries[0].ref.uid for life in found) == ["u1", "u2"]
+    assert all(len(life.entries) == len(life.unplaced) == 1 for life in found)

@@ -23,7 +23,7 @@ PUSHED = $$($(BIN)/python -c "import json; print(json.load(open('build/image.jso
 # Hundreds of processes import the same modules, so Python may write their bytecode even if the shell forbids it.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo test test-process test-browser test-all process-tools browser-tools examples soak check lint types layers hooks bench bench-check docs docs-site pictures chart release image image-push image-sign image-pin lock forms-check vendor-check advisories clean
+.PHONY: help demo test test-process test-browser test-all process-tools browser-tools examples soak check lint types layers shape hooks bench bench-check docs docs-site pictures chart release image image-push image-sign image-pin lock forms-check vendor-check advisories clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1 — /p' Makefile
@@ -66,7 +66,7 @@ soak: .venv/dev ## kill, freeze and restart everything at random for an hour, an
 	@deploy/install-proxies.sh
 	@$(BIN)/python -m bench.soak $(SOAK_ARGS)
 
-check: lint types layers ## check style, types and import contracts, without running the tests
+check: lint types layers shape ## check style, types, import contracts and the shape of the code, without running the tests
 
 lint: .venv/dev
 	$(BIN)/ruff check
@@ -77,6 +77,9 @@ types: .venv/dev
 
 layers: .venv/dev
 	$(BIN)/lint-imports
+
+shape: .venv/dev
+	$(BIN)/python -m deploy.check_shape
 
 hooks: .venv/dev ## run the check before each commit in this checkout (pre-commit)
 	$(BIN)/pre-commit install

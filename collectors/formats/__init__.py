@@ -59,6 +59,7 @@ class Format(NamedTuple):
     # Reads a recording; True keeps the whole objects.
     read: Callable[[Recording, bool], Iterator[Observation | Skipped | Redacted]]
     events: Callable[[Recording], Iterator[Line | Skipped]] | None = None  # its audit events, one a line, unread
+    rank: int = 0  # a format of a higher rank recognises only what none of a lower rank does (see `is_of_rank_below`)
 
 
 @cache
@@ -66,6 +67,11 @@ def formats() -> tuple[Format, ...]:
     """Return the formats of all modules of this package that have a `FORMAT`, in the order of the modules' names."""
     modules = [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
     return tuple(module.FORMAT for module in modules if hasattr(module, "FORMAT"))
+
+
+def is_of_rank_below(rank: int, head: bytes) -> bool:
+    """Return whether a recording that begins with these bytes has a format of a lower rank than this."""
+    return any(each.sniff(head) for each in formats() if each.rank < rank)
 
 
 def rejection_reason(name: str, head: bytes = b"") -> str:

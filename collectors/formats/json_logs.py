@@ -7,8 +7,7 @@ lines. JSON with an object on each line is read as the log of a program.
 import re
 from collections.abc import Iterator
 
-from collectors import formats
-from collectors.formats import Format, logs
+from collectors.formats import Format, is_of_rank_below, logs
 from collectors.formats.json_items import Pattern, items, outline
 from collectors.formats.stream import Recording, Skipped
 from collectors.normalise.log_lines import has_a_line
@@ -21,7 +20,7 @@ def sniff(head: bytes) -> bool:
     """Return whether a head has documents, or an array, of objects with the fields of a line, and no other format."""
     if _records(head) is None or b'"auditID' in head or b'\\"auditID' in head or logs.is_log(head):
         return False
-    return not any(each.sniff(head) for each in formats.formats() if each not in (FORMAT, logs.FORMAT))
+    return not is_of_rank_below(FORMAT.rank, head)
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
@@ -48,4 +47,4 @@ def _records(head: bytes) -> Pattern | None:
     return before if has_a_line(names) else None
 
 
-FORMAT = Format("log of programs in JSON", sniff, read)
+FORMAT = Format("log of programs in JSON", sniff, read, rank=2)

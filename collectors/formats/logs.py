@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from collectors import formats
-from collectors.formats import Format
+from collectors.formats import Format, is_of_rank_below
 from collectors.formats.stream import Recording, Skipped
 from collectors.formats.waiting import Waiting
 from collectors.normalise.log_lines import LONGEST, LogText, level_of, log_text, objects_in, plain, without_prefix
@@ -59,7 +58,7 @@ def sniff(head: bytes) -> bool:
     """Return whether a head is surely of a log, and of no other format."""
     if not is_log(head):
         return False
-    return not any(each.sniff(head) for each in formats.formats() if each is not FORMAT)
+    return not is_of_rank_below(FORMAT.rank, head)
 
 
 def is_log(head: bytes) -> bool:
@@ -212,4 +211,4 @@ def _at_prefix(log: str, origin: str) -> str:
     return log if log.endswith(f"/{origin}") else f"{log} {origin}"
 
 
-FORMAT = Format("log of a program", sniff, read)
+FORMAT = Format("log of a program", sniff, read, rank=3)

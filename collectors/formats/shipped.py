@@ -7,19 +7,18 @@ text. The first record shows where the records are: on lines of their own, or in
 import re
 from collections.abc import Iterator
 
-from collectors.formats import Format, aks, audit, cloudwatch, elastic, event_list, gke, loki, otlp
+from collectors.formats import Format, is_of_rank_below
 from collectors.formats.json_items import Pattern, items, outline
 from collectors.formats.stream import Line, Recording, Skipped
 from collectors.formats.wrapped import event_in_json, event_lines, read_records
 from timeline.core.entries import Observation
 
 _IN_TEXT = re.compile(rb'\\"auditID\\+"')
-_OTHERS = (aks, audit, cloudwatch, elastic, event_list, gke, loki, otlp)
 
 
 def sniff(head: bytes) -> bool:
     """Return whether a head has records with audit events, and is of no other format."""
-    return _records(head) is not None and not any(other.FORMAT.sniff(head) for other in _OTHERS)
+    return _records(head) is not None and not is_of_rank_below(FORMAT.rank, head)
 
 
 def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
@@ -46,4 +45,4 @@ def _records(head: bytes) -> Pattern | None:
     return None  # also for a Kubernetes object that quotes an event in a text of its own
 
 
-FORMAT = Format("Kubernetes audit log in the records of a log shipper", sniff, read, events)
+FORMAT = Format("Kubernetes audit log in the records of a log shipper", sniff, read, events, rank=1)

@@ -12,7 +12,8 @@ import pytest
 
 from tests import ROOT
 
-PAGES = sorted((ROOT / "docs/how-to").glob("add-*.md"))
+# A permission is a line in a table, so its page has no files.
+PAGES = sorted({*(ROOT / "docs/how-to").glob("add-*.md")} - {ROOT / "docs/how-to/add-a-permission.md"})
 STEP = re.compile(r"^```(python title=(?P<file>\S+)|sh)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 COPIED = (
     "collectors", "dashboard", "deploy", "docs", "tests", "timeline", "README.md", "Makefile", "pyproject.toml",

@@ -1,6 +1,5 @@
-"""These tests check the documents: every link has a target, and architecture.md names every wing."""
+"""These tests check the documents: every link has a target, and architecture.md names every wing and stays short."""
 
-import ast
 import re
 from itertools import count
 from pathlib import Path
@@ -14,7 +13,8 @@ from timeline.judging.policies import plan, text
 
 ROOT_PAGES = [ROOT / name for name in ("CONTRIBUTING.md", "README.md", "SECURITY.md")]
 CHART = ROOT / "deploy/chart/causeline/README.md"
-PAGES = sorted([*ROOT_PAGES, *(ROOT / "docs").rglob("*.md"), *ROOT.glob("[ct]*/*/README.md"), CHART])
+WINGS = [*ROOT.glob("[cdt]*/*/README.md"), ROOT / "deploy/README.md"]
+PAGES = sorted([*ROOT_PAGES, *(ROOT / "docs").rglob("*.md"), *WINGS, CHART])
 LINKING = [*PAGES, ROOT / "CHANGELOG.md"]  # its older entries name commands and files that are gone
 LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -46,14 +46,14 @@ def found(pattern: str) -> set[str]:
     return {str(end.resolve().relative_to(ROOT)) + "/" * end.is_dir() for end in ends}
 
 
-def test_the_architecture_names_every_wing_and_each_says_what_lives_there() -> None:
+def test_the_architecture_names_every_wing_and_is_read_in_ten_minutes() -> None:
     text = ARCHITECTURE.read_text(encoding="utf-8")
+    assert len(text.split()) <= 1200
     for package in ("timeline", "collectors", "dashboard"):
         for wing in sorted((ROOT / package).glob("*/__init__.py")):
             path = f"{wing.parent.relative_to(ROOT)}/"
             if wing.parent.name != "migrations":
                 assert f"`{path}`" in text, f"docs/architecture.md does not name {path}"
-                assert ast.get_docstring(ast.parse(wing.read_text(encoding="utf-8"))), f"{wing} says nothing"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

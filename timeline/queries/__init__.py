@@ -2,16 +2,7 @@
 source."""
 
 from timeline.payloads.revisions import revision_payload, writer_payload
-from timeline.queries.acknowledgements import (
-    acknowledge,
-    acknowledge_incidents,
-    acknowledge_new,
-    acknowledged_at,
-    has_acknowledged,
-    listed_with,
-    undo,
-    withdraw,
-)
+from timeline.queries.acknowledgements import acknowledged_at, has_acknowledged, listed_with
 from timeline.queries.acknowledgements import ended as acknowledgement_ended
 from timeline.queries.actors import PAGE as ACTORS
 from timeline.queries.actors import actors
@@ -21,8 +12,7 @@ from timeline.queries.alerts import AlertFilter, alerts, alerts_about, alerts_du
 from timeline.queries.alike import alike
 from timeline.queries.anchors import Anchor, anchor
 from timeline.queries.annotations import AnnotationFilter, annotations
-from timeline.queries.answering import refusal_to_answer
-from timeline.queries.baselines import Baseline, baseline, clear_baseline, set_baseline
+from timeline.queries.baselines import Baseline, baseline
 from timeline.queries.baselines import worse as came_out_of_baseline
 from timeline.queries.candidates import Candidate, Target
 from timeline.queries.causes import CauseOf, cause_of, caused_by
@@ -91,9 +81,7 @@ from timeline.queries.revisions import PAGE, ChangeInPlace, Revision, change_in_
 from timeline.queries.scoping import IncidentsInView, incidents_in_view
 from timeline.queries.search import search
 from timeline.queries.silences import active as active_silences
-from timeline.queries.silences import create as create_silence
 from timeline.queries.silences import ended as ended_silences
-from timeline.queries.silences import expire as expire_silence
 from timeline.queries.silences import payload as silence_payload
 from timeline.queries.silences import would_silence
 from timeline.queries.sources import SourceRow, extent, gaps, recent_sources, source
@@ -104,6 +92,11 @@ from timeline.queries.usage import PAGE as USAGES
 from timeline.queries.usage import UsageRow, retention_payload, usage, usage_payload
 from timeline.queries.view import NOT_KNOWN, Grouping, View
 from timeline.queries.windows import LANES, window
+from timeline.storage.acknowledgements import acknowledge, acknowledge_incidents, acknowledge_new, undo, withdraw
+from timeline.storage.answering import refusal_to_answer
+from timeline.storage.baselines import clear_baseline, set_baseline
+from timeline.storage.silences import create as create_silence
+from timeline.storage.silences import expire as expire_silence
 
 __all__ = [
     "ACTORS",

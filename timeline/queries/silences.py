@@ -1,8 +1,8 @@
-"""This module reads and writes silences, which take incidents out of the lists until they expire."""
+"""This module reads silences, which take incidents out of the lists until they expire."""
 
 import re
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from fnmatch import fnmatchcase
 
 from django.db.models import Exists, OuterRef, Q
@@ -13,14 +13,12 @@ from timeline.models import BaselineIncident, Incident, Silence, Source
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import SilencedPayload, SilencePayload
 from timeline.queries.incident_filter import of
-from timeline.storage import notify
-from timeline.storage.seen import Seen, answered, present
+from timeline.storage.seen import present
+from timeline.storage.silences import MOST, contains, draft
 
-LONGEST = timedelta(days=366)
 _NAMED = 5  # incidents that a silence would match, which are named
 _ENDED = 100  # silences that are listed after they have ended
 _HEAVY = ("source__told", "source__histogram", "source__census", "source__tide", "source__skips", "cluster__secret")
-MOST = 200  # silences that hold at one time
 
 
 def active(source: Source | None = None) -> list[Silence]:
@@ -98,90 +96,10 @@ def ended() -> list[Silence]:
     return list(rows.order_by("-expires", "-pk")[:_ENDED])
 
 
-def create(
-    *,
-    source: Source | None,
-    rule: str,
-    namespace: str,
-    owner: str,
-    actor: str,
-    reason: str,
-    by: str,
-    expires: datetime,
-) -> SilencePayload:
-    """Store a silence. That of a connected cluster holds for all its sources.
-
-    Raises ValueError if it matches everything or what the present reader may not answer, has expired, or expires in
-    more than a year, or if very many hold.
-    """
-    if Silence.objects.filter(expires__gt=timezone.now()).count() >= MOST:
-        raise ValueError(f"{MOST} silences hold already. Expire one of them first.")
-    if not (rule or namespace or owner or actor):
-        raise ValueError("A silence needs a rule, a namespace, an owner or an actor: it would match everything.")
-    if not timedelta() < expires - timezone.now() <= LONGEST:
-        raise ValueError("A silence ends in the future, and within a year.")
-    row = _draft(source, rule, namespace, owner, actor)
-    if not _contains(answered(), row):
-        if source is None:
-            raise ValueError(
-                "You are not a responder of all clusters and recordings. Choose the one that the silence is for."
-            )
-        names = ", ".join(sorted(answered().namespaces.get(source.pk, ())))
-        raise ValueError(
-            f"You are a responder of only some namespaces of {source.name}. Name one of them: {names}."
-            if names
-            else f"You are not a responder of {source.name}, so you cannot silence its incidents."
-        )
-    row.reason, row.by, row.expires = reason, by, expires
-    row.save()
-    notify.notify(incidents=1, namespaces=_namespaces(row))
-    return payload(row)
-
-
-def _contains(seen: Seen, silence: Silence) -> bool:
-    """Return whether this has all that a silence can match. Who may answer all of it may make and end the silence; who
-    sees all of it reads its reason."""
-    if seen.everything or (silence.cluster_id is None and silence.source_id is None):
-        return seen.everything
-    if silence.cluster_id in seen.clusters or (silence.source_id and seen.sees_whole(silence.source_id)):
-        return True
-    of_it = Q(pk=silence.source_id) if silence.source_id else Q(cluster=silence.cluster_id)
-    sources = Source.everything.filter(of_it).values_list("pk", flat=True)
-    return any(seen.sees_whole(each) or silence.namespace in seen.namespaces.get(each, ()) for each in sources)
-
-
-def _namespaces(silence: Silence) -> list[str] | None:
-    """Return the namespaces that a silence is about; None for any."""
-    return [silence.namespace] if silence.namespace else None
-
-
 def would_silence(*, source: Source | None, rule: str, namespace: str, owner: str, actor: str) -> tuple[int, list[str]]:
     """Return how many incidents a silence with these matchers would match now, and the titles of the newest."""
-    found = of(None).filter(matchers(_draft(source, rule, namespace, owner, actor)))
+    found = of(None).filter(matchers(draft(source, rule, namespace, owner, actor)))
     return found.count(), list(found.order_by("-last").values_list("title", flat=True)[:_NAMED])
-
-
-def _draft(source: Source | None, rule: str, namespace: str, owner: str, actor: str) -> Silence:
-    of_cluster = source is not None and source.cluster_id is not None
-    return Silence(
-        cluster=source.cluster if source and of_cluster else None,
-        source=None if of_cluster else source,
-        rule=rule,
-        namespace=namespace,
-        owner=owner,
-        actor=actor,
-    )
-
-
-def expire(number: int) -> bool:
-    """End a silence now. Return whether it was in force until then, and the present reader may answer all that it
-    matches."""
-    row = Silence.objects.select_related("cluster").filter(pk=number, expires__gt=timezone.now()).first()
-    if row is None or not _contains(answered(), row):
-        return False
-    held = bool(Silence.objects.filter(pk=number, expires__gt=timezone.now()).update(expires=timezone.now()))
-    notify.notify(incidents=1, namespaces=_namespaces(row))
-    return held
 
 
 def payload(row: Silence) -> SilencePayload:
@@ -202,7 +120,7 @@ def payload(row: Silence) -> SilencePayload:
 
 def _reason(silence: Silence) -> str:
     """Return the reason of a silence. It may name anything that the silence matches."""
-    return silence.reason if _contains(present(), silence) else "You see only a part of what this silence is for."
+    return silence.reason if contains(present(), silence) else "You see only a part of what this silence is for."
 
 
 def _time(at: datetime) -> str:

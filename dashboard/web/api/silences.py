@@ -62,8 +62,8 @@ def silence(request: HttpRequest, new: NewSilence) -> HttpResponseBase:
         )
     except ValueError as error:
         raise HttpError(422, str(error)) from None
-    change_log.about(request, silence=made["id"])
-    return json_response(request, made, status=201)
+    change_log.about(request, silence=made.pk)
+    return json_response(request, queries.silence_payload(made), status=201)
 
 
 @router.delete("/silences/{number}", response={204: None})

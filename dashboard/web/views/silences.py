@@ -90,7 +90,7 @@ def _create(request: "HttpRequest", form: _Form, about: Incident | None) -> "Htt
         by=person(request),
         expires=timezone.now() + timedelta(hours=form.hours),
     )
-    change_log.about(request, silence=made["id"])
+    change_log.about(request, silence=made.pk)
     return redirect("incident", about.source_id, about.identity) if about else redirect("silences")
 
 

@@ -47,23 +47,25 @@ def measure(path: Path, size: int, rounds: int, minutes: int, folder: Path) -> N
 
 def _times(source: int, rounds: int, minutes: int) -> Iterator[tuple[str, list[float]]]:
     """Yield the milliseconds that each of some random questions takes."""
-    from timeline import queries
     from timeline.models import Incident, Track
+    from timeline.queries.changes import before
+    from timeline.queries.changes.before import Asked
+    from timeline.queries.window.overview import overview
 
     chance = random.Random(7)
-    whole = queries.overview(source)
+    whole = overview(source)
     incidents = list(Incident.objects.filter(source=source).order_by("identity").values_list("identity", flat=True))
     tracks = list(Track.objects.filter(source=source).order_by("id").values_list("id", flat=True))
-    asked: dict[str, list[queries.Asked]] = {
-        "a time": [queries.Asked([], chance.randint(whole["first"], whole["last"])) for _ in range(rounds)],
+    asked: dict[str, list[Asked]] = {
+        "a time": [Asked([], chance.randint(whole["first"], whole["last"])) for _ in range(rounds)],
     }
-    asked["an incident"] = [queries.asked(source, incident=each) for each in chance.choices(incidents, k=rounds)]
-    asked["an object's end"] = [queries.asked(source, track=each) for each in chance.choices(tracks, k=rounds)]
+    asked["an incident"] = [before.asked(source, incident=each) for each in chance.choices(incidents, k=rounds)]
+    asked["an object's end"] = [before.asked(source, track=each) for each in chance.choices(tracks, k=rounds)]
     for name, questions in asked.items():
         took = []
         for question in questions:
             began = time.perf_counter()
-            queries.changes_before(source, question.at, about=question.tracks, minutes=minutes)
+            before.changes_before(source, question.at, about=question.tracks, minutes=minutes)
             took.append((time.perf_counter() - began) * 1000)
         yield name, took
 

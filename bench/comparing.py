@@ -38,8 +38,9 @@ def main() -> None:
 
 def measure(size: int, children: int, rounds: int, folder: Path) -> None:
 
-    from timeline import queries
     from timeline.models import Source, Track
+    from timeline.queries.objects import comparing
+    from timeline.queries.objects.comparing import Chosen
 
     name = f"comparing {size} {children}"
     if not Source.objects.filter(name=name, ready=True).exists():
@@ -50,13 +51,12 @@ def measure(size: int, children: int, rounds: int, folder: Path) -> None:
         import_recording(path, name)
     source = Source.objects.get(name=name, ready=True)
     good, bad = (
-        queries.Chosen(source.pk, Track.objects.get(source=source, kind="Job", name=each).id)
-        for each in ("good", "bad")
+        Chosen(source.pk, Track.objects.get(source=source, kind="Job", name=each).id) for each in ("good", "bad")
     )
     took, busy = [], []
     for _ in range(rounds):
         began, worked = time.perf_counter(), time.process_time()
-        found = queries.compare([good], bad)
+        found = comparing.compare([good], bad)
         took.append(time.perf_counter() - began)
         busy.append(time.process_time() - worked)
     print(

@@ -33,11 +33,12 @@ def main() -> None:
 
 def measure(sets: int, commits: int, pods: int) -> None:
 
-    from timeline import pipeline, queries
+    from timeline import pipeline
     from timeline.core.entries import moment
     from timeline.models import Cluster
+    from timeline.queries.window.deltas import Deltas
     from timeline.storage import live
-    from timeline.storage.seen import EVERYTHING, Seen, seeing
+    from timeline.storage.seen.limits import EVERYTHING, Seen, seeing
 
     cluster = Cluster.objects.create(name=f"bench {time.time()}", state="live", expires_at=moment(4 * 10**15))
     held = live.open_again(live.begin(cluster))
@@ -46,7 +47,7 @@ def measure(sets: int, commits: int, pods: int) -> None:
     rights = [EVERYTHING, *(Seen(namespaces={source: frozenset([name])}) for name in names)]
     batches = _batches(names, pods)
     pipeline.follow(held, next(batches)(names, pods))
-    deltas = [queries.Deltas(source, held.source.sequence) for _ in rights]
+    deltas = [Deltas(source, held.source.sequence) for _ in rights]
 
     def read(index: int) -> tuple[float, bool]:
         """Return how many milliseconds a feed needs for what was committed, and whether it has a message."""

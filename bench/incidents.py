@@ -129,10 +129,10 @@ def _source(findings: int, incidents: int) -> "tuple[Source, World]":
     from timeline.history.world import World
     from timeline.models import Finding, Incident
     from timeline.pipeline import ingest
-    from timeline.storage import findings as storing
-    from timeline.storage import incidents as deriving
     from timeline.storage import store
     from timeline.storage.copying import upsert
+    from timeline.storage.judged import findings as storing
+    from timeline.storage.judged import incidents as deriving
 
     source, world = store.open_source(f"{findings} findings"), World()
     ingest(
@@ -185,7 +185,7 @@ def _commits(source: "Source", world: "World") -> Callable[[], object]:
     from django.db import transaction
 
     from timeline.judge import judged
-    from timeline.storage.live_findings import LiveFindings
+    from timeline.storage.judged.live_findings import LiveFindings
 
     found = judged(world, world.tracks())
     key, findings = next((key, of_it) for key, of_it in found.items() if of_it and of_it[0].rule == _RULE)

@@ -62,30 +62,35 @@ def recording(path: Path, size: int, folder: Path) -> int:
 
 def _asked(source: int, size: int, turns: int) -> Iterator[tuple[str, float, float]]:
     """Yield each question with the medians of both readers, in milliseconds."""
-    from timeline import queries
     from timeline.models import Source
-    from timeline.storage.seen import EVERYTHING, Seen
+    from timeline.queries.incidents import lists
+    from timeline.queries.incidents.findings import findings
+    from timeline.queries.sources import extents
+    from timeline.queries.window import search as search_queries
+    from timeline.queries.window import windows
+    from timeline.queries.window.overview import overview
+    from timeline.storage.seen.limits import EVERYTHING, Seen
 
     names = random.Random(1).sample([f"team-{number:04}" for number in range(size)], min(SEEN, size))
     limited = Seen(namespaces={source: frozenset(names)})
-    first, last = queries.extent(Source.objects.get(pk=source))
+    first, last = extents.extent(Source.objects.get(pk=source))
     places = random.Random(2)
 
     def window() -> Callable[[], object]:
         width = round((last - first) * 10 ** places.uniform(-2.5, 0))
         start = first + round(places.random() * (last - first - width))
-        return lambda: queries.window(source, start, start + width)
+        return lambda: windows.window(source, start, start + width)
 
     def search() -> Callable[[], object]:
         words = f"ring-steady-{places.randrange(3)}"
-        return lambda: queries.search(source, words)
+        return lambda: search_queries.search(source, words)
 
     questions: dict[str, Callable[[], Callable[[], object]]] = {
         "window": window,
-        "first paint": lambda: lambda: (queries.overview(source), queries.window(source), queries.findings(source)),
+        "first paint": lambda: lambda: (overview(source), windows.window(source), findings(source)),
         "search": search,
-        "incidents": lambda: lambda: queries.incidents(source),
-        "findings": lambda: lambda: queries.findings(source),
+        "incidents": lambda: lambda: lists.incidents(source),
+        "findings": lambda: lambda: findings(source),
     }
     for name, question in questions.items():
         took: dict[bool, list[float]] = {True: [], False: []}
@@ -97,7 +102,7 @@ def _asked(source: int, size: int, turns: int) -> Iterator[tuple[str, float, flo
 
 
 def _timed(ask: Callable[[], object], seen: object) -> float:
-    from timeline.storage.seen import Seen, seeing
+    from timeline.storage.seen.limits import Seen, seeing
 
     assert isinstance(seen, Seen)
     began = _processor_time()

@@ -49,8 +49,9 @@ def repeated_rows(turns: int, folder: Path) -> tuple[int, int, int]:
     """Return the id of the source with so many copies of the sample's rows, which is made unless it exists, and its
     numbers of lives and of changes."""
     from timeline.models import Source
-    from timeline.storage import store, tables
+    from timeline.storage import store
     from timeline.storage.copying import append
+    from timeline.storage.entries import tables
 
     template: Any = Source.objects.get(pk=recording(SAMPLE, 100_000, folder))
     name = f"bench of {turns} turns"

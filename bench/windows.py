@@ -105,9 +105,9 @@ def import_recording(path: Path, name: str) -> None:
 
 def _memory(source: int) -> float:
     """Return the MiB of memory of a separate web process after 400 different windows of a recording."""
-    from timeline import queries
+    from timeline.queries.window.overview import overview
 
-    whole = queries.overview(source)
+    whole = overview(source)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -137,30 +137,33 @@ def _memory(source: int) -> float:
 
 
 def _times(source: int, windows: int) -> Iterator[float]:
-    from timeline import queries
+    from timeline.queries.incidents import findings as findings_queries
+    from timeline.queries.window import windows as windows_queries
+    from timeline.queries.window.overview import overview
+    from timeline.queries.window.view import View
 
     chance = random.Random(1)
-    whole = queries.overview(source)
+    whole = overview(source)
     first, last = whole["first"], whole["last"]
     kinds = [family for family, _ in whole["families"]]
     namespaces = [namespace for namespace, _ in whole["namespaces"]]
-    findings = queries.findings(source)["findings"]
-    choices: list[Callable[[], queries.View]] = [
-        queries.View,
-        queries.View,
-        queries.View,
-        lambda: queries.View(focus=chance.choice(findings)["focus"]) if findings else queries.View(),
-        lambda: queries.View(families=(chance.choice(kinds),)),
-        lambda: queries.View(namespace=chance.choice(namespaces)),
-        lambda: queries.View(active=True),
-        lambda: queries.View(grouping=chance.choice(["kind", "namespace"])),
+    findings = findings_queries.findings(source)["findings"]
+    choices: list[Callable[[], View]] = [
+        View,
+        View,
+        View,
+        lambda: View(focus=chance.choice(findings)["focus"]) if findings else View(),
+        lambda: View(families=(chance.choice(kinds),)),
+        lambda: View(namespace=chance.choice(namespaces)),
+        lambda: View(active=True),
+        lambda: View(grouping=chance.choice(["kind", "namespace"])),
     ]
     for turn in range(windows + 10):
         width = (last - first) * 10 ** chance.uniform(-6, 0)
         start = first + int((last - first - width) * chance.random())
         view, offset = chance.choice(choices)(), chance.choice([0, 0, 0, 40, 400])
         began = time.perf_counter()
-        queries.window(source, start, start + int(width), offset=offset, view=view)
+        windows_queries.window(source, start, start + int(width), offset=offset, view=view)
         if turn >= 10:  # the first ones warm the caches
             yield (time.perf_counter() - began) * 1000
 

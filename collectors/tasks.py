@@ -14,18 +14,10 @@ from kombu.exceptions import OperationalError as BrokerError
 from collectors.uploads import importing, portions, receiving
 from timeline import rejudging
 from timeline.models import Cluster, Upload
-from timeline.storage import (
-    additions,
-    alerts,
-    deletion,
-    holds,
-    inbox,
-    keeping,
-    notify,
-    repacking,
-    retention,
-    usage,
-)
+from timeline.storage import alerts, notify
+from timeline.storage.entries import additions, inbox, repacking
+from timeline.storage.keeping import deletion, holds, retention, usage
+from timeline.storage.keeping import periods as keeping
 
 logger = logging.getLogger(__name__)
 State = Upload.State

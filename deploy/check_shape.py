@@ -37,7 +37,7 @@ LONG = {
     "tests/unit/formats/test_program_logs.py": 631, "tests/unit/history/test_evidence.py": 466,
     "tests/unit/judging/test_engine.py": 483, "tests/unit/redaction/test_redaction.py": 752,
     "timeline/core/joining.py": 415, "timeline/history/ledger.py": 773, "timeline/history/world.py": 565,
-    "timeline/judging/coverage.py": 584, "timeline/queries/revisions.py": 404, "timeline/storage/live.py": 408,
+    "timeline/judging/coverage.py": 584, "timeline/queries/objects/revisions.py": 404, "timeline/storage/live.py": 408,
 }  # fmt: skip
 # What is not written in code, on pages and in documents: how often it still is.
 WORDS = {r"\btold\b": 234}

@@ -14,7 +14,7 @@ from timeline.core.entries import Change, Entry
 from timeline.history.world import World
 from timeline.judge import judge
 from timeline.models import Cluster, Source, Stream, Track, unpacked
-from timeline.storage import chunks
+from timeline.storage.entries import chunks
 from timeline.storage.exports import document
 
 Seen = tuple[str, int | None, str]  # UID, revision, change

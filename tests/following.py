@@ -11,7 +11,8 @@ from timeline import pipeline
 from timeline.core.entries import Observation
 from timeline.history.world import World
 from timeline.models import Cluster, Delta, Source
-from timeline.storage import additions, live, notify
+from timeline.storage import live, notify
+from timeline.storage.entries import additions
 
 
 class Followed:

@@ -21,7 +21,10 @@ from timeline.judging.findings import Finding
 from timeline.judging.rulebook import VERSION
 from timeline.models import Source
 from timeline.payloads import documents
-from timeline.storage import actors, changes, chunks, findings, freed, incidents, logs, notify, store, tracks, views
+from timeline.storage import logs, notify, store, tracks
+from timeline.storage.entries import chunks
+from timeline.storage.judged import actors, changes, findings, incidents, views
+from timeline.storage.keeping import freed
 from timeline.storage.live import Live, present_for
 
 _FEWEST = 5_000  # tracks in a file that are worth a copy of the process

@@ -17,7 +17,8 @@ from timeline import pipeline
 from timeline.history.world import World
 from timeline.judging.rulebook import ATTEMPTS, VERSION
 from timeline.models import Source
-from timeline.storage import chunks, live, store
+from timeline.storage import live, store
+from timeline.storage.entries import chunks
 
 logger = logging.getLogger(__name__)
 _LOCK = 0x6A7564676564  # the number of the PostgreSQL advisory lock under which a worker judges again

@@ -11,7 +11,7 @@ from collectors.uploads.recordings import Count, Inputs
 from timeline.core.entries import Clock, Entry, ObjectRef, Observation, Request, microseconds, moment
 from timeline.core.processors import available_processors
 from timeline.models import Cluster, Pull, Source, Track, Upload
-from timeline.storage import additions
+from timeline.storage.entries import additions
 
 _COMPARED = 1_000  # the most objects whose UIDs are compared
 _EXAMPLES = 20  # the most objects of which one with the same name is looked for

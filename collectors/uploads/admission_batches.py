@@ -6,7 +6,7 @@ from uuid import uuid4
 from collectors import readers
 from collectors.normalise import reviews
 from timeline.models import Way
-from timeline.storage import inbox
+from timeline.storage.entries import inbox
 
 
 def store(cluster_id: int, bodies: Sequence[tuple[int, bytes]], dropped: int, most: int) -> None:

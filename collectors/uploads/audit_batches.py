@@ -6,7 +6,7 @@ from typing import NamedTuple
 from collectors import readers
 from collectors.formats import Limits, audit_webhook
 from timeline.models import Stream, Way
-from timeline.storage import inbox
+from timeline.storage.entries import inbox
 
 _KINDS = 10_000  # of one cluster that are remembered
 # By cluster: the kinds of its resources that are not built in, as its watches and earlier events name them.

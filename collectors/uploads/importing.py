@@ -22,7 +22,8 @@ from collectors.uploads.recordings import Count, Stopped, import_into, title
 from timeline import metrics
 from timeline.core import beside
 from timeline.models import Addition, Source, Upload
-from timeline.storage import notify, store, tables
+from timeline.storage import notify, store
+from timeline.storage.entries import tables
 
 logger = logging.getLogger(__name__)
 EXAMPLES = 20  # skipped pieces that are kept with their reasons in the upload's row

@@ -25,7 +25,7 @@ from timeline.core import beside
 from timeline.core.entries import LogLine, Mark, Observation
 from timeline.core.processors import available_processors
 from timeline.models import Portion, PortionPart, Upload
-from timeline.storage import additions
+from timeline.storage.entries import additions
 
 logger = logging.getLogger(__name__)
 AHEAD = 32  # portions that are read ahead of the import, so that what waits in the database stays bounded

@@ -11,7 +11,7 @@ from timeline import pipeline
 from timeline.core.entries import Entry, Request
 from timeline.history.lifelines import Name, name_of
 from timeline.models import Way
-from timeline.storage import additions, inbox
+from timeline.storage.entries import additions, inbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -21,7 +21,7 @@ from timeline.core.bounds import FAULTS
 from timeline.core.entries import Change, Clock, Entry, revision
 from timeline.history.packing import unpack
 from timeline.models import Way
-from timeline.storage import chunks, inbox
+from timeline.storage.entries import chunks, inbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from timeline.core.entries import Change, Clock, Entry
 from timeline.kinds import qualified
-from timeline.storage import inbox
+from timeline.storage.entries import inbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,8 @@ from django.db import transaction
 
 from collectors.watch import credentials, exec_permissions
 from timeline.models import INCIDENT_MINUTES_AT_MOST, KEEP_BYTES_AT_MOST, KEEP_DAYS_AT_MOST, Cluster
-from timeline.storage import deletion, notify
+from timeline.storage import notify
+from timeline.storage.keeping import deletion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -13,7 +13,7 @@ from collectors.watch.streams import RESTORED, StreamStatus
 from timeline.core.entries import Mark, MarkType, microseconds
 from timeline.history.streams import Reach
 from timeline.models import Cluster, Stream
-from timeline.storage import collected
+from timeline.storage.entries import collected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -24,7 +24,8 @@ from timeline.core import memory
 from timeline.core.entries import Entry, Mark, MarkType, Observation
 from timeline.history.streams import Reach
 from timeline.models import Cluster, Stream, Way
-from timeline.storage import additions, inbox, leases, live, store
+from timeline.storage import leases, live, store
+from timeline.storage.entries import additions, inbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

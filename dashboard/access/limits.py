@@ -1,7 +1,7 @@
 """This module limits what a request, a socket or a program reads to what its reader may see.
 
-`timeline.storage.seen` limits the queries. Here it is decided who the reader is, and for how long the limit holds:
-until the answer is made, or, for an answer that is sent piece by piece, while a piece is read.
+`timeline.storage.seen.limits` limits the queries. Here it is decided who the reader is, and for how long the limit
+holds: until the answer is made, or, for an answer that is sent piece by piece, while a piece is read.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,9 +24,10 @@ from dashboard.access.signing_in import rights
 from dashboard.access.tokens import links, tokens
 from dashboard.access.trail import change_log
 from dashboard.models import AccessToken, Grant
-from timeline.storage import seen_conditions, seen_views
-from timeline.storage.seen import EVERYTHING, Seen, answering, present, seeing
-from timeline.storage.seen_conditions import ALL, NOTHING, View
+from timeline.storage.seen import conditions as seen_conditions
+from timeline.storage.seen import views as seen_views
+from timeline.storage.seen.conditions import ALL, NOTHING, View
+from timeline.storage.seen.limits import EVERYTHING, Seen, answering, present, seeing
 
 _LIMITS = "causeline_limits"  # the attribute of a request that holds its limits
 # What only administrators of everything read is not seen by anybody whose sight is limited.

@@ -16,9 +16,9 @@ from dashboard.alerting.destinations import kinds
 from dashboard.alerting.messages import Refused
 from dashboard.models import Destination, Route
 from timeline.models import Cluster, Source
-from timeline.queries.incident_filter import RECENT
-from timeline.queries.sources import SEVERITIES
-from timeline.storage.incidents import notice_again
+from timeline.queries.incidents.filters import RECENT
+from timeline.queries.sources.extents import SEVERITIES
+from timeline.storage.judged.incidents import notice_again
 
 MOST = 200  # routes, and destinations
 _VALUE = 4096  # characters of a field of a destination

@@ -15,7 +15,7 @@ from dashboard.alerting import wording
 from dashboard.alerting.destinations import kinds, refresh
 from dashboard.alerting.messages import Message, to_json
 from dashboard.alerting.routing import OLD, Decision, Group, Key, Now, Quiet, Rule, State, decide
-from timeline.queries import noticed
+from timeline.queries.incidents import noticed
 
 PATIENCE = timedelta(days=1)  # how long a destination that is down is tried again
 _AT_ONCE = 500  # incidents that are looked at in one transaction, besides those that go on

@@ -10,14 +10,14 @@ from django.conf import settings
 
 from dashboard.alerting.messages import Message, from_json
 from dashboard.alerting.routing import Key, Telling
-from timeline import queries
 from timeline.core.durations import Length
 from timeline.core.entries import moment
 from timeline.layout.intervals import bounds
 from timeline.models import Finding, Source
 from timeline.payloads.findings import IncidentRowPayload
-from timeline.queries import noticed
-from timeline.queries.sources import SEVERITIES
+from timeline.queries.incidents import noticed
+from timeline.queries.incidents.finding import finding
+from timeline.queries.sources.extents import SEVERITIES
 
 _GONE = "Later observations have explained it, or it was deleted."
 _UNWATCHED = "Its cluster is not watched any more, so it is not known whether it is over."
@@ -117,7 +117,7 @@ def _lasted(incident: IncidentRowPayload) -> str:
     if incident["occurrences"] != 1:
         return ""
     try:
-        (only,) = queries.finding(incident["source"], incident["worst"])["occurrences"]
+        (only,) = finding(incident["source"], incident["worst"])["occurrences"]
     except (Source.DoesNotExist, Finding.DoesNotExist, ValueError):
         return ""  # judged anew meanwhile
     start, begun, over, end = bounds(only["start"], only["end"], only["proof"])

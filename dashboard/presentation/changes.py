@@ -15,14 +15,14 @@ from dashboard.presentation.differences import (
     lines_of,
     nothing,
 )
-from timeline import queries
 from timeline.core.entries import FOREVER, Change, Clock
 from timeline.layout import bodies
 from timeline.layout.bodies import Work
 from timeline.layout.lanes import lane_key
+from timeline.payloads import revisions
 from timeline.payloads.objects import ListedRevisionPayload, ShownChangePayload
 from timeline.payloads.views import CopyPayload
-from timeline.queries import Revision
+from timeline.queries.objects.revisions import ChangeInPlace, Revision
 
 _FOLDED = 60  # a difference with more lines than these is folded
 _WRITERS = 5  # the most possible writers that a sentence names
@@ -40,7 +40,7 @@ def in_words(each: Revision, withheld: bool, managed: bool, work: bodies.Work) -
         lines, too_large = lines_of(each, work, managed), False
     except bodies.TooLarge:
         lines, too_large = [], True
-    payload = queries.revision_payload(each.sequence, each.time, entry)
+    payload = revisions.revision_payload(each.sequence, each.time, entry)
     earliest, latest = payload["earliest"], payload["latest"]
     return {
         "sequence": each.sequence,
@@ -82,24 +82,24 @@ def listed(
     """Return a change as it is in the list of an object's changes, with its body on request, and with its difference if
     `work` says what that may cost."""
     return {
-        **queries.revision_payload(each.sequence, each.time, each.entry, bodies=bodies),
+        **revisions.revision_payload(each.sequence, each.time, each.entry, bodies=bodies),
         "attribution": each.attribution,
-        "writers": [queries.writer_payload(write) for write in each.writes],
+        "writers": [revisions.writer_payload(write) for write in each.writes],
         "difference": difference(each, withheld, work) if work else None,
         "url": f"/sources/{source_id}/objects/{track_id}/?at={each.time}#r{each.sequence}",
     }
 
 
-def beside(found: queries.ChangeInPlace, withheld: bool) -> ShownChangePayload:
+def beside(found: ChangeInPlace, withheld: bool) -> ShownChangePayload:
     """Return a change as a timeline shows it beside its lanes. The first state of an object is shown whole."""
     each, life = found.revision, found.life
     compared = [each.compared, each.sequence if each.entry.body else None]
     about = life["object"]
     entry = each.entry
     return {
-        **queries.revision_payload(each.sequence, each.time, entry),
+        **revisions.revision_payload(each.sequence, each.time, entry),
         "attribution": each.attribution,
-        "writers": [queries.writer_payload(write) for write in each.writes],
+        "writers": [revisions.writer_payload(write) for write in each.writes],
         "track": life["track"] or 0,
         "object": about,
         "lane": lane_key(about["group"], about["kind"], about["namespace"], about["name"]),
@@ -119,7 +119,7 @@ def beside(found: queries.ChangeInPlace, withheld: bool) -> ShownChangePayload:
     }
 
 
-def copy_beside(copied: queries.ChangeInPlace, stood: queries.ChangeInPlace, withheld: bool) -> CopyPayload:
+def copy_beside(copied: ChangeInPlace, stood: ChangeInPlace, withheld: bool) -> CopyPayload:
     """Return the difference between the copy of an object on which somebody acted, and what stood at that time."""
     before, after, about = copied.revision.entry, stood.revision.entry, copied.life["object"]
     known = before.body and after.body
@@ -167,7 +167,7 @@ def _one_of(each: Revision) -> str:
     """Say which writes of a log may have made a change; "" if it is known who made it, or if no log shows that."""
     if not each.writes:
         return ""
-    payloads = [queries.writer_payload(write) for write in each.writes[:_WRITERS]]
+    payloads = [revisions.writer_payload(write) for write in each.writes[:_WRITERS]]
     said = [
         f"{write['controller'] or write['actor'] or 'unknown'} "
         f"({wording.instant(write['earliest'], write['earliest'], write['latest'])})"

@@ -1,7 +1,7 @@
 """This module says in words what a deletion removes, and what can still be undone."""
 
 from dashboard.presentation import wording
-from timeline.queries.deletions import Contents
+from timeline.queries.sources.deletions import Contents
 
 
 def gone(contents: Contents) -> list[str]:

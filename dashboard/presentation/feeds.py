@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from dashboard.presentation.wording import count, some
-from timeline.queries.feeds import ADMISSION, AUDIT, Feed, Feeds, Missed
+from timeline.queries.sources.feeds import ADMISSION, AUDIT, Feed, Feeds, Missed
 
 _TIME = "%Y-%m-%d %H:%M:%S UTC"
 _KINDS = 6  # that are named

@@ -11,7 +11,8 @@ from timeline.core.durations import duration
 from timeline.core.entries import microseconds, moment
 from timeline.payloads.documents import mostly_skipped, timestamp
 from timeline.payloads.findings import IncidentRowPayload
-from timeline.queries import FleetRow, IncidentCounts
+from timeline.queries.incidents.counts import IncidentCounts
+from timeline.queries.sources.fleet import FleetRow
 
 _FILES = 3  # files that are named because most of them was skipped
 _SEVERITIES = (("error", "errors"), ("warning", "warnings"), ("info", "info"))

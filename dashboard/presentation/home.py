@@ -9,7 +9,7 @@ from dashboard.presentation.fleet import Counted
 from timeline.core.durations import duration
 from timeline.core.entries import microseconds
 from timeline.payloads.documents import mostly_skipped
-from timeline.queries import RecordingCard
+from timeline.queries.sources.home import RecordingCard
 
 _BARS = 80  # bars of the histogram
 _WIDTH, _HEIGHT = 240, 30

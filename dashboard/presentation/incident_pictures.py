@@ -6,9 +6,10 @@ from dashboard.drawing.pictures import picture
 from dashboard.drawing.standalone import Heading, svg
 from dashboard.presentation.incidents import numbers, when, where
 from dashboard.presentation.wording import count, plural
-from timeline import queries
 from timeline.payloads.findings import IncidentRowPayload
 from timeline.payloads.objects import FindingPagePayload, OccurrencePayload
+from timeline.queries.incidents import finding as finding_page
+from timeline.queries.incidents import lists
 
 _EFFECTS = ["none", "possible", "observed"]
 
@@ -18,12 +19,12 @@ def drawing(source_id: int, identity: str, theme: figures.Theme, letters: Letter
 
     Raises Source.DoesNotExist, Incident.DoesNotExist and Finding.DoesNotExist.
     """
-    incident = queries.incident(source_id, identity)
-    worst = queries.finding(source_id, incident["worst"])
+    incident = lists.incident(source_id, identity)
+    worst = finding_page.finding(source_id, incident["worst"])
     shown = gravest(worst)
-    columns, start, end = queries.finding_columns(source_id, worst, shown)
+    columns, start, end = finding_page.columns(source_id, worst, shown)
     drawn = picture(columns, start, end, finding=shown["key"])
-    origin = queries.origins([source_id])[source_id]
+    origin = lists.origins([source_id])[source_id]
     named = {(o["kind"], o["namespace"], o["name"]) for o in (each["object"] for each in worst["objects"])}
     more = len(named) - len(drawn.lanes)
     heading = Heading(

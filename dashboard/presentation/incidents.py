@@ -8,7 +8,7 @@ from timeline.core.durations import duration
 from timeline.core.entries import microseconds
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import IncidentRowPayload, IncidentsPayload, SilencedPayload
-from timeline.queries import Origin
+from timeline.queries.incidents.lists import Origin
 
 BARS = 24  # of a sparkline
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000_000, 60_000_000, 3_600_000_000, 86_400_000_000

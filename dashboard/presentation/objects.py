@@ -15,7 +15,8 @@ from timeline.payloads.objects import (
     WarningsPayload,
     WriterPayload,
 )
-from timeline.queries import FINDINGS, SourceRow
+from timeline.queries.objects.lives import FINDINGS
+from timeline.queries.sources.extents import SourceRow
 
 _CONDITIONS = 3  # that are shown at first, of kinds of which it is not known which ones matter
 _UNKNOWN = "not known: neither an audit log nor the object’s managedFields say who made its last change"

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from dashboard.presentation.wording import size
-from timeline.queries import UsageRow
-from timeline.storage.retention import Foreseen
+from timeline.queries.sources.usage import UsageRow
+from timeline.storage.keeping.retention import Foreseen
 
 _TIME = "%Y-%m-%d %H:%M UTC"
 

@@ -5,15 +5,16 @@ from typing import Any
 from dashboard.drawing.views import picture
 from dashboard.presentation import wording
 from dashboard.presentation.changes import copy_beside, difference_rows
-from timeline import queries
 from timeline.payloads.views import UsePayload, ViewPayload
+from timeline.queries.objects import copies
+from timeline.queries.sources import coverage
 
 _ACTS = 12  # the most acts that are listed
 
 
 def shown(source_id: int, identity: str, first: int, last: int) -> dict[str, Any] | None:
     """Return what parts/view_lane.html shows of the act on an old copy behind a finding; None if there is none."""
-    found = queries.view_of_finding(source_id, identity, first, last)
+    found = copies.view_of_finding(source_id, identity, first, last)
     if found is None:
         return None
     view, main = found.view, found.use
@@ -52,8 +53,8 @@ def _copy(source_id: int, view: ViewPayload, use: UsePayload) -> dict[str, Any] 
     """Return the difference between the copy of an act and what stood, as the page shows it before any script asks."""
     if use["stood"] is None:
         return None
-    found = queries.copy_and_stood(source_id, view["track"], int(use["resource_version"]), int(use["stood"]))
+    found = copies.copy_and_stood(source_id, view["track"], int(use["resource_version"]), int(use["stood"]))
     if found is None:
         return None
-    told = copy_beside(*found, queries.withheld(source_id))
+    told = copy_beside(*found, coverage.withheld(source_id))
     return {**told, "rows": difference_rows(told["lines"])}

@@ -15,7 +15,7 @@ from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import FindingPayload, ProofPayload, RulePayload, SourceDocumentPayload
 
 if TYPE_CHECKING:
-    from timeline.queries import SourceRow
+    from timeline.queries.sources.extents import SourceRow
 
 
 def folder(files: Collection[str]) -> str:

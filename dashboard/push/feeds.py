@@ -9,10 +9,12 @@ import orjson
 from asgiref.sync import sync_to_async
 from django.db import close_old_connections
 
-from timeline import queries
 from timeline.models import Source
 from timeline.payloads.live import HealthPayload
-from timeline.storage.seen import Seen, seeing
+from timeline.queries.sources import live
+from timeline.queries.window import deltas as deltas_queries
+from timeline.queries.window.deltas import Deltas, Missed
+from timeline.storage.seen.limits import Seen, seeing
 
 logger = logging.getLogger(__name__)
 APART = 0.1  # seconds between two messages on average; commits in between become one message
@@ -34,7 +36,7 @@ class Feed:
         self.health = b""  # the last health message of the source
         self._woken = asyncio.Event()
         self._started = asyncio.Event()
-        self._deltas: queries.Deltas | None = None
+        self._deltas: Deltas | None = None
         self._greetings: dict[tuple[int | None, int], asyncio.Task[list[bytes]]] = {}
         self._running = asyncio.create_task(self._run())
 
@@ -70,7 +72,7 @@ class Feed:
         while True:
             try:
                 if self._deltas is None:
-                    self._deltas = queries.Deltas(self.source, await _sequence(self.source, self.seen))
+                    self._deltas = Deltas(self.source, await _sequence(self.source, self.seen))
                     self._started.set()
                 await self._woken.wait()
                 self._woken.clear()
@@ -110,14 +112,14 @@ def _sequence(source_id: int, seen: Seen) -> int:
 
 
 @sync_to_async
-def _read(deltas: queries.Deltas, seen: Seen) -> bytes | None:
+def _read(deltas: Deltas, seen: Seen) -> bytes | None:
     close_old_connections()
     try:
         if deltas.skip(seen):
             return None
         with seeing(seen):
             payload = deltas.read()
-    except queries.Missed:
+    except Missed:
         return refetch(deltas.cursor)
     return orjson.dumps(payload) if payload else None
 
@@ -130,8 +132,8 @@ def _greeting(source_id: int, seen: Seen, cursor: int | None) -> list[bytes]:
         return []
     try:
         with seeing(seen):
-            payload = queries.missed(source_id, cursor)
-    except queries.Missed:
+            payload = deltas_queries.missed(source_id, cursor)
+    except Missed:
         return [refetch(cursor)]
     except Source.DoesNotExist:
         return [GONE]
@@ -142,7 +144,7 @@ def _greeting(source_id: int, seen: Seen, cursor: int | None) -> list[bytes]:
 def healths(sources: Iterable[int]) -> dict[int, HealthPayload]:
     """Return the health of each of these sources."""
     close_old_connections()
-    return queries.live_health(sources)
+    return live.live_health(sources)
 
 
 def health_message(health: HealthPayload, seen: Seen) -> bytes:

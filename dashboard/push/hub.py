@@ -17,10 +17,10 @@ from dashboard.access import listeners
 from dashboard.access.roles import grants
 from dashboard.metrics.requests import WAITING_MESSAGES
 from dashboard.push import feeds
-from timeline import queries
 from timeline.models import Upload
+from timeline.queries.sources import uploads
 from timeline.storage import notify, sessions
-from timeline.storage.seen import EVERYTHING, Seen
+from timeline.storage.seen.limits import EVERYTHING, Seen
 
 logger = logging.getLogger(__name__)
 QUEUE = 100  # messages that may wait for a slow browser; after that it has to fetch again
@@ -224,7 +224,7 @@ def _fingerprints(accounts: Collection[int]) -> dict[int, str]:
 def _upload_message(upload_id: int) -> bytes | None:
     close_old_connections()
     upload = Upload.objects.filter(pk=upload_id).first()
-    return orjson.dumps({"type": "upload", "upload": queries.upload_payload(upload)}) if upload else None
+    return orjson.dumps({"type": "upload", "upload": uploads.upload_payload(upload)}) if upload else None
 
 
 hub = Hub()

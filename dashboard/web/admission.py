@@ -19,7 +19,7 @@ from django.http import HttpRequest
 
 from collectors.uploads import admission_batches
 from dashboard.access.tokens import tokens
-from timeline.storage import inbox
+from timeline.storage.entries import inbox
 
 logger = logging.getLogger(__name__)
 COUNT = 5_000  # reviews that wait in the memory of a web process at most

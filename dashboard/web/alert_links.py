@@ -12,7 +12,8 @@ from timeline.core.entries import microseconds
 from timeline.core.order import SECOND
 from timeline.kinds import address
 from timeline.models import Source, Track
-from timeline.queries import LATE, Answer, Candidate, LinkQuery, Match, Relation, Target, is_live, place
+from timeline.queries.alerts.lookup import LATE, Answer, LinkQuery, Match, Relation, is_live, place
+from timeline.queries.objects.candidates import Candidate, Target
 
 _EMPTY = {"<no value>", "[no value]"}  # what Go's templates print for a label that is not there
 ASKED = ("source", "cluster", "namespace", "kind", "name", "uid", "ip", "instance", "at", "choose")

@@ -28,7 +28,7 @@ from dashboard.web.intake import Answered, Intake, Receive, Send, body_of, piece
 from dashboard.web.webhooks import address_of
 from timeline.core.numbers import whole_number
 from timeline.models import Cluster
-from timeline.storage import collected
+from timeline.storage.entries import collected
 
 logger = logging.getLogger(__name__)
 PACKED_BYTES = 16 * 1024**2  # of a batch as it is sent

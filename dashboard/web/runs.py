@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from timeline.queries import GOOD_RUNS, Chosen
+from timeline.queries.objects.comparing import GOOD as GOOD_RUNS
+from timeline.queries.objects.comparing import Chosen
 
 _RUN = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
 

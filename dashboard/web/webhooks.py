@@ -35,7 +35,7 @@ from dashboard.web.intake import (
     too_long,
 )
 from timeline.models import Way
-from timeline.storage import inbox
+from timeline.storage.entries import inbox
 
 logger = logging.getLogger(__name__)
 AUDIT = "/api/audit/events"

@@ -1,7 +1,7 @@
 """This pure module assembles a window from its rows and from what is drawn on them.
 
-The dashboard (`timeline.queries.windows`) and the report (`excerpt`) choose rows and read tracks in different ways, but
-both assemble their windows here, so they show the same.
+The dashboard (`timeline.queries.window.windows`) and the report (`excerpt`) choose rows and read tracks in different
+ways, but both assemble their windows here, so they show the same.
 """
 
 from collections.abc import Mapping

@@ -17,7 +17,7 @@ class Alert(models.Model):
     """This is one alert from its beginning to its end: the greatest of its notifications (see `storage.alerts`).
 
     It belongs to no source, because it may come before what it is about is observed, and because it names a cluster
-    that may have several sources. `timeline.queries.alerts` finds what it is about when it is shown.
+    that may have several sources. `timeline.queries.alerts.received` finds what it is about when it is shown.
     """
 
     pk = models.CompositePrimaryKey("receiver", "identity")

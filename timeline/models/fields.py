@@ -33,7 +33,7 @@ _Row = TypeVar("_Row", bound=models.Model)
 
 class NotDeleted(models.Manager[_Row]):
     """This manager leaves out the rows that somebody has deleted and that can still be restored (see
-    `timeline.storage.deletion`)."""
+    `timeline.storage.keeping.deletion`)."""
 
     def get_queryset(self) -> models.QuerySet[_Row]:
         return super().get_queryset().filter(delete_after=None)

@@ -40,8 +40,8 @@ class Track(models.Model):
     addresses = Sparse(models.TextField(), default=list)  # IP addresses that it had (see `Kind.addresses`)
     creator = models.TextField(default="")  # who created it; "" if that was not observed
     writers = Sparse(models.TextField(), default=list)  # who else changed the lane; only in its first row
-    # The keys (see `queries.attribution`) of entries of its name without a UID that have no track of their own, because
-    # a watch shows the same changes with one.
+    # The keys (see `queries.objects.attribution`) of entries of its name without a UID that have no track of their own,
+    # because a watch shows the same changes with one.
     unnamed = Sparse(models.BigIntegerField(), default=list)
     clues = models.TextField(default="")  # by what the search finds it besides its names (see `Kind.clues`), in lines
 
@@ -79,7 +79,9 @@ class Chunk(models.Model):
     pk = models.CompositePrimaryKey("source", "sequence")
     source = models.ForeignKey(Source, models.DO_NOTHING)
     sequence = models.BigIntegerField()  # the sequence number of its first entry, from 1
-    keys = ArrayField(models.IntegerField())  # the key of each entry's track (see `queries.attribution`); 0 for a mark
+    keys = ArrayField(
+        models.IntegerField()
+    )  # the key of each entry's track (see `queries.objects.attribution`); 0 for a mark
     low = models.IntegerField()  # the least of the keys
     high = models.IntegerField()  # the greatest of the keys
     first = models.DateTimeField()  # when the earliest entry was received

@@ -82,7 +82,7 @@ class Source(models.Model):
     inputs = models.JSONField(default=list)  # the names of the files that were read, as the user gave them
     entries = models.BigIntegerField(default=0)  # the number of changes that were observed
     stored = models.BigIntegerField(default=0)  # the number of observations of these that were stored in chunks
-    table = models.BigIntegerField(default=0)  # the number of the open table (see `timeline.storage.tables`)
+    table = models.BigIntegerField(default=0)  # the number of the open table (see `timeline.storage.entries.tables`)
     redacted = models.JSONField(default=dict)  # redacted values, counted by reason (see `timeline.core.masks`)
     skipped = models.BigIntegerField(default=0)
     skips = models.JSONField(default=list)  # the first skipped pieces, as [file, line, reason]

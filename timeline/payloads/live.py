@@ -21,7 +21,7 @@ class TailPayload(TypedDict):
     number: int  # as in Births
     since: int | None  # the time from which `bars` replace older ones; null if its bars did not change
     born: int | None  # the time of its creation, if the new batches brought it
-    # start, end, text, tone, start_within, end_within as in Bars, and the actor by name; see `queries.deltas`
+    # start, end, text, tone, start_within, end_within as in Bars, and the actor by name; see `queries.window.deltas`
     bars: list[tuple[int | None, int | None, str, str, Within | None, Within | None, str]]
     # time, mark, text, resource_version, within as in Marks, and the actor by name
     marks: list[tuple[int, str, str, str | None, Within | None, str]]

@@ -46,10 +46,13 @@ from timeline.layout.arrangement import Arrangement, StoredGroups
 from timeline.layout.places import rank_of
 from timeline.models import Cluster, Delta, SnapshotPart, Source, Stream, Track
 from timeline.payloads import documents
-from timeline.storage import actors, chunks, freed, incidents, logs, notify, retention, store, tables, views
-from timeline.storage.changes import LiveChanges
+from timeline.storage import logs, notify, store
 from timeline.storage.copying import upsert
-from timeline.storage.live_findings import LiveFindings
+from timeline.storage.entries import chunks, tables
+from timeline.storage.judged import actors, incidents, views
+from timeline.storage.judged.changes import LiveChanges
+from timeline.storage.judged.live_findings import LiveFindings
+from timeline.storage.keeping import freed, retention
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -18,8 +18,8 @@ from timeline.layout.arrangement import Arrangement
 from timeline.layout.large_arrangement import LargeArrangement
 from timeline.models import Gap, Source
 from timeline.payloads.findings import SourceDocumentPayload
-from timeline.storage import chunks, shares, tables
 from timeline.storage.copying import as_json, as_text
+from timeline.storage.entries import chunks, shares, tables
 
 TRACK = (
     "source_id", "id", "lane", "root", "strip", "place", "number", "span", "changed", "life", "family", "group",

@@ -18,8 +18,8 @@ from timeline.layout import outline
 from timeline.layout.arrangement import Arrangement
 from timeline.layout.large_arrangement import LargeArrangement
 from timeline.models import Source, Strip
-from timeline.storage import tables
 from timeline.storage.copying import copied, copy_into, upsert
+from timeline.storage.entries import tables
 from timeline.storage.store import STRIP, TRACK, strip_row, track_rows, track_table
 
 _FEWEST = 5_000  # tracks that are worth a copy of the process

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import connection
 
 from dashboard.models import Grant
-from timeline.storage.seen import EVERYTHING, Seen
+from timeline.storage.seen.limits import EVERYTHING, Seen
 
 ROLES = tuple(Grant.Role.values)  # from the least to the highest
 _RANKS = {"": 0} | {role: rank for rank, role in enumerate(ROLES, start=1)}

@@ -30,7 +30,7 @@ from dashboard.access.tokens import embedding
 from dashboard.access.trail.trail import Actor
 from dashboard.models import Grant, ShareLink
 from timeline.models import Source
-from timeline.storage.seen import Seen
+from timeline.storage.seen.limits import Seen
 
 PARAMETER, HEADER = "view_token", "Causeline-View"
 RENEWAL = "Causeline-Renewal"  # the header of requests of a page that renews itself, which are no use of a link

@@ -23,9 +23,9 @@ from collectors.watch.failures import Refused as NotTaken
 from collectors.watch.failures import Unreachable as NotReached
 from dashboard.alerting.messages import Message, Refused, Unreachable
 from dashboard.alerting.texts import event_note
-from timeline import queries
 from timeline.models import Cluster
-from timeline.queries import Anchor
+from timeline.queries.incidents import anchors
+from timeline.queries.incidents.anchors import Anchor
 
 NAME = "kubernetes_event"
 label = "Kubernetes Event"
@@ -55,7 +55,7 @@ def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) ->
     tests = [each for each in messages if each.change == "test"]
     if tests:
         return _rights()
-    abouts = [(each, queries.anchor(*each.incident) if each.incident else None) for each in messages]
+    abouts = [(each, anchors.anchor(*each.incident) if each.incident else None) for each in messages]
     wanted = [(each, about) for each, about in abouts if about and about.cluster.write_events]
     if not wanted:
         raise Refused("None of these incidents is about an object of a cluster for which Events are turned on.")

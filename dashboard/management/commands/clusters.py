@@ -24,10 +24,11 @@ from dashboard.cli.clusters import add_arguments
 from dashboard.cli.terminal import Terminal, confirmed, say
 from dashboard.management.base import BaseCommand
 from dashboard.presentation import access_checks, clusters, deletions
-from timeline import queries
 from timeline.core.printable import plain
 from timeline.models import Cluster, LogStore
-from timeline.storage.holds import Held
+from timeline.queries.sources import clusters as cluster_queries
+from timeline.queries.sources import deletions as deletions_queries
+from timeline.storage.keeping.holds import Held
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +129,7 @@ def _show(checked: AccessReport, way: Connection) -> None:
 
 def _list() -> None:
     terminal = Terminal(sys.stdout)
-    connected = queries.clusters()
+    connected = cluster_queries.clusters()
     if not connected:
         say("No cluster is connected. `causeline connect --name N` connects one.")
     for each in connected:
@@ -166,7 +167,7 @@ def _consequences(cluster: Cluster, *, delete: bool) -> list[str]:
     first = f"Causeline stops watching {cluster.name}, and deletes its credentials and its silences."
     if not delete:
         return [f"{first} What was observed stays as a recording."]
-    gone = deletions.gone(queries.contents(queries.sources_of(cluster.pk), cluster.pk))
+    gone = deletions.gone(deletions_queries.contents(deletions_queries.sources_of(cluster.pk), cluster.pk))
     return [first, f"Also gone: {', '.join(gone) or 'nothing, since nothing was observed'}."]
 
 

@@ -14,11 +14,11 @@ from dashboard.cli.terminal import confirmed, say
 from dashboard.management.base import BaseCommand
 from dashboard.management.sources import named
 from dashboard.presentation import deletions
-from timeline import queries
 from timeline.core.printable import plain
 from timeline.models import Cluster, Source
-from timeline.storage import deletion
-from timeline.storage.holds import Held
+from timeline.queries.sources import deletions as deletions_queries
+from timeline.storage.keeping import deletion
+from timeline.storage.keeping.holds import Held
 
 
 class Command(BaseCommand):
@@ -47,7 +47,7 @@ class Command(BaseCommand):
 def _delete(source: Source, *, yes: bool) -> None:
     if Cluster.objects.filter(source=source).exists():
         _give_up(f"A cluster feeds {source.name}. `causeline disconnect NAME --delete` disconnects it first.", 2)
-    gone = ", ".join(deletions.gone(queries.contents([source.pk])))
+    gone = ", ".join(deletions.gone(deletions_queries.contents([source.pk])))
     if not yes and not confirmed([f"Recording {source.pk}, {source.name}, will be deleted: {gone}."]):
         _give_up(f"{source.name} is kept.", 2)
     with transaction.atomic():
@@ -57,7 +57,7 @@ def _delete(source: Source, *, yes: bool) -> None:
 
 
 def _undo(name: str) -> None:
-    found = [each for each in queries.undoable() if name in ("", each.name)]
+    found = [each for each in deletions_queries.undoable() if name in ("", each.name)]
     if not found:
         _give_up("Nothing was deleted in the last minute." if not name else f"{name} cannot be restored any more.", 2)
     latest = found[0]

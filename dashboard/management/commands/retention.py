@@ -18,10 +18,11 @@ from dashboard.cli.terminal import say
 from dashboard.management.base import BaseCommand
 from dashboard.management.sources import named
 from dashboard.presentation import storage
-from timeline import queries
 from timeline.core.printable import plain
 from timeline.models import Cluster
-from timeline.storage import holds, keeping, retention, usage
+from timeline.queries.sources import usage as usage_queries
+from timeline.storage.keeping import holds, retention, usage
+from timeline.storage.keeping import periods as keeping
 
 
 class Command(BaseCommand):
@@ -67,7 +68,7 @@ def _usage() -> None:
     """Measure all sources, and print what each takes, the largest first."""
     usage.record(timezone.now())
     page = 1
-    while rows := queries.usage(page)[: queries.USAGES]:
+    while rows := usage_queries.usage(page)[: usage_queries.PAGE]:
         for row in rows:
             print(plain(f"{row.source:>6}  {row.name}: {storage.taken(row)}"))
         page += 1

@@ -7,8 +7,8 @@ from ninja import Router
 from pydantic import Field
 
 from dashboard.web.api.answers import Number, Words, json_response
-from timeline import queries
 from timeline.payloads.actors import ActorOrder, ActorsPayload
+from timeline.queries.changes import actors as actors_queries
 
 router = Router(tags=["actors"])
 
@@ -20,11 +20,11 @@ def actors(
     q: Words = "",
     order: ActorOrder = "writes",
     offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0,
-    limit: Annotated[int, Field(ge=1, le=200)] = queries.ACTORS,
+    limit: Annotated[int, Field(ge=1, le=200)] = actors_queries.PAGE,
 ) -> HttpResponseBase:
     """Return what each actor did: a part of one process, such as the Job controller of one controller manager.
 
     `q` are words of names, accounts, user agents or Pods. Lists are ordered by the highest number, or by name.
     """
-    found = queries.actors(source_id, words=q, order=order, offset=offset, limit=limit)
+    found = actors_queries.actors(source_id, words=q, order=order, offset=offset, limit=limit)
     return json_response(request, found)

@@ -10,8 +10,9 @@ from pydantic import Field
 from dashboard.access.signing_in import rights
 from dashboard.web import timestamps
 from dashboard.web.api.answers import Words, json_response
-from timeline import queries
 from timeline.payloads.annotations import AnnotationPayload
+from timeline.queries.alerts import lookup
+from timeline.queries.incidents.annotations import AnnotationFilter, annotations
 
 router = Router(tags=["alerts"])
 MOST = 1000  # rows of one answer
@@ -40,9 +41,9 @@ def list_annotations(
         raise HttpError(422, str(error)) from None
     if start > end:
         raise HttpError(422, "from lies after to")
-    sources = queries.named_sources(source, cluster, rights.readable(request))
+    sources = lookup.named_sources(source, cluster, rights.readable(request))
     if not sources and (source or cluster):
         raise HttpError(404, f"No cluster and no recording is called {source or cluster}.")
-    wanted = queries.AnnotationFilter(severity=severity or None, rule=rule, namespace=namespace)
-    found = queries.annotations(sources, start, end, wanted, limit)
+    wanted = AnnotationFilter(severity=severity or None, rule=rule, namespace=namespace)
+    found = annotations(sources, start, end, wanted, limit)
     return json_response(request, [{**each, "url": request.build_absolute_uri(each["url"])} for each in found])

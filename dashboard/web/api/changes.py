@@ -8,9 +8,9 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.web.api.answers import Number, Time, json_response
-from timeline import queries
 from timeline.judging.changes import MINUTES, MINUTES_AT_MOST
 from timeline.payloads.changes import SETS, ChangesPayload
+from timeline.queries.changes import before as changes_before
 
 router = Router(tags=["changes"])
 _Identity = Annotated[str, Field(pattern=r"^([0-9a-f]{16})?$")]
@@ -34,8 +34,8 @@ def changes(
     """
     if sum((about is not None, bool(incident), bool(finding))) > 1:
         raise HttpError(422, "Give one of about, incident and finding.")
-    asked = queries.asked(source_id, track=about, incident=incident, finding=finding)
+    asked = changes_before.asked(source_id, track=about, incident=incident, finding=finding)
     at = asked.at if before is None else before
     return json_response(
-        request, queries.changes_before(source_id, at, about=asked.tracks, minutes=minutes, limit=limit)
+        request, changes_before.changes_before(source_id, at, about=asked.tracks, minutes=minutes, limit=limit)
     )

@@ -5,8 +5,8 @@ from ninja import Router
 
 from dashboard.access.signing_in.rights import is_editor
 from dashboard.web.api.answers import Number, json_response, problem
-from timeline import queries
 from timeline.payloads.clusters import ClustersPayload, SourceHealthPayload
+from timeline.queries.sources import clusters
 
 router = Router(tags=["clusters"])
 
@@ -17,7 +17,7 @@ def list_clusters(request: HttpRequest) -> HttpResponseBase:
 
     Only editors of everything receive `server`, `context` and `path`.
     """
-    return json_response(request, {"clusters": queries.clusters(places=is_editor(request.user))})
+    return json_response(request, {"clusters": clusters.clusters(places=is_editor(request.user))})
 
 
 @router.get("/sources/{source_id}/health", response=SourceHealthPayload)
@@ -26,6 +26,6 @@ def show_health(request: HttpRequest, source_id: Number) -> HttpResponseBase:
 
     A recording answers 404.
     """
-    if (health := queries.health(source_id)) is None:
+    if (health := clusters.health(source_id)) is None:
         return problem(404, "Not a live source", "No cluster feeds it: it is a recording.")
     return json_response(request, health)

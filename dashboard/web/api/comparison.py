@@ -10,8 +10,9 @@ from pydantic import Field
 from dashboard.web.api.answers import json_response
 from dashboard.web.places import in_place
 from dashboard.web.runs import NotChosen, chosen
-from timeline import queries
 from timeline.payloads.comparison import ComparisonPayload
+from timeline.queries.objects import comparing
+from timeline.queries.objects.comparing import TooLarge
 
 router = Router(tags=["objects"])
 _Run = Annotated[str, Field(max_length=40)]
@@ -22,13 +23,13 @@ _Run = Annotated[str, Field(max_length=40)]
 def compare(
     request: HttpRequest,
     bad: _Run,
-    good: Annotated[list[_Run], Query(min_length=1, max_length=queries.GOOD_RUNS)],
+    good: Annotated[list[_Run], Query(min_length=1, max_length=comparing.GOOD)],
 ) -> HttpResponseBase:
     """Return what differs between a run that did not go well (`bad`) and runs that did (`good`, which may be repeated).
 
     A run is an object, written as the numbers of its source and its track (`7-1234`), or a whole source (`7`).
     """
     try:
-        return json_response(request, queries.compare(*chosen(good, bad)))
-    except (NotChosen, queries.TooLarge) as error:
+        return json_response(request, comparing.compare(*chosen(good, bad)))
+    except (NotChosen, TooLarge) as error:
         raise HttpError(422, str(error)) from None

@@ -10,8 +10,11 @@ from pydantic import Field
 
 from dashboard.web.api.answers import Asked, Number, Time, Words, in_order, json_response
 from dashboard.web.views.findings import NOTE, person
-from timeline import queries
 from timeline.payloads.findings import FindingOrder, IncidentRowPayload, IncidentsPayload, IncidentState
+from timeline.queries.incidents import lists
+from timeline.queries.incidents.filters import IncidentFilter
+from timeline.queries.incidents.pages import WrongOrder
+from timeline.storage.people import acknowledgements
 
 router = Router(tags=["incidents"])
 _Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
@@ -30,9 +33,9 @@ class Filter(Schema):
     silenced: bool = False  # also those that a silence or the baseline takes out of the lists
     acknowledged: bool = True  # also those that somebody has acknowledged
 
-    def wanted(self) -> queries.IncidentFilter:
+    def wanted(self) -> IncidentFilter:
         state: IncidentState | None = self.state or None
-        return queries.IncidentFilter(
+        return IncidentFilter(
             severity=self.severity or None,
             rule=self.rule,
             namespace=self.namespace,
@@ -52,7 +55,7 @@ class FilterOfSource(Filter):
     kinds: Words = ""  # families of kinds, as the overview names them; commas separate several
     name: Words = ""  # part of the summary of a finding, or of the name of its subject
 
-    def wanted(self) -> queries.IncidentFilter:
+    def wanted(self) -> IncidentFilter:
         families = tuple(filter(None, self.kinds.split(",")))
         return replace(super().wanted(), root=self.root, track=self.track, families=families, name=self.name)
 
@@ -78,7 +81,7 @@ def incidents(
     start: Time | None = None,
     end: Time | None = None,
     cursor: Cursor = "",
-    limit: Annotated[int, Field(ge=1, le=500)] = queries.INCIDENTS,
+    limit: Annotated[int, Field(ge=1, le=500)] = lists.PAGE,
     order: FindingOrder | None = None,
 ) -> HttpResponseBase:
     """Return incidents: of a cluster newest first, of a recording in order of time, unless `order` is given.
@@ -87,10 +90,10 @@ def incidents(
     """
     in_order(start, end)
     try:
-        found = queries.incidents(
+        found = lists.incidents(
             source_id, wanted.wanted(), start=start, end=end, cursor=cursor, limit=limit, order=order
         )
-    except queries.WrongOrder as error:
+    except WrongOrder as error:
         raise HttpError(422, str(error)) from None
     return json_response(request, found)
 
@@ -100,13 +103,13 @@ def all_incidents(
     request: HttpRequest,
     wanted: Query[Filter],
     cursor: Cursor = "",
-    limit: Annotated[int, Field(ge=1, le=500)] = queries.INCIDENTS,
+    limit: Annotated[int, Field(ge=1, le=500)] = lists.PAGE,
     order: FindingOrder | None = None,
 ) -> HttpResponseBase:
     """Return incidents of all clusters and recordings: newest first, unless `order` is given."""
     try:
-        found = queries.incidents(None, wanted.wanted(), cursor=cursor, limit=limit, order=order)
-    except queries.WrongOrder as error:
+        found = lists.incidents(None, wanted.wanted(), cursor=cursor, limit=limit, order=order)
+    except WrongOrder as error:
         raise HttpError(422, str(error)) from None
     return json_response(request, found)
 
@@ -114,19 +117,19 @@ def all_incidents(
 @router.get("/sources/{source_id}/incidents/{identity}", response=IncidentRowPayload)
 def incident(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponseBase:
     """Return one incident."""
-    return json_response(request, queries.incident(source_id, identity))
+    return json_response(request, lists.incident(source_id, identity))
 
 
 @router.post("/sources/{source_id}/acknowledgements", response=Count)
 def acknowledge(request: HttpRequest, source_id: Number, body: Acknowledged) -> HttpResponseBase:
     """Acknowledge incidents with a note, which replaces an earlier one."""
-    count = queries.acknowledge_incidents(source_id, body.incidents, person(request), body.note.strip())
+    count = acknowledgements.acknowledge_incidents(source_id, body.incidents, person(request), body.note.strip())
     return json_response(request, {"acknowledged": count})
 
 
 @router.delete("/sources/{source_id}/incidents/{identity}/acknowledgement", response={204: None})
 def withdraw(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponse:
     """Withdraw the acknowledgement of an incident."""
-    if not queries.withdraw(source_id, identity):
+    if not acknowledgements.withdraw(source_id, identity):
         raise HttpError(404, "The incident is not acknowledged.")
     return HttpResponse(status=204)

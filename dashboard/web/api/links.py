@@ -12,11 +12,15 @@ from collectors.alerts.objects import LABELS
 from dashboard.access.signing_in import rights
 from dashboard.web import alert_links
 from dashboard.web.api.answers import json_response
-from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.payloads.documents import timestamp
 from timeline.payloads.links import LinkChoicePayload, LinkMatchPayload, ResolvedPayload
-from timeline.queries import Answer, LinkQuery, Match
+from timeline.queries.alerts import landing as landing_queries
+from timeline.queries.alerts import lookup
+from timeline.queries.alerts.lookup import Answer, LinkQuery, Match
+from timeline.queries.incidents import lists
+from timeline.queries.incidents.filters import IncidentFilter
+from timeline.queries.objects import lives
 
 router = Router(tags=["alerts"])
 _INCIDENTS = 10
@@ -39,7 +43,7 @@ def resolve(request: HttpRequest) -> HttpResponseBase:
         raise HttpError(422, str(problem)) from None
     if (wanted := asked.wanted) is None:
         raise HttpError(422, f"The link names no object: give name=, uid=, ip= or {', '.join(LABELS)}.")
-    answer = queries.look_up(wanted, microseconds(timezone.now()), rights.readable(request))
+    answer = lookup.look_up(wanted, microseconds(timezone.now()), rights.readable(request))
     link = f"{reverse('go')}?{urlencode(asked.fields)}"
     payload: ResolvedPayload = {
         "link": request.build_absolute_uri(link),
@@ -51,7 +55,7 @@ def resolve(request: HttpRequest) -> HttpResponseBase:
         "clusters": [],
     }
     if answer.unknown:
-        alike = [life for row in answer.unknown.alike for life in queries.lives([row], row.source_id)]
+        alike = [life for row in answer.unknown.alike for life in lives.lives([row], row.source_id)]
         for each in alike:
             each["url"] = request.build_absolute_uri(each["url"])
         payload |= {"reason": answer.unknown.message, "alike": alike, "clusters": list(answer.unknown.clusters)}
@@ -66,7 +70,7 @@ def _choice(request: HttpRequest, answer: Answer, wanted: LinkQuery) -> Resolved
     found = [answer.match] if answer.match else answer.choice
     return {  # type: ignore[typeddict-item]
         "choices": [
-            _found(request, each, queries.landing_address(each, wanted.at), alert_links.age(each, wanted.at))
+            _found(request, each, landing_queries.address(each, wanted.at), alert_links.age(each, wanted.at))
             for each in found
         ],
         "choices_total": max(answer.total, len(found)),
@@ -76,12 +80,12 @@ def _choice(request: HttpRequest, answer: Answer, wanted: LinkQuery) -> Resolved
 
 def _match(request: HttpRequest, match: Match, wanted: LinkQuery) -> LinkMatchPayload:
     source, row = match.candidate.source, match.candidate.row
-    landing = queries.landing(match, wanted.at)
-    named = queries.IncidentFilter(track=row.id)
-    incidents = queries.incidents(
+    landing = landing_queries.landing(match, wanted.at)
+    named = IncidentFilter(track=row.id)
+    incidents = lists.incidents(
         source.pk, named, start=landing.start, end=landing.end, order="gravest", limit=_INCIDENTS
     )
-    number, known = queries.incarnations(row)
+    number, known = lookup.incarnations(row)
     sentence = alert_links.banner(source, row, wanted.at, microseconds(timezone.now()))
     return {
         **_found(request, match, landing.url, sentence),
@@ -94,7 +98,7 @@ def _match(request: HttpRequest, match: Match, wanted: LinkQuery) -> LinkMatchPa
 
 def _found(request: HttpRequest, match: Match, url: str, sentence: str) -> LinkChoicePayload:
     (source, row, start, end), (relation, apart), _ = match
-    life = queries.life(row, source.pk)
+    life = lives.life(row, source.pk)
     return {
         "url": request.build_absolute_uri(url),
         "object_url": request.build_absolute_uri(life["url"]),

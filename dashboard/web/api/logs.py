@@ -8,8 +8,8 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
-from timeline import queries
 from timeline.payloads.logs import LogLinesPayload, LogMarksPayload, LogsPayload, ShownLinePayload
+from timeline.queries.logs import lines as log_queries
 
 router = Router(tags=["logs"])
 _Cursor = Annotated[str, Field(pattern=r"^(\d{1,16}\.\d{1,9}\.\d{1,15})?$")]
@@ -20,7 +20,7 @@ _Logs = Annotated[str, Field(pattern=r"^\d{1,9}(,\d{1,9}){0,19}$")]
 @router.get("/sources/{source_id}/logs", response=LogsPayload)
 def logs(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """Return the logs of programs in a source, by name, each with the lane of its Pod if the source shows that."""
-    return json_response(request, queries.logs_of(source_id))
+    return json_response(request, log_queries.logs(source_id))
 
 
 @router.get("/sources/{source_id}/logs/marks", response=list[LogMarksPayload])
@@ -28,7 +28,7 @@ def marks(request: HttpRequest, source_id: Number, logs: _Logs, start: Time, end
     """Return where the lines of at most 20 logs are between two times. `logs` has their numbers with commas between
     them. Lines that are close together share a mark."""
     in_order(start, end)
-    return json_response(request, queries.log_marks(source_id, [int(each) for each in logs.split(",")], start, end))
+    return json_response(request, log_queries.marks(source_id, [int(each) for each in logs.split(",")], start, end))
 
 
 @router.get("/sources/{source_id}/logs/lines", response=LogLinesPayload)
@@ -47,7 +47,7 @@ def lines(
     all words of `q`. Pass `next` as cursor for more. If `scanned` is given, that many lines were read, and more were
     not: ask for a shorter time."""
     in_order(start, end)
-    found = queries.log_lines(source_id, log=log, start=start, end=end, about=about, words=q, after=cursor, limit=limit)
+    found = log_queries.lines(source_id, log=log, start=start, end=end, about=about, words=q, after=cursor, limit=limit)
     return json_response(request, found)
 
 
@@ -57,7 +57,7 @@ def line(
 ) -> HttpResponseBase:
     """Return one line with the objects that it names: that with the number `sequence`, or else the first one from the
     time `at` on. `earlier` and `later` are the numbers of the lines before and after it."""
-    found = queries.log_line(source_id, log, sequence=sequence, at=at)
+    found = log_queries.line(source_id, log, sequence=sequence, at=at)
     if found is None:
         raise HttpError(404, "The log has no such line.")
     return json_response(request, found)

@@ -12,7 +12,6 @@ from dashboard.presentation import catalogue, changes
 from dashboard.web.api.answers import Asked, Number, Time, Words, in_order, json_response
 from dashboard.web.places import in_place
 from dashboard.web.views.findings import NOTE, person
-from timeline import queries
 from timeline.judge import rulebook
 from timeline.layout.bodies import Work
 from timeline.payloads.findings import AcknowledgementPayload
@@ -26,6 +25,13 @@ from timeline.payloads.objects import (
     TrackPayload,
 )
 from timeline.payloads.views import CopyPayload
+from timeline.queries.incidents import finding as finding_page
+from timeline.queries.objects import copies
+from timeline.queries.objects import entries as entries_queries
+from timeline.queries.objects import page as object_page
+from timeline.queries.objects import revisions as revisions_queries
+from timeline.queries.sources import coverage as coverage_queries
+from timeline.storage.people import acknowledgements
 
 router = Router(tags=["objects"])
 _Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
@@ -41,7 +47,7 @@ class Note(Asked):
 @router.get("/sources/{source_id}/tracks/{track_id}", response=TrackPayload)
 def track(request: HttpRequest, source_id: Number, track_id: Number) -> HttpResponseBase:
     """Return the life of one object: its owner, children and dependencies in both directions, and its findings."""
-    return json_response(request, queries.track(source_id, track_id))
+    return json_response(request, object_page.track(source_id, track_id))
 
 
 @router.get("/sources/{source_id}/tracks/{track_id}/revisions", response=RevisionsPayload)
@@ -57,8 +63,8 @@ def revisions(
 ) -> HttpResponseBase:
     """Return the changes of an object in commit order, with bodies and differences on request. Pass `next` as cursor
     for more."""
-    page = queries.revisions(source_id, track_id, int(cursor or 0), limit)
-    withheld = queries.withheld(source_id)
+    page = revisions_queries.revisions(source_id, track_id, int(cursor or 0), limit)
+    withheld = coverage_queries.withheld(source_id)
     work = Work() if differences else None
     payload: RevisionsPayload = {
         "revisions": [
@@ -86,10 +92,10 @@ def change(
     time `at`. With a share link, a new object is not returned. `earlier` and `later` are the numbers of the changes
     before and after it.
     """
-    found = queries.change_in_place(source_id, track_id, sequence=sequence, at=at, revision=revision)
+    found = revisions_queries.change_in_place(source_id, track_id, sequence=sequence, at=at, revision=revision)
     if found is None:
         raise HttpError(404, "The object has no such change.")
-    shown = changes.beside(found, queries.withheld(source_id))
+    shown = changes.beside(found, coverage_queries.withheld(source_id))
     if shown["whole"] and links.of_request(request):
         shown |= {"lines": [], "lines_total": 0, "nothing": "A shared timeline does not show whole objects."}
     return json_response(request, shown)
@@ -102,11 +108,11 @@ def copy(
 ) -> HttpResponseBase:
     """Return how an object differed at the revision `stood`, the newest when somebody acted, from the revision `copied`
     of the copy on which they acted."""
-    acted_on = not links.of_request(request) or queries.is_acted_on(source_id, track_id, copied, stood)
-    found = queries.copy_and_stood(source_id, track_id, int(copied), int(stood)) if acted_on else None
+    acted_on = not links.of_request(request) or copies.is_acted_on(source_id, track_id, copied, stood)
+    found = copies.copy_and_stood(source_id, track_id, int(copied), int(stood)) if acted_on else None
     if found is None:
         raise HttpError(404, "The object has no such revisions.")
-    return json_response(request, changes.copy_beside(*found, queries.withheld(source_id)))
+    return json_response(request, changes.copy_beside(*found, coverage_queries.withheld(source_id)))
 
 
 @router.get("/sources/{source_id}/entries", response=EntriesPayload)
@@ -125,7 +131,7 @@ def entries(
 ) -> HttpResponseBase:
     """Return entries as they were read, by the time at which their requests arrived. Pass `next` for more."""
     in_order(start, end)
-    found = queries.entries(
+    found = entries_queries.entries(
         source_id,
         start=start,
         end=end,
@@ -142,19 +148,19 @@ def entries(
 @router.get("/sources/{source_id}/findings/{identity}", response=FindingPagePayload)
 def finding(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponseBase:
     """Return a finding as in the findings document, with its occurrences and the objects that it names."""
-    return json_response(request, queries.finding(source_id, identity))
+    return json_response(request, finding_page.finding(source_id, identity))
 
 
 @router.put("/sources/{source_id}/findings/{identity}/acknowledgement", response=AcknowledgementPayload)
 def acknowledge(request: HttpRequest, source_id: Number, identity: _Identity, body: Note) -> HttpResponseBase:
     """Acknowledge a finding with a note, which replaces an earlier one."""
-    return json_response(request, queries.acknowledge(source_id, identity, person(request), body.note.strip()))
+    return json_response(request, acknowledgements.acknowledge(source_id, identity, person(request), body.note.strip()))
 
 
 @router.delete("/sources/{source_id}/findings/{identity}/acknowledgement", response={204: None})
 def withdraw(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponse:
     """Withdraw the acknowledgement of a finding."""
-    if not queries.withdraw(source_id, identity):
+    if not acknowledgements.withdraw(source_id, identity):
         raise HttpError(404, "The finding is not acknowledged.")
     return HttpResponse(status=204)
 
@@ -162,7 +168,7 @@ def withdraw(request: HttpRequest, source_id: Number, identity: _Identity) -> Ht
 @router.get("/sources/{source_id}/coverage", response=SourceCoveragePayload)
 def coverage(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """Return what was seen of each kind, what each rule can judge, what was skipped, and the corrected clocks."""
-    return json_response(request, queries.coverage(source_id))
+    return json_response(request, coverage_queries.coverage(source_id))
 
 
 @router.get("/rules", response=list[CataloguePayload])

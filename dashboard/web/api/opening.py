@@ -15,10 +15,15 @@ from typing_extensions import TypedDict
 from dashboard.web.api.answers import Number, Time, in_order, json_response
 from dashboard.web.api.incidents import FilterOfSource
 from dashboard.web.api.windows import Arrangement
-from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.payloads.findings import FindingGroupPayload, FindingsPayload, IncidentsPayload
 from timeline.payloads.windows import OverviewPayload, WindowPayload
+from timeline.queries.incidents import lists
+from timeline.queries.incidents.findings import findings
+from timeline.queries.sources import live as live_sources
+from timeline.queries.window import overview as overview_queries
+from timeline.queries.window import windows
+from timeline.queries.window.view import View
 
 router = Router(tags=["timeline"])
 LANES = 64  # as many as a screen of 1360 pixels shows
@@ -70,7 +75,7 @@ def opening(
     asking = _Asking(source_id, address)
     whole = asking.overview()
     incidents = asking.incidents()
-    live, _ = queries.live_state(source_id)
+    live, _ = live_sources.live_state(source_id)
     follow = live and (address.follow or (start is None and not address.finding))
     shown: FindingGroupPayload | None = None
     if address.finding:
@@ -107,7 +112,7 @@ class _Asking:
 
     def overview(self) -> OverviewPayload:
         scope = self._address.focus
-        whole = queries.overview(self._source, scope)
+        whole = overview_queries.overview(self._source, scope)
         self._keep("overview", {"scope": scope}, whole)
         return whole
 
@@ -119,14 +124,14 @@ class _Asking:
         known = int(self._address.hidden)
         parameters = {**self._filter, "root": self._address.focus, "acknowledged": known, "silenced": known, **further}
         wanted = FilterOfSource.model_validate(_written(parameters)).wanted()
-        page = queries.incidents(self._source, wanted, limit=further["limit"], order=further.get("order"))
+        page = lists.incidents(self._source, wanted, limit=further["limit"], order=further.get("order"))
         self._keep("incidents", parameters, page)
         return page
 
     def _findings(self, parameters: dict[str, Any]) -> FindingsPayload:
-        view = queries.View(incident=parameters.get("incident", ""))
+        view = View(incident=parameters.get("incident", ""))
         given = {name: value for name, value in parameters.items() if name != "incident"}
-        page = queries.findings(self._source, view, **given)
+        page = findings(self._source, view, **given)
         self._keep("findings", parameters, page)
         return page
 
@@ -164,7 +169,7 @@ class _Asking:
         arrangement = self._address.model_copy(update={"fold": True, "scope": scope, **own})
         asked = arrangement.model_dump(exclude={"hidden", "follow"})
         start, end = (max(0, time) for time in span)
-        window = queries.window(self._source, start, end, limit=LANES, view=arrangement.view())
+        window = windows.window(self._source, start, end, limit=LANES, view=arrangement.view())
         return {"asked": {"start": start, "end": end, "limit": LANES, "rest": _written(asked)}, "window": window}
 
 

@@ -16,7 +16,7 @@ from dashboard.alerting.editing import RouteValues
 from dashboard.models import Delivery, Destination, Route
 from dashboard.web.api.answers import Asked, Number, json_response
 from dashboard.web.views.findings import person
-from timeline.queries.sources import SEVERITIES
+from timeline.queries.sources.extents import SEVERITIES
 
 router = Router(tags=["routes"])
 _Row = TypeVar("_Row", bound=Model)

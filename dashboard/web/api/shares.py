@@ -17,8 +17,8 @@ from dashboard.access.signing_in import rights
 from dashboard.access.tokens import links
 from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response
-from timeline import queries
 from timeline.models import Source
+from timeline.queries.incidents import lists
 
 router = Router(tags=["sources"])
 _FRAME = '<iframe src="{}" title="Timeline of {}" width="100%" height="600" style="border: 0" loading="lazy"></iframe>'
@@ -68,7 +68,7 @@ def make_link(request: HttpRequest, source_id: Number, wanted: Wanted) -> HttpRe
     if wanted.hours > settings.SHARE_DAYS * 24:
         raise HttpError(422, f"A link expires after {settings.SHARE_DAYS} days at the latest.")
     if wanted.incident:
-        queries.incident(source.pk, wanted.incident)
+        lists.incident(source.pk, wanted.incident)
     kind = links.INCIDENT if wanted.incident else links.TIMELINE
     text, expires = _made(request, kind, source, wanted.hours, wanted.query, wanted.incident)
     page, arguments = ("incident", [source.pk, wanted.incident]) if wanted.incident else ("timeline", [source.pk])

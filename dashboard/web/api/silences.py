@@ -12,9 +12,11 @@ from pydantic import Field
 from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response
 from dashboard.web.views.findings import person
-from timeline import queries
 from timeline.models import Source
 from timeline.payloads.findings import SilencePayload
+from timeline.queries.people import silences as silences_queries
+from timeline.storage.people import baselines
+from timeline.storage.people import silences as silences_storage
 
 router = Router(tags=["incidents"])
 _Matcher = Annotated[str, Field(max_length=253, pattern=r"^[^\x00]*$")]
@@ -42,7 +44,7 @@ class Count(Schema):
 @router.get("/silences", response=list[SilencePayload])
 def silences(request: HttpRequest) -> HttpResponseBase:
     """Return the silences that hold now, those that expire first."""
-    return json_response(request, [queries.silence_payload(each) for each in queries.active_silences()])
+    return json_response(request, [silences_queries.payload(each) for each in silences_queries.active()])
 
 
 @router.post("/silences", response={201: SilencePayload})
@@ -50,7 +52,7 @@ def silence(request: HttpRequest, new: NewSilence) -> HttpResponseBase:
     """Take the incidents that match out of the lists, for two hours unless `hours` says otherwise."""
     source = None if new.source is None else Source.objects.select_related("cluster").get(pk=new.source, ready=True)
     try:
-        made = queries.create_silence(
+        made = silences_storage.create(
             source=source,
             rule=new.rule,
             namespace=new.namespace,
@@ -63,13 +65,13 @@ def silence(request: HttpRequest, new: NewSilence) -> HttpResponseBase:
     except ValueError as error:
         raise HttpError(422, str(error)) from None
     change_log.about(request, silence=made.pk)
-    return json_response(request, queries.silence_payload(made), status=201)
+    return json_response(request, silences_queries.payload(made), status=201)
 
 
 @router.delete("/silences/{number}", response={204: None})
 def expire(request: HttpRequest, number: Number) -> HttpResponse:
     """End a silence now."""
-    if not queries.expire_silence(number):
+    if not silences_storage.expire(number):
         raise HttpError(404, "There is no such silence, or it has expired.")
     change_log.about(request, silence=number)
     return HttpResponse(status=204)
@@ -79,13 +81,13 @@ def expire(request: HttpRequest, number: Number) -> HttpResponse:
 def set_baseline(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """Take every incident that is known now out of the lists, until it gets worse. It needs the role responder on all
     of the source."""
-    count = queries.set_baseline(source_id, person(request))
+    count = baselines.set_baseline(source_id, person(request))
     return json_response(request, {"incidents": count})
 
 
 @router.delete("/sources/{source_id}/baseline", response={204: None})
 def clear_baseline(request: HttpRequest, source_id: Number) -> HttpResponse:
     """Remove the baseline of a source. It needs the role responder on all of it."""
-    if not queries.clear_baseline(source_id):
+    if not baselines.clear_baseline(source_id):
         raise HttpError(404, "The source has no baseline.")
     return HttpResponse(status=204)

@@ -13,13 +13,14 @@ from dashboard.access.signing_in import rights
 from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response, problem
 from dashboard.web.downloads import Busy, Download, lines_of
-from timeline import queries
 from timeline.history.packing import packed
 from timeline.models import Cluster, Source
 from timeline.payloads.findings import DocumentPayload
 from timeline.payloads.recordings import RecordingPayload, RecordingsPayload
-from timeline.storage import deletion, exports, notify
-from timeline.storage.holds import Held
+from timeline.queries.sources import home
+from timeline.storage import exports, notify
+from timeline.storage.keeping import deletion
+from timeline.storage.keeping.holds import Held
 
 router = Router(tags=["sources"])
 MOST = 100  # recordings in one answer
@@ -41,13 +42,13 @@ def list_sources(request: HttpRequest, cursor: Number | None = None, limit: Limi
     """
     readable = rights.readable(request)
     only = None if readable is None else list(readable.values_list("pk", flat=True))
-    return json_response(request, queries.recordings(cursor, limit, only))
+    return json_response(request, home.recordings(cursor, limit, only))
 
 
 @router.get("/sources/{source_id}", response=RecordingPayload)
 def show_source(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """Return one recording or live source."""
-    return json_response(request, queries.recording(source_id))
+    return json_response(request, home.recording(source_id))
 
 
 @router.get("/sources/{source_id}/document", response=DocumentPayload)
@@ -82,7 +83,7 @@ def rename_source(request: HttpRequest, source_id: Number, new: Renamed) -> Http
         raise Source.DoesNotExist
     change_log.about(request, name=new.name)
     notify.notify(source=source_id)
-    return json_response(request, queries.recording(source_id))
+    return json_response(request, home.recording(source_id))
 
 
 @router.delete("/sources/{source_id}", response={204: None})
@@ -112,4 +113,4 @@ def restore_source(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     if not deletion.restore_source(source_id):
         raise Source.DoesNotExist
     change_log.about(request, name=source.name)
-    return json_response(request, queries.recording(source_id))
+    return json_response(request, home.recording(source_id))

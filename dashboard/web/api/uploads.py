@@ -14,9 +14,9 @@ from collectors.uploads import importing, receiving
 from dashboard.access.roles import policy
 from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response, only_its_owner, problem
-from timeline import queries
 from timeline.models import Cluster, Upload, UploadFile
 from timeline.payloads.recordings import PiecePayload, ReceivingPayload, UploadPayload, UploadsPayload
+from timeline.queries.sources import uploads
 from timeline.storage import notify
 
 router = Router(tags=["uploads"])
@@ -75,7 +75,7 @@ def upload(request: HttpRequest, name: str | None = None, cluster: Number | None
         return _refused(error)
     change_log.about(request, upload=row.pk, name=row.name, cluster=row.cluster_id)
     notify.notify(upload=row.pk)
-    return json_response(request, queries.receiving_payload(row, receiving.received_of(row)), status=201)
+    return json_response(request, uploads.receiving_payload(row, receiving.received_of(row)), status=201)
 
 
 def _announced(request: HttpRequest) -> HttpResponseBase:
@@ -91,20 +91,20 @@ def _announced(request: HttpRequest) -> HttpResponseBase:
     except _REFUSALS as error:
         return _refused(error)
     change_log.about(request, upload=row.pk, name=row.name, cluster=row.cluster_id)
-    return json_response(request, queries.receiving_payload(row, receiving.received_of(row)), status=201)
+    return json_response(request, uploads.receiving_payload(row, receiving.received_of(row)), status=201)
 
 
 @router.get("/uploads", response=UploadsPayload)
 def list_uploads(request: HttpRequest) -> HttpResponseBase:
     """Return the uploads that have not ended, newest first."""
-    return json_response(request, {"uploads": queries.open_uploads()})
+    return json_response(request, {"uploads": uploads.open_uploads()})
 
 
 @router.get("/uploads/{upload_id}", response=ReceivingPayload)
 def show_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
     """Return one upload, with how much of each file has arrived."""
     row = Upload.objects.get(pk=upload_id)
-    return json_response(request, queries.receiving_payload(row, receiving.received_of(row)))
+    return json_response(request, uploads.receiving_payload(row, receiving.received_of(row)))
 
 
 @router.put(
@@ -148,7 +148,7 @@ def finish_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
             return _refused(error)
     except _REFUSALS as error:
         return _refused(error)
-    return json_response(request, queries.upload_payload(row))
+    return json_response(request, uploads.upload_payload(row))
 
 
 @router.post("/uploads/{upload_id}/cancel", response=UploadPayload)
@@ -157,7 +157,7 @@ def cancel_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
     row = Upload.objects.get(pk=upload_id)
     only_its_owner(request, row.owner_id)
     importing.cancel(row)
-    return json_response(request, queries.upload_payload(Upload.objects.get(pk=upload_id)))
+    return json_response(request, uploads.upload_payload(Upload.objects.get(pk=upload_id)))
 
 
 def _target(request: HttpRequest, cluster: int | None) -> Cluster | None:

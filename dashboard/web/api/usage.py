@@ -9,10 +9,10 @@ from pydantic import Field
 
 from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response
-from timeline import queries
 from timeline.models import KEEP_DAYS_AT_MOST, Source
 from timeline.payloads.usage import RetentionPayload, UsagePayload
-from timeline.storage import keeping
+from timeline.queries.sources import usage
+from timeline.storage.keeping import periods as keeping
 
 router = Router(tags=["sources"])
 
@@ -25,7 +25,7 @@ class Kept(Asked):
 def show_usage(request: HttpRequest, page: Annotated[int, Field(ge=1, le=10**6)] = 1) -> HttpResponseBase:
     """Return what each source takes in the database in bytes, measured once an hour, the largest first. Only
     administrators can; an access token cannot."""
-    return json_response(request, queries.usage_payload(page))
+    return json_response(request, usage.usage_payload(page))
 
 
 @router.put("/sources/{source_id}/retention", response=RetentionPayload)
@@ -39,4 +39,4 @@ def keep_recording(request: HttpRequest, source_id: Number, kept: Kept) -> HttpR
         raise HttpError(409, str(error)) from None
     change_log.about(request, name=source.name, days=kept.days)
     source.refresh_from_db(fields=["keep_days"])
-    return json_response(request, queries.retention_payload(source))
+    return json_response(request, usage.retention_payload(source))

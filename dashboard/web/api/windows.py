@@ -9,11 +9,18 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
-from timeline import queries
 from timeline.payloads.events import EventsPayload
 from timeline.payloads.findings import FindingOrder, FindingsPayload
 from timeline.payloads.measuring import MeasurePayload
 from timeline.payloads.windows import OverviewPayload, SearchPayload, WindowPayload
+from timeline.queries.changes import events as events_queries
+from timeline.queries.changes import measuring
+from timeline.queries.incidents import findings as findings_queries
+from timeline.queries.incidents.pages import WrongOrder
+from timeline.queries.window import overview as overview_queries
+from timeline.queries.window import search as search_queries
+from timeline.queries.window import windows
+from timeline.queries.window.view import Grouping, View
 
 router = Router(tags=["timeline"])
 _Key = Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")]
@@ -31,8 +38,8 @@ class Filter(Schema):
     # changes of which nothing says who made them.
     actor: Words = ""
 
-    def view(self) -> queries.View:
-        return queries.View(
+    def view(self) -> View:
+        return View(
             families=_listed(self.kinds),
             namespace=self.namespace,
             name=self.name,
@@ -43,7 +50,7 @@ class Filter(Schema):
 
 
 class Arrangement(Filter):
-    group: queries.Grouping = "owner"
+    group: Grouping = "owner"
     noise: bool = False  # Events, node leases and the like
     active: bool = False  # only what changes between start and end
     focus: Number | None = None  # the root whose group comes first
@@ -56,7 +63,7 @@ class Arrangement(Filter):
     keep: Words = ""  # keys of lanes that are never left out so
     unfold: Words = ""  # keys of groups in which nothing is left out; "*" for all
 
-    def view(self) -> queries.View:
+    def view(self) -> View:
         return replace(
             super().view(),
             grouping=self.group,
@@ -86,13 +93,13 @@ def window(
     start: Time | None = None,
     end: Time | None = None,
     offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0,
-    limit: int = queries.LANES,
+    limit: int = windows.LANES,
 ) -> HttpResponseBase:
     """Return what is drawn between `start` and `end`, or of the whole recording without them."""
     in_order(start, end)
     limit = max(1, min(limit, 200))
     return json_response(
-        request, queries.window(source_id, start, end, offset=offset, limit=limit, view=arrangement.view())
+        request, windows.window(source_id, start, end, offset=offset, limit=limit, view=arrangement.view())
     )
 
 
@@ -118,7 +125,7 @@ def events(
     the like, and `every` the changes of which the timeline draws nothing.
     """
     in_order(start, end)
-    found = queries.events(
+    found = events_queries.events(
         source_id,
         start,
         end,
@@ -158,10 +165,10 @@ def findings(
     in_order(start, end)
     view = replace(wanted.view(), about=about, scope=scope, incident=incident)
     try:
-        found = queries.findings(
+        found = findings_queries.findings(
             source_id, view, start=start, end=end, key=key, cursor=cursor, limit=limit, order=order
         )
-    except queries.WrongOrder as error:
+    except WrongOrder as error:
         raise HttpError(422, str(error)) from None
     return json_response(request, found)
 
@@ -174,7 +181,7 @@ def search(request: HttpRequest, source_id: Number, q: Words) -> HttpResponseBas
     Service; a kind, such as pods; a UID, or its first eight or more characters. `why` of an object says which of these
     it was, unless the words are in its names. Only the first eight words count.
     """
-    return json_response(request, queries.search(source_id, q))
+    return json_response(request, search_queries.search(source_id, q))
 
 
 @router.get("/sources/{source_id}/measure", response=MeasurePayload)
@@ -193,7 +200,9 @@ def measure(
     been changed at the same time.
     """
     in_order(start, end)
-    return json_response(request, queries.measure(source_id, start, end, start_track=start_track, end_track=end_track))
+    return json_response(
+        request, measuring.measure(source_id, start, end, start_track=start_track, end_track=end_track)
+    )
 
 
 @router.get("/sources/{source_id}/overview", response=OverviewPayload)
@@ -202,4 +211,4 @@ def overview(request: HttpRequest, source_id: Number, scope: Number | None = Non
 
     With `scope`, the number of a root owner, only findings that name it, or an object that it owns, are counted.
     """
-    return json_response(request, queries.overview(source_id, scope))
+    return json_response(request, overview_queries.overview(source_id, scope))

@@ -10,8 +10,9 @@ from django.views.decorators.http import require_safe
 from dashboard.access import limits
 from dashboard.presentation import actors, wording
 from dashboard.web.views.objects import number
-from timeline import queries
 from timeline.payloads.actors import ActorOrder
+from timeline.queries.changes import actors as actors_queries
+from timeline.queries.sources import extents
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -21,14 +22,14 @@ _LONGEST = 1000  # characters of a search
 
 @require_safe
 def show_actors(request: "HttpRequest", source_id: int) -> "HttpResponse":
-    source = queries.source(source_id)
+    source = extents.source(source_id)
     if source is None:
         raise Http404("No such recording.")
     words = request.GET.get("q", "").replace("\0", "")[:_LONGEST]
     asked = request.GET.get("order", "writes")
     order: ActorOrder = next((each for each in get_args(ActorOrder) if each == asked), "writes")
     offset = min(number(request, "offset") or 0, 1_000_000)
-    found = queries.actors(source_id, words=words, order=order, offset=offset)
+    found = actors_queries.actors(source_id, words=words, order=order, offset=offset)
 
     def link(**changed: Any) -> str:
         given = {"q": words, "order": order, "offset": 0, **changed}

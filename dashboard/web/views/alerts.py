@@ -12,10 +12,11 @@ from pydantic import ValidationError
 
 from dashboard.presentation import alerts as words
 from dashboard.web.api.alerts import AlertCursor, AlertQuery
-from timeline import queries
 from timeline.models import Source
 from timeline.payloads.alerts import AlertState
-from timeline.storage.seen import present
+from timeline.queries.alerts import received
+from timeline.queries.sources import extents
+from timeline.storage.seen.limits import present
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -37,7 +38,7 @@ def show_alerts(request: "HttpRequest") -> "HttpResponse":
         wrong = ", ".join(str(each["loc"][0]) for each in error.errors())
         raise BadRequest(f"The address has a parameter that is not valid: {wrong}.") from None
     try:
-        listed = queries.alerts(asked.wanted(), cursor=place.cursor)
+        listed = received.alerts(asked.wanted(), cursor=place.cursor)
     except Source.DoesNotExist:
         raise Http404("No such recording.") from None
     narrowing = {name: value for name, value in given.items() if name in AlertQuery.model_fields}
@@ -48,7 +49,7 @@ def show_alerts(request: "HttpRequest") -> "HttpResponse":
         "filtered": bool(narrowing),
         "limited": not present().everything,
         "states": get_args(AlertState),
-        "sources": queries.recent_sources(_SOURCES),
+        "sources": extents.recent_sources(_SOURCES),
         "next": f"?{urlencode(following)}" if listed["next"] else "",
         "first": f"{request.path}?{urlencode(narrowing)}" if place.cursor else "",
     }

@@ -7,7 +7,11 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from dashboard.web.views.findings import person
-from timeline import queries
+from timeline.queries.incidents import lists
+from timeline.queries.incidents.filters import IncidentFilter
+from timeline.queries.people import baselines
+from timeline.queries.sources import extents
+from timeline.storage.people import baselines as baselines_storage
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -15,19 +19,19 @@ if TYPE_CHECKING:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_baseline(request: "HttpRequest", source_id: int) -> "HttpResponse":
-    source = queries.source(source_id)
+    source = extents.source(source_id)
     if source is None:
         raise Http404("No such recording.")
     if request.method == "POST":
         if request.POST.get("act") == "clear":
-            queries.clear_baseline(source_id)
+            baselines_storage.clear_baseline(source_id)
         elif request.POST.get("act") == "set":
-            queries.set_baseline(source_id, person(request))
+            baselines_storage.set_baseline(source_id, person(request))
         return redirect("baseline", source_id)
-    every = queries.incidents(source_id, queries.IncidentFilter(silenced=True), limit=1)
+    every = lists.incidents(source_id, IncidentFilter(silenced=True), limit=1)
     context = {
         "source": source,
-        "baseline": queries.baseline(source_id),
+        "baseline": baselines.baseline(source_id),
         "known": every["total"],
     }
     return render(request, "baseline.html", context)

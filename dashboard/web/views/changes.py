@@ -10,15 +10,18 @@ from dashboard.access import limits
 from dashboard.presentation import changes_before, wording
 from dashboard.web.timestamps import parsed
 from dashboard.web.views.objects import number
-from timeline import queries
 from timeline.judging.changes import MINUTES, MINUTES_AT_MOST
 from timeline.models import Finding, Incident, Source, Track
 from timeline.payloads.documents import timestamp
+from timeline.queries.changes import before
+from timeline.queries.incidents import finding as finding_page
+from timeline.queries.incidents import lists
+from timeline.queries.sources import extents
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
-    from timeline.queries import SourceRow
+    from timeline.queries.sources.extents import SourceRow
 
 _SHOWN = 50  # the most sets of changes on the page
 _CHOICES = (5, 30, 120, 720, MINUTES_AT_MOST)
@@ -26,12 +29,12 @@ _CHOICES = (5, 30, 120, 720, MINUTES_AT_MOST)
 
 @require_safe
 def show_changes(request: "HttpRequest", source_id: int) -> "HttpResponse":
-    source = queries.source(source_id)
+    source = extents.source(source_id)
     if source is None:
         raise Http404("No such recording.")
     incident, finding, track = request.GET.get("incident", ""), request.GET.get("finding", ""), number(request, "about")
     try:
-        asked = queries.asked(source_id, track=track, incident=incident, finding=finding)
+        asked = before.asked(source_id, track=track, incident=incident, finding=finding)
         about = _about(source, incident, finding, track)
     except (Source.DoesNotExist, Incident.DoesNotExist, Finding.DoesNotExist, Track.DoesNotExist):
         raise Http404(f"The recording {source.name} has nothing of that name.") from None
@@ -42,7 +45,7 @@ def show_changes(request: "HttpRequest", source_id: int) -> "HttpResponse":
             at = parsed(text)
         except ValueError as error:
             problem = str(error)
-    found = queries.changes_before(source_id, at, about=asked.tracks, minutes=minutes, limit=_SHOWN)
+    found = before.changes_before(source_id, at, about=asked.tracks, minutes=minutes, limit=_SHOWN)
     context: dict[str, Any] = {
         "source": source,
         "about": about,
@@ -74,9 +77,9 @@ def _hours(minutes: int) -> str:
 def _about(source: "SourceRow", incident: str, finding: str, track: int | None) -> tuple[str, str]:
     """Return title and address of what is asked about; "" for all objects of a source."""
     if incident:
-        return queries.incident(source.id, incident)["title"], f"/sources/{source.id}/incidents/{incident}/"
+        return lists.incident(source.id, incident)["title"], f"/sources/{source.id}/incidents/{incident}/"
     if finding:
-        return queries.finding(source.id, finding)["summary"], f"/sources/{source.id}/findings/{finding}/"
+        return finding_page.finding(source.id, finding)["summary"], f"/sources/{source.id}/findings/{finding}/"
     if track is not None:
         row = Track.objects.only("source", "kind", "namespace", "name").get(source=source.id, id=track)
         named = f"{row.kind} {row.name}"

@@ -22,11 +22,14 @@ from dashboard.presentation.wording import size
 from dashboard.web import forms
 from dashboard.web.views import feeds
 from dashboard.web.views.deletions import undoable_by
-from timeline import queries
 from timeline.models import Cluster
-from timeline.queries.feeds import feeds_of_cluster
-from timeline.storage import holds
-from timeline.storage.holds import Held
+from timeline.queries.incidents import counts as incident_counts
+from timeline.queries.incidents.counts import IncidentCounts
+from timeline.queries.sources import clusters as cluster_queries
+from timeline.queries.sources import deletions as deletions_queries
+from timeline.queries.sources.feeds import feeds_of_cluster
+from timeline.storage.keeping import holds
+from timeline.storage.keeping.holds import Held
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -60,7 +63,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
         request,
         "clusters.html",
         {
-            "cards": _with_incidents(queries.clusters(places=editor)),
+            "cards": _with_incidents(cluster_queries.clusters(places=editor)),
             "may_connect": editor,
             "undoable": undoable_by(request.user),
             "asked": asked,
@@ -108,7 +111,7 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
             problem = str(error)
         except OperationalError:
             problem = "The data is still in use. Try again in a moment."
-    cluster = queries.cluster(cluster_id, places=editor)
+    cluster = cluster_queries.cluster(cluster_id, places=editor)
     ((card, counted),) = _with_incidents([cluster])
     context = {
         "cluster": cluster,
@@ -155,8 +158,8 @@ def _retention_defaults() -> dict[str, Any]:
 def _with_incidents(shown: "list[ClusterPayload]") -> list[tuple[clusters.Card, fleet.Counted]]:
     """Return each cluster with the counts of its incidents."""
     cards = [clusters.card(each) for each in shown]
-    counts = queries.incident_counts([each.source for each in cards if each.source is not None])
-    return [(each, fleet.counted(counts.get(each.source or 0, queries.IncidentCounts()))) for each in cards]
+    counts = incident_counts.incident_counts([each.source for each in cards if each.source is not None])
+    return [(each, fleet.counted(counts.get(each.source or 0, IncidentCounts()))) for each in cards]
 
 
 def _secret(row: Cluster) -> bytes | None:
@@ -177,8 +180,8 @@ def _access_of(name: str, way: Connection, wanted: WatchOptions) -> dict[str, An
 def _confirm(request: "HttpRequest", row: Cluster) -> "HttpResponse":
     """Show what is gone when the cluster is disconnected, and ask whether that is wanted."""
     delete = "delete" in request.POST
-    sources = queries.sources_of(row.pk)
-    contents = queries.contents(sources, row.pk)
+    sources = deletions_queries.sources_of(row.pk)
+    contents = deletions_queries.contents(sources, row.pk)
     stays = "What was observed stays as a recording." if sources else "Nothing was observed yet."
     context = {
         "verb": "Disconnect",

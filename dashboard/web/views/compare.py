@@ -11,16 +11,20 @@ from dashboard.presentation import comparison
 from dashboard.web.places import in_place
 from dashboard.web.runs import NotChosen, chosen, run_of
 from dashboard.web.views.objects import when
-from timeline import queries
 from timeline.kinds import qualified
 from timeline.models import Source, Track
+from timeline.queries.objects import comparing, page
+from timeline.queries.objects.alike import alike
+from timeline.queries.objects.comparing import TooLarge
+from timeline.queries.objects.lives import lives
+from timeline.queries.sources import extents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from django.http import HttpRequest, HttpResponse
 
-    from timeline.queries import Chosen
+    from timeline.queries.objects.comparing import Chosen
 
 _SOURCES = 50  # the most sources that are offered
 
@@ -33,8 +37,8 @@ def show_comparison(request: "HttpRequest") -> "HttpResponse":
         if not good:
             return _choose(request, bad)
         fine, broken = chosen(good, bad)
-        document = queries.compare(fine, broken)
-    except (NotChosen, queries.TooLarge) as problem:
+        document = comparing.compare(fine, broken)
+    except (NotChosen, TooLarge) as problem:
         return _choose(request, bad, str(problem))
     except (Source.DoesNotExist, Track.DoesNotExist):
         raise Http404("An object or a recording of this comparison does not exist.") from None
@@ -65,16 +69,16 @@ def _choose(request: "HttpRequest", bad: str, problem: str = "") -> "HttpRespons
         problem, status = problem or str(error), 400
     context: dict[str, Any] = {"problem": problem, "bad": bad}
     if wanted is None or wanted.track is None:
-        sources = queries.recent_sources(_SOURCES)
+        sources = extents.recent_sources(_SOURCES)
         context |= {"sources": sources, "chosen": wanted.source if wanted else None}
         return render(request, "compare_choose.html", context, status=status)
     name = request.GET.get("name", "").replace("\0", "").strip()[:253]
     try:
-        run = queries.track(wanted.source, wanted.track)
-        offered = queries.alike(wanted.source, wanted.track, name)
+        run = page.track(wanted.source, wanted.track)
+        offered = alike(wanted.source, wanted.track, name)
     except (Source.DoesNotExist, Track.DoesNotExist):
         raise Http404("The object does not exist. Its recording may have been deleted.") from None
-    names = {each.id: each.name for each in queries.recent_sources(1_000)}
+    names = {each.id: each.name for each in extents.recent_sources(1_000)}
     rows = [
         {
             "value": f"{row.source_id}-{row.id}",
@@ -83,16 +87,16 @@ def _choose(request: "HttpRequest", bad: str, problem: str = "") -> "HttpRespons
             "where": names.get(row.source_id, "") if row.source_id != wanted.source else "",
         }
         for row in offered
-        for life in queries.lives([row], row.source_id)
+        for life in lives([row], row.source_id)
     ]
     kind = qualified(run["object"]["group"], run["object"]["kind"])
     context |= {
         "run": run,
         "kind": kind,
         "when": when(run["start"], run["end"]),
-        "source": queries.source(wanted.source),
+        "source": extents.source(wanted.source),
         "rows": rows,
         "name": name,
-        "most": queries.GOOD_RUNS,
+        "most": comparing.GOOD,
     }
     return render(request, "compare_choose.html", context, status=status)

@@ -8,10 +8,12 @@ from django.views.decorators.http import require_safe
 
 from dashboard.access import limits
 from dashboard.presentation import clusters, feeds, wording
-from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.payloads import documents
-from timeline.queries.feeds import feeds as feeds_of
+from timeline.queries.sources import clusters as cluster_queries
+from timeline.queries.sources import coverage as coverage_queries
+from timeline.queries.sources import extents, gaps
+from timeline.queries.sources.feeds import feeds as feeds_of
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -23,14 +25,14 @@ _SKIPPED = 500  # files and reasons that are shown
 
 @require_safe
 def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
-    source = queries.source(source_id)
+    source = extents.source(source_id)
     if source is None:
         raise Http404("No such recording.")
-    coverage = queries.coverage(source_id)
+    coverage = coverage_queries.coverage(source_id)
     extent = (microseconds(source.first), microseconds(source.last)) if source.first and source.last else None
     skipped = wording.skipped((each["file"], each["line"], each["reason"]) for each in coverage["skipped"])
-    health = queries.health(source_id)
-    freed, freed_total = queries.freed(source_id)
+    health = cluster_queries.health(source_id)
+    freed, freed_total = gaps.freed(source_id)
     context = {
         **(_live(health) if health else {}),
         "who": feeds.who(feeds_of(source_id)) if health else None,

@@ -14,16 +14,17 @@ from dashboard.access.roles import policy
 from dashboard.access.signing_in.rights import is_editor, may_edit
 from dashboard.access.trail import change_log
 from dashboard.presentation import deletions
-from timeline import queries
 from timeline.core.numbers import whole_number
 from timeline.models import Source
-from timeline.storage import deletion
-from timeline.storage.holds import Held
+from timeline.queries.sources import deletions as deletions_queries
+from timeline.queries.sources import extents
+from timeline.storage.keeping import deletion
+from timeline.storage.keeping.holds import Held
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
-    from timeline.queries import Deletion
+    from timeline.queries.sources.deletions import Deletion
 
 _LATE = "The minute is over: it was removed for good."
 
@@ -31,7 +32,7 @@ _LATE = "The minute is over: it was removed for good."
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm_deletion(request: "HttpRequest", source_id: int) -> "HttpResponse":
     """Show what the deletion of a recording removes, and delete it after a confirmation."""
-    source = queries.source(source_id)
+    source = extents.source(source_id)
     if source is None:
         raise Http404("There is no such recording.")
     fed = "A cluster feeds it. Disconnect the cluster first; its source then becomes a recording."
@@ -49,7 +50,7 @@ def confirm_deletion(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "verb": "Delete",
         "name": source.name,
         "back": reverse("timeline", args=[source_id]),
-        "gone": deletions.gone(queries.contents([source_id])),
+        "gone": deletions.gone(deletions_queries.contents([source_id])),
         "problem": problem,
     }
     return render(request, "delete.html", context, status=409 if problem else 200)
@@ -58,7 +59,9 @@ def confirm_deletion(request: "HttpRequest", source_id: int) -> "HttpResponse":
 def undoable_by(user: Any) -> "list[Deletion]":
     """Return the deletions that the user may undo."""
     return [
-        each for each in queries.undoable() if (is_editor(user) if each.sort == "cluster" else may_edit(user, each.id))
+        each
+        for each in deletions_queries.undoable()
+        if (is_editor(user) if each.sort == "cluster" else may_edit(user, each.id))
     ]
 
 

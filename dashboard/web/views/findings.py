@@ -12,17 +12,23 @@ from dashboard.presentation.catalogue import BENIGN, sections, words
 from dashboard.presentation.incident_pictures import gravest
 from dashboard.web.places import in_place
 from dashboard.web.views.objects import when
-from timeline import queries
 from timeline.judge import rulebook
 from timeline.models import Finding, Source
 from timeline.payloads.documents import timestamp
 from timeline.payloads.occurrences import listed
+from timeline.queries.incidents import causes, lists
+from timeline.queries.incidents import finding as finding_page
+from timeline.queries.people import acknowledgements
+from timeline.queries.sources import extents
+from timeline.storage.people import acknowledgements as acknowledgements_storage
+from timeline.storage.people import answering
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
     from timeline.payloads.objects import FindingPagePayload, OccurrencePayload
-    from timeline.queries import CauseOf, SourceRow
+    from timeline.queries.incidents.causes import CauseOf
+    from timeline.queries.sources.extents import SourceRow
 
 _TIMES = 200  # the most occurrences that are listed
 _NAMED = 12  # objects that are shown; further ones are folded
@@ -32,13 +38,13 @@ NOTE = 2000  # characters of a note
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_place
 def show_finding(request: "HttpRequest", source_id: int, identity: str) -> "HttpResponse":
-    source = queries.source(source_id)
+    source = extents.source(source_id)
     if source is None:
         raise Http404("No such recording.")
     try:
         if request.method == "POST":
             return _acknowledge(request, source, identity)
-        finding = queries.finding(source_id, identity)
+        finding = finding_page.finding(source_id, identity)
     except (Source.DoesNotExist, Finding.DoesNotExist):
         raise Http404(f"The recording {source.name} has no such finding.") from None
     return render(request, "finding.html", _context(request, source, finding))
@@ -46,22 +52,22 @@ def show_finding(request: "HttpRequest", source_id: int, identity: str) -> "Http
 
 def _acknowledge(request: "HttpRequest", source: "SourceRow", identity: str) -> "HttpResponse":
     if request.POST.get("act") == "withdraw":
-        queries.withdraw(source.id, identity)
+        acknowledgements_storage.withdraw(source.id, identity)
     else:
         note = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()
         if len(note) > NOTE:
-            finding = queries.finding(source.id, identity)
+            finding = finding_page.finding(source.id, identity)
             context = _context(request, source, finding)
             context |= {"note": note, "problem": f"The note has {len(note)} characters; {NOTE} are the most."}
             return render(request, "finding.html", context, status=400)
-        others = _listed_with(source.id, queries.finding(source.id, identity)) if "others" in request.POST else ()
+        others = _listed_with(source.id, finding_page.finding(source.id, identity)) if "others" in request.POST else ()
         for each in (identity, *others):
-            queries.acknowledge(source.id, each, person(request), note)
+            acknowledgements_storage.acknowledge(source.id, each, person(request), note)
     return redirect(f"/sources/{source.id}/findings/{identity}/#noted")
 
 
 def _listed_with(source_id: int, finding: "FindingPagePayload") -> dict[str, str]:
-    return queries.listed_with(source_id, finding["id"], [each["key"] for each in finding["occurrences"]])
+    return acknowledgements.listed_with(source_id, finding["id"], [each["key"] for each in finding["occurrences"]])
 
 
 def person(request: "HttpRequest") -> str:
@@ -76,7 +82,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
     asked_for = int(asked) if asked.isdecimal() and len(asked) < 10 else 0
     number = asked_for if 0 < asked_for <= len(times) else times.index(worst) + 1
     shown = times[number - 1]
-    columns, start, end = queries.finding_columns(source.id, finding, shown)
+    columns, start, end = finding_page.columns(source.id, finding, shown)
     rule = next(rule for rule in rulebook() if rule.id == finding["rule"])
     seen = {
         (each["object"]["kind"], each["object"]["namespace"], each["object"]["name"]) for each in finding["objects"]
@@ -86,12 +92,12 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
     objects = [{**each, "when": when(each["start"], each["end"])} for each in finding["objects"]]
     return {
         "source": source,
-        "incident": queries.incident_of(source.id, finding["id"]),
-        **because(queries.cause_of(source.id, finding["id"]), source.id),
-        "behind": queries.caused_by(source.id, finding),
+        "incident": lists.incident_of(source.id, finding["id"]),
+        **because(causes.cause_of(source.id, finding["id"]), source.id),
+        "behind": causes.caused_by(source.id, finding),
         "view": views.shown(source.id, finding["id"], shown["start"], shown["end"]),
         "finding": finding,
-        "in_part": queries.refusal_to_answer(Finding, source.id, finding["id"]),
+        "in_part": answering.refusal_to_answer(Finding, source.id, finding["id"]),
         "number": number,
         "shown": shown,
         "when": _when(shown["start"], shown["proof"]),

@@ -8,9 +8,12 @@ from django.views.decorators.http import require_safe
 
 from dashboard.web import alert_links, timestamps
 from dashboard.web.views.objects import when
-from timeline import queries
 from timeline.core.entries import microseconds
-from timeline.queries import Answer, LinkQuery, Unknown
+from timeline.queries.alerts import landing, lookup
+from timeline.queries.alerts.lookup import Answer, LinkQuery
+from timeline.queries.alerts.unknown import Unknown
+from timeline.queries.objects import lives as object_lives
+from timeline.queries.sources import extents
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -28,25 +31,25 @@ def go(request: "HttpRequest") -> "HttpResponse":
     wanted = asked.wanted
     if wanted is None:
         return _page(request, "Find an object", "")
-    answer = queries.look_up(wanted, microseconds(timezone.now()))
+    answer = lookup.look_up(wanted, microseconds(timezone.now()))
     if answer.unknown:
         return _unknown(request, wanted, answer.unknown)
     if answer.match and answer.match.target == wanted.targets[0]:
-        return redirect(queries.landing_address(answer.match, wanted.at))
+        return redirect(landing.address(answer.match, wanted.at))
     return _choice(request, wanted, answer)
 
 
 def _choice(request: "HttpRequest", wanted: LinkQuery, answer: Answer) -> "HttpResponse":
     """Show all incarnations that the link may mean, with what is known of each."""
     choice = [answer.match] if answer.match else list(answer.choice)
-    findings = queries.findings_of([(each.candidate.source.pk, each.candidate.row.id) for each in choice])
+    findings = landing.findings_of([(each.candidate.source.pk, each.candidate.row.id) for each in choice])
     lives = []
     for each in choice:
         source, row = each.candidate.source, each.candidate.row
         lives.append(
             {
-                **queries.life(row, source.pk),
-                "url": queries.landing_address(each, wanted.at),
+                **object_lives.life(row, source.pk),
+                "url": landing.address(each, wanted.at),
                 "when": when(each.candidate.start, each.candidate.end),
                 "where": source.name,
                 "live": each.live,
@@ -63,7 +66,7 @@ def _unknown(request: "HttpRequest", wanted: LinkQuery, unknown: Unknown) -> "Ht
     lives = [
         {**each, "when": when(each["start"], each["end"])}
         for row in unknown.alike
-        for each in queries.lives([row], row.source_id)
+        for each in object_lives.lives([row], row.source_id)
     ]
     clusters = []
     for name in unknown.clusters:
@@ -93,6 +96,6 @@ def _page(
         "choose": choose,
         "lives": lives,
         "clusters": clusters,
-        "recordings": [each.name for each in queries.recent_sources(20)],
+        "recordings": [each.name for each in extents.recent_sources(20)],
     }
     return render(request, "go.html", context, status=status)

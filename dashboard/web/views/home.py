@@ -18,15 +18,22 @@ from dashboard.access.signing_in.rights import is_admin, is_editor, may_edit
 from dashboard.presentation import clusters, fleet, wording
 from dashboard.presentation import home as overview
 from dashboard.web.views.deletions import undoable_by
-from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.core.numbers import whole_number
-from timeline.storage import keeping
+from timeline.queries.incidents import counts as incident_counts
+from timeline.queries.incidents.counts import IncidentCounts
+from timeline.queries.sources import clusters as cluster_queries
+from timeline.queries.sources import fleet as fleet_queries
+from timeline.queries.sources import home as home_queries
+from timeline.queries.sources import uploads
+from timeline.queries.sources.home import RecordingCard
+from timeline.storage.keeping import periods as keeping
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
     from timeline.models import Source
+    from timeline.queries.sources.fleet import FleetSort
 
 FLEET = 4  # clusters and recordings from which on they are a table
 INCIDENTS = 12
@@ -36,7 +43,7 @@ _NAME_LENGTH = 253
 @require_safe
 @ensure_csrf_cookie
 def home(request: "HttpRequest") -> "HttpResponse":
-    size = queries.fleet_size()
+    size = fleet_queries.fleet_size()
     editor = is_editor(request.user)
     context = {
         "section": "recordings",
@@ -45,7 +52,7 @@ def home(request: "HttpRequest") -> "HttpResponse":
         "incidents": _newest(sum(size)),
         "undoable": undoable_by(request.user),
         "ending": _ending(request),
-        "uploads": [{"payload": each, "json": orjson.dumps(each).decode()} for each in queries.open_uploads()],
+        "uploads": [{"payload": each, "json": orjson.dumps(each).decode()} for each in uploads.open_uploads()],
         "target": whole_number(request.GET.get("to", ""), digits=6) or 0,
         "targets": _targets(request),
         "limit": wording.size(settings.UPLOAD_LIMIT_BYTES),
@@ -56,7 +63,7 @@ def home(request: "HttpRequest") -> "HttpResponse":
 
 def _targets(request: "HttpRequest") -> list[tuple[int, str]]:
     """Return the clusters that the reader may add audit logs to."""
-    named = queries.cluster_names()
+    named = cluster_queries.cluster_names()
     return [each for each in named if policy.has(request.user, policy.EDITOR, cluster=each[0])]
 
 
@@ -68,13 +75,13 @@ def _ending(request: "HttpRequest") -> "list[tuple[Source, str]]":
 
 def _cards(request: "HttpRequest", *, places: bool) -> dict[str, Any]:
     """Return what the page shows of few clusters and recordings."""
-    live = [clusters.card(each) for each in queries.clusters(places=places)]
-    fed = queries.recording_cards([each.source for each in live if each.source is not None])
-    rows = queries.newest_recordings(FLEET)
-    counts = queries.incident_counts([*fed, *(row.source.id for row in rows)])
+    live = [clusters.card(each) for each in cluster_queries.clusters(places=places)]
+    fed = home_queries.recording_cards([each.source for each in live if each.source is not None])
+    rows = home_queries.newest_recordings(FLEET)
+    counts = incident_counts.incident_counts([*fed, *(row.source.id for row in rows)])
 
-    def card(row: queries.RecordingCard) -> overview.Recording:
-        numbers = fleet.counted(counts.get(row.source.id, queries.IncidentCounts()))
+    def card(row: RecordingCard) -> overview.Recording:
+        numbers = fleet.counted(counts.get(row.source.id, IncidentCounts()))
         return overview.recording(row, numbers, may_change=may_edit(request.user, row.source.id))
 
     return {
@@ -86,10 +93,10 @@ def _cards(request: "HttpRequest", *, places: bool) -> dict[str, Any]:
 def _table(request: "HttpRequest") -> dict[str, Any]:
     """Return what the page shows of many clusters and recordings, as its address asks for it."""
     asked = request.GET.get("sort", "")
-    sort: queries.FleetSort = next((each for each in queries.SORTS if each == asked), "worst")
+    sort: FleetSort = next((each for each in fleet_queries.SORTS if each == asked), "worst")
     name = request.GET.get("name", "").replace("\0", "").strip()[:_NAME_LENGTH]
     page = whole_number(request.GET.get("page", ""), digits=6) or 1
-    found = queries.fleet(sort, name, page)
+    found = fleet_queries.fleet(sort, name, page)
     now = microseconds(timezone.now())
 
     def address(**changed: object) -> str:
@@ -106,7 +113,7 @@ def _table(request: "HttpRequest") -> dict[str, Any]:
         "moves": found.clusters > 0,
         "sort": sort,
         "name": name,
-        "sorts": {each: address(sort=each) for each in queries.SORTS},
+        "sorts": {each: address(sort=each) for each in fleet_queries.SORTS},
         "all": address(name=""),
         "page": found.page,
         "pages": found.pages,
@@ -118,11 +125,11 @@ def _table(request: "HttpRequest") -> dict[str, Any]:
 
 def _newest(size: int) -> list[fleet.Incident]:
     """Return the newest incidents. Each source has a share of the list, so none can fill it."""
-    sources = queries.newest_sources()
+    sources = fleet_queries.newest_sources()
     share = max(2, INCIDENTS // max(1, size))
     now = microseconds(timezone.now())
     return [
         fleet.incident(each, named.name, named.last, now, live=named.live)
-        for each in queries.newest_incidents(list(sources), INCIDENTS, share)
+        for each in incident_counts.newest_incidents(list(sources), INCIDENTS, share)
         for named in [sources[each["source"]]]
     ]

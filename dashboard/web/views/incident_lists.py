@@ -17,17 +17,22 @@ from dashboard.presentation import wording
 from dashboard.web.api.answers import Time
 from dashboard.web.api.incidents import Cursor, Filter, FilterOfSource
 from dashboard.web.views.findings import NOTE, person
-from timeline import queries
 from timeline.core.entries import microseconds, moment
 from timeline.judging.findings import Severity
 from timeline.payloads.findings import FindingOrder, IncidentState
+from timeline.queries.incidents import filters, lists
+from timeline.queries.incidents.filters import IncidentFilter
+from timeline.queries.incidents.pages import WrongOrder
+from timeline.queries.people import acknowledgements
+from timeline.queries.sources import extents
+from timeline.storage.people import acknowledgements as acknowledgements_storage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from django.http import HttpRequest, HttpResponse
 
-    from timeline.queries import SourceRow
+    from timeline.queries.sources.extents import SourceRow
 
 _KEY = re.compile(r"(\d{1,18})\.([0-9a-f]{16})")
 _CHECKED = 1000  # rows that a form can name; a page has fewer
@@ -47,7 +52,7 @@ class _Place(Schema):
 class Asked(NamedTuple):
     """This is what the address of a page asks for."""
 
-    filter: queries.IncidentFilter
+    filter: IncidentFilter
     place: _Place
     given: dict[str, str]  # the parameters that are not empty
 
@@ -60,7 +65,7 @@ class Asked(NamedTuple):
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_incidents(request: "HttpRequest", source_id: int | None = None) -> "HttpResponse":
     """Show a list. Raises Http404, and BadRequest for an address that is not valid."""
-    source = None if source_id is None else queries.source(source_id)
+    source = None if source_id is None else extents.source(source_id)
     if source_id is not None and source is None:
         raise Http404("No such recording.")
     asked = _asked(request, Filter if source is None else FilterOfSource)
@@ -71,7 +76,7 @@ def show_incidents(request: "HttpRequest", source_id: int | None = None) -> "Htt
 
 def _asked(request: "HttpRequest", fields: type[Filter]) -> Asked:
     given = {name: value for name, value in request.GET.dict().items() if value}
-    hides = queries.has_acknowledged(person(request))
+    hides = acknowledgements.has_acknowledged(person(request))
     try:
         wanted = fields.model_validate({"acknowledged": not hides, **given}).wanted()
         return Asked(wanted, _Place.model_validate(given), given)
@@ -85,16 +90,16 @@ def _change(request: "HttpRequest", asked: Asked, source_id: int | None) -> "Htt
     by = person(request)
     if request.POST.get("act") == "undo":
         if asked.place.noted is not None:
-            queries.undo(moment(asked.place.noted), by)
+            acknowledgements_storage.undo(moment(asked.place.noted), by)
         return redirect(request.path + asked.link())
     note = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()
     if len(note) > NOTE:
         raise BadRequest(f"The note has {len(note)} characters; {NOTE} are the most. Go back to shorten it.")
     if "all" in request.POST:
-        wanted = queries.listed_identities(source_id, asked.filter)
+        wanted = lists.listed_identities(source_id, asked.filter)
     else:
         wanted = _checked(request.POST.getlist("incident")[:_CHECKED], source_id)
-    at = queries.acknowledge_new(wanted, by, note)
+    at = acknowledgements_storage.acknowledge_new(wanted, by, note)
     return redirect(request.path + asked.link(noted=str(microseconds(at))))
 
 
@@ -112,14 +117,14 @@ def _context(request: "HttpRequest", source: "SourceRow | None", asked: Asked) -
     wanted, place = asked.filter, asked.place
     order = place.order or ("newest" if source is None or source.is_live else "gravest")
     try:
-        listed = queries.incidents(number, wanted, order=order, cursor=place.cursor)
-    except queries.WrongOrder as error:
+        listed = lists.incidents(number, wanted, order=order, cursor=place.cursor)
+    except WrongOrder as error:
         raise BadRequest(str(error)) from None
     now = microseconds(timezone.now())
-    origins = queries.origins({each["source"] for each in listed["incidents"]})
+    origins = lists.origins({each["source"] for each in listed["incidents"]})
     rows = [words.row(each, origins[each["source"]], now) for each in listed["incidents"] if each["source"] in origins]
-    noted = queries.acknowledged_at(moment(place.noted), person(request)) if place.noted is not None else 0
-    old = wording.outdated(source) if source else _outdated(queries.judged_before())
+    noted = acknowledgements.acknowledged_at(moment(place.noted), person(request)) if place.noted is not None else 0
+    old = wording.outdated(source) if source else _outdated(lists.judged_before())
     return {
         "section": "incidents",
         "source": source,
@@ -130,7 +135,7 @@ def _context(request: "HttpRequest", source: "SourceRow | None", asked: Asked) -
         "span": "Last 6 hours" if source and source.is_live else "In the recording" if source else "Course",
         "severities": get_args(Severity),
         "states": get_args(IncidentState),
-        "choices": queries.incident_choices(number),
+        "choices": filters.choices(number),
         "orders": {name: _ORDERS[name] for name in get_args(FindingOrder)},
         "asked": {**dict.fromkeys((*FilterOfSource.model_fields, "order"), ""), **asked.given},
         "wanted": wanted,

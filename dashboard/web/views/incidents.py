@@ -16,25 +16,32 @@ from dashboard.presentation.incident_pictures import gravest
 from dashboard.web.places import in_place
 from dashboard.web.views.findings import NOTE, because, linked, person, proof_row
 from dashboard.web.views.shared import share_dialog
-from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.models import Finding, Incident, Source
+from timeline.queries.alerts import received as alert_queries
+from timeline.queries.changes import before as before_queries
+from timeline.queries.incidents import causes, finding, lists
+from timeline.queries.objects import lives
+from timeline.queries.people import acknowledgements as acknowledgements_queries
+from timeline.queries.people import baselines
+from timeline.queries.sources import extents
+from timeline.storage.people import acknowledgements, answering
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
     from timeline.payloads.findings import IncidentRowPayload
-    from timeline.queries import SourceRow
+    from timeline.queries.sources.extents import SourceRow
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @in_place
 def show_incident(request: "HttpRequest", source_id: int, identity: str) -> "HttpResponse":
-    source = queries.source(source_id)
+    source = extents.source(source_id)
     if source is None:
         raise Http404("No such recording.")
     try:
-        incident = queries.incident(source_id, identity)
+        incident = lists.incident(source_id, identity)
         link = links.of_request(request)
         if request.method == "POST":
             return _note(request, source, incident)
@@ -58,7 +65,7 @@ def _shared(request: "HttpRequest", context: dict[str, Any]) -> "HttpResponse":
 def _note(request: "HttpRequest", source: "SourceRow", incident: "IncidentRowPayload") -> "HttpResponse":
     """Acknowledge the incident, or remove its acknowledgement."""
     if request.POST.get("act") == "withdraw":
-        queries.withdraw(source.id, incident["id"])
+        acknowledgements.withdraw(source.id, incident["id"])
         return redirect(f"{incident['url']}#noted")
     note = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()
     if len(note) > NOTE:
@@ -66,29 +73,29 @@ def _note(request: "HttpRequest", source: "SourceRow", incident: "IncidentRowPay
         return render(
             request, "incident.html", {**_context(source, incident), "note": note, "problem": problem}, status=400
         )
-    queries.acknowledge_incidents(source.id, [incident["id"]], person(request), note)
+    acknowledgements.acknowledge_incidents(source.id, [incident["id"]], person(request), note)
     return redirect(f"{incident['url']}#noted")
 
 
 def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, Any]:
     """Return what the template shows. Raises Finding.DoesNotExist if the findings have just been withdrawn."""
-    worst = queries.finding(source.id, incident["worst"])
+    worst = finding.finding(source.id, incident["worst"])
     shown = gravest(worst)
-    columns, start, end = queries.finding_columns(source.id, worst, shown)
+    columns, start, end = finding.columns(source.id, worst, shown)
     now = microseconds(timezone.now())
     noted = incident["acknowledged"]
-    asked = queries.asked(source.id, incident=incident["id"])
-    before = queries.changes_before(source.id, asked.at, about=asked.tracks, limit=_CHANGES)
-    received = queries.alerts_during(source.id, incident["id"])
+    asked = before_queries.asked(source.id, incident=incident["id"])
+    before = before_queries.changes_before(source.id, asked.at, about=asked.tracks, limit=_CHANGES)
+    received = alert_queries.alerts_during(source.id, incident["id"])
     return {
         "source": source,
         "incident": incident,
-        "in_part": queries.refusal_to_answer(Incident, source.id, incident["id"]),
+        "in_part": answering.refusal_to_answer(Incident, source.id, incident["id"]),
         "received": received["alerts"],
         "alerts": alerts.rows(received["alerts"]),
         "alerts_more": received["more"],
         "card": incidents.card(incident, source.last, now, live=source.is_live),
-        "about": queries.page_of(source.id, incident["anchor"]),
+        "about": lives.page_of(source.id, incident["anchor"]),
         "worst": worst,
         "shown": shown,
         "picture": linked(picture(columns, start, end, finding=shown["key"]), source.id),
@@ -96,8 +103,8 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
         "ended": [
             why
             for why in (
-                queries.acknowledgement_ended(source.id, incident["id"]),
-                queries.came_out_of_baseline(source.id, incident["id"]),
+                acknowledgements_queries.ended(source.id, incident["id"]),
+                baselines.worse(source.id, incident["id"]),
             )
             if why
         ],
@@ -107,10 +114,10 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
         "changes_total": before["total"],
         "changes_minutes": changes_before.minutes(before["minutes"]),
         "changes_nothing": changes_before.nothing(before, part=bool(limits.in_part(source.id))),
-        **because(queries.cause_of(source.id, incident["caused"]), source.id, incident["cause"]),
+        **because(causes.cause_of(source.id, incident["caused"]), source.id, incident["cause"]),
         "view": views.shown(source.id, incident["caused"] or worst["id"], shown["start"], shown["end"]),
-        "findings": queries.findings_of_incident(source.id, incident["id"]),
-        "more": max(0, incident["findings"] - queries.FINDINGS_SHOWN),
+        "findings": lists.findings_of_incident(source.id, incident["id"]),
+        "more": max(0, incident["findings"] - lists.FINDINGS_SHOWN),
         "acknowledged_at": noted["at"][:19].replace("T", " ") if noted else "",
         "note": "",
     }

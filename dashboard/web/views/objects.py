@@ -12,18 +12,23 @@ from django.views.decorators.http import require_safe
 from dashboard.drawing.pictures import picture
 from dashboard.presentation import alerts, changes, log_lines, objects, wording
 from dashboard.web.places import in_place
-from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.kinds import qualified
 from timeline.layout import bodies
 from timeline.models import Source, Track
+from timeline.queries.alerts import received as alert_queries
+from timeline.queries.logs import lines as log_queries
+from timeline.queries.objects import lives as object_lives
+from timeline.queries.objects import page as object_page
+from timeline.queries.objects import revisions
+from timeline.queries.sources import coverage, extents
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from timeline.core.entries import Entry
     from timeline.payloads.objects import LifePayload, TrackPayload
-    from timeline.queries import SourceRow
+    from timeline.queries.sources.extents import SourceRow
 
 _CURSOR = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}\.[0-9]{1,15}")
 _CHARACTERS = 2_000_000  # the most that a page shows of an object
@@ -35,12 +40,12 @@ def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpR
     source, track = _asked(source_id, track_id)
     managed = request.GET.get("managed") == "1"
     offset, at = (number(request, name) for name in ("offset", "at"))
-    page = queries.revisions(source_id, track_id, offset or 0, at=at)
-    columns, start, end = queries.life_columns(track)
-    withheld, work = queries.withheld(source_id), bodies.Work()
-    lines = queries.log_lines(source_id, about=track_id, after=_cursor(request))
+    page = revisions.revisions(source_id, track_id, offset or 0, at=at)
+    columns, start, end = object_lives.life_columns(track)
+    withheld, work = coverage.withheld(source_id), bodies.Work()
+    lines = log_queries.lines(source_id, about=track_id, after=_cursor(request))
     day = f"{source.last:%Y-%m-%d}" if source.last else ""
-    received = queries.alerts_about(source_id, track_id)
+    received = alert_queries.alerts_about(source_id, track_id)
     context = {
         "source": source,
         "track": track,
@@ -66,7 +71,7 @@ def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpR
             "last": page.offset + len(page.revisions),
             "total": page.total,
             "parts": page.parts,
-            "before": max(0, page.offset - queries.PAGE) if page.offset else None,
+            "before": max(0, page.offset - revisions.PAGE) if page.offset else None,
             "after": page.next,
         },
     }
@@ -110,18 +115,18 @@ def download_revision(request: "HttpRequest", source_id: int, track_id: int, seq
 
 def _observed(source_id: int, track_id: int, sequence: int) -> "Entry":
     """Return the entry of a change that shows the object. Raise Http404."""
-    entry = queries.revision(source_id, track_id, sequence)
+    entry = revisions.revision(source_id, track_id, sequence)
     if entry is None or not entry.body:
         raise Http404("The recording has no body of the object at this change.")
     return entry
 
 
 def _asked(source_id: int, track_id: int) -> "tuple[SourceRow, TrackPayload]":
-    source = queries.source(source_id)
+    source = extents.source(source_id)
     if source is None:
         raise Http404("No such recording.")
     try:
-        return source, queries.track(source_id, track_id)
+        return source, object_page.track(source_id, track_id)
     except (Source.DoesNotExist, Track.DoesNotExist):
         raise Http404(f"The recording {source.name} has no such object.") from None
 

@@ -17,12 +17,19 @@ from dashboard.report.contents import BEFORE, EXPLAINED, INCIDENTS, NOTE, ROWS, 
 from dashboard.report.figure import opening
 from dashboard.web.api.windows import Arrangement
 from dashboard.web.views.findings import person
-from timeline import queries
 from timeline.layout.excerpt import LANES
 from timeline.layout.outline import SLICES
 from timeline.models import Incident, Track
 from timeline.payloads import documents
-from timeline.queries.sources import SEVERITIES
+from timeline.queries.changes import before, measuring
+from timeline.queries.incidents import scoping
+from timeline.queries.sources import coverage as coverage_queries
+from timeline.queries.sources import extents
+from timeline.queries.sources.extents import SEVERITIES
+from timeline.queries.window import overview as overview_queries
+from timeline.queries.window import view as view_queries
+from timeline.queries.window import windows
+from timeline.queries.window.view import View
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -30,7 +37,7 @@ if TYPE_CHECKING:
     from timeline.payloads.changes import ChangesPayload
     from timeline.payloads.findings import FindingGroupPayload
     from timeline.payloads.windows import OverviewPayload, WindowPayload
-    from timeline.queries import SourceRow
+    from timeline.queries.sources.extents import SourceRow
 
 _SHOWN = (
     "axis",
@@ -51,7 +58,7 @@ class Asked(Arrangement):
 
     incident: Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")] = ""
 
-    def view(self) -> queries.View:
+    def view(self) -> View:
         view = replace(super().view(), incident=self.incident)
         return view if self.object is None else replace(view, focus=self.object, scope=self.object)
 
@@ -67,7 +74,7 @@ def show_report(request: "HttpRequest", source_id: int) -> HttpResponse:
 
     Raises Http404, and BadRequest for a query or a note that is not valid.
     """
-    source = queries.source(source_id)
+    source = extents.source(source_id)
     if source is None:
         raise Http404("No such recording.")
     asked = request.GET.dict()
@@ -117,12 +124,12 @@ def _times(asked: dict[str, str]) -> tuple[int, int] | None:
 
 def _contents(source: "SourceRow", arrangement: Asked, asked: dict[str, str], *, drawn: bool) -> Contents:
     """Return the report of a view; `drawn` says whether its timeline is part of it."""
-    coverage, whole = queries.coverage(source.id), queries.extent(source)
+    coverage, whole = coverage_queries.coverage(source.id), extents.extent(source)
     start, end = _times(asked) or whole
     start = min(max(start, whole[0]), whole[1])
     end = max(start, min(end, whole[1]))
     view = replace(arrangement.view(), grouping="owner", closed=(), pins=())
-    found = queries.incidents_in_view(
+    found = scoping.incidents_in_view(
         source.id, view, start, end, limit=INCIDENTS, rows=ROWS, selected=arrangement.finding
     )
     scope = _scope(source.id, arrangement)
@@ -148,16 +155,16 @@ def _contents(source: "SourceRow", arrangement: Asked, asked: dict[str, str], *,
 
 
 def _changes(source_id: int, incident: str) -> "ChangesPayload":
-    asked = queries.asked(source_id, incident=incident)
-    return queries.changes_before(source_id, asked.at, about=asked.tracks, limit=BEFORE)
+    asked = before.asked(source_id, incident=incident)
+    return before.changes_before(source_id, asked.at, about=asked.tracks, limit=BEFORE)
 
 
-def _drawn(source_id: int, view: queries.View, contents: Contents, asked: dict[str, str]) -> Drawn:
+def _drawn(source_id: int, view: View, contents: Contents, asked: dict[str, str]) -> Drawn:
     """Return the timeline of a report."""
-    overview = queries.overview(source_id)
+    overview = overview_queries.overview(source_id)
     span, rows = (contents.first, contents.last), contents.rows
     opens = opening(rows, {name: asked[name] for name in _SHOWN if name in asked})
-    window = queries.window(source_id, *span, limit=LANES, view=replace(view, finding=opens.finding))
+    window = windows.window(source_id, *span, limit=LANES, view=replace(view, finding=opens.finding))
     if contents.scope:
         overview = _part(overview, window, rows, span)
     window["first"], window["last"] = span
@@ -165,7 +172,7 @@ def _drawn(source_id: int, view: queries.View, contents: Contents, asked: dict[s
         overview,
         window,
         window["lanes_total"],
-        queries.steps(source_id, contents.last),
+        measuring.steps(source_id, contents.last),
         opens,
     )
 
@@ -196,7 +203,7 @@ def _incident(source_id: int, identity: str) -> str:
 
 def _writer(actor: str) -> str:
     """Return whose changes the report shows; "" for everybody's."""
-    return "of which nothing says who made them" if actor == queries.NOT_KNOWN else actor and f"by {actor}"
+    return "of which nothing says who made them" if actor == view_queries.NOT_KNOWN else actor and f"by {actor}"
 
 
 def _object(source_id: int, focus: int | None) -> str:

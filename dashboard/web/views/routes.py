@@ -14,10 +14,10 @@ from dashboard.alerting import editing, listing, sending
 from dashboard.alerting.destinations import kinds
 from dashboard.models import Delivery, Destination, Route
 from dashboard.web.views.findings import person
-from timeline import queries
 from timeline.core.numbers import whole_number
 from timeline.models import Cluster, Source
-from timeline.queries.sources import SEVERITIES
+from timeline.queries.incidents import filters
+from timeline.queries.sources.extents import SEVERITIES
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse, QueryDict
@@ -87,7 +87,7 @@ def edit_route(request: "HttpRequest", number: int | None = None) -> "HttpRespon
         "waits": _choices(_WAITS, form.get("wait_seconds"), "seconds"),
         "repeats": _choices(_REPEATS, form.get("repeat_minutes"), "minutes"),
         "days": list(enumerate(listing.DAYS)),
-        "choices": queries.incident_choices(None),
+        "choices": filters.choices(None),
     }
     return render(request, "route.html", context, status=400 if problem else 200)
 

@@ -10,10 +10,12 @@ from django.views.decorators.http import require_http_methods
 from dashboard.access.trail import change_log
 from dashboard.presentation import incidents as words
 from dashboard.web.views.findings import person
-from timeline import queries
 from timeline.core.numbers import whole_number
 from timeline.models import Incident, Silence, Source
-from timeline.storage.seen import present
+from timeline.queries.incidents import filters
+from timeline.queries.people import silences as silences_queries
+from timeline.storage.people import silences
+from timeline.storage.seen.limits import present
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse, QueryDict
@@ -39,11 +41,11 @@ def show_silences(request: "HttpRequest") -> "HttpResponse":
     """List the silences, and expire one."""
     if request.method == "POST":
         number = whole_number(request.POST.get("silence", ""))
-        if number is not None and queries.expire_silence(number):
+        if number is not None and silences.expire(number):
             change_log.about(request, silence=number)
         return redirect("silences")
-    held = [_row(each) for each in queries.active_silences()]
-    ended = [_row(each) for each in queries.ended_silences()]
+    held = [_row(each) for each in silences_queries.active()]
+    ended = [_row(each) for each in silences_queries.ended()]
     return render(request, "silences.html", {"held": held, "ended": ended, "limited": not present().everything})
 
 
@@ -60,8 +62,8 @@ def new_silence(request: "HttpRequest") -> "HttpResponse":
             problem = str(error)
     number, titles = 0, list[str]()
     if any(form.matchers.values()):
-        number, titles = queries.would_silence(source=form.source, **form.matchers)
-    choices = queries.incident_choices(form.source.pk if form.source else None)
+        number, titles = silences_queries.would_silence(source=form.source, **form.matchers)
+    choices = filters.choices(form.source.pk if form.source else None)
     context = {
         "about": about,
         "form": form,
@@ -83,7 +85,7 @@ def _create(request: "HttpRequest", form: _Form, about: Incident | None) -> "Htt
         raise ValueError("Choose how long the silence holds.")
     if not form.reason:
         raise ValueError("Give a reason: others see the silence, and have to know whether it may be ended.")
-    made = queries.create_silence(
+    made = silences.create(
         source=form.source,
         **form.matchers,
         reason=form.reason,
@@ -133,7 +135,7 @@ def _about(given: "QueryDict") -> Incident | None:
 
 
 def _row(silence: Silence) -> dict[str, Any]:
-    shown = queries.silence_payload(silence)
+    shown = silences_queries.payload(silence)
     if silence.cluster:
         where = f"cluster {silence.cluster.name}"
     else:

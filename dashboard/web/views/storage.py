@@ -11,10 +11,11 @@ from django.views.decorators.http import require_http_methods
 
 from dashboard.access.trail import change_log
 from dashboard.presentation import storage
-from timeline import queries
 from timeline.core.numbers import whole_number
 from timeline.models import KEEP_DAYS_AT_MOST, Cluster, Source
-from timeline.storage import holds, keeping, retention
+from timeline.queries.sources import usage
+from timeline.storage.keeping import holds, retention
+from timeline.storage.keeping import periods as keeping
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -37,8 +38,8 @@ def show_storage(request: "HttpRequest") -> "HttpResponse":
         except (Source.DoesNotExist, Cluster.DoesNotExist):
             problem = "It was deleted meanwhile."
     page = whole_number(request.GET.get("page", "")) or 1
-    found = queries.usage(page)
-    shown = found[: queries.USAGES]
+    found = usage.usage(page)
+    shown = found[: usage.PAGE]
     at = timezone.now() + SOON
     going = {
         each.source: each

@@ -18,9 +18,13 @@ from dashboard.report.contents import NOTE
 from dashboard.web import alert_links
 from dashboard.web.views.objects import number
 from dashboard.web.views.shared import share_dialog
-from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.models import LogStore, Track
+from timeline.queries.alerts import landing
+from timeline.queries.incidents import lists
+from timeline.queries.incidents.filters import IncidentFilter
+from timeline.queries.sources import clusters, extents
+from timeline.queries.sources import live as live_sources
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -37,12 +41,12 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     """Show the timeline. With a share link or with `embed=1`, show it without navigation, as a page of another site
     shows it in a frame."""
     link = links.of_request(request)
-    source = queries.source(source_id)
+    source = extents.source(source_id)
     if source is None:
         raise Http404("No such recording.")
-    live, ended = queries.live_state(source.id)
+    live, ended = live_sources.live_state(source.id)
     embedded = link is not None or request.GET.get("embed") == "1"
-    before, after = (None, None) if embedded else queries.epochs(source.id)
+    before, after = (None, None) if embedded else clusters.epochs(source.id)
     entry = "js/embed.js" if embedded else "js/workbench.js"
     context = {
         "source": source,
@@ -53,7 +57,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "ended": ended,
         "before": before,
         "after": after,
-        "gaps": queries.gaps(source.id) + queries.gap_count(source.id),
+        "gaps": extents.gaps(source.id) + live_sources.gap_count(source.id),
         "coverage_page": f"/sources/{source.id}/coverage/",
         "incidents_page": "" if link and link.kind == links.TIMELINE else f"/sources/{source.id}/incidents/",
         "pull_from": LogStore.objects.filter(cluster__source=source.id).values_list("cluster_id", flat=True).first(),
@@ -82,7 +86,7 @@ def _opening(request: "HttpRequest", source_id: int) -> str:
 def _alert_banner(request: "HttpRequest", source_id: int) -> dict[str, str] | None:
     """Return the banner for a reader whom the link of an alert has led here."""
     about, at = (number(request, name) for name in ("about", "at"))
-    if about is None or (found := queries.shown_life(source_id, about)) is None:
+    if about is None or (found := landing.shown_life(source_id, about)) is None:
         return None
     return {
         "words": alert_links.banner(*found, at, microseconds(timezone.now())),
@@ -93,8 +97,8 @@ def _alert_banner(request: "HttpRequest", source_id: int) -> dict[str, str] | No
 
 def _incidents(source_id: int, row: Track) -> dict[str, str]:
     """Return the words and the address of a link to what happened to an object and what belongs to its root owner."""
-    wanted = queries.IncidentFilter(root=row.root, silenced=True)
-    found = queries.incidents(source_id, wanted, limit=1)
+    wanted = IncidentFilter(root=row.root, silenced=True)
+    found = lists.incidents(source_id, wanted, limit=1)
     if found["total"] == 1:
         return {"incident": found["incidents"][0]["title"], "url": found["incidents"][0]["url"]}
     query = urlencode({"root": row.root, "silenced": "true", "acknowledged": "true"})

@@ -13,7 +13,7 @@ from dashboard.access.roles import grants
 from dashboard.models import Grant
 from tests.people import grant, member
 from timeline.models import Cluster, Source
-from timeline.storage.seen import EVERYTHING, Seen
+from timeline.storage.seen.limits import EVERYTHING, Seen
 
 pytestmark = pytest.mark.django_db
 ACCOUNTS = override_settings(LOGIN_REQUIRED=True, TOKEN_REQUIRED=False)

@@ -19,8 +19,9 @@ from tests.recordings import SAMPLE, observations_of
 from timeline.history.world import World
 from timeline.models import Alert, Cluster, Finding, Incident, Silence, Source, Track, Upload
 from timeline.pipeline import ingest
-from timeline.storage import chunks, store
-from timeline.storage.seen import Seen, seeing
+from timeline.storage import store
+from timeline.storage.entries import chunks
+from timeline.storage.seen.limits import Seen, seeing
 
 CANARY = "canarygull"  # in all that belongs to what is hidden
 

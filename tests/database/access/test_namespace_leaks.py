@@ -18,12 +18,17 @@ from dashboard.web import downloads
 from dashboard.web.api import api
 from tests.hiding import CANARY, partly_hidden, shown_alone
 from tests.recordings import findings_of, world_of
-from timeline import queries
 from timeline.core.entries import Request, microseconds
 from timeline.models import Finding, Incident, Source, Track
 from timeline.payloads.in_part import OTHER
+from timeline.queries.incidents import lists
+from timeline.queries.incidents.findings import findings
+from timeline.queries.sources import extents
+from timeline.queries.window import overview as overview_queries
+from timeline.queries.window import windows
+from timeline.queries.window.search import search
 from timeline.storage import store
-from timeline.storage.seen import EVERYTHING, Seen, seeing
+from timeline.storage.seen.limits import EVERYTHING, Seen, seeing
 
 _GROUPS = ("owner", "kind", "namespace", "actor")
 
@@ -189,10 +194,10 @@ def test_whoever_sees_everything_finds_these_words(parts: list[Part]) -> None:
 def test_numbers_are_those_of_a_recording_that_has_nothing_else(parts: list[Part]) -> None:
     def numbers(source: Source, seen: Seen) -> dict[str, object]:
         with seeing(seen):
-            row = queries.source(source.pk)
-            overview, window = queries.overview(source.pk), queries.window(source.pk, limit=500)
-            found, incidents = queries.findings(source.pk), queries.incidents(source.pk)
-            objects = queries.search(source.pk, "ring")["objects"]
+            row = extents.source(source.pk)
+            overview, window = overview_queries.overview(source.pk), windows.window(source.pk, limit=500)
+            found, incidents = findings(source.pk), lists.incidents(source.pk)
+            objects = search(source.pk, "ring")["objects"]
         assert row
         return {
             "changes": (row.entries, sum(overview["counts"])),

@@ -21,7 +21,7 @@ from tests.database.access.test_access_tokens import asked
 from tests.database.push.test_push import Page, nobody_listens, run
 from tests.people import grant, member
 from timeline.models import Acknowledgement, Cluster, Incident, Silence, Source, Upload
-from timeline.storage.seen import Seen
+from timeline.storage.seen.limits import Seen
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"

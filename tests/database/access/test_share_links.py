@@ -25,8 +25,8 @@ from tests.database.alerts.test_alerts import alert, send, token
 from tests.database.push.test_push import Page, nobody_listens, run
 from tests.database.queries.test_change_in_place import imported, widgets
 from tests.people import grant, member
-from timeline import queries
 from timeline.models import Incident, Silence, Source, Track
+from timeline.storage.people import acknowledgements
 
 JSON = "application/json"
 NOBODY = AnonymousUser()
@@ -323,7 +323,7 @@ def words_of(value: Any) -> set[str]:
 @pytest.mark.django_db
 def test_a_link_does_not_show_what_people_and_other_programs_wrote(sample: Source) -> None:
     alice = member("responder", name="alice")
-    queries.acknowledge_incidents(sample.pk, [an_incident(sample)], "bob", "see TICKET-7")
+    acknowledgements.acknowledge_incidents(sample.pk, [an_incident(sample)], "bob", "see TICKET-7")
     others = list(Incident.objects.filter(source=sample).values_list("identity", flat=True))[1:]
     until = timezone.now() + timedelta(hours=1)
     Silence.objects.create(source=sample, rule="service-gap", reason="BECAUSE-8", by="carol", expires=until)

@@ -22,9 +22,9 @@ from dashboard.cli import __main__ as cli
 from dashboard.presentation import access_checks
 from tests.answering import closed_port
 from tests.events_api import EventsApi, events_api
-from timeline import queries
 from timeline.models import Cluster, Incident, Source, Track
-from timeline.queries import Anchor
+from timeline.queries.incidents import anchors
+from timeline.queries.incidents.anchors import Anchor
 
 pytestmark = pytest.mark.django_db
 
@@ -109,7 +109,7 @@ def test_what_one_namespace_or_cluster_does_not_take_holds_up_no_other(
     server.events.clear()
     way = connections.with_kubeconfig(Kubeconfig(replace(server, port=closed_port()).kubeconfig))
     down = connections.connect("down", way, WatchOptions(write_events=True))
-    about = queries.anchor(*message.incident) if message.incident else None
+    about = anchors.anchor(*message.incident) if message.incident else None
     assert about
     of_down = (replace(message, key="9"), about._replace(cluster=down))
     written, refused, later = kubernetes_event._all_told([of_down, of_down, (message, about)])

@@ -20,7 +20,7 @@ from dashboard.models import Delivery, Destination, Told
 from tests import routed
 from tests.answering import LOCALHOST, Receiver, closed_port, receiving
 from timeline.models import Acknowledgement, Cluster, Incident, NoticedIncident, Silence, Source
-from timeline.storage import incidents
+from timeline.storage.judged import incidents
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,10 +10,10 @@ from django.test import Client
 from django.utils import timezone
 
 from tests.database.alerts.test_alerts import send, token
-from timeline import queries
 from timeline.core.entries import moment
 from timeline.models import Alert, Incident, Source
-from timeline.storage import deletion
+from timeline.queries.alerts import received
+from timeline.storage.keeping import deletion
 
 pytestmark = pytest.mark.django_db
 GAP = 1795247520841106  # µs since 1970: the Service ring of the sample is deleted
@@ -87,13 +87,13 @@ def test_without_a_cluster_an_object_that_only_one_source_shows_is_linked(sample
     del labels["cluster"]
     send(token(), about(**labels))
     assert listed()[0]["object"]["source"] == sample.pk
-    assert queries.alerts_of(sample.pk, GAP, GAP)["alerts"][0]["object"] is not None
+    assert received.alerts_of(sample.pk, GAP, GAP)["alerts"][0]["object"] is not None
 
 
 def test_a_token_that_is_limited_to_a_recording_links_within_it(sample: Source) -> None:
     send(token(source=sample), about(**of_pod(cluster="another name")))
     assert listed()[0]["object"]["source"] == sample.pk
-    assert len(queries.alerts_of(sample.pk, GAP, GAP)["alerts"]) == 1
+    assert len(received.alerts_of(sample.pk, GAP, GAP)["alerts"]) == 1
 
 
 def test_an_alert_that_comes_before_its_object_is_linked_once_that_is_known(sample: Source) -> None:
@@ -120,10 +120,10 @@ def test_the_alerts_of_a_source_in_a_range(sample: Source) -> None:
 
 
 def test_what_is_drawn_is_bounded(sample: Source) -> None:
-    send(token(), *(about(f"a{number}", at=GAP + number, **of_pod()) for number in range(queries.DRAWN_ALERTS + 5)))
-    found = queries.alerts_of(sample.pk, GAP, GAP + SECOND)
-    assert (len(found["alerts"]), found["more"]) == (queries.DRAWN_ALERTS, True)
-    assert found["alerts"][0]["name"] == f"a{queries.DRAWN_ALERTS + 4}"
+    send(token(), *(about(f"a{number}", at=GAP + number, **of_pod()) for number in range(received.DRAWN + 5)))
+    found = received.alerts_of(sample.pk, GAP, GAP + SECOND)
+    assert (len(found["alerts"]), found["more"]) == (received.DRAWN, True)
+    assert found["alerts"][0]["name"] == f"a{received.DRAWN + 4}"
 
 
 def test_the_list_is_read_page_by_page_and_filtered(sample: Source) -> None:
@@ -193,7 +193,7 @@ def test_an_alert_survives_its_source(sample: Source) -> None:
 def test_many_alerts_are_linked_with_few_queries(sample: Source, django_assert_max_num_queries: Any) -> None:
     send(token(), *(about(f"a{number}", at=GAP + number, **of_pod(pod=f"ring-{number}")) for number in range(100)))
     with django_assert_max_num_queries(12):
-        assert len(queries.alerts_of(sample.pk, GAP, GAP + SECOND)["alerts"]) == 100
+        assert len(received.alerts_of(sample.pk, GAP, GAP + SECOND)["alerts"]) == 100
 
 
 def test_without_alerts_the_page_says_how_to_send_them() -> None:

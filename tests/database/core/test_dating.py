@@ -32,7 +32,8 @@ from timeline.core.entries import (
 from timeline.history.snapshot import Snapshot, healed
 from timeline.kinds.pod import PodFacts
 from timeline.models import ActorFeed, Source, Track, Way
-from timeline.storage import additions, chunks, inbox, live, store
+from timeline.storage import live, store
+from timeline.storage.entries import additions, chunks, inbox
 
 NOW = time.time_ns() // 1000
 MINUTE = 60_000_000

@@ -15,14 +15,18 @@ from collectors.analysis import analyse
 from collectors.formats import Limits
 from tests.following import Followed
 from tests.recordings import SAMPLE, entries_of
-from timeline import queries
 from timeline.history.lifelines import Name
 from timeline.judge import rulebook
 from timeline.judging.incidents import identity, title
 from timeline.models import Acknowledgement, Cluster, Finding, Incident, Silence, Source, Track
 from timeline.payloads.incidents import incident_of, incidents_of, parts_of
 from timeline.payloads.members import Members, Part
-from timeline.storage import incidents
+from timeline.queries.incidents import scoping
+from timeline.queries.people import acknowledgements as acknowledgements_queries
+from timeline.queries.window import deltas
+from timeline.queries.window.view import View
+from timeline.storage.judged import incidents
+from timeline.storage.people import acknowledgements
 
 RING = Name("", "Service", "vol-restart", "ring")
 
@@ -153,7 +157,7 @@ def test_an_incident_is_in_view_only_if_an_occurrence_is(client: Client, sample:
 
     def rules(start: int, end: int) -> set[str]:
         told = listed(client, sample, start=start, end=end)
-        view = queries.incidents_in_view(sample.pk, queries.View(), start, end, limit=50, rows=50)
+        view = scoping.incidents_in_view(sample.pk, View(), start, end, limit=50, rows=50)
         assert told["total"] == len(told["incidents"]) == view.incidents_total
         assert {each["id"] for each in told["incidents"]} == {each.incident["id"] for each in view.incidents}
         return {each["rule"] for each in told["incidents"]}
@@ -193,7 +197,7 @@ def test_a_commit_tells_which_incidents_changed_and_which_are_gone() -> None:
     entries = sorted(entries_of(SAMPLE), key=lambda entry: entry.staged)
     before = followed.commit([])
     followed.commit(entries)
-    told = queries.missed(followed.source.pk, before)
+    told = deltas.missed(followed.source.pk, before)
     assert told
     source = Source.objects.get(pk=followed.source.pk)
     assert {each["id"] for each in told["incidents"]} == set(
@@ -201,7 +205,7 @@ def test_a_commit_tells_which_incidents_changed_and_which_are_gone() -> None:
     )
     assert {row["incidents"][0] for row in told["findings"]} <= {each["id"] for each in told["incidents"]}
     Incident.objects.filter(source=source, rule="service-gap").delete()
-    told = queries.missed(source.pk, before)
+    told = deltas.missed(source.pk, before)
     assert told
     assert told["incidents_gone"] == [identity("service-gap", RING)]
 
@@ -492,10 +496,10 @@ def test_in_the_list_of_all_sources_a_silence_and_a_baseline_hold_for_their_own(
 @pytest.mark.django_db
 def test_what_was_acknowledged_at_once_is_undone_at_once(sample: Source, other: Source) -> None:
     first = list(Incident.objects.filter(source=sample).values_list("identity", flat=True))
-    queries.acknowledge_incidents(sample.pk, first[:1], "ada", "mine")
-    at = queries.acknowledge_new({sample.pk: first, other.pk: first}, "bob", "all of them")
-    assert queries.acknowledged_at(at, "bob") == 11
+    acknowledgements.acknowledge_incidents(sample.pk, first[:1], "ada", "mine")
+    at = acknowledgements.acknowledge_new({sample.pk: first, other.pk: first}, "bob", "all of them")
+    assert acknowledgements_queries.acknowledged_at(at, "bob") == 11
     assert Acknowledgement.objects.get(source=sample, identity=first[0]).note == "mine"
-    assert queries.undo(at, "eve") == 0
-    assert queries.undo(at, "bob") == 11
+    assert acknowledgements.undo(at, "eve") == 0
+    assert acknowledgements.undo(at, "bob") == 11
     assert list(Acknowledgement.objects.values_list("by", flat=True)) == ["ada"]

@@ -18,7 +18,6 @@ from tests.live import batches, observations
 from tests.properties import examples
 from tests.recordings import SAMPLE, findings_of, observations_of, world_of
 from tests.unit.history.test_live_order import side_by_side
-from timeline import queries
 from timeline.core.entries import Observation
 from timeline.history.lifelines import Key, Name
 from timeline.history.recording import RecordingWorld
@@ -28,6 +27,7 @@ from timeline.layout.excerpt import excerpt
 from timeline.layout.places import Group, Lane, Ranks, Strip
 from timeline.models import Source
 from timeline.payloads.windows import WindowPayload
+from timeline.queries.window import windows
 
 
 @cache
@@ -134,7 +134,7 @@ def test_the_report_and_the_page_show_the_same(sample: Source) -> None:
     world = world_of(observations_of(SAMPLE))
     # The page hides the lanes of Nodes at first, and with them what was found about a Node.
     report = excerpt(world, [each for each in findings_of(world) if each.subject.kind != "Node"]).window
-    page = queries.window(sample.pk, limit=400)
+    page = windows.window(sample.pk, limit=400)
     shown = {lane["key"] for lane in report["lanes"]}
     assert shown == {lane["key"] for lane in page["lanes"]}
     assert _drawn(report) == _drawn(page)

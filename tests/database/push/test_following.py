@@ -18,12 +18,14 @@ from tests.database.push.test_push import Page, Scenario, listeners, next_in, no
 from tests.following import Followed
 from tests.people import member
 from tests.recordings import SAMPLE, entries_of
-from timeline import pipeline, queries
+from timeline import pipeline
 from timeline.core.entries import Entry, Mark, MarkType, moment
 from timeline.history.world import World
 from timeline.layout.excerpt import excerpt
 from timeline.models import Delta, Gap, Stream
-from timeline.queries import deltas
+from timeline.queries.incidents.findings import findings
+from timeline.queries.window import deltas, windows
+from timeline.queries.window.view import View
 from timeline.storage import notify, store
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -62,7 +64,7 @@ def ends_of(live: Followed) -> dict[int, int | None]:
     """Return when each life ends, as windows over the whole source show it."""
     found: dict[int, int | None] = {}
     for offset in range(0, 1000, 200):
-        window = queries.window(live.source.pk, offset=offset, limit=200, view=queries.View(noise=True))
+        window = windows.window(live.source.pk, offset=offset, limit=200, view=View(noise=True))
         bars = window["bars"]
         for track, end, goes_on in zip(bars["track"], bars["end"], bars["open_end"], strict=True):
             found[track] = None if goes_on else end
@@ -76,7 +78,7 @@ def test_a_commit_is_listed_with_what_it_changed(live: Followed) -> None:
         message = await next_message(page)
         assert message["sequence"] == sequence
         assert message["behind"] < 10_000_000
-        window = await sync_to_async(queries.window)(live.source.pk)
+        window = await sync_to_async(windows.window)(live.source.pk)
         assert (message["first"], message["last"]) == (window["first"], window["last"])
         assert window["sequence"] == sequence
         known = await sync_to_async(ends_of)(live)
@@ -84,7 +86,7 @@ def test_a_commit_is_listed_with_what_it_changed(live: Followed) -> None:
         assert len(ends) > 20
         assert ends.items() <= known.items()
         assert {group["key"] for group in message["findings"]}
-        found = (await sync_to_async(queries.findings)(live.source.pk))["findings"]
+        found = (await sync_to_async(findings)(live.source.pk))["findings"]
         assert all(group in found for group in message["findings"])
         await page.leave()
         await nobody_listens()
@@ -301,19 +303,19 @@ def test_who_loses_the_right_is_disconnected(
 
 
 def test_gaps_come_with_the_window(live: Followed) -> None:
-    first, last = queries.window(live.source.pk)["first"], queries.window(live.source.pk)["last"]
+    first, last = windows.window(live.source.pk)["first"], windows.window(live.source.pk)["last"]
     middle = (first + last) // 2
     for since, until in ((middle, middle + 1_000_000), (first - 9_000_000, first - 8_000_000)):
         Gap.objects.create(
             source=live.source, group="", kind="Pod", since=moment(since), until=moment(until), reason="410 Gone"
         )
-    gaps = queries.window(live.source.pk)["gaps"]
+    gaps = windows.window(live.source.pk)["gaps"]
     assert gaps == {"kind": ["Pod"], "start": [middle], "end": [middle + 1_000_000], "text": ["410 Gone"]}
 
 
 def test_a_long_life_is_told_by_its_end(live: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deltas, "ROWS", 4)
-    message = queries.missed(live.source.pk, 0)
+    message = deltas.missed(live.source.pk, 0)
     assert message is not None
     long = [tail for tail in message["tracks"] if tail["since"]]
     assert long
@@ -332,17 +334,17 @@ def test_a_recording_of_a_live_source_shows_its_gaps_too() -> None:
     pipeline.ingest(source, world, [*ENTRIES, gap])
     store.show_source(source)
     values = {"kind": ["Pod"], "start": [middle], "end": [middle + 1_000_000], "text": ["The watch was away."]}
-    assert queries.window(source.pk)["gaps"] == values
-    assert queries.window(source.pk, middle + 60_000_000, middle + 60_001_000)["gaps"]["kind"] == []
+    assert windows.window(source.pk)["gaps"] == values
+    assert windows.window(source.pk, middle + 60_000_000, middle + 60_001_000)["gaps"]["kind"] == []
     assert excerpt(world, []).window["gaps"] == values
 
 
 def test_a_window_of_the_past_shows_what_came_just_now(live: Followed) -> None:
     """Cached totals must not hide the change, and are updated once no more changes come."""
     live.commit(ENTRIES[HALF:])
-    last = queries.window(live.source.pk)["last"]
-    shown = queries.window(live.source.pk, last - 12_000_000, last - 10_000_000, limit=200)
-    everything = queries.window(live.source.pk, limit=200)
+    last = windows.window(live.source.pk)["last"]
+    shown = windows.window(live.source.pk, last - 12_000_000, last - 10_000_000, limit=200)
+    everything = windows.window(live.source.pk, limit=200)
     bars = everything["bars"]
     lived = {
         everything["lanes"][lane]["key"]

@@ -18,8 +18,8 @@ from dashboard.push.consumers import UNAUTHORISED
 from dashboard.push.hub import QUEUE, REFETCH, Hub, hub
 from tests.patience import patient
 from tests.people import member
-from timeline import queries
 from timeline.models import Upload
+from timeline.queries.sources import uploads
 from timeline.storage import notify as push
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -106,7 +106,7 @@ def test_what_is_committed_reaches_the_browser() -> None:
         assert await page.news() == {"type": "refetch"}
         upload = await new_upload()
         await notify(upload=upload.pk)
-        payload = await sync_to_async(queries.upload_payload)(upload)
+        payload = await sync_to_async(uploads.upload_payload)(upload)
         assert await page.news() == {"type": "upload", "upload": payload}
         await page.leave()
         await nobody_listens()

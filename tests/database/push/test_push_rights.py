@@ -26,8 +26,8 @@ from tests.people import grant, member
 from tests.recordings import SAMPLE, entries_of
 from timeline.core.entries import Entry
 from timeline.models import Cluster, Delta, Finding, Incident, Source, Track, Upload
-from timeline.queries.deltas import Deltas
-from timeline.storage.seen import EVERYTHING, Seen
+from timeline.queries.window.deltas import Deltas
+from timeline.storage.seen.limits import EVERYTHING, Seen
 
 pytestmark = pytest.mark.django_db(transaction=True)
 QUIET, RESTART = "vol-quiet", "vol-restart"  # namespaces of the sample

@@ -8,13 +8,13 @@ from django.test import Client
 
 from tests import ROOT, events, stored
 from tests.database.queries.test_queries import window
-from timeline import queries
 from timeline.core.entries import _writer, writer
 from timeline.history.world import World
 from timeline.kinds import NOISE
 from timeline.models import Source, Track
 from timeline.payloads.windows import WindowPayload
 from timeline.pipeline import ingest
+from timeline.queries.window.overview import overview
 
 pytestmark = pytest.mark.django_db
 
@@ -165,8 +165,8 @@ def test_lanes_of_a_strip_stand_under_their_own_creators() -> None:
 
 
 def test_an_overview_lists_actors_with_their_changes(two: Source, sample: Source) -> None:
-    assert list(map(tuple, queries.overview(two.pk)["actors"])) == [("ann", 2), ("", 1), ("bob", 1)]
-    counts = [changes for _, changes in queries.overview(sample.pk)["actors"]]
+    assert list(map(tuple, overview(two.pk)["actors"])) == [("ann", 2), ("", 1), ("bob", 1)]
+    counts = [changes for _, changes in overview(sample.pk)["actors"]]
     assert counts == sorted(counts, reverse=True)
     tracks = Track.objects.filter(source=sample).exclude(family__in=NOISE)
     assert sum(counts) == sum(len(track.lifeline) for track in tracks)

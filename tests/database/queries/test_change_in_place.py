@@ -16,9 +16,10 @@ from collectors.formats import Limits
 from collectors.uploads.recordings import Count, import_into
 from dashboard.presentation import changes
 from tests import RULES
-from timeline import queries
 from timeline.models import Source, Track
-from timeline.storage import chunks, store
+from timeline.queries.objects import revisions
+from timeline.storage import store
+from timeline.storage.entries import chunks
 
 pytestmark = pytest.mark.django_db
 PLAIN = RULES / "service-gap" / "fires-plain-pods.jsonl"
@@ -90,7 +91,7 @@ def test_a_writer_that_is_not_known_has_a_reason(plain: Source, sample: Source) 
     reasons = set()
     for source in (plain, sample):
         for row in Track.objects.filter(source=source).order_by("id")[::3]:
-            found = queries.change_in_place(source.pk, row.id)
+            found = revisions.change_in_place(source.pk, row.id)
             if found is not None:
                 shown = changes.beside(found, withheld=False)
                 assert bool(shown["unknown_writer"]) == (not shown["actor"] and not shown["user_agent"])
@@ -99,7 +100,7 @@ def test_a_writer_that_is_not_known_has_a_reason(plain: Source, sample: Source) 
 
 
 def test_the_answer_is_bounded_and_says_how_much_it_leaves_out(plain: Source) -> None:
-    found = queries.change_in_place(plain.pk, pod_of(plain).id)
+    found = revisions.change_in_place(plain.pk, pod_of(plain).id)
     assert found is not None
     large = json.dumps({"data": {f"{number:05}": "x" * 9000 for number in range(1000)}}).encode()
     entry = msgspec.structs.replace(found.revision.entry, body=large)

@@ -16,12 +16,13 @@ from collectors.formats import Skipped, read
 from tests.applied import KUBECTL, NOON, deployment, rollout
 from tests.events import entries_of
 from tests.recordings import SAMPLE
-from timeline import queries, rejudging
+from timeline import rejudging
 from timeline.history.packing import ENTRIES, Packer
 from timeline.history.world import World
 from timeline.judging.changes import known_changes
 from timeline.models import Cluster, Finding, Incident, IntentChange, Source, Track
 from timeline.pipeline import follow, ingest
+from timeline.queries.changes import before
 from timeline.storage import live, store
 
 pytestmark = pytest.mark.django_db
@@ -192,7 +193,7 @@ def test_a_live_source_has_the_changes_of_its_batches_also_after_another_worker_
         held.snapshot_with_next_batch()
         if at % 3 == 2:
             held = live.open_again(Source.objects.get(pk=held.source.pk))
-    found = queries.changes_before(held.source.pk, NOON + 120_000_000)["changes"]
+    found = before.changes_before(held.source.pk, NOON + 120_000_000)["changes"]
     assert "Deployment web: image of web shop:1 → shop:2" in [each["text"] for one in found for each in one["writes"]]
     assert IntentChange.objects.filter(source=held.source).count() == len(known_changes(world))
 
@@ -203,7 +204,7 @@ def test_many_changes_are_bounded(client: Client, shop: Source) -> None:
     for at, each in enumerate(rows, 1000):
         each.number, each.document = at, Packer(ENTRIES).pack(orjson.dumps(row.document))
     IntentChange.objects.bulk_create(rows)
-    found = queries.changes_before(shop.pk, NOON + 200_000_000, about=[number(shop, "web")])
+    found = before.changes_before(shop.pk, NOON + 200_000_000, about=[number(shop, "web")])
     assert not found["complete"]
     assert len(found["changes"]) <= 20
     shown = client.get(f"/sources/{shop.pk}/changes/").content.decode()

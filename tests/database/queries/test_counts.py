@@ -21,10 +21,14 @@ from dashboard.web.timestamps import LAST
 from tests import DATA
 from tests.properties import sampled
 from tests.recordings import SAMPLE
-from timeline import queries
 from timeline.models import Finding, Occurrence, Source
 from timeline.payloads.findings import IncidentPayload
-from timeline.queries.sources import SEVERITIES, extent
+from timeline.queries.incidents import findings as findings_queries
+from timeline.queries.incidents import lists, scoping
+from timeline.queries.incidents.filters import IncidentFilter
+from timeline.queries.sources.extents import SEVERITIES, extent
+from timeline.queries.window import overview as overview_queries
+from timeline.queries.window.view import View
 from timeline.storage import store
 from timeline.storage.exports import document
 
@@ -78,22 +82,22 @@ def test_page_api_command_line_and_report_count_the_same(path: Path, client: Cli
             (acknowledged, acknowledged)
         )
     rows = Occurrence.objects.filter(source=source)
-    overview = queries.overview(source.pk)
+    overview = overview_queries.overview(source.pk)
     assert dict(overview["rules"]) == Counter(rows.values_list("rule", flat=True))
     ranks = Counter(SEVERITIES[rank] for rank in rows.values_list("rank", flat=True))
     assert dict(overview["severity_counts"]) == ranks
     for severity, number in ranks.items():
-        assert queries.findings(source.pk, queries.View(severity=severity), limit=1)["total"] == number
+        assert findings_queries.findings(source.pk, View(severity=severity), limit=1)["total"] == number
     the_scope_of_an_owner_is_the_same_in_list_and_report(source.pk)
 
 
 def the_scope_of_an_owner_is_the_same_in_list_and_report(source: int) -> None:
     for root in sorted({*Finding.objects.filter(source=source).values_list("root", flat=True)})[:_ROOTS]:
-        listed = queries.incidents(source, queries.IncidentFilter(root=root), limit=500)
-        reported = queries.incidents_in_view(source, queries.View(scope=root), 0, LAST, limit=500, rows=500)
+        listed = lists.incidents(source, IncidentFilter(root=root), limit=500)
+        reported = scoping.incidents_in_view(source, View(scope=root), 0, LAST, limit=500, rows=500)
         assert {each["id"] for each in listed["incidents"]} == {each.incident["id"] for each in reported.incidents}
         assert listed["total"] == reported.incidents_total > 0
-        named = queries.View(scope=root).members(source)
+        named = View(scope=root).members(source)
         assert reported.findings_total == named.count() <= listed["findings"]
 
 
@@ -107,8 +111,8 @@ def test_a_report_of_everything_lists_what_a_report_of_all_kinds_lists() -> None
         span = extent(Source.objects.get(pk=source.pk))
         for limit, rows in ((100, 10), (2, 1)):
             everything, filtered = (
-                queries.incidents_in_view(source.pk, view, *span, limit=limit, rows=rows)
-                for view in (queries.View(), queries.View(families=tuple(families)))
+                scoping.incidents_in_view(source.pk, view, *span, limit=limit, rows=rows)
+                for view in (View(), View(families=tuple(families)))
             )
             assert everything == filtered
 

@@ -5,14 +5,13 @@ from typing import Any
 import pytest
 
 from tests import events, stored
-from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.history.world import World
 from timeline.layout.assembly import MARKS
 from timeline.models import Source, Track
 from timeline.pipeline import ingest
-from timeline.queries import dense, windows
-from timeline.storage.seen import Seen, seeing
+from timeline.queries.window import dense, windows
+from timeline.storage.seen.limits import Seen, seeing
 
 pytestmark = pytest.mark.django_db
 PODS, TIMES = 40, 40
@@ -41,7 +40,7 @@ def renewed() -> Source:
 
 def test_lives_without_room_are_drawn_together_and_a_closer_look_shows_each() -> None:
     source = renewed()
-    shown = queries.window(source.pk)
+    shown = windows.window(source.pk)
     bars = shown["bars"]
     assert len(bars["lane"]) + len(shown["marks"]["lane"]) + len(shown["births"]["lane"]) <= MARKS
     assert [lane["subtitle"].rpartition(" · ")[2] for lane in shown["lanes"]] == [f"{TIMES} incarnations shown"] * PODS
@@ -55,19 +54,19 @@ def test_lives_without_room_are_drawn_together_and_a_closer_look_shows_each() ->
     assert not any(bars["open_end"])
 
     first, width = shown["first"], (shown["last"] - shown["first"]) // TIMES
-    close = queries.window(source.pk, first, first + width)
+    close = windows.window(source.pk, first, first + width)
     assert not any(text.endswith("incarnations") for text in close["bars"]["text"])
     assert set(close["marks"]["mark"]) >= {"deleted"} and len(close["births"]["lane"]) >= PODS
 
 
 def test_findings_are_drawn_on_lives_that_are_drawn_together(sample: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    each = queries.window(sample.pk, limit=200)
+    each = windows.window(sample.pk, limit=200)
     with seeing(Seen(namespaces={sample.pk: frozenset({"vol-restart"})})):
-        limited = queries.window(sample.pk, limit=200)
+        limited = windows.window(sample.pk, limit=200)
     monkeypatch.setattr(dense, "ONE_BY_ONE", 3)
-    together = queries.window(sample.pk, limit=200)
+    together = windows.window(sample.pk, limit=200)
     with seeing(Seen(namespaces={sample.pk: frozenset({"vol-restart"})})):
-        seen = queries.window(sample.pk, limit=200)
+        seen = windows.window(sample.pk, limit=200)
     assert seen["holes"] == limited["holes"] and seen["arrows"] == limited["arrows"]
     assert [lane["key"] for lane in seen["lanes"]] == [lane["key"] for lane in limited["lanes"]]
     assert [lane["key"] for lane in together["lanes"]] == [lane["key"] for lane in each["lanes"]]
@@ -85,9 +84,9 @@ def test_findings_are_drawn_on_lives_that_are_drawn_together(sample: Source, mon
 def test_of_a_window_with_very_many_changes_the_ends_of_lives_are_exact(
     sample: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = queries.window(sample.pk)
+    whole = windows.window(sample.pk)
     monkeypatch.setattr(windows, "_LONG", 0)
-    short = queries.window(sample.pk)
+    short = windows.window(sample.pk)
     ends = []
     for shown in (whole, short):
         lives: dict[int, list[int]] = {}

@@ -6,9 +6,9 @@ from datetime import datetime
 import pytest
 from django.test import Client
 
-from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.models import Source, Track
+from timeline.queries.changes import events as events_queries
 
 pytestmark = pytest.mark.django_db
 
@@ -18,7 +18,7 @@ def at(iso: str) -> int:
 
 
 def test_changes_come_in_the_order_of_their_revisions_with_bounds_and_writers(sample: Source) -> None:
-    found = queries.events(sample.pk, namespace="vol-restart", limit=500)
+    found = events_queries.events(sample.pk, namespace="vol-restart", limit=500)
     events = found["events"]
     assert (found["complete"], found["next"], found["total"]) == (True, None, len(events))
     revisions = [int(each["resource_version"]) for each in events if each["resource_version"]]
@@ -33,10 +33,10 @@ def test_changes_come_in_the_order_of_their_revisions_with_bounds_and_writers(sa
 
 
 def test_pages_follow_each_other_without_a_gap(sample: Source) -> None:
-    whole = queries.events(sample.pk, namespace="vol-restart", every=True, limit=500)["events"]
+    whole = events_queries.events(sample.pk, namespace="vol-restart", every=True, limit=500)["events"]
     pages, cursor = [], ""
     while True:
-        page = queries.events(sample.pk, namespace="vol-restart", every=True, after=cursor, limit=7)
+        page = events_queries.events(sample.pk, namespace="vol-restart", every=True, after=cursor, limit=7)
         pages += page["events"]
         if page["next"] is None:
             break
@@ -45,15 +45,15 @@ def test_pages_follow_each_other_without_a_gap(sample: Source) -> None:
 
 
 def test_what_the_timeline_does_not_draw_is_counted_and_listed_on_request(sample: Source) -> None:
-    drawn = queries.events(sample.pk, namespace="vol-restart", limit=1)
-    every = queries.events(sample.pk, namespace="vol-restart", every=True, limit=1)
+    drawn = events_queries.events(sample.pk, namespace="vol-restart", limit=1)
+    every = events_queries.events(sample.pk, namespace="vol-restart", every=True, limit=1)
     assert drawn["undrawn"] > 0
     assert (every["total"], every["undrawn"]) == (drawn["total"] + drawn["undrawn"], 0)
 
 
 def test_a_time_a_kind_and_a_root_owner_narrow_the_list(sample: Source, client: Client) -> None:
     job = Track.objects.filter(source=sample, kind="Job", group="batch.volcano.sh", name="ring").earliest("id")
-    of_job = queries.events(sample.pk, root=job.root, limit=500)["events"]
+    of_job = events_queries.events(sample.pk, root=job.root, limit=500)["events"]
     first, last = at(of_job[3]["time"]), at(of_job[-4]["time"])
     asked = f"scope={job.root}&start={first}&end={last}&limit=500"
     within = client.get(f"/api/sources/{sample.pk}/events?{asked}").json()["events"]
@@ -65,6 +65,6 @@ def test_a_time_a_kind_and_a_root_owner_narrow_the_list(sample: Source, client: 
 
 
 def test_more_objects_than_are_read_are_said(sample: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["timeline.queries.events"], "OBJECTS", 2)
-    found = queries.events(sample.pk)
+    monkeypatch.setattr(sys.modules["timeline.queries.changes.events"], "OBJECTS", 2)
+    found = events_queries.events(sample.pk)
     assert (found["objects"], found["complete"]) == (2, False)

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests import stored
-from timeline import queries
 from timeline.models import Cluster, Finding, Occurrence, Source
 from timeline.payloads.findings import FindingOrder
+from timeline.queries.incidents.findings import findings
 
 pytestmark = pytest.mark.django_db
 BEGAN = datetime(2026, 11, 21, 7, 52, tzinfo=UTC)
@@ -41,7 +41,7 @@ def found(source: Source, key: str, second: int, rank: int = 1) -> None:
 
 
 def keys(source: Source, cursor: str = "", order: FindingOrder | None = None) -> tuple[list[str], str | None]:
-    page = queries.findings(source.pk, cursor=cursor, limit=3, order=order)
+    page = findings(source.pk, cursor=cursor, limit=3, order=order)
     return [each["key"] for each in page["findings"]], page["next"]
 
 

@@ -12,8 +12,11 @@ from pytest_django import Settings
 from dashboard.presentation import fleet as words
 from tests import fleet
 from tests.people import member
-from timeline import queries
 from timeline.models import Acknowledgement, Cluster, Silence, Stream
+from timeline.queries.incidents import counts
+from timeline.queries.incidents.counts import IncidentCounts
+from timeline.queries.sources import fleet as fleet_queries
+from timeline.queries.sources.fleet import Fleet
 
 pytestmark = pytest.mark.django_db
 ROW = re.compile(r"<tr data-(?:cluster|source)=.*?</tr>", re.DOTALL)
@@ -23,7 +26,7 @@ def rows(client: Client, query: str = "") -> list[str]:
     return ROW.findall(client.get(f"/{query}").content.decode())
 
 
-def named(found: queries.Fleet) -> list[str]:
+def named(found: Fleet) -> list[str]:
     return [row.name for row in found.rows]
 
 
@@ -51,7 +54,7 @@ def test_clusters_come_first_the_worst_on_top_and_then_the_newest_recordings() -
     for name, rank in (("warned", 1), ("broken", 0), ("noted", 2)):
         fleet.incident(fleet.cluster(name)[1], name, rank=rank)
     fleet.incident(fleet.cluster("over")[1], "over", rank=0, ago=3600)
-    found = queries.fleet()
+    found = fleet_queries.fleet()
     first = ["broken", "not reached", "warned", "noted"]
     assert named(found)[:4] == first
     assert named(found)[-2:] == ["newer", "older"]
@@ -66,7 +69,7 @@ def test_health_is_said_in_words_and_nothing_that_is_not_reached_is_good(client:
     _, source = fleet.cluster("partly")
     Stream.objects.filter(source=source, resource="pods").update(state="failing")
     fleet.recording("half", mostly_skipped={"audit.log": [90, 100]})
-    shown = {row.name: words.row(row, 0, may_change=False) for row in queries.fleet().rows}
+    shown = {row.name: words.row(row, 0, may_change=False) for row in fleet_queries.fleet().rows}
     assert {name: (row.health, row.tone) for name, row in shown.items()} == {
         "fine": ("live", "good"),
         "refused": ("failing", "bad"),
@@ -91,8 +94,8 @@ def test_ongoing_incidents_are_counted_without_acknowledged_and_silenced_ones(cl
     Acknowledgement.objects.create(source=source, identity="acknowledged", by="me", note="", rank=1)
     until = datetime.now(UTC) + timedelta(hours=1)
     Silence.objects.create(source=None, namespace="quiet", reason="known", by="me", expires=until)
-    (row,) = [each for each in queries.fleet().rows if each.cluster]
-    assert row.counts == queries.IncidentCounts(3, 6, (1, 1, 1), (1, 0, 0), acknowledged=1, silenced=1)
+    (row,) = [each for each in fleet_queries.fleet().rows if each.cluster]
+    assert row.counts == IncidentCounts(3, 6, (1, 1, 1), (1, 0, 0), acknowledged=1, silenced=1)
     assert row.worst and row.worst["id"] == "goes-on"
     (text,) = [each for each in rows(client) if ">prod<" in each]
     assert "3 incidents · 6 findings" in text and "1 acknowledged · 1 silenced" in text
@@ -107,7 +110,7 @@ def test_the_worst_incident_is_the_gravest_that_nobody_has_acknowledged(client: 
     fleet.incident(source, "warning", ago=60, rank=1)
     fleet.incident(source, "info", rank=2, open=True)
     Acknowledgement.objects.create(source=source, identity="known", by="me", note="", rank=0)
-    (row,) = queries.fleet().rows
+    (row,) = fleet_queries.fleet().rows
     assert row.worst and row.worst["id"] == "error"
     page = client.get(f"/sources/{source.pk}/incidents/?acknowledged=true").content.decode()
     assert list(dict.fromkeys(re.findall(r"Service (\w+) was away", page))) == ["error", "known", "warning", "info"]
@@ -120,8 +123,8 @@ def test_no_cluster_fills_the_list_of_the_newest_incidents(client: Client) -> No
     _, calm = fleet.cluster("calm")
     fleet.incident(calm, "calm", ago=7200)
     fleet.incident(fleet.recording("old"), "old", ago=86_400 * 30)
-    sources = queries.newest_sources()
-    found = queries.newest_incidents(list(sources), 12, 4)
+    sources = fleet_queries.newest_sources()
+    found = counts.newest_incidents(list(sources), 12, 4)
     assert [each["id"] for each in found] == ["loud0", "loud1", "loud2", "loud3", "calm", "old"]
     page = client.get("/").content.decode()
     for name in ("loud", "calm", "old"):
@@ -132,9 +135,9 @@ def test_a_recording_that_ended_long_ago_does_not_go_on_above_a_cluster(client: 
     fleet.incident(fleet.recording("old"), "open", open=True)
     for number in range(3):
         fleet.cluster(f"live-{number}")
-    assert queries.fleet().rows[-1].name == "old" and queries.fleet().ongoing == 0
+    assert fleet_queries.fleet().rows[-1].name == "old" and fleet_queries.fleet().ongoing == 0
     assert "ongoing when the recording ends" in rows(client)[-1]
-    assert queries.fleet("ongoing").rows[0].name == "old"
+    assert fleet_queries.fleet("ongoing").rows[0].name == "old"
 
 
 @pytest.mark.parametrize(

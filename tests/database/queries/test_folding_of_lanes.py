@@ -4,20 +4,23 @@ from typing import Any
 
 import pytest
 
-from timeline import queries
 from timeline.core.entries import moment
 from timeline.layout.furniture import is_furniture
 from timeline.models import Source, Track
 from timeline.payloads.windows import WindowPayload
-from timeline.queries.folding import ALL
+from timeline.queries.incidents.findings import findings
+from timeline.queries.window import windows
+from timeline.queries.window.folding import ALL
+from timeline.queries.window.overview import overview
+from timeline.queries.window.view import Grouping, View
 
 pytestmark = pytest.mark.django_db
 GAP = (1795247520740000, 1795247521200000)  # around the first absence of the Service ring
 
 
 def window(sample: Source, *, fold: bool = True, limit: int = 200, offset: int = 0, **view: Any) -> WindowPayload:
-    shown = queries.View(fold=fold, **view)
-    return queries.window(sample.pk, *GAP, limit=limit, offset=offset, view=shown)
+    shown = View(fold=fold, **view)
+    return windows.window(sample.pk, *GAP, limit=limit, offset=offset, view=shown)
 
 
 def keys(shown: WindowPayload) -> list[str]:
@@ -54,17 +57,17 @@ def test_who_asks_for_certain_objects_gets_all_of_them(sample: Source) -> None:
     asked: list[dict[str, Any]] = [{"name": "kube-root"}, {"rule": "service-gap"}, {"active": True}]
     for view in asked:
         assert keys(window(sample, **view)) == keys(window(sample, fold=False, **view))
-    root = next(row["focus"] for row in queries.findings(sample.pk)["findings"] if row["rule"] == "service-gap")
+    root = next(row["focus"] for row in findings(sample.pk)["findings"] if row["rule"] == "service-gap")
     assert keys(window(sample, focus=root, scope=root)) == keys(window(sample, fold=False, focus=root, scope=root))
 
 
 @pytest.mark.parametrize("grouping", ["owner", "kind", "namespace"])
-def test_a_group_says_how_many_it_folds_and_can_be_unfolded(sample: Source, grouping: queries.Grouping) -> None:
-    begin = queries.overview(sample.pk)["first"] + 40_000_000  # a part of the job ring changes then
+def test_a_group_says_how_many_it_folds_and_can_be_unfolded(sample: Source, grouping: Grouping) -> None:
+    begin = overview(sample.pk)["first"] + 40_000_000  # a part of the job ring changes then
 
     def seen(**view: Any) -> WindowPayload:
-        shown = queries.View(grouping=grouping, **view)
-        return queries.window(sample.pk, begin, begin + 2_000_000, limit=200, view=shown)
+        shown = View(grouping=grouping, **view)
+        return windows.window(sample.pk, begin, begin + 2_000_000, limit=200, view=shown)
 
     whole, shown = seen(), seen(fold=True)
     group = next(each for each in shown["groups"] if sum(each["folded"].values()))  # type: ignore[arg-type]
@@ -97,7 +100,7 @@ def test_lanes_without_a_change_in_view_have_no_colour(sample: Source) -> None:
     furniture = {lane["key"] for lane in shown["lanes"] if lane["furniture"]}
     assert quiet & changed <= furniture and furniture <= quiet
     assert "Pod/vol-restart/ring-steady-0" not in quiet  # a finding in view names it
-    assert not any(lane["quiet"] and not lane["furniture"] for lane in queries.window(sample.pk)["lanes"])
+    assert not any(lane["quiet"] and not lane["furniture"] for lane in windows.window(sample.pk)["lanes"])
 
 
 def test_furniture_is_what_every_namespace_or_node_has() -> None:

@@ -15,10 +15,10 @@ from tests.markup import without_times
 from tests.people import member
 from tests.recordings import SAMPLE, entries_of, lines_of
 from tests.worker import TIME, moved
-from timeline import queries
 from timeline.core.entries import Change, Entry
 from timeline.models import Acknowledgement, BaselineIncident, Finding, Incident, Silence, Source, Track
-from timeline.storage import incidents
+from timeline.storage.judged import incidents
+from timeline.storage.people import acknowledgements
 
 pytestmark = pytest.mark.django_db
 TITLE = re.compile(r'<th scope="row"><a href="([^"]+)">.*?</span>([^<]+)</a>', re.DOTALL)
@@ -228,7 +228,7 @@ def test_viewers_do_not_change_a_baseline(client: Client, sample: Source, settin
 
 
 def test_the_page_says_why_an_acknowledgement_holds_no_more(client: Client, sample: Source, gap: Incident) -> None:
-    queries.acknowledge_incidents(sample.pk, [gap.identity], "ada", "")
+    acknowledgements.acknowledge_incidents(sample.pk, [gap.identity], "ada", "")
     Acknowledgement.objects.update(ended="It came back at 08:00.")
     shown = page(client, f"{of(sample)}{gap.identity}/")
     assert re.search(r"ada acknowledged it at .* UTC\. It came back at 08:00\.", shown)

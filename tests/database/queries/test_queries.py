@@ -8,7 +8,6 @@ from django.db.backends.postgresql.psycopg_any import DateTimeTZRange
 from django.test import Client
 
 from tests import events, stored
-from timeline import queries
 from timeline.core.entries import moment
 from timeline.history.world import World
 from timeline.kinds import NOISE
@@ -18,6 +17,11 @@ from timeline.models import Source, Track
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.windows import WindowPayload
 from timeline.pipeline import ingest
+from timeline.queries.incidents.findings import findings
+from timeline.queries.sources import extents
+from timeline.queries.window import overview as overview_queries
+from timeline.queries.window import windows
+from timeline.queries.window.view import Grouping, View
 from timeline.storage import store
 
 pytestmark = pytest.mark.django_db
@@ -28,11 +32,11 @@ MINUTE = 60_000_000
 def window(
     sample: Source, start: int | None = None, end: int | None = None, *, offset: int = 0, limit: int = 200, **view: Any
 ) -> WindowPayload:
-    return queries.window(sample.pk, start, end, offset=offset, limit=limit, view=queries.View(**view))
+    return windows.window(sample.pk, start, end, offset=offset, limit=limit, view=View(**view))
 
 
 def listed(sample: Source, **view: Any) -> list[FindingGroupPayload]:
-    return queries.findings(sample.pk, queries.View(**view))["findings"]
+    return findings(sample.pk, View(**view))["findings"]
 
 
 def names(shown: WindowPayload) -> list[str]:
@@ -208,7 +212,7 @@ def test_pages_follow_each_other_without_gap_or_repetition(sample: Source) -> No
 
 
 @pytest.mark.parametrize(("grouping", "field"), [("kind", "family"), ("namespace", "namespace")])
-def test_lanes_can_stand_by_kind_or_namespace(sample: Source, grouping: queries.Grouping, field: str) -> None:
+def test_lanes_can_stand_by_kind_or_namespace(sample: Source, grouping: Grouping, field: str) -> None:
     shown = window(sample, grouping=grouping)
     headings = [lane["group"] for lane in shown["lanes"]]
     assert headings == [lane[field] for lane in shown["lanes"]]  # type: ignore[literal-required]
@@ -235,7 +239,7 @@ def test_columns_of_one_table_are_of_one_length(sample: Source) -> None:
 
 
 def test_an_overview_counts_slices_families_and_namespaces(sample: Source) -> None:
-    overview = queries.overview(sample.pk)
+    overview = overview_queries.overview(sample.pk)
     assert (overview["first"], overview["last"]) == (window(sample)["first"], window(sample)["last"])
     assert len(overview["counts"]) == outline.SLICES
     assert sum(overview["counts"]) > 300
@@ -265,32 +269,32 @@ def test_a_scope_shows_an_owner_with_what_it_owns_and_what_its_findings_name(cli
 
 
 def test_unknown_sources_do_not_exist(sample: Source) -> None:
-    for ask in (queries.window, queries.overview):
+    for ask in (windows.window, overview_queries.overview):
         with pytest.raises(Source.DoesNotExist):
             ask(sample.pk + 1_000)
 
 
 def test_an_empty_source_is_an_empty_window() -> None:
     source = stored.opened("empty")
-    shown = queries.window(source.pk)
+    shown = windows.window(source.pk)
     assert (shown["lanes"], shown["groups"], shown["scope"], shown["lanes_total"]) == ([], [], None, 0)
-    assert queries.findings(source.pk) == {"findings": [], "order": "time", "next": None, "total": 0}
-    assert queries.overview(source.pk)["counts"] == []
+    assert findings(source.pk) == {"findings": [], "order": "time", "next": None, "total": 0}
+    assert overview_queries.overview(source.pk)["counts"] == []
 
 
 def test_a_recording_is_listed_with_what_was_found(sample: Source) -> None:
     hidden = store.open_source("not ready yet")
-    listed = {row.id: row for row in queries.recent_sources()}
+    listed = {row.id: row for row in extents.recent_sources()}
     assert hidden.pk not in listed
     row = listed[sample.pk]
     assert (row.name, row.entries, row.errors, row.warnings, row.infos) == ("sample", 775, 0, 4, 5)
-    assert queries.source(hidden.pk) is None
+    assert extents.source(hidden.pk) is None
 
 
 def test_a_life_without_observed_beginning_is_drawn_open() -> None:
     source = stored.opened()
     ingest(source, World(), events.entries_of(events.event(verb="patch", responseStatus={"code": 200})))
-    shown = queries.window(source.pk)
+    shown = windows.window(source.pk)
     assert shown["bars"]["open_start"] == [True]
     assert shown["births"]["lane"] == []
 
@@ -304,7 +308,7 @@ def test_lives_of_a_name_without_owner_share_a_lane() -> None:
         body = events.pod(uid=f"u{number}", resourceVersion=str(100 + number))
         lives.append(events.event(auditID=str(number), responseObject=body, **times))
     ingest(source, World(), events.entries_of(*lives))
-    shown = queries.window(source.pk)
+    shown = windows.window(source.pk)
     assert [lane["name"] for lane in shown["lanes"]] == ["p"]
     assert shown["births"]["number"] == [1, 2, 3]
     assert [group["lanes"] for group in shown["groups"]] == [1]
@@ -327,7 +331,7 @@ def busy(pods: int, restarts: int) -> list[dict[str, Any]]:
 def test_a_busy_window_stays_drawable() -> None:
     source = stored.opened("busy")
     ingest(source, World(), events.entries_of(*busy(pods=40, restarts=150)))
-    shown = queries.window(source.pk)
+    shown = windows.window(source.pk)
     assert len(shown["lanes"]) == 40
     assert 40 < len(shown["bars"]["lane"]) + len(shown["marks"]["lane"]) <= 2_500
     assert shown["merged"] > 2_500
@@ -433,7 +437,7 @@ def test_only_what_changes_in_the_range_is_active(sample: Source) -> None:
 def test_noise_is_shown_when_it_is_asked_for(sample: Source) -> None:
     shown = window(sample, noise=True)
     assert {"Events", "Cluster"} <= {lane["family"] for lane in shown["lanes"]}
-    overview = queries.overview(sample.pk)
+    overview = overview_queries.overview(sample.pk)
     assert shown["lanes_total"] == window(sample)["lanes_total"] + overview["noise"]
 
 
@@ -445,7 +449,7 @@ def test_the_arrows_of_the_selected_finding_are_always_told(sample: Source) -> N
 
 
 def test_so_many_rows_are_counted_and_more_are_said(sample: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("timeline.queries.rows.COUNTED", 50)
+    monkeypatch.setattr("timeline.queries.window.rows.COUNTED", 50)
     shown = window(sample, limit=10)
     assert (shown["lanes_total"], shown["lanes_more"]) == (50, True)
     assert window(sample, offset=60, limit=10)["lanes_total"] == 70
@@ -459,8 +463,8 @@ def test_so_many_rows_are_counted_and_more_are_said(sample: Source, monkeypatch:
 def test_every_lane_that_lived_in_a_range_is_shown_and_no_other(
     sample: Source, part: float, width: int, sparse: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("timeline.queries.rows.SPARSE", sparse)
-    whole = queries.overview(sample.pk)
+    monkeypatch.setattr("timeline.queries.window.rows.SPARSE", sparse)
+    whole = overview_queries.overview(sample.pk)
     start = whole["first"] + int((whole["last"] - whole["first"]) * part)
     lived = Track.objects.filter(
         source=sample, span__overlap=DateTimeTZRange(moment(start), moment(start + width), "[]")

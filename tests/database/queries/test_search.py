@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from tests import events, stored
 from tests.database.queries.test_actors import by, change
 from tests.properties import examples
-from timeline import queries
 from timeline.history.world import World
 from timeline.models import Source, Track
 from timeline.payloads.windows import FoundObjectPayload
 from timeline.pipeline import ingest
-from timeline.queries.search import FOUND
+from timeline.queries.window.search import FOUND, search
 from timeline.storage import store
 
 pytestmark = pytest.mark.django_db
@@ -68,7 +67,7 @@ def shop(django_db_setup: None, django_db_blocker: Any) -> Iterator[Source]:
 
 
 def found(source: Source, text: str) -> list[FoundObjectPayload]:
-    return queries.search(source.pk, text)["objects"]
+    return search(source.pk, text)["objects"]
 
 
 def said(source: Source, text: str) -> list[str]:
@@ -128,16 +127,16 @@ def test_less_than_eight_characters_of_a_uid_find_nothing(shop: Source, text: st
 def test_actors_are_found_by_parts_of_their_names(shop: Source, client: Client) -> None:
     answer = client.get(f"/api/sources/{shop.pk}/search", query_params={"q": "DEPLOYER shop"}).json()
     assert answer["actors"] == [{"name": "system:serviceaccount:shop:deployer", "changes": 1}]
-    assert [each["name"] for each in queries.search(shop.pk, "bob")["actors"]] == ["bob"]
+    assert [each["name"] for each in search(shop.pk, "bob")["actors"]] == ["bob"]
 
 
 def test_hits_are_limited_and_more_is_said(django_db_blocker: Any) -> None:
     source = stored.opened()
     lines = [placed(f"web-{number:02d}", number, "node-1", "nginx") for number in range(FOUND + 5)]
     ingest(source, World(), events.entries_of(*lines))
-    answer = queries.search(source.pk, "node-1")
+    answer = search(source.pk, "node-1")
     assert (len(answer["objects"]), answer["more"]) == (FOUND, True)
-    assert queries.search(source.pk, "web-07")["more"] is False
+    assert search(source.pk, "web-07")["more"] is False
 
 
 @pytest.mark.parametrize(
@@ -151,7 +150,7 @@ def test_signs_of_patterns_are_only_signs(shop: Source, text: str, names: list[s
 @given(text=st.text(max_size=300))
 @examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_is_only_a_text(shop: Source, client: Client, text: str) -> None:
-    queries.search(shop.pk, text)
+    search(shop.pk, text)
     answer = client.get(f"/api/sources/{shop.pk}/search", query_params={"q": text.encode("utf-8", "replace")})
     assert answer.status_code == (422 if "\0" in text else 200)
 

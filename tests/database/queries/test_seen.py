@@ -12,12 +12,13 @@ from django.db import ProgrammingError, connection
 from collectors.normalise.objects import observed_object
 from dashboard.access import limits
 from tests.following import Followed
-from timeline import queries
 from timeline.core.entries import Change, moment
 from timeline.layout.places import CROWD
 from timeline.models import Finding, Gap, Occurrence, Source, Track
-from timeline.storage import seen_views
-from timeline.storage.seen import EVERYTHING, Seen, present, seeing, unlimited
+from timeline.queries.window import windows
+from timeline.queries.window.overview import overview
+from timeline.storage.seen import views as seen_views
+from timeline.storage.seen.limits import EVERYTHING, Seen, present, seeing, unlimited
 
 pytestmark = pytest.mark.django_db
 
@@ -92,7 +93,7 @@ def test_counts_are_those_of_what_is_seen(sample: Source) -> None:
 def test_the_histograms_of_namespaces_add_up_to_that_of_the_source(sample: Source) -> None:
     def read() -> tuple[list[int], int]:
         source = Source.objects.get(pk=sample.pk)
-        return queries.overview(sample.pk)["counts"], source.entries
+        return overview(sample.pk)["counts"], source.entries
 
     whole, entries = read()
     parts = []
@@ -106,7 +107,7 @@ def test_the_histograms_of_namespaces_add_up_to_that_of_the_source(sample: Sourc
 def test_a_window_of_a_limited_reader_has_only_their_lanes(sample: Source) -> None:
     one = next(name for name in namespaces_of(sample) if name)
     with seeing(Seen(namespaces={sample.pk: frozenset({one})})):
-        window = queries.window(sample.pk)
+        window = windows.window(sample.pk)
     assert window["lanes"]
     assert {lane["namespace"] for lane in window["lanes"]} == {one}
 

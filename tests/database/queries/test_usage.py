@@ -12,9 +12,11 @@ from tests import stored
 from tests.database.storage.test_deletion import connected, ran
 from tests.database.storage.test_retention import watched
 from tests.people import member
-from timeline import queries
 from timeline.models import Cluster, Finding, Hold, Incident, Source, Track, Usage
-from timeline.storage import holds, keeping, retention, tables, usage
+from timeline.queries.sources import usage as usage_queries
+from timeline.storage.entries import tables
+from timeline.storage.keeping import holds, retention, usage
+from timeline.storage.keeping import periods as keeping
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -51,7 +53,7 @@ def test_sources_are_measured_once_a_day_and_told_apart() -> None:
     assert usage.record(now - timedelta(days=1)) == usage.record(now) == usage.record(now) == 2
     assert Usage.objects.filter(source=source).count() == 2
     Usage.objects.filter(source=source, day=(now - timedelta(days=1)).date()).update(chunks=0)
-    rows = {row.source: row for row in queries.usage()}
+    rows = {row.source: row for row in usage_queries.usage()}
     large, small = rows[source.pk], rows[empty.pk]
     assert large.chunks == tables.size_of(source) and min(large.tracks, large.findings, large.evidence) > 0
     assert large.bytes == large.chunks + large.tracks + large.findings + large.logs + large.evidence > small.bytes

@@ -9,11 +9,12 @@ from collectors.uploads.recordings import Count, import_into
 from dashboard.drawing.views import picture
 from tests import RULES, stored
 from tests.recordings import findings_of, observations_of, world_of
-from timeline import queries
 from timeline.history.packing import ENTRIES, Packer
 from timeline.layout.excerpt import excerpt
 from timeline.models import Finding, Incident, ObjectView, Source, Track
 from timeline.payloads.views import ViewPayload, acted_on, views, within
+from timeline.queries.window import windows
+from timeline.queries.window.view import View
 from timeline.storage import store
 
 EXCESS = RULES / "stale-view/fires-after-its-job-was-complete.jsonl"
@@ -65,20 +66,20 @@ def test_a_picture_draws_each_act_at_the_height_of_its_copy() -> None:
 
 def test_the_timeline_shows_the_view_below_the_lane_of_its_object(source: Source) -> None:
     assert source.views == 1
-    window = queries.window(source.pk)
+    window = windows.window(source.pk)
     (shown,) = window["views"]
     assert window["lanes"][shown["lane"]]["name"] == "report-0"
     later = max(each["time"] for each in shown["uses"]) + 1_000_000
-    assert queries.window(source.pk, later, later + 1)["views"] == []
+    assert windows.window(source.pk, later, later + 1)["views"] == []
 
 
 def test_of_several_actors_the_one_with_the_oldest_copy_is_shown_until_the_others_are_opened(source: Source) -> None:
     (row,) = ObjectView.objects.filter(source=source)
     document = orjson.dumps([row.document[0], {**row.document[0], "actor": "another"}])
     ObjectView.objects.filter(source=source).update(document=Packer(ENTRIES).pack(document))
-    (first,) = queries.window(source.pk)["views"]
+    (first,) = windows.window(source.pk)["views"]
     assert (first["actor"], first["others"]) == ("job-controller", 1)
-    opened = queries.window(source.pk, view=queries.View(opened=(first["key"],)))["views"]
+    opened = windows.window(source.pk, view=View(opened=(first["key"],)))["views"]
     assert [(each["actor"], each["others"]) for each in opened] == [("job-controller", 1), ("another", 0)]
 
 

@@ -27,8 +27,9 @@ from tests.unit.redaction.test_planted import GOOD, RECORDINGS, SECRET, objects,
 from tests.unit.redaction.test_redact import PLACES
 from tests.unit.redaction.test_redaction import COPIES
 from tests.unit.redaction.test_redaction import policy as policy  # a fixture
-from timeline import queries
-from timeline.storage import chunks, exports, store
+from timeline.queries.sources import coverage as coverage_queries
+from timeline.storage import exports, store
+from timeline.storage.entries import chunks
 
 
 def planted() -> bytes:
@@ -104,7 +105,7 @@ def test_what_was_redacted_is_told_by_the_coverage(
     source = store.open_source("r")
     import_into(source, [(path, "audit.log")], Limits(), Count())
     import_into(source, [(path, "audit.log")], Limits(), Count())  # lines that were read before are not counted again
-    coverage = queries.coverage(source.pk)
+    coverage = coverage_queries.coverage(source.pk)
     assert coverage["redacted"] == {"name": 1, "form": 2, "copy": 1, "pattern": 0, "time": 0, "object": 0}
     client.force_login(member("responder", name="somebody"))
     page = client.get(f"/sources/{source.pk}/coverage/").content.decode()
@@ -112,7 +113,7 @@ def test_what_was_redacted_is_told_by_the_coverage(
     policy(Policy(strict=True))
     strictly = store.open_source("strict")
     import_into(strictly, [(path, "audit.log")], Limits(), Count())
-    coverage = queries.coverage(strictly.pk)
+    coverage = coverage_queries.coverage(strictly.pk)
     assert coverage["redacted"] == {"name": 0, "form": 1, "copy": 0, "pattern": 0, "time": 0, "object": 1}
     track = strictly.track_set.get().id
     page = client.get(f"/sources/{strictly.pk}/objects/{track}/").content.decode()

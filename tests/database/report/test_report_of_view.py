@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from dashboard.web.views import report
 from tests.markup import without_times
-from timeline import queries
 from timeline.models import Finding, Incident, Silence, Source, Track
+from timeline.storage.people import acknowledgements
 
 pytestmark = pytest.mark.django_db
 START, END = 1795247520740000, 1795247521200000
@@ -166,7 +166,7 @@ def test_markdown_of_a_view_says_what_it_leaves_out(client: Client, sample: Sour
 
 def test_acknowledged_and_silenced_incidents_are_told_so(client: Client, sample: Source) -> None:
     gap = Incident.objects.get(source=sample, rule="service-gap")
-    queries.acknowledge_incidents(sample.pk, [gap.identity], "ann", "OPS-7: <known>")
+    acknowledgements.acknowledge_incidents(sample.pk, [gap.identity], "ann", "OPS-7: <known>")
     Silence.objects.create(
         source=sample,
         rule="lease-contention",

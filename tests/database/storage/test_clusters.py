@@ -14,12 +14,13 @@ from dashboard.presentation import access_checks, clusters
 from tests import stored
 from tests.people import member
 from tests.recordings import SAMPLE
-from timeline import queries
 from timeline.history.world import World
 from timeline.judge import rulebook
 from timeline.models import Cluster, Delta, Gap, Source, Stream
 from timeline.payloads import documents
-from timeline.queries.gaps import gaps as gaps_of
+from timeline.queries.sources import clusters as cluster_queries
+from timeline.queries.sources import live as live_sources
+from timeline.queries.sources.gaps import gaps as gaps_of
 
 pytestmark = pytest.mark.django_db
 NOW = datetime.now(UTC)
@@ -164,7 +165,7 @@ def test_only_administrators_are_told_where_a_cluster_and_its_kubeconfig_are(set
     start, end = (int((NOW + timedelta(seconds=each)).timestamp() * 1e6) for each in (-100, 0))
     gaps = str(gaps_of(Source.objects.get(pk=source.pk), start, end, 1))
     assert "cannot" in gaps or "is no file" in gaps or "refused" in gaps
-    assert not [place for place in PLACES if place in str(queries.live_health([source.pk])) + gaps]
+    assert not [place for place in PLACES if place in str(live_sources.live_health([source.pk])) + gaps]
     (cluster,) = admin.get("/api/clusters").json()["clusters"]
     assert (cluster["server"], cluster["path"]) == ("https://10.0.0.1:6443", "/srv/keys/prod.yaml")
     assert cluster["error"] == error and error in admin.get("/").content.decode()
@@ -174,7 +175,7 @@ def test_a_recording_has_no_health(client: Client) -> None:
     source = stored.opened()
     assert client.get(f"/api/sources/{source.pk}/health").status_code == 404
     assert client.get("/api/sources/999999/health").status_code == 404
-    assert queries.health(source.pk) is None
+    assert cluster_queries.health(source.pk) is None
 
 
 def test_sources_of_one_cluster_lead_to_each_other(client: Client) -> None:

@@ -20,9 +20,13 @@ from collectors.watch import connections
 from collectors.watch.connections import Refused
 from tests import stored
 from tests.people import member
-from timeline import queries
 from timeline.models import Cluster, Finding, Incident, Silence, Source, Track
-from timeline.storage import deletion, leases
+from timeline.queries.people import silences
+from timeline.queries.sources import deletions, live
+from timeline.queries.sources.clusters import clusters
+from timeline.storage import leases
+from timeline.storage.keeping import deletion
+from timeline.storage.people import acknowledgements
 
 pytestmark = pytest.mark.django_db
 
@@ -96,7 +100,7 @@ def test_every_page_and_operation_of_a_deleted_recording_answers_that_there_is_n
             assert answer.status_code == 404, path
     assert sample.pk not in [each["id"] for each in client.get("/api/sources").json()["sources"]]
     assert b"sample" not in client.get("/go?name=vcjob-0").content
-    assert queries.live_health([sample.pk]) == {}
+    assert live.live_health([sample.pk]) == {}
 
 
 def test_what_is_restored_is_as_it_was(client: Client, sample: Source) -> None:
@@ -134,9 +138,9 @@ def test_beat_asks_for_the_removal(settings: Settings) -> None:
 def test_the_page_says_what_will_be_gone_before_it_deletes_anything(client: Client, sample: Source) -> None:
     source = sample.pk
     identity = Finding.objects.filter(source=source)[0].identity
-    queries.acknowledge(source, identity, "me", "mine")
+    acknowledgements.acknowledge(source, identity, "me", "mine")
     page = client.get(f"/sources/{source}/delete/").content.decode()
-    counted = queries.contents([source])
+    counted = deletions.contents([source])
     for words in (
         "775 changes",
         f"{counted.incidents} incidents",
@@ -204,11 +208,11 @@ def test_a_disconnected_cluster_is_watched_no_more_and_undo_connects_it_again(cl
     with pytest.raises(leases.Lost):
         leases.hold(held)
     assert leases.take("worker", 1) == [] and leases.overview() == []
-    assert queries.clusters() == []
+    assert clusters() == []
     assert Source.objects.filter(pk=source.pk).exists() == (not delete)
     answer = client.post("/deletions/undo", {"sort": "cluster", "id": cluster.pk})
     assert (answer.status_code, answer["Location"]) == (302, f"/clusters/{cluster.pk}/")
-    (again,) = queries.clusters()
+    (again,) = clusters()
     assert (again["name"], again["source"]) == ("prod", source.pk)
     assert Source.objects.get(pk=source.pk).ended == ""
     assert [each.cluster for each in leases.take("worker", 1)] == [cluster.pk]
@@ -222,7 +226,7 @@ def test_after_the_minute_a_cluster_is_removed_with_its_credentials_and_silences
         cluster=cluster, rule="service-gap", reason="x", by="", expires=timezone.now() + timedelta(hours=1)
     )
     connections.disconnect(cluster)
-    assert queries.active_silences() == []
+    assert silences.active() == []
     end_the_minute()
     assert not connections.undo(cluster.pk)
     tasks.remove_deleted()

@@ -25,7 +25,8 @@ from tests.unit.history.test_evidence import observations_of
 from timeline.history.world import World
 from timeline.models import Chunk, Finding, Source, Track
 from timeline.pipeline import ingest
-from timeline.storage import chunks, exports, store, tables
+from timeline.storage import exports, store
+from timeline.storage.entries import chunks, tables
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LOG, WATCH = DATA / "engine" / "families.jsonl.zst", DATA / "engine" / "families-watch"

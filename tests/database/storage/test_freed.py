@@ -15,12 +15,16 @@ from tests import ENGINE
 from tests.database.storage.test_retention import watched
 from tests.live import observations
 from tests.recordings import findings_of, world_of
-from timeline import queries
 from timeline.core.entries import Entry, Mark, MarkType, Observation, microseconds
 from timeline.history.freed import Freed, Span
 from timeline.models import Cluster, FreedSpan, Source
-from timeline.storage import chunks, freed, retention, store, tables
-from timeline.storage.seen import Seen, seeing
+from timeline.queries.sources import live
+from timeline.queries.window import windows
+from timeline.queries.window.overview import overview
+from timeline.storage import store
+from timeline.storage.entries import chunks, tables
+from timeline.storage.keeping import freed, retention
+from timeline.storage.seen.limits import Seen, seeing
 
 
 def test_spans_are_joined_in_any_order() -> None:
@@ -67,9 +71,9 @@ def test_an_export_after_retention_says_that_its_beginning_was_deleted(tmp_path:
     world = world_of(observed)
     assert world.freed.spans == [span]
     assert {each.id for each in findings_of(world)} <= found
-    assert "" in queries.window(source.pk, span.since, span.until)["gaps"]["kind"]
+    assert "" in windows.window(source.pk, span.since, span.until)["gaps"]["kind"]
     page = client.get(f"/sources/{source.pk}/coverage/").content.decode()
-    assert "What was deleted" in page and queries.gap_count(source.pk) == 0
+    assert "What was deleted" in page and live.gap_count(source.pk) == 0
     assert FreedSpan.objects.count() == 1
 
 
@@ -104,6 +108,6 @@ def test_readers_of_some_namespaces_see_one_span_that_covers_all() -> None:
         assert freed.spans(source.pk) == [(10, 70)]
         marks = [line for line in chunks.lines(source.pk) if b'"freed"' in line]
         assert len(marks) == 1 and b'"since":10' in marks[0]
-        assert queries.overview(source.pk)["freed"] == [(10, 70)]
+        assert overview(source.pk)["freed"] == [(10, 70)]
     with seeing(Seen(namespaces={source.pk + 1: frozenset({"default"})})):
         assert freed.spans(source.pk) == []

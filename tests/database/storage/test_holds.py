@@ -11,7 +11,8 @@ from collectors.watch import connections
 from tests import stored
 from tests.database.storage.test_deletion import connected, end_the_minute, ran
 from timeline.models import Cluster, Hold, Source
-from timeline.storage import deletion, holds, keeping
+from timeline.storage.keeping import deletion, holds
+from timeline.storage.keeping import periods as keeping
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from django.utils.connection import ConnectionProxy
 
 from timeline.storage import sessions
 from timeline.storage.engine import base
-from timeline.storage.seen import SCHEMA, Seen, seeing
+from timeline.storage.seen.limits import SCHEMA, Seen, seeing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

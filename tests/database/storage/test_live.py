@@ -15,16 +15,21 @@ from collectors.uploads.recordings import Count, import_into
 from tests import ENGINE
 from tests.live import batches, observations, verdicts
 from tests.stored import findings_of, told_tracks
-from timeline import queries
 from timeline.core.entries import Change, Entry, Mark, MarkType, ObjectRef, microseconds, moment
 from timeline.judge import judged
 from timeline.models import Acknowledgement, BaselineIncident, Cluster, Delta, Incident, Source, Track
 from timeline.payloads.findings import DocumentPayload, FindingPayload
 from timeline.pipeline import TwoClusters, follow
-from timeline.storage import chunks, findings, incidents, live, store
+from timeline.queries.incidents import lists
+from timeline.queries.incidents.filters import IncidentFilter
+from timeline.queries.window.deltas import Deltas, Missed
+from timeline.storage import live, store
+from timeline.storage.entries import chunks
 from timeline.storage.exports import document
-from timeline.storage.findings import incident_of
-from timeline.storage.live_findings import LiveFindings
+from timeline.storage.judged import findings, incidents
+from timeline.storage.judged.findings import incident_of
+from timeline.storage.judged.live_findings import LiveFindings
+from timeline.storage.people import acknowledgements, baselines, silences
 
 FOLDERS = ["families-watch", "jobs-watch"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -132,13 +137,13 @@ def test_a_browser_that_saw_commits_which_the_database_has_lost_loads_the_window
         lost = held.source.sequence
         transaction.set_rollback(True)
     assert lost > kept
-    ahead, known = queries.Deltas(source.pk, lost), queries.Deltas(source.pk, kept)
+    ahead, known = Deltas(source.pk, lost), Deltas(source.pk, kept)
     assert ahead.read() is None  # nothing leads it back
 
     follow(live.open_again(Source.objects.get(pk=source.pk)), third)
     unbroken = known.read()
     assert unbroken and unbroken["sequence"] > lost
-    with pytest.raises(queries.Missed):
+    with pytest.raises(Missed):
         ahead.read()
     assert ahead.cursor == unbroken["sequence"]
 
@@ -200,14 +205,14 @@ def test_what_compares_afterwards_is_judged_anew() -> None:
 def test_what_people_know_of_incidents_holds_after_etcd_was_restored() -> None:
     cluster = Cluster.objects.create(name="prod")
     first = watched_by(cluster)
-    noted, silenced, known, *_ = [row["id"] for row in queries.incidents(first.pk)["incidents"]]
+    noted, silenced, known, *_ = [row["id"] for row in lists.incidents(first.pk)["incidents"]]
     hours = timezone.now() + timedelta(hours=2)
-    queries.acknowledge_incidents(first.pk, [noted], "ada", "ticket 7")
-    queries.set_baseline(first.pk, "bob")
+    acknowledgements.acknowledge_incidents(first.pk, [noted], "ada", "ticket 7")
+    baselines.set_baseline(first.pk, "bob")
     BaselineIncident.objects.exclude(identity=known).delete()
     matchers = {"namespace": "", "actor": "", "owner": Incident.objects.get(identity=silenced).name}
     rule = Incident.objects.get(identity=silenced).rule
-    queries.create_silence(source=first, rule=rule, **matchers, reason="maintenance", by="cid", expires=hours)
+    silences.create(source=first, rule=rule, **matchers, reason="maintenance", by="cid", expires=hours)
     before = quiet(first)
     assert (before[noted][0], before[silenced][1], before[known][1]) == ("ticket 7", "cid", "bob")
     second = watched_by(cluster)
@@ -235,8 +240,8 @@ def watched_by(cluster: Cluster) -> Source:
 
 def quiet(source: Source) -> dict[str, tuple[str | None, str | None]]:
     """Return the note of each incident, and who has silenced it."""
-    wanted = queries.IncidentFilter(silenced=True)
-    rows = queries.incidents(source.pk, wanted)["incidents"]
+    wanted = IncidentFilter(silenced=True)
+    rows = lists.incidents(source.pk, wanted)["incidents"]
     return {
         row["id"]: (row["acknowledged"] and row["acknowledged"]["note"], row["silenced"] and row["silenced"]["by"])
         for row in rows

@@ -18,13 +18,16 @@ from tests.database.access.test_leaks import addresses
 from tests.live import batches, observations
 from tests.planned import Planned, hot_tables
 from tests.recordings import SAMPLE, observations_of
-from timeline import queries
 from timeline.history.world import World
 from timeline.models import Cluster, Finding, Incident, Source, Track, Upload, Way
 from timeline.pipeline import follow, ingest
-from timeline.storage import additions, chunks, inbox, live, store
+from timeline.queries.sources import live as live_sources
+from timeline.queries.window import deltas, windows
+from timeline.storage import live, store
+from timeline.storage.entries import additions, chunks, inbox
 from timeline.storage.exports import document
-from timeline.storage.seen import Seen, seeing
+from timeline.storage.people import acknowledgements, baselines
+from timeline.storage.seen.limits import Seen, seeing
 
 JOBS = ENGINE / "jobs-watch"
 LOG = DATA / "logs" / "kube-vip.log.zst"
@@ -84,19 +87,19 @@ def work(source: Source) -> dict[str, Callable[[], object]]:
         names = frozenset(name for each in Finding.objects.filter(source=source) for name in each.namespaces or ())
         for seen in (Seen(whole=frozenset({source.pk})), Seen(namespaces={source.pk: names})):
             with seeing(seen):
-                queries.window(source.pk)
+                windows.window(source.pk)
 
     return {
         "an addition": add,
         "a batch of audit events": take_from_inbox,
         "an export": lambda: (document(source), list(chunks.lines(source.pk))),
         "a message to browsers": lambda: (
-            queries.missed(source.pk, source.sequence - 1),
-            queries.live_health([source.pk]),
+            deltas.missed(source.pk, source.sequence - 1),
+            live_sources.live_health([source.pk]),
         ),
-        "an acknowledgement": lambda: queries.acknowledge_incidents(source.pk, [incident.identity], "ann", ""),
-        "an acknowledged finding": lambda: queries.acknowledge(source.pk, found.identity, "ann", ""),
-        "a baseline": lambda: (queries.set_baseline(source.pk, "ann"), queries.clear_baseline(source.pk)),
+        "an acknowledgement": lambda: acknowledgements.acknowledge_incidents(source.pk, [incident.identity], "ann", ""),
+        "an acknowledged finding": lambda: acknowledgements.acknowledge(source.pk, found.identity, "ann", ""),
+        "a baseline": lambda: (baselines.set_baseline(source.pk, "ann"), baselines.clear_baseline(source.pk)),
         "what routes tell": telling.tell,
         "retention": tasks.keep,
         "usage": tasks.measure_usage,

@@ -16,10 +16,14 @@ from tests import ROOT, stored
 from tests.live import batches, observations
 from tests.recordings import SAMPLE
 from tests.stored import beside
-from timeline import pipeline, queries, rejudging
+from timeline import pipeline, rejudging
 from timeline.judging.rulebook import ATTEMPTS, VERSION
 from timeline.models import Cluster, Finding, Occurrence, Source, Track
-from timeline.storage import chunks, exports, findings, live, store
+from timeline.queries.incidents.finding import finding
+from timeline.storage import exports, live, store
+from timeline.storage.entries import chunks
+from timeline.storage.judged import findings
+from timeline.storage.people import acknowledgements
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -76,7 +80,7 @@ def test_a_recording_becomes_what_analyze_says_of_it_and_keeps_what_was_acknowle
     source = imported()
     before, chunk_tables = stored.stored_of(source), stored.tables()
     known = Finding.objects.filter(source=source).order_by("-identity").values_list("identity", flat=True)[0]
-    queries.acknowledge(source.pk, known, "ann", "we know")
+    acknowledgements.acknowledge(source.pk, known, "ann", "we know")
     aged(source)
     assert document(source) != analyzed()
     judge_again()
@@ -85,7 +89,7 @@ def test_a_recording_becomes_what_analyze_says_of_it_and_keeps_what_was_acknowle
     assert stored.tables() == chunk_tables
     assert not Occurrence.objects.filter(source=source, words__contains="755").exists()
     assert not Track.objects.filter(source=source, uid="older").exists()
-    assert queries.finding(source.pk, known)["acknowledged"]
+    assert finding(source.pk, known)["acknowledged"]
     assert source.judged == VERSION
     assert not rejudging.judge_next()
 

@@ -9,11 +9,13 @@ from collectors.tasks import keep
 from tests import ENGINE
 from tests.live import batches, observations
 from tests.stored import entries_in
-from timeline import queries
 from timeline.models import Chunk, Cluster, Finding, IntentChange, Occurrence, Source, Track
 from timeline.pipeline import follow
-from timeline.storage import chunks, holds, live, retention, tables
-from timeline.storage.repacking import repack
+from timeline.queries.window import windows
+from timeline.storage import live
+from timeline.storage.entries import chunks, tables
+from timeline.storage.entries.repacking import repack
+from timeline.storage.keeping import holds, retention
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -75,7 +77,7 @@ def test_the_oldest_tables_go_where_there_are_too_many_bytes() -> None:
     keep()
     assert tables.size_of(source) <= before // 2
     assert min(Chunk.objects.filter(source=source).values_list("sequence", flat=True)) > first
-    assert queries.window(source.pk, 0, 2**50)["lanes"] is not None
+    assert windows.window(source.pk, 0, 2**50)["lanes"] is not None
 
 
 def test_a_source_goes_on_after_its_past_has_gone() -> None:

@@ -14,7 +14,7 @@ from tests import released
 from tests.following import Followed
 from tests.recordings import SAMPLE, entries_of
 from timeline.models import Finding, Incident, Occurrence, Source
-from timeline.storage.seen import Seen, seeing
+from timeline.storage.seen.limits import Seen, seeing
 
 pytestmark = pytest.mark.django_db
 BEFORE: dict[str, released.Table] = json.loads(released.FILE.read_text(encoding="utf-8"))

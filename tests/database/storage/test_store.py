@@ -16,7 +16,9 @@ from timeline.history.world import World
 from timeline.kinds import kind_of
 from timeline.models import Chunk, Finding, Occurrence, Source, Track
 from timeline.pipeline import ingest
-from timeline.storage import chunks, findings, store
+from timeline.storage import store
+from timeline.storage.entries import chunks
+from timeline.storage.judged import findings
 
 pytestmark = pytest.mark.django_db
 

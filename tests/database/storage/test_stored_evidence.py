@@ -20,7 +20,6 @@ from tests.live import batches, observations
 from tests.recordings import SAMPLE
 from tests.unit.history.test_evidence import evidence, observations_of, sample, watched_event, world_of
 from tests.unit.judging.test_coverage import needing_requests
-from timeline import queries
 from timeline.core.entries import Entry, Facts, Mark, MarkType, Observation, Request
 from timeline.history.world import World
 from timeline.judging.remedies import IMPORT_AGAIN
@@ -28,7 +27,9 @@ from timeline.kinds import kind_of
 from timeline.models import Cluster, SnapshotPart, Source
 from timeline.payloads.findings import DocumentPayload
 from timeline.pipeline import follow, ingest
-from timeline.storage import chunks, exports, live, store, tables
+from timeline.queries.sources.coverage import coverage
+from timeline.storage import exports, live, store
+from timeline.storage.entries import chunks, tables
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -92,7 +93,7 @@ def without_acts(entry: Entry) -> Facts | None:
 
 def judged(source: Source) -> dict[str, tuple[str, str]]:
     """Return the verdict and the remedy of the rules that need requests."""
-    rules = queries.coverage(source.pk)["rules"]
+    rules = coverage(source.pk)["rules"]
     return {each["rule"]: (each["verdict"], each["remedy"]) for each in rules if each["rule"] in needing_requests()}
 
 

@@ -19,8 +19,9 @@ from tests.unit.formats.test_program_logs import PLANTED, SECRET
 from timeline.core.entries import LogLine
 from timeline.history.world import World
 from timeline.models import Log, LogPage, Source
-from timeline.queries import logs as queries
-from timeline.storage import chunks, logs, store
+from timeline.queries.logs import lines as queries
+from timeline.storage import logs, store
+from timeline.storage.entries import chunks
 
 pytestmark = pytest.mark.django_db
 KUBE_VIP = DATA / "logs" / "kube-vip.log.zst"

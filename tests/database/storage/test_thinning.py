@@ -20,10 +20,13 @@ from tests.live import batches, observations
 from tests.patience import eventually
 from tests.recordings import findings_of, world_of
 from tests.stored import entries_in
-from timeline import pipeline, queries
+from timeline import pipeline
 from timeline.core.entries import Entry, Mark, MarkType, microseconds, moment
 from timeline.models import Chunk, Cluster, Finding, Incident, IntentChange, Source, Track
-from timeline.storage import chunks, freed, holds, live, repacking, retention, tables, thinning
+from timeline.queries.sources import live as live_sources
+from timeline.storage import live
+from timeline.storage.entries import chunks, repacking, tables
+from timeline.storage.keeping import freed, holds, retention, thinning
 
 LATER = timedelta(days=5)
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -74,7 +77,7 @@ def test_what_is_near_incidents_stays_and_what_was_foreseen_is_freed(source: Sou
     assert spans and not any(
         span.since < window.until and window.since < span.until for span in spans for window in near.windows
     )
-    assert queries.gap_count(source.pk) == queries.live_health([source.pk])[source.pk]["gaps"] == len(spans)
+    assert live_sources.gap_count(source.pk) == live_sources.live_health([source.pk])[source.pk]["gaps"] == len(spans)
     (nothing,) = retention.foresee(cluster, at)
     assert (nothing.entries, nothing.tracks, nothing.findings) == (0, 0, 0)
     assert retention.keep(cluster, at)[0] == (0, 0, 0, 0) and counts(source) == after

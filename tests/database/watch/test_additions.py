@@ -25,7 +25,8 @@ from tests.people import member
 from tests.recordings import SAMPLE, lines_of
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Request, moment
 from timeline.models import Addition, Cluster, Source, Upload
-from timeline.storage import chunks, leases, live
+from timeline.storage import leases, live
+from timeline.storage.entries import chunks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OCTETS = "application/octet-stream"

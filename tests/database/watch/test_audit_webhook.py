@@ -29,7 +29,8 @@ from tests.unit.history.test_joins import log
 from timeline.core.entries import Change, Mark, MarkType, ObjectRef
 from timeline.history.packing import unpack
 from timeline.models import ActorFeed, AuditBatch, Cluster, Track, Way
-from timeline.storage import inbox, live
+from timeline.storage import live
+from timeline.storage.entries import inbox
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AT = POD.received + 1

@@ -21,7 +21,8 @@ from tests.patience import eventually
 from tests.recordings import SAMPLE
 from timeline.core.entries import Entry
 from timeline.models import Cluster, Finding, Gap, Source, Stream
-from timeline.storage import chunks, leases
+from timeline.storage import leases
+from timeline.storage.entries import chunks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TAPE = taped(SAMPLE)

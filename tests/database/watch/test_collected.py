@@ -33,7 +33,8 @@ from tests.followed import changes_of
 from tests.live import observations
 from timeline.core.entries import Entry, Mark, MarkType, Observation
 from timeline.models import Cluster, CollectedBatch, Collector, Gap, Source, Stream
-from timeline.storage import collected, leases, live
+from timeline.storage import leases, live
+from timeline.storage.entries import collected
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PODS = Target(Resource("", "v1", "Pod", "pods", True))

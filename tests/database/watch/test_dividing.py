@@ -37,7 +37,8 @@ from timeline.core.entries import Change, Clock, Entry
 from timeline.history import ledger
 from timeline.judging.rulebook import Rule
 from timeline.models import ActorFeed, AuditBatch, Cluster, Gap, Source, Stream, Upload, Way
-from timeline.storage import additions, chunks, inbox, leases, live, store
+from timeline.storage import leases, live, store
+from timeline.storage.entries import additions, chunks, inbox
 
 pytestmark = pytest.mark.django_db(transaction=True)
 redacted_format = import_module("collectors.formats.redacted")  # the package has a function of this name, too

@@ -12,13 +12,15 @@ from tests import RULES
 from tests.live import batches
 from tests.recordings import findings_of, observations_of, world_of
 from tests.unit.judging.test_live_causes import watched
-from timeline import queries
 from timeline.core.entries import Change, Entry
 from timeline.judging.activity import activities
 from timeline.models import Cluster, Source
 from timeline.payloads.actors import ActorRowPayload, actor_row
 from timeline.pipeline import follow
-from timeline.storage import actors, live, store
+from timeline.queries.changes import actors as actors_queries
+from timeline.queries.window import windows
+from timeline.storage import live, store
+from timeline.storage.judged import actors
 
 EXCESS = RULES / "stale-view/fires-after-its-job-was-complete.jsonl"
 LEADER = RULES / "write-after-lease-lost/fires-the-old-leader-wakes-up.jsonl"
@@ -69,24 +71,24 @@ def test_what_actors_did_depends_on_no_order_and_no_repetition() -> None:
 
 
 def test_a_page_of_actors_is_sorted_searched_and_bounded(source: Source) -> None:
-    found = queries.actors(source.pk)
+    found = actors_queries.actors(source.pk)
     writes = [each["writes"] for each in found["actors"]]
     assert writes == sorted(writes, reverse=True) and found["total"] == found["all"] == len(writes)
-    assert [each["name"] for each in queries.actors(source.pk, words="job-controller manager")["actors"]] == [
+    assert [each["name"] for each in actors_queries.actors(source.pk, words="job-controller manager")["actors"]] == [
         "job-controller"
     ]
-    assert queries.actors(source.pk, words="nobody")["actors"] == []
-    named = [each["name"] for each in queries.actors(source.pk, order="name")["actors"]]
+    assert actors_queries.actors(source.pk, words="nobody")["actors"] == []
+    named = [each["name"] for each in actors_queries.actors(source.pk, order="name")["actors"]]
     assert named == sorted(named)
-    assert queries.actors(source.pk, offset=1, limit=1)["actors"] == found["actors"][1:2]
+    assert actors_queries.actors(source.pk, offset=1, limit=1)["actors"] == found["actors"][1:2]
 
 
 def test_only_the_actors_with_most_writes_are_kept(source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actors, "ACTORS", 1)
     world = world_of(observations_of(EXCESS))
-    before = queries.actors(source.pk)["actors"]
+    before = actors_queries.actors(source.pk)["actors"]
     actors.write(source, actors.added_up(world, findings_of(world)))
-    found = queries.actors(source.pk)
+    found = actors_queries.actors(source.pk)
     assert found["actors"][0]["name"] == before[0]["name"] and len(found["actors"]) == 1 and found["more"]
 
 
@@ -112,8 +114,8 @@ def test_a_live_source_lists_its_actors_and_the_copies_on_which_they_acted(monke
     log = observations_of(EXCESS)
     for batch in batches([*watched(log), *log], 200):
         follow(held, batch)
-    (found,) = queries.actors(held.source.pk, words="job-controller 127.0.0.1")["actors"]
+    (found,) = actors_queries.actors(held.source.pk, words="job-controller 127.0.0.1")["actors"]
     assert found == rows(log)["job-controller"] | {"findings": found["findings"]}
     assert found["findings"] >= 2
-    window = queries.window(held.source.pk)
+    window = windows.window(held.source.pk)
     assert [each["actor"] for each in window["views"]] == ["job-controller"]

@@ -151,7 +151,7 @@ def test_the_page_says_what_it_cannot_compare(
     assert "A run cannot be compared with itself." in text_of(client, address("/compare/", bad, bad), 400)
     assert "names no run" in text_of(client, address("/compare/", "job"), 400)
     assert "does not exist" in text_of(client, address("/compare/", "999999-1", bad), 404)
-    monkeypatch.setattr("timeline.queries.comparing.LARGEST", 3)
+    monkeypatch.setattr("timeline.queries.objects.comparing.LARGEST", 3)
     large = text_of(client, address("/compare/", sources[OLD].pk, sources[NEW].pk), 400)
     assert "more than 3 objects. Compare two owners, or use causeline compare." in large
 

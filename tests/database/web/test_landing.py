@@ -17,13 +17,12 @@ from django.utils import timezone
 
 from tests import events
 from tests.markup import without_times
-from timeline import queries
 from timeline.history.world import World
 from timeline.models import Cluster, Source, Track
 from timeline.payloads.documents import timestamp
 from timeline.pipeline import ingest
-from timeline.queries import Target
-from timeline.queries.candidates import candidates, ready_sources
+from timeline.queries.alerts import lookup
+from timeline.queries.objects.candidates import Target, candidates, ready_sources
 from timeline.storage import store
 
 pytestmark = pytest.mark.django_db
@@ -340,7 +339,7 @@ def test_far_choices_are_told_in_plain_words(client: Client) -> None:
     recorded("monday", (0, 100), end=101)
     choice = offered(client, 100 + 2 * HOUR + 1)
     assert "No known incarnation existed within 2 h of the alert" in choice and "ended 2 h before the alert" in choice
-    assert timedelta(hours=2) // timedelta(microseconds=1) == queries.LATE
+    assert timedelta(hours=2) // timedelta(microseconds=1) == lookup.LATE
 
 
 def test_far_choices_begin_with_the_nearest(client: Client) -> None:

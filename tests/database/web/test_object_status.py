@@ -17,12 +17,16 @@ from collectors.formats import Limits
 from collectors.uploads.recordings import Count, import_into
 from tests.database.web.test_object_pages import asked, page_text, track_of
 from tests.recordings import SAMPLE
-from timeline import queries
 from timeline.models import Incident, Source, Track
-from timeline.queries import incident_filter
+from timeline.queries.incidents import filters as incident_filter
+from timeline.queries.incidents import lists
+from timeline.queries.incidents.filters import IncidentFilter
+from timeline.queries.objects import lives
+from timeline.queries.objects import page as object_page
 from timeline.storage import store
+from timeline.storage.people import baselines
 
-revisions = importlib.import_module("timeline.queries.revisions")  # the package has a function of this name
+revisions = importlib.import_module("timeline.queries.objects.revisions")  # the package has a function of this name
 pytestmark = pytest.mark.django_db
 UNKNOWN = "neither an audit log nor the object’s managedFields say who made its last change"
 
@@ -144,7 +148,7 @@ def test_the_incidents_of_an_owner_are_those_that_a_focus_on_it_lists(client: Cl
         assert (of_it["total"], of_it["findings"]) == (listed["total"], listed["findings"])
         assert {each["id"] for each in of_it["incidents"]} == {each["id"] for each in listed["incidents"]}
         if not track.owner:
-            focused = queries.incidents(volcano.pk, queries.IncidentFilter(root=track.root))
+            focused = lists.incidents(volcano.pk, IncidentFilter(root=track.root))
             assert (of_it["total"], of_it["findings"]) == (focused["total"], focused["findings"])
 
 
@@ -169,7 +173,7 @@ def test_ongoing_incidents_come_first_and_silenced_ones_are_counted(
     found = asked(client, volcano, f"tracks/{job.id}")["incidents"]
     assert [each["state"] for each in found["incidents"]] == ["ongoing", "over"] and found["ongoing"] == 1
     assert found["incidents"][1]["severity"] == "warning"
-    queries.set_baseline(volcano.pk, "ada")
+    baselines.set_baseline(volcano.pk, "ada")
     page = page_text(client, f"/sources/{volcano.pk}/objects/{job.id}/")
     assert "No other incident names this object or what it owns." in page and "2 silenced ›" in page
 
@@ -242,13 +246,13 @@ def test_an_owner_of_many_pods_takes_no_more_queries(
         with CaptureQueriesContext(
             connection,
         ) as captured:
-            pods = queries.track(source.pk, job.id)["status"]["pods"]
+            pods = object_page.track(source.pk, job.id)["status"]["pods"]
         counts.append(len(captured))
         assert pods and (pods["total"], pods["containers"][0]["pods"]) == (many, many)
     assert counts[0] == counts[1] < 40
-    monkeypatch.setattr("timeline.queries.pods.READ", 10)
-    monkeypatch.setattr("timeline.queries.pods.COUNTED", 50)
-    pods = queries.track(source.pk, job.id)["status"]["pods"]
+    monkeypatch.setattr("timeline.queries.objects.pods.READ", 10)
+    monkeypatch.setattr("timeline.queries.objects.pods.COUNTED", 50)
+    pods = object_page.track(source.pk, job.id)["status"]["pods"]
     assert pods and (pods["total"], pods["counted"], pods["troubled"], pods["read"]) == (60, 50, 50, 10)
     page = page_text(client, f"/sources/{source.pk}/objects/{job.id}/")
     assert "Counted in 50 of 60 Pods." in page and "was read of 10 of 50 Pods" in page
@@ -258,7 +262,7 @@ def test_the_list_of_incidents_can_be_limited_to_an_object(client: Client, volca
     pod = track_of(volcano, "Pod", "ring-weak-0")
     page = page_text(client, f"/sources/{volcano.pk}/incidents/?track={pod.id}&silenced=true")
     assert "of one object and what it owns" in page and "1 incident · " in page
-    assert not incident_filter.matching(volcano.pk, queries.IncidentFilter(track=2**40)).exists()
+    assert not incident_filter.matching(volcano.pk, IncidentFilter(track=2**40)).exists()
 
 
 def test_an_incident_leads_to_the_page_of_what_it_is_about(client: Client, volcano: Source) -> None:
@@ -269,7 +273,7 @@ def test_an_incident_leads_to_the_page_of_what_it_is_about(client: Client, volca
         f'<a href="/sources/{volcano.pk}/objects/{list(last)[-1].id}/">vol-restart / {gap.kind} {gap.name}</a>' in page
     )
     nothing: Any = {"group": "", "kind": "Secret", "namespace": "vol-restart", "name": "never-seen"}
-    assert queries.page_of(volcano.pk, nothing) == ""
+    assert lives.page_of(volcano.pk, nothing) == ""
 
 
 def test_the_last_change_is_the_same_whether_all_changes_are_read_or_only_the_newest(

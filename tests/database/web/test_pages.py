@@ -50,7 +50,7 @@ def test_errors_have_pages_of_their_own(client: Client) -> None:
     assert strange.status_code == 400
     assert b"CAUSELINE_HOSTS" in strange.content
     client.raise_request_exception = False
-    with mock.patch("timeline.queries.newest_recordings", side_effect=RuntimeError):
+    with mock.patch("timeline.queries.sources.home.newest_recordings", side_effect=RuntimeError):
         broken = client.get("/")
     assert broken.status_code == 500
     assert b"Something went wrong" in broken.content

@@ -12,7 +12,6 @@ from pytest_django import Settings
 from dashboard.models import Grant
 from tests.events import event
 from tests.people import grant, member
-from timeline import queries
 from timeline.core.entries import microseconds
 from timeline.models import (
     Acknowledgement,
@@ -25,7 +24,9 @@ from timeline.models import (
     Source,
     Upload,
 )
-from timeline.storage.seen import Seen, seeing
+from timeline.queries.incidents import lists
+from timeline.storage.people import acknowledgements, baselines
+from timeline.storage.seen.limits import Seen, seeing
 
 pytestmark = pytest.mark.django_db
 MINE, OTHER = "vol-restart", "vol-quiet"  # namespaces of the sample
@@ -54,7 +55,7 @@ def incidents_of_reader(sample: Source) -> tuple[list[str], list[str]]:
         row.save()
     Incident.objects.filter(pk=divided.pk).update(namespaces=[OTHER, MINE])
     with seeing(Seen(namespaces={sample.pk: frozenset([MINE])})):
-        listed = [each["id"] for each in queries.incidents(sample.pk, limit=1000)["incidents"]]
+        listed = [each["id"] for each in lists.incidents(sample.pk, limit=1000)["incidents"]]
     rows = Incident.objects.filter(source=sample, identity__in=listed)
     whole = {row.identity for row in rows if row.namespaces == [MINE]}
     return [each for each in listed if each in whole], [each for each in listed if each not in whole]
@@ -77,7 +78,7 @@ def test_only_what_is_seen_whole_is_acknowledged(mine: Client, sample: Source) -
     Acknowledgement.objects.create(source=sample, identity=partly[0], by="somebody", note="")
     assert mine.delete(f"/api/sources/{sample.pk}/incidents/{partly[0]}/acknowledgement").status_code == 404
     with seeing(Seen(namespaces={sample.pk: frozenset([MINE])})):
-        queries.acknowledge_new({sample.pk: [*whole, *partly, hidden.identity]}, "me", "")
+        acknowledgements.acknowledge_new({sample.pk: [*whole, *partly, hidden.identity]}, "me", "")
     assert {each.identity for each in Acknowledgement.objects.filter(by="me")} == {*whole}
 
 
@@ -126,10 +127,10 @@ def test_the_silences_of_others_are_shown_as_far_as_they_name_nothing_hidden(min
 
 def test_a_baseline_has_only_what_is_seen_whole(sample: Source) -> None:
     whole, partly = incidents_of_reader(sample)
-    every = queries.set_baseline(sample.pk, "admin")
+    every = baselines.set_baseline(sample.pk, "admin")
     with seeing(Seen(namespaces={sample.pk: frozenset([MINE])})):
-        assert queries.clear_baseline(sample.pk) == len(whole)
-        assert queries.set_baseline(sample.pk, "me") == len(whole)
+        assert baselines.clear_baseline(sample.pk) == len(whole)
+        assert baselines.set_baseline(sample.pk, "me") == len(whole)
     rows = BaselineIncident.objects.filter(source=sample)
     assert {row.identity for row in rows if row.by == "me"} == {*whole}
     assert rows.filter(by="admin").count() == every - len(whole) and partly

@@ -59,8 +59,8 @@ def filled() -> Iterator[str]:
         "from timeline.storage import store;"
         "from timeline.pipeline import ingest; from timeline.history.world import World;"
         "source = store.open_source('sample'); ingest(source, World(), entries_of(SAMPLE)); store.show_source(source);"
-        "from timeline import queries;"
-        "queries.acknowledge(source.pk, Finding.objects.first().identity, 'ada', 'seen');"
+        "from timeline.storage.people import acknowledgements;"
+        "acknowledgements.acknowledge(source.pk, Finding.objects.first().identity, 'ada', 'seen');"
         "Upload.objects.create(name='half');"
         "from django.contrib.sessions.backends.db import SessionStore; SessionStore().save()"
     )

@@ -21,13 +21,13 @@ from collectors.replay.loop import Loop
 from collectors.watch import resources as watch
 from collectors.watch.decoding import ObjectDecoder
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
-from timeline import queries
 from timeline.core.entries import Entry, Mark, MarkType, Observation, microseconds, moment
 from timeline.history.recording import RecordingWorld
 from timeline.judge import horizons, judged, touched
 from timeline.kinds import seconds
 from timeline.models import Cluster, Incident
 from timeline.pipeline import follow
+from timeline.queries.incidents import lists
 from timeline.storage import live
 
 KINDS = ("/api/v1/pods", "/api/v1/services", "/apis/batch.volcano.sh/v1alpha1/jobs")
@@ -138,7 +138,7 @@ def test_half_an_hour_shows_one_row_for_each_cause(sample: Tape) -> None:
     for batch in half_an_hour(sample._replace(commits=commits)):
         follow(held, batch)
         laps += 1
-        assert queries.incidents(source.pk)["total"] == (len(causes) if laps else 0)
+        assert lists.incidents(source.pk)["total"] == (len(causes) if laps else 0)
     assert laps >= 18
     rows = {row.identity: row for row in Incident.objects.filter(source=source)}
     assert {row.rule for row in rows.values()} == {

@@ -32,7 +32,7 @@ from tests.running import free_port
 from tests.watching import Servers, Workers
 from timeline.core.entries import Clock, Entry, Request, microseconds
 from timeline.models import AuditBatch, Cluster, Source, Upload
-from timeline.storage import chunks
+from timeline.storage.entries import chunks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LINES = lines_of(SAMPLE)[:900]

@@ -25,7 +25,8 @@ from timeline.core.entries import Mark, MarkType
 from timeline.history.streams import PASSES
 from timeline.models import Cluster, Finding, Gap, Source, Stream, Track
 from timeline.payloads.findings import FindingPayload
-from timeline.storage import chunks, leases, store
+from timeline.storage import leases, store
+from timeline.storage.entries import chunks
 from timeline.storage.exports import document
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -1,0 +1,95 @@
+"""This module reads what happened in a range of time, of one source or several, as rows for Grafana's annotations."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from timeline.core.entries import moment
+from timeline.judging.findings import Severity
+from timeline.models import Incident, Occurrence, Source
+from timeline.payloads.annotations import AnnotationPayload
+from timeline.payloads.findings import FindingGroupPayload
+from timeline.queries.incidents import occurrences
+from timeline.queries.people import silences as silencing
+from timeline.queries.sources.extents import SEVERITIES
+
+_SOURCES = 100  # the most sources that are asked at once, the newest ones
+_ROUNDS = 5  # how often more rows are read instead of silenced ones
+
+
+@dataclass(frozen=True)
+class AnnotationFilter:
+    """This filter selects annotations; the empty one selects all that are not silenced."""
+
+    severity: Severity | None = None
+    rule: str = ""
+    namespace: str = ""
+
+
+def annotations(
+    sources: Sequence[Source], start: int, end: int, wanted: AnnotationFilter, limit: int
+) -> list[AnnotationPayload]:
+    """Return the occurrences in a range of time (microseconds since 1970), the newest first, without silenced ones.
+
+    The addresses begin with the path.
+    """
+    shown = {source.pk: source for source in _with_changes(sources, start, end)}
+    condition = Q(source__in=list(shown), first__lte=moment(end), last__gte=moment(start))
+    if wanted.severity:
+        condition &= Q(rank=SEVERITIES.index(wanted.severity))
+    if wanted.rule:
+        condition &= Q(rule=wanted.rule)
+    if wanted.namespace:
+        condition &= Q(namespace=wanted.namespace)
+    query = Occurrence.objects.filter(condition).order_by("-last", "source", "key")
+    found: list[AnnotationPayload] = []
+    for at in range(_ROUNDS):
+        rows = list(query[at * limit : (at + 1) * limit])
+        found += _payloads(shown, rows)
+        if len(found) >= limit or len(rows) < limit:
+            break
+    return found[:limit]
+
+
+def _with_changes(sources: Sequence[Source], start: int, end: int) -> list[Source]:
+    """Return the newest of the sources that have changes in a range of time."""
+    near = [each for each in sources if each.first and each.last]
+    near = [each for each in near if each.first <= moment(end) and each.last >= moment(start)]  # type: ignore[operator]
+    return sorted(near, key=lambda each: each.created, reverse=True)[:_SOURCES]
+
+
+def _payloads(sources: dict[int, Source], rows: list[Occurrence]) -> Iterable[AnnotationPayload]:
+    groups: dict[tuple[int, str], FindingGroupPayload] = {}
+    for number in {row.source_id for row in rows}:
+        own = [row for row in rows if row.source_id == number]
+        groups |= {(number, each["key"]): each for each in occurrences.payloads(number, own)}
+    quiet = _silenced({(number, each) for (number, _), group in groups.items() for each in group["incidents"]})
+    for row in rows:
+        group = groups.get((row.source_id, row.key))
+        listed = [each for each in group["incidents"] if (row.source_id, each) not in quiet] if group else []
+        if group and listed:
+            yield _payload(sources[row.source_id], group, listed[0])
+
+
+def _silenced(incidents: set[tuple[int, str]]) -> set[tuple[int, str]]:
+    numbers, identities = {number for number, _ in incidents}, {identity for _, identity in incidents}
+    named = Incident.objects.filter(source__in=numbers, identity__in=identities)
+    found = named.filter(silencing.condition(silencing.active()))
+    return set(found.values_list("source", "identity"))
+
+
+def _payload(source: Source, group: FindingGroupPayload, incident: str) -> AnnotationPayload:
+    tags = ("causeline", group["severity"], group["rule"], group["namespace"], source.name)
+    return {
+        "time": group["start"] // 1000,
+        "timeEnd": group["end"] // 1000,
+        "title": group["summary"],
+        "text": " ".join(filter(None, (group["effect_text"], group["cause"]))),
+        "tags": ",".join(each.replace(",", " ") for each in tags if each),
+        "severity": group["severity"],
+        "rule": group["rule"],
+        "namespace": group["namespace"],
+        "source": source.name,
+        "url": f"/sources/{source.pk}/incidents/{incident}/",
+    }

@@ -1,0 +1,112 @@
+"""This module counts the incidents of sources, and finds the ones that a list of sources names."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+from django.db.models import BooleanField, Case, Count, Q, QuerySet, Sum, When
+
+from timeline.models import Incident
+from timeline.payloads.findings import IncidentRowPayload
+from timeline.queries.incidents.filters import going_on, known
+from timeline.queries.incidents.lists import payloads
+from timeline.queries.people import silences as silencing
+
+_LATEST = 20  # of each source, from which the newest are taken
+
+
+@dataclass(frozen=True)
+class IncidentCounts:
+    """This is how many incidents a source has, counted as in `queries.incidents.lists`: silenced ones only in
+    `silenced`."""
+
+    incidents: int = 0
+    findings: int = 0
+    severities: tuple[int, int, int] = (0, 0, 0)  # errors, warnings, info
+    ongoing: tuple[int, int, int] = (0, 0, 0)  # that go on and that nobody has acknowledged
+    acknowledged: int = 0
+    silenced: int = 0
+
+
+def incident_counts(sources: Collection[int]) -> dict[int, IncidentCounts]:
+    """Return the counts of these sources that have incidents."""
+    listed = Q(quiet=False)
+    going = listed & Q(goes_on=True, noted=False)
+    rows = (
+        _flagged(Incident.objects.filter(source__in=sources))
+        .values("source")
+        .annotate(
+            incidents=Count("identity", filter=listed),
+            all_findings=Sum("findings", filter=listed, default=0),
+            **{f"of_{rank}": Count("identity", filter=listed & Q(rank=rank)) for rank in range(3)},
+            **{f"going_{rank}": Count("identity", filter=going & Q(rank=rank)) for rank in range(3)},
+            acknowledged=Count("identity", filter=listed & Q(noted=True)),
+            silenced=Count("identity", filter=Q(quiet=True)),
+        )
+        .order_by()
+    )
+    return {
+        row["source"]: IncidentCounts(
+            row["incidents"],
+            row["all_findings"],
+            (row["of_0"], row["of_1"], row["of_2"]),
+            (row["going_0"], row["going_1"], row["going_2"]),
+            row["acknowledged"],
+            row["silenced"],
+        )
+        for row in rows
+    }
+
+
+def worst_incidents(sources: Collection[int]) -> dict[int, IncidentRowPayload]:
+    """Return the worst incident of each source: the gravest that nobody has acknowledged, or else the gravest.
+
+    Of equally grave ones it is one that goes on, and of these the newest. Silenced ones are left out.
+    """
+    rows = _flagged(Incident.objects.filter(source__in=sources)).filter(quiet=False)
+    order = ("source", "noted", "rank", "-goes_on", "-last", "identity")
+    keys = list(rows.order_by(*order).distinct("source").values_list("source", "identity"))
+    return {each["source"]: each for each in payloads(_rows(keys), silencing.active())}
+
+
+def newest_incidents(sources: Collection[int], limit: int, each: int) -> list[IncidentRowPayload]:
+    """Return the newest incidents of these sources that are not silenced, at most `each` of one source."""
+    query = f"""
+        SELECT latest.identity
+        FROM unnest(%s::bigint[]) AS wanted (source_id)
+        CROSS JOIN LATERAL (
+            SELECT identity FROM timeline_incident WHERE source_id = wanted.source_id
+            ORDER BY last DESC, rank, identity LIMIT {_LATEST}
+        ) AS latest"""
+    with connection.cursor() as cursor:
+        cursor.execute(query, [list(sources)])
+        latest = [identity for (identity,) in cursor]
+    silences = silencing.active()
+    rows = Incident.objects.filter(source__in=sources, identity__in=latest).exclude(silencing.condition(silences))
+    chosen: list[tuple[int, str]] = []
+    taken: dict[int, int] = {}
+    ordered = rows.order_by("-last", "rank", "identity", "source").values_list("source", "identity")
+    for source, identity in ordered:
+        taken[source] = taken.get(source, 0) + 1
+        if taken[source] <= each:
+            chosen.append((source, identity))
+    return payloads(_rows(chosen[:limit]), silences)
+
+
+def _rows(keys: list[tuple[int, str]]) -> list[Incident]:
+    """Return the incidents with these sources and identities, in this order."""
+    found = Incident.objects.filter(source__in={key[0] for key in keys}, identity__in={key[1] for key in keys})
+    by_key = {(row.source_id, row.identity): row for row in found}
+    return [by_key[key] for key in keys if key in by_key]
+
+
+def _flagged(rows: QuerySet[Incident]) -> Any:
+    """Add to each incident whether it is silenced, goes on, and is acknowledged."""
+    return rows.annotate(
+        quiet=_flag(silencing.condition(silencing.active())), goes_on=_flag(going_on()), noted=_flag(Q(known()))
+    )
+
+
+def _flag(condition: Q) -> Case:
+    return Case(When(condition, then=True), default=False, output_field=BooleanField())

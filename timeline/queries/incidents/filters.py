@@ -1,0 +1,127 @@
+"""This module selects incidents, of one source or of all, by what a user filters."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Exists, Func, OuterRef, Q, QuerySet, TextField
+from django.utils import timezone
+
+from timeline.core.entries import moment
+from timeline.judging.findings import Severity
+from timeline.models import Acknowledgement, Cluster, Finding, Incident, Occurrence
+from timeline.payloads.findings import IncidentChoices, IncidentState
+from timeline.queries.sources.extents import SEVERITIES
+from timeline.queries.window.view import NOT_KNOWN, View, written_by
+
+RECENT = timedelta(minutes=5)  # at the live edge, an incident goes on for so long after its last occurrence
+_CHOICES = 200  # of each field of the filter
+
+
+@dataclass(frozen=True)
+class IncidentFilter:
+    """This filter selects incidents; the empty one selects all."""
+
+    severity: Severity | None = None
+    rule: str = ""
+    namespace: str = ""
+    state: IncidentState | None = None
+    actor: str = ""  # one who wrote what a proof shows, or `view.NOT_KNOWN`
+    words: str = ""  # each is part of the title, of a name, or of an actor
+    root: int | None = None  # Track.root, of one source: only those that name this root owner or what it owns
+    track: int | None = None  # Track.id, of one source: only those that name this object or what it owns
+    silenced: bool = False  # also those that a silence or the baseline takes out of the lists
+    acknowledged: bool = True  # also those that somebody has acknowledged
+    families: tuple[str, ...] = ()  # of one source: only those with a subject of these families of kinds
+    name: str = ""  # of one source: only those with a finding that has this in its summary, or in the name of a subject
+
+
+def of(source_id: int | None) -> QuerySet[Incident]:
+    """Return the incidents of a source, or of all sources that are shown."""
+    if source_id is None:
+        return Incident.objects.filter(source__ready=True, source__delete_after=None)
+    return Incident.objects.filter(source=source_id)
+
+
+def matching(source_id: int | None, wanted: IncidentFilter) -> QuerySet[Incident]:
+    """Return the incidents that match, whether they are silenced or acknowledged or not."""
+    condition = Q()
+    if wanted.severity:
+        condition &= Q(rank=SEVERITIES.index(wanted.severity))
+    if wanted.rule:
+        condition &= Q(rule=wanted.rule)
+    if wanted.namespace:
+        condition &= Q(namespace=wanted.namespace)
+    if wanted.actor:
+        condition &= written_by(wanted.actor)
+    if source_id is not None:
+        condition &= _with_findings(source_id, wanted)
+    for word in wanted.words.lower().split():
+        condition &= Q(words__contains=word)
+    if wanted.state:
+        condition &= going_on() if wanted.state == "ongoing" else ~going_on()
+    return of(source_id).filter(condition)
+
+
+def _with_findings(source_id: int, wanted: IncidentFilter) -> Q:
+    """Return the condition for incidents of a source of which a finding matches what is filtered by its objects."""
+    condition = Q()
+    scoped = View(scope=wanted.root, about=wanted.track)
+    if scoped.narrowed:
+        condition &= Q(identity__in=scoped.members(source_id).values("incident"))
+    if wanted.families or wanted.name:
+        rows = View(families=wanted.families, name=wanted.name).occurrences(source_id)
+        condition &= Q(identity__in=_incidents_of(source_id, rows))
+    return condition
+
+
+def _incidents_of(source_id: int, rows: QuerySet[Occurrence]) -> QuerySet[Finding, str]:
+    """Return the identities of the incidents of which these rows of the list of findings have a finding."""
+    members = rows.annotate(each=Func("findings", function="unnest", output_field=TextField())).values("each")
+    found = Finding.objects.filter(source=source_id, withdrawn=False, identity__in=members)
+    return found.values_list("incident", flat=True)
+
+
+def happening(source_id: int, start: int | None, end: int | None) -> Q:
+    """Return the condition for incidents of a source with an occurrence between two times (µs since 1970).
+
+    An incident that happened before and after them, and not between them, is none of these.
+    """
+    condition = Q()
+    if start is not None:
+        condition &= Q(last__gte=moment(start))
+    if end is not None:
+        condition &= Q(first__lte=moment(end))
+    if start is None or end is None:
+        return condition
+    rows = Occurrence.objects.filter(source=source_id, first__lte=moment(end), last__gte=moment(start))
+    sure = Q(first__gte=moment(start)) | Q(last__lte=moment(end))  # the first or the last occurrence lies between them
+    return condition & (sure | Q(identity__in=_incidents_of(source_id, rows)))
+
+
+def going_on() -> Q:
+    """Return the condition for incidents that go on: see `IncidentRowPayload`."""
+    watched = Cluster.objects.exclude(source=None).values("source")
+    return Q(open=True) | Q(last__gte=timezone.now() - RECENT, source__in=watched)
+
+
+def known() -> Exists:
+    """Return the condition for incidents whose acknowledgement holds."""
+    of_it = Acknowledgement.objects.filter(source=OuterRef("source"), identity=OuterRef("identity"), ended="")
+    return Exists(of_it)
+
+
+def choices(source_id: int | None) -> IncidentChoices:
+    """Return what the fields of the filter can be set to."""
+    rows = of(source_id)
+
+    def values(field: str) -> list[str]:
+        return list(rows.exclude(**{field: ""}).values_list(field, flat=True).distinct().order_by(field)[:_CHOICES])
+
+    each = Func("actors", function="unnest", output_field=TextField())
+    actors = rows.annotate(each=each).values_list("each", flat=True).distinct().order_by("each")
+    return {
+        "rules": values("rule"),
+        "namespaces": values("namespace"),
+        "actors": list(actors[:_CHOICES]),
+        "nobody": rows.filter(written_by(NOT_KNOWN)).exists(),
+    }

@@ -1,0 +1,113 @@
+"""This module reads the incidents that routes have to look at."""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import connection
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from timeline.models import Incident, Source
+from timeline.payloads.findings import IncidentRowPayload
+from timeline.queries.incidents.filters import RECENT
+from timeline.queries.incidents.lists import payloads, watched
+from timeline.queries.people import silences as silencing
+from timeline.queries.people.acknowledgements import acknowledged_in
+from timeline.queries.people.baselines import baselines
+
+Key = tuple[int, str]  # Source.pk and Incident.identity
+_NEEDED = ("rule", "rank", "namespace", "name", "open", "last", "actors")
+
+
+class IncidentNow(NamedTuple):
+    """These are the fields of an incident that decide whether a route tells of it."""
+
+    key: Key
+    cluster: int | None
+    live: bool  # a cluster feeds its source now
+    imported: datetime  # when its source was made
+    rule: str
+    namespace: str
+    owner: str  # the name of what it is about
+    rank: int  # 0 error, 1 warning, 2 info
+    ongoing: bool
+    last: datetime
+    held: bool  # a silence or the baseline takes it out of the lists
+    acknowledged: bool
+
+
+def take_noticed(most: int) -> list[Key]:
+    """Remove the notes that something has happened to incidents, the oldest first, and return of which.
+
+    The incidents have to be read afterwards, in the same transaction: what is committed later makes a new note.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM timeline_noticed_incident WHERE (source_id, identity) IN (SELECT source_id, identity"
+            " FROM timeline_noticed_incident ORDER BY at LIMIT %s FOR UPDATE SKIP LOCKED)"
+            " RETURNING source_id, identity",
+            [most],
+        )
+        return [(source, identity) for source, identity in cursor.fetchall()]
+
+
+def incidents_now(keys: Collection[Key]) -> dict[Key, IncidentNow]:
+    """Return those of these incidents that exist, in sources that are shown."""
+    rows = [row for row in _rows(keys).only("source", "identity", *_NEEDED) if (row.source_id, row.identity) in keys]
+    numbers = {row.source_id for row in rows}
+    fields = ("created", "cluster__source", "delete_after")
+    sources = Source.objects.filter(pk__in=numbers, ready=True).select_related("cluster").only(*fields).in_bulk()
+    identities = {row.identity for row in rows}
+    noted, known = acknowledged_in(numbers, identities), baselines(numbers, identities)
+    silences = silencing.active()
+    recent = timezone.now() - RECENT
+    found = {}
+    for row in rows:
+        if not (source := sources.get(row.source_id)):
+            continue
+        key, live = (row.source_id, row.identity), watched(source)
+        found[key] = IncidentNow(
+            key,
+            source.cluster_id,
+            live,
+            source.created,
+            row.rule,
+            row.namespace,
+            row.name,
+            row.rank,
+            row.open or (live and row.last >= recent),
+            row.last,
+            silencing.why(row, source, silences, known.get(key)) is not None,
+            key in noted,
+        )
+    return found
+
+
+def incidents_by_key(keys: Collection[Key]) -> dict[Key, IncidentRowPayload]:
+    """Return those of these incidents that exist, as lists have them."""
+    found = payloads([row for row in _rows(keys) if (row.source_id, row.identity) in keys], silencing.active())
+    return {(each["source"], each["id"]): each for each in found}
+
+
+def successors(sources: Iterable[int]) -> dict[int, int]:
+    """Return the sources that clusters feed now instead of these, because these have ended."""
+    rows = Source.objects.filter(pk__in=sources, cluster__source__isnull=False).values_list("pk", "cluster__source")
+    return {source: current for source, current in rows if current is not None and current != source}
+
+
+def hidden(sources: Iterable[int]) -> set[int]:
+    """Return those of these sources that somebody has deleted, and that can still be restored."""
+    return set(Source.everything.filter(pk__in=sources, delete_after__isnull=False).values_list("pk", flat=True))
+
+
+def names_of(sources: Iterable[int]) -> dict[int, tuple[str, bool]]:
+    """Return the name of each source, and whether it is one of a cluster."""
+    rows = Source.objects.filter(pk__in=sources).values_list("pk", "name", "cluster__name")
+    return {source: (cluster or name, cluster is not None) for source, name, cluster in rows}
+
+
+def _rows(keys: Collection[Key]) -> QuerySet[Incident]:
+    return Incident.objects.filter(
+        source__in={source for source, _ in keys}, identity__in={identity for _, identity in keys}
+    )

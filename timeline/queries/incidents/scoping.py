@@ -1,0 +1,158 @@
+"""This module reads the incidents of a view, each with its rows of the list of findings, for reports."""
+
+from typing import Any, NamedTuple
+
+import orjson
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db import connection
+from django.db.models import Count, Func, Max, Min, OuterRef, Sum, TextField
+
+from timeline.core.entries import moment
+from timeline.models import FINDING_RANK, Finding, Incident, Occurrence, Source
+from timeline.payloads.incidents import InView
+from timeline.queries.incidents.lists import incidents_with
+from timeline.queries.incidents.occurrences import payloads
+from timeline.queries.window.view import View
+
+_SHARING = 100  # of this many findings, one row of the list may be shared before fewer rows are listed
+
+
+class IncidentsInView(NamedTuple):
+    """These are the incidents of a view, the gravest first, and how many there are in the view and in the source."""
+
+    incidents: list[InView]
+    incidents_total: int
+    findings_total: int
+    incidents_of_source: int
+    findings_of_source: int
+
+
+def incidents_in_view(
+    source_id: int, view: View, start: int, end: int, *, limit: int, rows: int, selected: str = ""
+) -> IncidentsInView:
+    """Return at most `limit` incidents with a finding in a view between two times (µs since 1970).
+
+    Each has at most `rows` rows of the list of findings that are in the view, the gravest first, and the row with the
+    key `selected` if it is among these. Of a source that does not exist, there are none.
+    """
+    source = Source(pk=source_id)
+    of_source = Incident.objects.filter(source=source)
+    whole = of_source.aggregate(
+        count=Count("identity"), of=Sum("findings", default=0), first=Min("first"), last=Max("last")
+    )
+    everything = not whole["count"] or moment(start) <= whole["first"] <= whole["last"] <= moment(end)
+    if everything and view.unfiltered:
+        found = _gravest(source, whole, limit, rows, selected)
+    else:
+        found = _matching(source, view, start, end, limit, rows, selected)
+    details = {each["id"]: each for each in incidents_with(source_id, [each.incident for each in found])}
+    keys = {key for each in found for key in each.keys}
+    by_key = {
+        group["key"]: group
+        for group in payloads(source_id, list(Occurrence.objects.filter(source=source, key__in=keys)))
+    }
+    return IncidentsInView(
+        [
+            InView(
+                details[each.incident], each.findings, each.rows, [by_key[key] for key in each.keys if key in by_key]
+            )
+            for each in found
+            if each.incident in details
+        ],
+        found[0].incidents_total if found else 0,
+        found[0].findings_total if found else 0,
+        whole["count"],
+        whole["of"],
+    )
+
+
+class _Found(NamedTuple):
+    """This is an incident in a view: how many of its findings and rows are in it, and the keys of the first rows."""
+
+    incident: str
+    findings: int
+    rows: int
+    incidents_total: int  # in the view, as the next
+    findings_total: int
+    keys: list[str]
+
+
+def _gravest(source: Source, whole: dict[str, Any], limit: int, rows: int, selected: str) -> list[_Found]:
+    """Return the gravest incidents of a whole source. The cost hardly depends on how many findings the source has."""
+    of_source = Incident.objects.filter(source=source)
+    listed = list(of_source.order_by("rank", "first", "identity")[:limit])
+    keys: dict[str, list[str]] = {}
+    for findings in (rows, _SHARING * rows):  # more are read of incidents whose findings share their rows
+        short = [each.identity for each in listed if len(keys.get(each.identity, ())) < min(rows, each.occurrences)]
+        keys |= _first_rows(source, short, findings, rows) if short else {}
+    shown = Occurrence.objects.filter(source=source, key=selected).values_list("findings", flat=True).first() or []
+    for incident in Finding.objects.filter(source=source, identity__in=shown).values_list("incident", flat=True):
+        if selected not in (of_it := keys.get(incident, [])):
+            of_it.append(selected)
+    return [
+        _Found(each.identity, each.findings, each.occurrences, whole["count"], whole["of"], keys.get(each.identity, []))
+        for each in listed
+    ]
+
+
+def _first_rows(source: Source, incidents: list[str], findings: int, rows: int) -> dict[str, list[str]]:
+    """Return the keys of the gravest rows of each incident, at most `rows`, among those of its first findings."""
+    of_incident = Finding.objects.filter(source=OuterRef("source"), incident=OuterRef("identity"), withdrawn=False)
+    ordered = of_incident.order_by(FINDING_RANK, "first", "identity").values(groups=_Groups("occurrences", rows=rows))
+    found = Incident.objects.filter(source=source, identity__in=incidents)
+    candidates = {
+        incident: {key for of_finding in groups for key in orjson.loads(of_finding)}
+        for incident, groups in found.values_list("identity", ArraySubquery(ordered[:findings]))
+    }
+    places = {
+        key: place
+        for place, key in enumerate(
+            Occurrence.objects.filter(source=source, key__in=set().union(*candidates.values()))
+            .order_by("rank", "first", "key")
+            .values_list("key", flat=True)
+        )
+    }
+    return {
+        incident: sorted(keys & places.keys(), key=places.__getitem__)[:rows] for incident, keys in candidates.items()
+    }
+
+
+class _Groups(Func):
+    """This expression gives the keys of the first `rows` rows of a finding, as JSON."""
+
+    template = "jsonb_path_query_array(%(expressions)s, '$[0 to %(last)s].group')::text"
+    output_field = TextField()
+
+    def __init__(self, occurrences: str, *, rows: int) -> None:
+        super().__init__(occurrences, last=rows - 1)
+
+
+def _matching(source: Source, view: View, start: int, end: int, limit: int, rows: int, selected: str) -> list[_Found]:
+    """Return the gravest incidents with a finding in a view between two times."""
+    wanted = view.occurrences(source.pk).filter(first__lte=moment(end), last__gte=moment(start))
+    matching, values = wanted.values("key", "rank", "first", "findings").query.sql_with_params()
+    scope, scoped = view.members(source.pk).values("identity").query.sql_with_params() if view.narrowed else ("", ())
+    within = f" AND finding.identity IN ({scope})" if scope else ""
+    query = f"""
+        WITH matching AS ({matching}), members AS (
+            SELECT finding.incident, finding.identity, matching.key, matching.rank, matching.first
+            FROM matching CROSS JOIN LATERAL unnest(matching.findings) AS named(identity)
+            JOIN timeline_finding AS finding ON finding.source_id = %s AND finding.identity = named.identity
+            WHERE NOT finding.withdrawn AND finding.incident <> ''{within}
+        ), parts AS (
+            SELECT incident, key, rank, first,
+                   row_number() OVER (PARTITION BY incident ORDER BY rank, first, key) AS place
+            FROM members GROUP BY incident, key, rank, first
+        ), listed AS MATERIALIZED (
+            SELECT incident, array_agg(key ORDER BY place) AS keys FROM parts WHERE place <= %s OR key = %s
+            GROUP BY incident
+        ), counted AS (
+            SELECT incident, count(DISTINCT identity) AS findings, count(DISTINCT key) AS rows, min(rank) AS rank,
+                   min(first) AS first
+            FROM members GROUP BY incident
+        )
+        SELECT incident, findings, rows, count(*) OVER (), sum(findings) OVER ()::bigint, keys
+        FROM counted JOIN listed USING (incident) ORDER BY rank, first, incident LIMIT %s"""
+    with connection.cursor() as cursor:
+        cursor.execute(query, [*values, source.pk, *scoped, rows, selected, limit])
+        return [_Found(*row) for row in cursor]

@@ -1,0 +1,1 @@
+"""This package reads what people said of findings and incidents."""

@@ -1,0 +1,1 @@
+"""This package stores entries in chunks, and the tables that hold them."""

@@ -1,0 +1,1 @@
+"""This package deletes what is too old or too large, and keeps what must be kept."""

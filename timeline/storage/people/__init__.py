@@ -1,0 +1,1 @@
+"""This package stores what people say of findings and incidents."""

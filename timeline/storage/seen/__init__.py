@@ -1,0 +1,1 @@
+"""This package limits what each reader may see."""

@@ -24,7 +24,7 @@ from timeline.core import memory
 from timeline.core.entries import Entry, Mark, MarkType, Observation
 from timeline.history.streams import Reach
 from timeline.models import Cluster, Stream, Way
-from timeline.storage import leases, live, store
+from timeline.storage import leases, store, streams
 from timeline.storage.entries import additions, inbox
 
 if TYPE_CHECKING:
@@ -203,7 +203,9 @@ class Ingester:
     def _write_status(self, status: StreamStatus) -> None:
         if self._statuses_written.get(target := status.target) != status:
             state = Stream.State(status.state)
-            live.write_stream_state(self._live.source, target.resource, state, status.error, namespace=target.namespace)
+            streams.write_stream_state(
+                self._live.source, target.resource, state, status.error, namespace=target.namespace
+            )
             self._statuses_written[target] = status
 
     def _summary(self) -> tuple[Cluster.State, str]:

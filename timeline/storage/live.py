@@ -44,7 +44,7 @@ from timeline.judging.rulebook import VERSION
 from timeline.layout import outline
 from timeline.layout.arrangement import Arrangement, StoredGroups
 from timeline.layout.places import rank_of
-from timeline.models import Cluster, Delta, SnapshotPart, Source, Stream, Track
+from timeline.models import Cluster, Delta, SnapshotPart, Source, Track
 from timeline.payloads import documents
 from timeline.storage import logs, notify, store
 from timeline.storage.copying import upsert
@@ -387,25 +387,3 @@ def _stored_groups(source: Source, world: World) -> StoredGroups:
     )
     ranks = {root: rank_of(place) for root, place, _ in groups}
     return StoredGroups(ranks, {root: first - 1 for root, _, first in groups})
-
-
-def write_stream_state(
-    source: Source,
-    resource: tuple[str, str, str, str, bool],
-    state: Stream.State,
-    error: str = "",
-    *,
-    namespace: str = "",
-) -> None:
-    """Store the state of the watch of a resource, which is (group, version, kind, plural, namespaced), in a namespace
-    or in all."""
-    group, version, kind, plural, namespaced = resource
-    values = {"version": version, "kind": kind, "namespaced": namespaced, "state": state, "error": error}
-    if error:
-        values["error_at"] = timezone.now()
-    with transaction.atomic():
-        Stream.objects.update_or_create(
-            source=source, group=group, resource=plural, namespace=namespace, defaults=values
-        )
-        if source.cluster_id:
-            notify.notify(cluster=source.cluster_id)

@@ -64,8 +64,8 @@ def measure(sets: int, commits: int, pods: int) -> None:
             pipeline.follow(held, next(batches)(of_commit, 2))
             whole.append(read(0)[0])
             took = [read(index) for index in range(1, len(rights))]
-            seen += [length for length, told in took if told]
-            hidden += [length for length, told in took if not told]
+            seen += [length for length, sent in took if sent]
+            hidden += [length for length, sent in took if not sent]
             together.append(sum(length for length, _ in took))
         print(f"a commit that changes {2 * len(of_commit)} Pods {what}, the median of {commits}:")
         print(f"  the feed of everything {_median(whole)}")

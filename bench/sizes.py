@@ -94,7 +94,7 @@ def main() -> None:
     options = parser.parse_args()
     with prepared(options.file, options.rounds) as (path, variables):
         measured = measure(path, variables)
-    print(*told(measured, Wanted(options.clusters, options.entries, options.days, options.busy)), sep="\n")
+    print(*described(measured, Wanted(options.clusters, options.entries, options.days, options.busy)), sep="\n")
 
 
 def measure(path: Path, variables: dict[str, str]) -> Measured:
@@ -113,7 +113,7 @@ def _run(program: str, path: Path, variables: dict[str, str]) -> str:
     return subprocess.run(command, cwd=_ROOT, env=variables, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def told(measured: Measured, wanted: Wanted) -> list[str]:
+def described(measured: Measured, wanted: Wanted) -> list[str]:
     """Return the lines that say what was measured, and what follows from it."""
     cost, sizes, tracks, commit = measured
     entry = cost.cpu / cost.entries, cost.database / cost.entries

@@ -227,11 +227,11 @@ class Round:
         sent: list[int] = []
 
         def send() -> bool:
-            status, told = Visitor(self._parts.address).ask(
+            status, answer = Visitor(self._parts.address).ask(
                 "POST", "/api/uploads?name=a.jsonl.zst", SAMPLE.read_bytes()
             )
             if status == 201:
-                sent.append(told["id"])
+                sent.append(answer["id"])
             return bool(sent)
 
         self._must(send, 60, "an upload is taken")

@@ -72,7 +72,7 @@ def repeated_rows(turns: int, folder: Path) -> tuple[int, int, int]:
         lanes, reach = tide["begun"][-1], tide["reach"][-1]
         slices = len(tide["begun"])
         source.tide = {"reach": [reach] * slices, "begun": [lanes] * slices, "living": [lanes] * slices}
-        source.census, source.told, source.row_counts = template.census, template.told, template.row_counts
+        source.census, source.document, source.row_counts = template.census, template.document, template.row_counts
         source.entries = sum(len(rows) for rows in _lifelines(template).values()) * turns
         source.save()
         store.show_source(source)

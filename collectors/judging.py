@@ -1,7 +1,7 @@
 """This module judges the tracks of a recording with several processes, since one judgement does not depend on another.
 
-Each process is a copy of this one, so it knows the whole world without being told; it answers with its findings, which
-are few.
+Each process is a copy of this one, so it knows the whole world without being sent it; it answers with its findings,
+which are few.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -81,7 +81,6 @@ class Recorder:
 
     @property
     def resources(self) -> list[Resource]:
-        """Return the resources that are recorded."""
         return [each.resource for each in self._reflectors]
 
     def _start_watching(self, found: Sequence[Resource]) -> None:

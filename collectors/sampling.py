@@ -20,7 +20,7 @@ from timeline.judging.audit_policy import Attributes, Policy
 
 _LEVELS = ("None", "Metadata", "Request", "RequestResponse")
 _WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
-_ASKED = 10_000  # kinds of requests that are told apart; of more, no bodies are estimated
+_ASKED = 10_000  # kinds of requests that are distinguished; of more, no bodies are estimated
 _BODIES = {"requestObject": "Request", "responseObject": "RequestResponse"}  # body -> the lowest level that logs it
 _ALIKE = frozenset({"create", "update", "patch"})  # whose bodies are those of the object
 _HEAD = 200  # bytes of an event that show whether it has white space

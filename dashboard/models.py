@@ -227,8 +227,8 @@ class Route(models.Model):
     namespace = models.TextField(default="")
     owner = models.TextField(default="")  # the name of the anchor; * stands for any characters, ? for one
     changes = ArrayField(models.TextField())  # of "began", "worse" and "over"
-    recordings = models.BooleanField(default=False)  # whether incidents of recordings are told, too
-    stop = models.BooleanField(default=False)  # what it takes is not told by the routes after it
+    recordings = models.BooleanField(default=False)  # whether incidents of recordings are sent, too
+    stop = models.BooleanField(default=False)  # what it takes is not sent by the routes after it
     grouping = ArrayField(models.TextField())  # of "source", "rule", "namespace" and "owner"
     wait_seconds = models.IntegerField(default=30)
     repeat_minutes = models.IntegerField(default=240)
@@ -242,12 +242,12 @@ class Route(models.Model):
         return self.name
 
 
-class Told(models.Model):
-    """This is what a route knows of an incident, and what it has told of it (see `alerting.routing.State`)."""
+class RouteState(models.Model):
+    """This is what a route knows of an incident, and what it has sent of it (see `alerting.routing.State`)."""
 
     pk = models.CompositePrimaryKey("source", "route", "identity")
     # Without a constraint, because an import that adds to a source locks its row, and telling must not wait for that.
-    # It stays when the source is deleted, so that what goes on can still be told as over.
+    # It stays when the source is deleted, so that what goes on can still be sent as over.
     source = models.ForeignKey(
         "timeline.Source", models.DO_NOTHING, db_index=False, db_constraint=False, related_name="+"
     )
@@ -258,12 +258,13 @@ class Told(models.Model):
     group = ArrayField(models.TextField())
     pending = models.TextField(default="")
     begun = models.BooleanField(default=False)
-    told = models.DateTimeField(null=True)
+    notified = models.DateTimeField(null=True, db_column="told")  # when a message about it was written last
     refreshed = models.DateTimeField(null=True)
     last = models.DateTimeField(null=True)
-    message = models.JSONField(default=dict)  # what was told last, for when the incident is gone
+    message = models.JSONField(default=dict)  # what was sent last, for when the incident is gone
 
     class Meta:
+        db_table = "dashboard_told"
         indexes = [
             models.Index(fields=["route"], condition=models.Q(begun=True) | ~models.Q(pending=""), name="told_active")
         ]

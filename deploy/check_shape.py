@@ -40,7 +40,7 @@ LONG = {
     "timeline/judging/coverage.py": 584, "timeline/queries/objects/revisions.py": 404,
 }  # fmt: skip
 # What is not written in code, on pages and in documents: how often it still is.
-WORDS = {r"\btold\b": 234}
+WORDS = {r"\btold\b": 1}  # the one is the name of a column in a view of the database
 WORDED = re.compile(
     r"(?!.*(migrations/|vendor/|samples/))(collectors|dashboard|timeline|templates|docs)/.*\.(py|js|html|md)$"
 )

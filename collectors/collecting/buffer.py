@@ -11,8 +11,6 @@ import msgspec
 
 
 class Batch(NamedTuple):
-    """This tuple is one batch, with its number."""
-
     number: int
     lines: bytes  # compressed
     restored: str  # why another history of the cluster begins with it; "" if none does

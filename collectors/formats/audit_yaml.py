@@ -1,6 +1,6 @@
 """This module reads audit events in YAML, and entries of Google's Cloud Logging that hold one.
 
-`gcloud logging read` prints YAML unless it is told to print JSON; other events were converted to YAML.
+`gcloud logging read` prints YAML unless it is asked for JSON; other events were converted to YAML.
 """
 
 import re

@@ -152,7 +152,6 @@ def _redact_status_field(raw: bytes, name: str) -> tuple[str, orjson.Fragment]:
 
 
 def _redact_field(name: str, value: Any) -> Any:
-    """Return the redacted value of a field."""
     body = {name: value}
     clean_fields(body, "")
     return body[name]

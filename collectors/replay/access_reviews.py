@@ -52,7 +52,6 @@ def requested_access(body: bytes) -> RequestedAccess:
 
 
 def review_answer(allowed: bool) -> dict[str, Any]:
-    """Return the review with its status."""
     status = {"allowed": allowed, "reason": "" if allowed else "not allowed in this replay"}
     return {"kind": "SelfSubjectAccessReview", "apiVersion": API_VERSION, "metadata": {}, "spec": {}, "status": status}
 

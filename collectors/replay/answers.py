@@ -46,7 +46,6 @@ class StatusError(Exception):
         }
 
     def answer(self) -> Response:
-        """Return the response."""
         retry_after = self.details.get("retryAfterSeconds")
         return Response(
             self.code, orjson.dumps(self.status), (("Retry-After", str(retry_after)),) if retry_after else ()

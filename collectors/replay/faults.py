@@ -1,4 +1,4 @@
-"""This pure module has the faults that a replayed server can be told to produce, once or several times."""
+"""This pure module has the faults that a replayed server can be made to produce, once or several times."""
 
 from collections.abc import Iterable
 from typing import Literal

@@ -39,7 +39,6 @@ class Log:
         return self.commits[at : at + most]
 
     def add(self, commit: Commit) -> None:
-        """Add a commit."""
         self.commits.append(commit)
         self.revisions.append(commit.revision)
         _apply(self.state, commit)

@@ -43,8 +43,6 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """This tuple is one response."""
-
     status: int
     body: bytes
     headers: tuple[tuple[str, str], ...] = ()

@@ -9,8 +9,6 @@ Document = dict[str, Any]
 
 
 class Column(NamedTuple):
-    """This tuple is one column of a Table."""
-
     name: str
     cell: Callable[[Document, int], Any]  # the value for an object at a time in µs
     wide: bool = False  # shown only with -o wide

@@ -25,7 +25,7 @@ _ALLOWED = re.compile(r"max entries limit[^(]{0,200}+\((\d+) > (\d+)\)")
 _DEEPEST = 6  # digits of an auditID by which lines of one nanosecond are divided
 _DIGITS = "0123456789abcdef"
 _CROWDED = (
-    "Loki has more lines with the time {} ns than one answer may have, and they cannot be told apart. Raise its "
+    "Loki has more lines with the time {} ns than one answer may have, and they cannot be distinguished. Raise its "
     "max_entries_limit_per_query, or narrow the query."
 )
 _LATER = {408, 425, 429, 500, 502, 503, 504}

@@ -55,8 +55,8 @@ def fingerprint(kind: Kind, configuration: Mapping[str, str]) -> str:
     """Return a text that is the same for the same configuration of a store. Secrets are left out: what is hashed can
     be guessed."""
     secret = {each.name for each in kind.fields if each.secret}
-    told = {name: value for name, value in configuration.items() if name not in secret}
-    return hashlib.sha256(orjson.dumps([kind.name, told], option=orjson.OPT_SORT_KEYS)).hexdigest()
+    shown = {name: value for name, value in configuration.items() if name not in secret}
+    return hashlib.sha256(orjson.dumps([kind.name, shown], option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def cursor_path(path: Path) -> Path:

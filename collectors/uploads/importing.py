@@ -132,7 +132,7 @@ def discard_abandoned() -> None:
             store.discard_source(source, patience=1)
         except OperationalError:
             logger.warning("source %s is still held by a worker that gave no sign of life", source.pk)
-    for source in Source.objects.filter(ready=True).defer("told", "skips", "histogram"):
+    for source in Source.objects.filter(ready=True).defer("document", "skips", "histogram"):
         tables.drop_leftovers(source, older=abandoned)
 
 

@@ -38,8 +38,6 @@ _T = TypeVar("_T")
 
 
 class UploadedFile(NamedTuple):
-    """This tuple is one file of an upload."""
-
     number: int  # UploadFile.number
     path: Path
     name: str

@@ -85,7 +85,7 @@ def add_batches(live: Live, hold: Callable[[], None], dividing: Dividing | None 
         with transaction.atomic():
             pipeline.follow(live, part, renew=take if whole else hold)
             late = len(observed) - len(recent) if whole else 0
-            inbox.told(live.source, Way.AUDIT, told=live.source.stored - stored, late=late)
+            inbox.count_added(live.source, Way.AUDIT, added=live.source.stored - stored, late=late)
 
     observed = [each for batch in batches for each in read[batch.digest]]
     recent = _recent(observed, max(live.world.remembered, live.world.first), live.source.namespaces)
@@ -102,7 +102,7 @@ def _drop(live: Live, batches: Sequence[AuditBatch], observed: int, hold: Callab
     with transaction.atomic():
         hold()
         inbox.take(batches)
-        inbox.told(live.source, Way.AUDIT, told=0, late=observed, problem=_FOREIGN)
+        inbox.count_added(live.source, Way.AUDIT, added=0, late=observed, problem=_FOREIGN)
 
 
 def _kube_systems(observed: Iterable[Observation]) -> set[str]:

@@ -87,7 +87,7 @@ class Admitted:
                 hold()
                 if done and whole:
                     inbox.take(done)
-                inbox.told(self._live.source, Way.ADMISSION, told=len(part))
+                inbox.count_added(self._live.source, Way.ADMISSION, added=len(part))
 
             pipeline.follow(self._live, part, renew=take)
 

@@ -26,7 +26,6 @@ class ServerClock:
         self._learned = 0  # when the last Date was learned, µs of the local clock; 0: never
 
     def now(self) -> int:
-        """Return the time of now."""
         return self.at(time.monotonic())
 
     def at(self, local: float) -> int:

@@ -91,8 +91,6 @@ _bookmark_decoder = msgspec.json.Decoder(_Bookmark)
 
 
 class Page(NamedTuple):
-    """This tuple is one page of a list."""
-
     revision: int  # the list's resourceVersion
     continue_token: str  # requests the next page; "" if there is none
     items: Iterator[bytes]  # it raises Malformed if there are far more than a page has

@@ -48,7 +48,6 @@ class Resource(NamedTuple):
 
     @property
     def group_kind(self) -> GroupKind:
-        """Return the group and the kind."""
         return self.group, self.kind
 
     @property

@@ -69,7 +69,6 @@ class Streams:
 
     @property
     def targets(self) -> set[Target]:
-        """Return what is watched."""
         return set(self._running)
 
     def start(

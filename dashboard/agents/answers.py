@@ -26,8 +26,6 @@ _ADDRESSES = {"url", "timeline"}
 
 
 class Answer(TypedDict):
-    """This is the answer of a tool."""
-
     about: str  # what `data` is
     link: str  # the page that shows the same to people; "" without a server
     more: str  # what the answer leaves out, and how to get it; "" if it is whole

@@ -71,7 +71,7 @@ def server(reader: Reader) -> MCPServer[Any]:
         version=__version__,
         subscriptions=False,
         log_level="WARNING",
-        tools=[_strict(_told(each)) for each in offered],
+        tools=[_strict(_answering(each)) for each in offered],
     )
 
 
@@ -85,11 +85,11 @@ def _strict(asked: Callable[..., Awaitable[CallToolResult]]) -> Tool:
     return tool
 
 
-def _told(tool: Callable[..., Awaitable[Answer]]) -> Callable[..., Awaitable[CallToolResult]]:
+def _answering(tool: Callable[..., Awaitable[Answer]]) -> Callable[..., Awaitable[CallToolResult]]:
     """Return a tool with its answer as MCP has it: structured, and as text for clients that know nothing else."""
 
     @wraps(tool)
-    async def told(**asked: Any) -> CallToolResult:
+    async def answered(**asked: Any) -> CallToolResult:
         try:
             found = await tool(**asked)
         except Refused as error:
@@ -97,8 +97,8 @@ def _told(tool: Callable[..., Awaitable[Answer]]) -> Callable[..., Awaitable[Cal
         text = TextContent(type="text", text=orjson.dumps(found).decode())
         return CallToolResult(content=[text], structured_content=dict(found))
 
-    told.__annotations__ = {**tool.__annotations__, "return": Result}
-    return told
+    answered.__annotations__ = {**tool.__annotations__, "return": Result}
+    return answered
 
 
 class Tools:

@@ -36,7 +36,7 @@ _ASSET: dict[str, Any] = {
     "pgp_autogen": False,
     "pem_autogen": False,
 }
-_KEYS = ("dedup", "alias", "entity_id")  # what services call the key by which they gather what they are told
+_KEYS = ("dedup", "alias", "entity_id")  # what services call the key by which they gather what they get
 # Opsgenie's and Jira's alerts are ended by an id that only the process knows which raised them.
 NOTHING_SENT = "nothing was sent: Apprise does not tell this service that an incident is over"
 _TYPES = {"error": NotifyType.FAILURE, "warning": NotifyType.WARNING, "info": NotifyType.INFO}
@@ -74,7 +74,7 @@ def _obeyed(
         delivered.clear()
         if not _sent(service, notice, order["picture"], asset):
             failure = _failure(confinement.refused, statuses)
-            # Sending again would tell twice those who were told, unless the other side knows it by its key.
+            # Sending again would notify twice those who were notified, unless the other side knows it by its key.
             return {"sent": f"in part: {next(iter(failure.values()))}"} if delivered and not keeps else failure
     return {"sent": _line(*statuses[-1]) if statuses else NOTHING_SENT if notices else ""}
 

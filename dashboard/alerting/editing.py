@@ -32,7 +32,7 @@ class Invalid(ValueError):
 
 
 class RouteValues(BaseModel):
-    """A route: which incidents are told, to which destinations, and when. Empty matchers match all."""
+    """A route: which incidents are sent, to which destinations, and when. Empty matchers match all."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -46,8 +46,8 @@ class RouteValues(BaseModel):
     namespace: _Matcher = ""
     owner: _Matcher = ""  # the name of what an incident is about; * stands for any characters, ? for one
     changes: Annotated[list[Literal["began", "worse", "over"]], Field(min_length=1)] = ["began", "worse", "over"]
-    recordings: bool = False  # whether incidents of recordings that are imported later are told, too
-    stop: bool = False  # what this route takes is not told by the routes after it
+    recordings: bool = False  # whether incidents of recordings that are imported later are sent, too
+    stop: bool = False  # what this route takes is not sent by the routes after it
     grouping: list[Literal["source", "rule", "namespace", "owner"]] = ["source", "rule", "namespace"]
     wait_seconds: Annotated[int, Field(ge=0, le=3600)] = 30  # for which changes are gathered
     repeat_minutes: Annotated[int, Field(ge=5, le=43_200)] = 240

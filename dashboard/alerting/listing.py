@@ -11,7 +11,7 @@ from dashboard.models import Delivery, Destination, Route
 from dashboard.presentation.wording import count, plural
 from timeline.core.durations import duration
 
-_HEAVY = ("source__told", "source__histogram", "source__census", "source__tide", "source__skips", "cluster__secret")
+_HEAVY = ("source__document", "source__histogram", "source__census", "source__tide", "source__skips", "cluster__secret")
 PAGE = 50  # deliveries
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 CHANGES = {"began": "begin", "worse": "get worse", "over": "are over"}
@@ -75,7 +75,6 @@ def routes() -> list[RouteRow]:
 
 
 def destinations() -> list[DestinationRow]:
-    """Return all destinations by name."""
     waiting = Count("delivery", filter=Q(delivery__state=Delivery.State.WAITING))
     found = Destination.objects.annotate(waiting=waiting).order_by("name").prefetch_related("routes")
     rows = []

@@ -15,7 +15,7 @@ _TIMES = ("started", "ended")
 
 @dataclass(frozen=True)
 class Message:
-    """This is what is told of one incident. Texts are plain, redacted, and in English; times are in UTC."""
+    """This is what is sent of one incident. Texts are plain, redacted, and in English; times are in UTC."""
 
     key: str  # the same whenever the same is sent again
     change: Change
@@ -32,8 +32,8 @@ class Message:
     labels: Mapping[str, str] = field(default_factory=dict)
     incident: tuple[int, str] | None = None  # Source.pk and Incident.identity
     others: int = 0  # further incidents of the group that are not in this delivery
-    was: str = ""  # the severity that was told before, if it got worse
-    again: bool = False  # it was told before, and still goes on
+    was: str = ""  # the severity that was sent before, if it got worse
+    again: bool = False  # it was sent before, and still goes on
     unwatched: bool = False  # `change` is "over" only because its cluster is not watched any more
     started: datetime | None = None
     ended: datetime | None = None

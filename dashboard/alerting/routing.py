@@ -1,6 +1,6 @@
-"""This pure module decides which incidents are told by which routes, and when. It knows no database and no clock.
+"""This pure module decides which incidents are sent by which routes, and when. It knows no database and no clock.
 
-As in Alertmanager, what is decided follows from a comparison of what is the case with what was told last. So nothing is
+As in Alertmanager, what is decided follows from a comparison of what is the case with what was sent last. So nothing is
 lost while no process runs, and a decision that was not committed is simply made again.
 """
 
@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 Pending = Literal["", "began", "worse", "over"]
 Key = tuple[int, str]  # Source.pk and Incident.identity
-OLD = timedelta(days=1)  # an incident that was over for so long when it was noticed is not told
+OLD = timedelta(days=1)  # an incident that was over for so long when it was noticed is not sent
 GROUPINGS = ("source", "rule", "namespace", "owner")
 
 
@@ -49,10 +49,10 @@ class Rule:
     namespace: str = ""
     owner: str = ""  # * stands for any characters, ? for one
     changes: frozenset[str] = frozenset({"began", "worse", "over"})
-    recordings: bool = False  # whether incidents of recordings are told, too
-    stop: bool = False  # what it takes is not told by the routes after it
+    recordings: bool = False  # whether incidents of recordings are sent, too
+    stop: bool = False  # what it takes is not sent by the routes after it
     grouping: tuple[str, ...] = ("source", "rule", "namespace")
-    wait: timedelta = timedelta(seconds=30)  # how long changes are gathered before they are told together
+    wait: timedelta = timedelta(seconds=30)  # how long changes are gathered before they are sent together
     repeat: timedelta = timedelta(hours=4)
     quiet: Quiet | None = None
     refresh: timedelta | None = None  # how often a destination wants to know what goes on
@@ -73,7 +73,7 @@ class Rule:
         return self.matches(each) and each.rank <= self.rank
 
     def group(self, each: "Now") -> tuple[str, ...]:
-        """Return what the incidents that are told together have in common."""
+        """Return what the incidents that are sent together have in common."""
         found = {"source": str(each.source), "rule": each.rule, "namespace": each.namespace, "owner": each.owner}
         return tuple(f"{name}={found[name]}" for name in GROUPINGS if name in self.grouping)
 
@@ -105,29 +105,29 @@ class Now:
 class State:
     """This is what a route knows of an incident."""
 
-    rank: int  # when it was told last, or when it was noticed if it was not told
-    since: datetime  # when it was noticed, or since when `pending` is to be told
+    rank: int  # when it was sent last, or when it was noticed if it was not sent
+    since: datetime  # when it was noticed, or since when `pending` is to be sent
     group: tuple[str, ...]
     pending: Pending = ""
-    begun: bool = False  # it was told, and it was not told yet that it is over
-    told: datetime | None = None
+    begun: bool = False  # it was sent, and it was not sent yet that it is over
+    notified: datetime | None = None
     refreshed: datetime | None = None
-    last: datetime | None = None  # Now.last when it was told as over, or when it ended without being told
+    last: datetime | None = None  # Now.last when it was sent as over, or when it ended without being sent
 
 
 class Telling(NamedTuple):
-    """This is what is told of one incident."""
+    """This is what is sent of one incident."""
 
     key: Key
     change: Literal["began", "worse", "over"]
-    rank: int  # the severity that is told
-    was: int | None = None  # the severity that was told before, if it got worse
-    again: bool = False  # it was told before, and goes on
+    rank: int  # the severity that is sent
+    was: int | None = None  # the severity that was sent before, if it got worse
+    again: bool = False  # it was sent before, and goes on
     unwatched: bool = False  # its cluster is not connected any more, so nobody knows whether it is over
 
 
 class Group(NamedTuple):
-    """These are told together by one route."""
+    """These are sent together by one route."""
 
     route: int
     group: tuple[str, ...]
@@ -152,7 +152,7 @@ def decide(
 ) -> Decision:
     """Return what the routes tell now. The rules are in the order of the routes.
 
-    `known` has what was told, and `incidents` all incidents that it names and that still exist, and those that are
+    `known` has what was sent, and `incidents` all incidents that it names and that still exist, and those that are
     `noticed`: they are new, or something has happened to them.
     """
     before = _with_noticed(rules, known, incidents, noticed, now)
@@ -170,15 +170,15 @@ def decide(
         after |= {(rule.route, key): state for key, state in of_it.items()}
         if rule.stop:
             taken |= {key for key in of_it if (each := incidents.get(key)) and rule.takes(each)}
-        told, refreshed = _due(rule, of_it, incidents, now)
-        for name, tellings in _grouped(told, of_it).items():
+        sent, refreshed = _due(rule, of_it, incidents, now)
+        for name, tellings in _grouped(sent, of_it).items():
             shown = [each for each in tellings if each.change in rule.changes]
             groups += [Group(rule.route, name, shown, refresh=False)] if shown else []
         for name, tellings in _grouped(refreshed, of_it).items():
             groups.append(Group(rule.route, name, tellings, refresh=True))
-        for telling in told:
+        for telling in sent:
             key = telling.key
-            after[rule.route, key] = _told(of_it[key], telling, incidents.get(key), now)
+            after[rule.route, key] = _after_sending(of_it[key], telling, incidents.get(key), now)
         for telling in refreshed:
             after[rule.route, telling.key] = replace(of_it[telling.key], refreshed=now)
     repeat = {rule.route: rule.repeat for rule in rules}
@@ -216,17 +216,17 @@ def _fresh(rule: Rule, each: Now, now: datetime) -> bool:
 
 
 def _looked_at(rule: Rule, state: State, each: Now | None, now: datetime, *, wanted: bool) -> State:
-    """Return a state with what is to be told of its incident."""
+    """Return a state with what is to be sent of its incident."""
     if state.begun:
         return _pending(state, _next_of_begun(state, each), now)
     if each is None:
         return replace(state, pending="")
-    untold = state.last is None or each.last > state.last
-    if not (wanted and untold and rule.takes(each)):
+    unsent = state.last is None or each.last > state.last
+    if not (wanted and unsent and rule.takes(each)):
         return _pending(state, "", now)
     if not each.ongoing and each.live and _suppressed(rule, each, now):
         return replace(state, pending="", last=each.last)  # it came and went while nobody wanted to know
-    was_below = state.told is None and state.rank > rule.rank and now - state.since >= rule.wait
+    was_below = state.notified is None and state.rank > rule.rank and now - state.since >= rule.wait
     return _pending(state, "worse" if was_below or state.pending == "worse" else "began", now)
 
 
@@ -249,35 +249,35 @@ def _suppressed(rule: Rule, each: Now, now: datetime) -> bool:
 def _due(
     rule: Rule, states: Mapping[Key, State], incidents: Mapping[Key, Now], now: datetime
 ) -> tuple[list[Telling], list[Telling]]:
-    """Return what is told now, and what is only refreshed."""
+    """Return what is sent now, and what is only refreshed."""
     quiet = bool(rule.quiet and rule.quiet.covers(now))
-    ready = {key for key, state in states.items() if not quiet and _may_be_told(rule, state, incidents.get(key), now)}
+    ready = {key for key, state in states.items() if not quiet and _may_be_sent(rule, state, incidents.get(key), now)}
     repeats = {
         key
         for key, state in states.items()
         if not quiet and state.begun and not state.pending and _repeatable(incidents.get(key))
     }
     due = {states[key].group for key in ready if now - states[key].since >= rule.wait}
-    due |= {states[key].group for key in repeats if _passed(states[key].told, rule.repeat, now)}
-    told = [
+    due |= {states[key].group for key in repeats if _passed(states[key].notified, rule.repeat, now)}
+    sent = [
         _telling(key, state, incidents.get(key))
         for key, state in states.items()
-        if state.group in due and (key in ready or (key in repeats and _passed(state.told, rule.repeat / 2, now)))
+        if state.group in due and (key in ready or (key in repeats and _passed(state.notified, rule.repeat / 2, now)))
     ]
     if rule.refresh is None or "began" not in rule.changes:
-        return told, []
-    fresh = {each.key for each in told}
+        return sent, []
+    fresh = {each.key for each in sent}
     stale = {state.group for state in states.values() if state.begun and _passed(state.refreshed, rule.refresh, now)}
     refreshed = [
         Telling(key, "began", state.rank, again=True)
         for key, state in states.items()
         if state.begun and state.pending != "over" and state.group in stale and key not in fresh
     ]
-    return told, refreshed
+    return sent, refreshed
 
 
 def _telling(key: Key, state: State, each: Now | None) -> Telling:
-    if state.pending == "over":  # as severe as it was told, which may be the last that is known of it
+    if state.pending == "over":  # as severe as it was sent, which may be the last that is known of it
         return Telling(key, "over", state.rank, unwatched=each is not None and not each.live)
     if not state.pending:
         return Telling(key, "began", state.rank, again=True)
@@ -285,8 +285,8 @@ def _telling(key: Key, state: State, each: Now | None) -> Telling:
     return Telling(key, state.pending, each.rank, was=state.rank if state.begun else None)
 
 
-def _may_be_told(rule: Rule, state: State, each: Now | None, now: datetime) -> bool:
-    """Return whether what is pending may be told, apart from the time for which a group waits."""
+def _may_be_sent(rule: Rule, state: State, each: Now | None, now: datetime) -> bool:
+    """Return whether what is pending may be sent, apart from the time for which a group waits."""
     if not state.pending:
         return False
     if state.pending == "over":
@@ -294,8 +294,8 @@ def _may_be_told(rule: Rule, state: State, each: Now | None, now: datetime) -> b
     assert each
     if each.held or (each.acknowledged and not state.begun):
         return False
-    flaps = not state.begun and state.told is not None and each.rank >= state.rank
-    return not flaps or _passed(state.told, rule.repeat, now)
+    flaps = not state.begun and state.notified is not None and each.rank >= state.rank
+    return not flaps or _passed(state.notified, rule.repeat, now)
 
 
 def _repeatable(each: Now | None) -> bool:
@@ -313,18 +313,18 @@ def _grouped(tellings: Iterable[Telling], states: Mapping[Key, State]) -> dict[t
     return found
 
 
-def _told(state: State, telling: Telling, each: Now | None, now: datetime) -> State:
-    """Return a state after its incident was told."""
+def _after_sending(state: State, telling: Telling, each: Now | None, now: datetime) -> State:
+    """Return a state after its incident was sent."""
     if telling.change == "over":
         return replace(state, begun=False, pending="", since=now, last=each.last if each else now)
     assert each
-    told = replace(state, begun=True, pending="", since=now, told=now, refreshed=now, rank=telling.rank)
+    sent = replace(state, begun=True, pending="", since=now, notified=now, refreshed=now, rank=telling.rank)
     # Nothing more happens in a recording, so there is no end to wait for.
-    return told if each.live else replace(told, begun=False, last=each.last)
+    return sent if each.live else replace(sent, begun=False, last=each.last)
 
 
 def _over(state: State, each: Now | None, repeat: timedelta, now: datetime) -> bool:
-    """Return whether a state can be forgotten: without it, nothing would be told again that was told."""
+    """Return whether a state can be forgotten: without it, nothing would be sent again that was sent."""
     if state.begun or state.pending or (each and (each.ongoing or not each.live)):
         return False
-    return now - max(state.since, state.told or state.since) >= max(repeat, OLD)
+    return now - max(state.since, state.notified or state.since) >= max(repeat, OLD)

@@ -22,11 +22,11 @@ _AT_ONCE = 500  # incidents that are looked at in one transaction, besides those
 _IN_ONE = 100  # messages of one delivery
 _LOCK = 0x726F757465  # the number of the PostgreSQL advisory lock under which routes are asked
 _ACTIVE = Q(begun=True) | ~Q(pending="")  # as the condition of the index `told_active`
-_STATE = ("rank", "since", "group", "pending", "begun", "told", "refreshed", "last")
+_STATE = ("rank", "since", "group", "pending", "begun", "notified", "refreshed", "last")
 
 
 def tell() -> int:
-    """Ask the routes about all incidents to which something has happened, and about those that they have told.
+    """Ask the routes about all incidents to which something has happened, and about those that they have sent.
 
     Return how many deliveries were written. What another process is just telling is left to it.
     """
@@ -46,7 +46,7 @@ def forget() -> None:
 
     They keep what they know of incidents that exist in recordings, however old, so this goes through all of it.
     """
-    old = models.Told.objects.filter(begun=False, pending="", since__lt=timezone.now() - OLD)
+    old = models.RouteState.objects.filter(begun=False, pending="", since__lt=timezone.now() - OLD)
     rows = old.order_by("source", "identity").values_list("source", "identity").distinct()
     source, identity = 0, ""
     while True:
@@ -93,25 +93,25 @@ def _tell(keys: set[Key], now: datetime) -> int:
     return _write(decision, {route.pk: route for route in routes}, kept, now)
 
 
-def _known(routes: Collection[models.Route], keys: Collection[Key]) -> list[models.Told]:
+def _known(routes: Collection[models.Route], keys: Collection[Key]) -> list[models.RouteState]:
     """Return what the routes have to look at: what goes on or waits, and what is noticed."""
     of_noticed = Q(source__in={source for source, _ in keys}, identity__in={identity for _, identity in keys})
-    rows = models.Told.objects.filter(route__in=routes)
+    rows = models.RouteState.objects.filter(route__in=routes)
     return list({row.pk: row for row in (*rows.filter(_ACTIVE), *rows.filter(of_noticed))}.values())
 
 
 def _move_to_successors() -> None:
-    """Have the source that a cluster feeds now stand for one that has ended, so that nothing is told twice."""
-    active = models.Told.objects.filter(_ACTIVE)
+    """Have the source that a cluster feeds now stand for one that has ended, so that nothing is sent twice."""
+    active = models.RouteState.objects.filter(_ACTIVE)
     for before, after in noticed.successors(set(active.values_list("source", flat=True).distinct())).items():
-        for row in models.Told.objects.filter(source=before):
-            same = models.Told.objects.filter(source=after, route=row.route_id, identity=row.identity)
+        for row in models.RouteState.objects.filter(source=before):
+            same = models.RouteState.objects.filter(source=after, route=row.route_id, identity=row.identity)
             if not same.exists():
-                models.Told.objects.filter(pk=row.pk).delete()
+                models.RouteState.objects.filter(pk=row.pk).delete()
                 row.source_id = after
                 row.save(force_insert=True)
             else:
-                models.Told.objects.filter(pk=row.pk).delete()
+                models.RouteState.objects.filter(pk=row.pk).delete()
 
 
 def _write(
@@ -122,24 +122,24 @@ def _write(
 ) -> int:
     shown = wording.Shown({each.key for group in decision.groups for each in group.tellings}, now)
     deliveries: list[models.Delivery] = []
-    told: dict[tuple[int, Key], dict[str, object]] = {}
+    sent: dict[tuple[int, Key], dict[str, object]] = {}
     for group in decision.groups:
         messages = []
         for each in group.tellings:
             message = shown.message(each, before=kept.get((group.route, each.key), {}))
             if message:
                 messages.append(message)
-                told[group.route, each.key] = to_json(message)
+                sent[group.route, each.key] = to_json(message)
         deliveries += _deliveries(routes[group.route], group, messages, now)
-    states = [_row(pair, state, told.get(pair) or kept.get(pair) or {}) for pair, state in decision.states.items()]
-    models.Told.objects.bulk_create(
+    states = [_row(pair, state, sent.get(pair) or kept.get(pair) or {}) for pair, state in decision.states.items()]
+    models.RouteState.objects.bulk_create(
         states,
         update_conflicts=True,
         unique_fields=["source", "route", "identity"],
         update_fields=[*_STATE, "message"],
     )
     for route, (source, identity) in decision.forgotten:
-        models.Told.objects.filter(route=route, source=source, identity=identity).delete()
+        models.RouteState.objects.filter(route=route, source=source, identity=identity).delete()
     models.Delivery.objects.bulk_create(deliveries)
     return len(deliveries)
 
@@ -234,11 +234,11 @@ def _now(each: noticed.IncidentNow) -> Now:
     )
 
 
-def _state(row: models.Told) -> State:
-    return State(row.rank, row.since, tuple(row.group), row.pending, row.begun, row.told, row.refreshed, row.last)  # type: ignore[arg-type]  # `pending` is one of a few words
+def _state(row: models.RouteState) -> State:
+    return State(row.rank, row.since, tuple(row.group), row.pending, row.begun, row.notified, row.refreshed, row.last)  # type: ignore[arg-type]  # `pending` is one of a few words
 
 
-def _row(pair: tuple[int, Key], state: State, message: dict[str, object]) -> models.Told:
+def _row(pair: tuple[int, Key], state: State, message: dict[str, object]) -> models.RouteState:
     route, (source, identity) = pair
     values = {name: getattr(state, name) for name in _STATE} | {"group": list(state.group)}
-    return models.Told(route_id=route, source_id=source, identity=identity, message=message, **values)
+    return models.RouteState(route_id=route, source_id=source, identity=identity, message=message, **values)

@@ -36,7 +36,7 @@ class Texts(NamedTuple):
 
 
 def texts(messages: Sequence[Message], *, picture: bool = False) -> Texts:
-    """Return what is told of some incidents, at least one. `picture` says whether that of the first one is attached."""
+    """Return what is sent of some incidents, at least one. `picture` says whether that of the first one is attached."""
     more = sum(each.others for each in messages[:1]) + max(0, len(messages) - _SHOWN)
     shown_ones = messages[:_SHOWN]
     rest = f"And {more} more {'incident' if more == 1 else 'incidents'}." if more else ""

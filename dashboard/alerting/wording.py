@@ -32,7 +32,7 @@ class Shown:
         self._names = noticed.names_of({source for source, _ in keys}) if keys else {}
 
     def message(self, telling: Telling, before: Mapping[str, Any]) -> Message | None:
-        """Return the message of one incident; if it is gone or not watched, of what was told before, or None."""
+        """Return the message of one incident; if it is gone or not watched, of what was sent before, or None."""
         found = self._incidents.get(telling.key)
         if found and telling.key[0] in self._names and not (telling.unwatched and before):
             return self._of(found, telling)

@@ -124,7 +124,7 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
     from collectors.formats import NotARecording
     from dashboard.web.timestamps import parsed
 
-    gc.disable()  # the process ends when it has told what it found, and the world has no reference cycles to search for
+    gc.disable()  # it has printed everything when the process ends, and the world has no reference cycles to search for
     progress = Progress(sys.stderr)
     try:
         environment.rule_settings()

@@ -15,7 +15,6 @@ _REFUSED = "Exit status: 0 done, 1 the servers failed, 2 it is not possible, or 
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
-    """Add the subcommands."""
     add_arguments(commands, shared)
 
 

@@ -35,7 +35,6 @@ _REFUSED, _STOPPED = 2, 130  # exit statuses; 1 is one of the servers
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
-    """Add the subcommand."""
     command = commands.add_parser(
         "pull",
         parents=[shared],

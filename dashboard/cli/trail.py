@@ -19,7 +19,6 @@ OPTIONS = {
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
-    """Add the subcommand."""
     command = commands.add_parser(
         "audit-trail",
         parents=[shared],

@@ -250,7 +250,7 @@ class Settings(Reading, SigningIn):
         written("off"),
         description=(
             "Set it to `on` behind a proxy that ends TLS and sets `X-Forwarded-Proto`: cookies go over HTTPS "
-            "only, plain requests are redirected, and browsers are told to remember that."
+            "only, plain requests are redirected, and browsers are asked to remember that."
         ),
     )
     proxies: Networks = Field(

@@ -150,7 +150,7 @@ def _of_collectors() -> Iterator[Metric]:
     now = timezone.now()
     rows = Collector.objects.filter(cluster__delete_after=None).order_by("cluster")
     counted = dict(
-        CollectedBatch.objects.filter(told=False).order_by().values_list("cluster").annotate(count=Count("*"))
+        CollectedBatch.objects.filter(settled=False).order_by().values_list("cluster").annotate(count=Count("*"))
     )
     for row in rows.defer("known").select_related("cluster")[:SOURCES]:
         name = [row.cluster.name]

@@ -19,8 +19,6 @@ _OUTCOMES = {"done": "", "refused": "refused", "failed": "did not succeed"}
 
 
 class RecordRow(NamedTuple):
-    """This is a record in words."""
-
     at: str
     who: str
     who_url: str  # of the records of the same person

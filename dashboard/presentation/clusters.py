@@ -222,7 +222,7 @@ def stream(row: StreamPayload, known: str = "") -> StreamLine:
         watermark=row["watermark"] or "",
         reached=wording.clock_of(row["watermark_at"])[11:19] if row["watermark_at"] else "",
         reached_at=timestamp(row["watermark_at"]) if row["watermark_at"] else "",
-        entries=wording.some(row["entries"]),  # readers of some namespaces are told no number
+        entries=wording.some(row["entries"]),  # readers of some namespaces see no number
         gaps=wording.some(row["gaps"]),
         error=row["error"] if row["state"] in _WITH_ERROR and row["error"] != known else "",
     )

@@ -41,14 +41,14 @@ def _row(way: str, feed: Feed | None) -> WayRow:
     if not feed.batches:
         return WayRow(name, False, [_NOTHING[way]], problem)
     what = "audit event" if way == AUDIT else "review"
-    told = (
-        f"{_number(feed.told, 'observation')} of them told something new."
+    outcome = (
+        f"{_number(feed.added, 'observation')} of them added something."
         if way == AUDIT
-        else f"{_number(feed.told, 'change')} of the watches got a name by them."
+        else f"{_number(feed.added, 'change')} of the watches got a name by them."
     )
     sentences = [
         f"Flows since {feed.since:{_TIME}}; last batch {feed.last:{_TIME}}.",
-        f"{_number(feed.events, what)} in {_number(feed.batches, 'batch', 'batches')}. {told}",
+        f"{_number(feed.events, what)} in {_number(feed.batches, 'batch', 'batches')}. {outcome}",
     ]
     aside = [
         (feed.repeated, "batch came again and was not counted twice", "batches came again and were not counted twice"),

@@ -44,5 +44,5 @@ def gravest(finding: FindingPagePayload) -> OccurrencePayload:
 
 
 def _gravest_of(incident: IncidentRowPayload) -> str:
-    told = numbers(incident["occurrences"], incident["findings"])
-    return f"The gravest of {told}" if incident["occurrences"] > 1 else told
+    counted = numbers(incident["occurrences"], incident["findings"])
+    return f"The gravest of {counted}" if incident["occurrences"] > 1 else counted

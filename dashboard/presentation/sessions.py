@@ -14,8 +14,6 @@ _SYSTEMS = {"Windows": "Windows", "Android": "Android", "iPhone": "iPhone", "iPa
 
 
 class SessionRow(NamedTuple):
-    """This is a session in words."""
-
     number: int
     browser: str
     agent: str  # all that the browser says that it is

@@ -10,8 +10,6 @@ _TIME = "%Y-%m-%d %H:%M UTC"
 
 
 class TokenRow(NamedTuple):
-    """This is a token in words."""
-
     number: int
     name: str
     prefix: str

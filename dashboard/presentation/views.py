@@ -56,5 +56,5 @@ def _copy(source_id: int, view: ViewPayload, use: UsePayload) -> dict[str, Any] 
     found = copies.copy_and_stood(source_id, view["track"], int(use["resource_version"]), int(use["stood"]))
     if found is None:
         return None
-    told = copy_beside(*found, coverage.withheld(source_id))
-    return {**told, "rows": difference_rows(told["lines"])}
+    compared = copy_beside(*found, coverage.withheld(source_id))
+    return {**compared, "rows": difference_rows(compared["lines"])}

@@ -179,13 +179,13 @@ class UploadsConsumer(_Forwarding):
         return hub.subscribe("uploads")
 
     async def shown(self, message: bytes, sight: limits.Sight) -> bytes | None:
-        told = orjson.loads(message)
-        if told["type"] != "upload":
+        parsed = orjson.loads(message)
+        if parsed["type"] != "upload":
             return message
-        owner = told["upload"]["owner"]
+        owner = parsed["upload"]["owner"]
         if owner is not None and owner == sight.reader:  # uploads of programs have no owner, and neither have programs
             return message
-        return message if await _once.shows(message, sight, told["upload"]["id"]) else None
+        return message if await _once.shows(message, sight, parsed["upload"]["id"]) else None
 
 
 class _Once:
@@ -215,13 +215,13 @@ class IncidentsConsumer(_Forwarding):
         return hub.subscribe("incidents")
 
     async def shown(self, message: bytes, sight: limits.Sight) -> bytes | None:
-        told = orjson.loads(message)
-        if told["type"] != "incidents" or sight.seen.sees_whole(told["source"]):
+        parsed = orjson.loads(message)
+        if parsed["type"] != "incidents" or sight.seen.sees_whole(parsed["source"]):
             return message
         seen = sight.seen.namespaces
-        of_these = seen.values() if told["source"] is None else [seen.get(told["source"], frozenset())]
-        about = told.pop("namespaces", None)  # None for any, which is said by those who do not know better
-        return orjson.dumps(told) if any(each and (about is None or each & {*about}) for each in of_these) else None
+        of_these = seen.values() if parsed["source"] is None else [seen.get(parsed["source"], frozenset())]
+        about = parsed.pop("namespaces", None)  # None for any, which is said by those who do not know better
+        return orjson.dumps(parsed) if any(each and (about is None or each & {*about}) for each in of_these) else None
 
 
 class SourceConsumer(_Forwarding):

@@ -100,8 +100,8 @@ def refetch(sequence: int) -> bytes:
 
 def sequence_of(message: bytes) -> int:
     """Return up to which commit a browser knows the source after a message; 0 for a message that is not about that."""
-    told = orjson.loads(message)
-    return int(told["sequence"]) if told["type"] in {"delta", "refetch"} else 0
+    parsed = orjson.loads(message)
+    return int(parsed["sequence"]) if parsed["type"] in {"delta", "refetch"} else 0
 
 
 @sync_to_async

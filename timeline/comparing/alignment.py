@@ -110,7 +110,7 @@ def align(
 
 
 def _numbered(runs: Sequence[Roles], role: Role) -> bool:
-    """Return whether the objects of a role are told apart by ordinals, and are few, in all runs."""
+    """Return whether the objects of a role are distinguished by ordinals, and are few, in all runs."""
     members = [each.get(role, ()) for each in runs]
     if max(map(len, members)) < 2 or max(map(len, members)) > _SINGLY:
         return False

@@ -1,5 +1,5 @@
-"""This module says how much freed memory a process keeps for itself. Only the C library of GNU can be told; others do
-as they do. It is pure."""
+"""This module says how much freed memory a process keeps for itself. Only the C library of GNU can be asked to; others
+do as they do. It is pure."""
 
 import ctypes
 from typing import Any

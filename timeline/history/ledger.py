@@ -440,8 +440,8 @@ class Ledger:
     def _grows_only(self, name: Name, objects: list[ObjectEntries]) -> bool:
         """Return whether the tracks of a name follow from the entries of each of its UIDs alone, because only watches
         show it."""
-        told = self.seen[name[:2]].levels or self.clocks.offsets or self.unnamed.tells(name)
-        return not told and all(each.uid for each in objects)
+        known = self.seen[name[:2]].levels or self.clocks.offsets or self.unnamed.tells(name)
+        return not known and all(each.uid for each in objects)
 
     def _grow(self) -> Moved | None:
         """Add the new entries to the clocks, and return which known changes may be drawn at other times now; None if
@@ -738,7 +738,6 @@ def _sharing(entry: Entry, known: ObjectEntries, texts: SharedTexts) -> Entry:
 
 
 def _of_kind(each: _Named, kind: GroupKind) -> _Named:
-    """Return the same with its kind."""
     return replace(each, ref=replace(each.ref, group=kind[0], kind=kind[1]))
 
 

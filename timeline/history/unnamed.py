@@ -225,7 +225,7 @@ class Unnamed:
     def applied(self, name: Name, groups: list[list[Entry]]) -> list[list[Entry]]:
         """Return the entries of a name, in groups by UID, with the creation as far as it is known who requested it."""
         maker = self._makers.get(name)
-        if maker is None or any(_is_told(each) for group in groups for each in group):
+        if maker is None or any(_is_logged_creation(each) for group in groups for each in group):
             return groups
         if any(each.change is Change.CREATED for group in groups for each in group):
             return [[_made(each, maker) if each.change is Change.CREATED else each for each in of] for of in groups]
@@ -332,7 +332,7 @@ def _maker(requests: Sequence[Request], *, alone: bool) -> Maker:
     )
 
 
-def _is_told(entry: Entry) -> bool:
+def _is_logged_creation(entry: Entry) -> bool:
     return entry.change is Change.CREATED and entry.clock is Clock.AUDIT
 
 

@@ -252,17 +252,17 @@ def _judgeable(rule: Rule, source: _Source, *, shown: bool) -> RuleCoverage:
         return RuleCoverage(rule.id, "not", _ONLY_RECORDINGS, remedy)
     unattributed = _unattributed(rule, source)
     if any(each.verdict == "not" for each in unattributed):
-        return _told(rule, unattributed)
+        return _covered(rule, unattributed)
     missing = [lack for each in rule.needs if not each.misses and (lack := _missing(each, source))] + unattributed
     if cannot := [each for each in missing if each.verdict == "not"]:
-        return _told(rule, cannot)
+        return _covered(rule, cannot)
     if any(Verb.LOG in line.verbs for each in rule.needs for line in each.lines) and not shown and not source.rows:
         why = "no object was read with which its findings could be shown; causeline analyze shows them"
         return RuleCoverage(rule.id, "not", why, "Import the log together with an audit log, a watch or a list.")
-    return _told(rule, [*missing, *_missed(rule, source), *_limits(rule, source), *_holes(rule, source)])
+    return _covered(rule, [*missing, *_missed(rule, source), *_limits(rule, source), *_holes(rule, source)])
 
 
-def _told(rule: Rule, lacks: Sequence[_Lack]) -> RuleCoverage:
+def _covered(rule: Rule, lacks: Sequence[_Lack]) -> RuleCoverage:
     """Return what a rule can judge if a source lacks all this."""
     if not lacks:
         return RuleCoverage(rule.id, "exact", "everything that it needs was seen", "")

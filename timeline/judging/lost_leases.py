@@ -98,7 +98,7 @@ def _late_writes(lease: Track, terms: Sequence[Term], world: World) -> Iterator[
 
 
 def _terms(lease: Track) -> list[Term]:
-    """Return the terms of a Lease by the processes that wrote it; none if they cannot be told apart.
+    """Return the terms of a Lease by the processes that wrote it; none if they cannot be distinguished.
 
     A write by hand is no term: it comes from another program, or leaves the holder as it is.
     """

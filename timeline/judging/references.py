@@ -81,10 +81,10 @@ def waited_until(user: Track, ran: int | None) -> int | None:
     return min((time for time in (ran, failed, user.asked_to_end) if time is not None), default=None)
 
 
-Told = list[tuple[Track, Moment]]  # Events, each with its moment that has a message
+Reports = list[tuple[Track, Moment]]  # Events, each with its moment that has a message
 
 
-def events_about(user: Track, until: int, world: World) -> Told:
+def events_about(user: Track, until: int, world: World) -> Reports:
     """Return the Events about an object up to a drawn time that have a message, in no order."""
     return [
         (event, moment)
@@ -95,10 +95,10 @@ def events_about(user: Track, until: int, world: World) -> Told:
     ]
 
 
-def not_found_events(told: Told, name: Name, start: int) -> tuple[Told, bool]:
+def not_found_events(reports: Reports, name: Name, start: int) -> tuple[Reports, bool]:
     """Return those of these Events from a drawn time on that say that `name` was not found, in order, and whether a
     later one of them says something else."""
-    events = sorted((each for each in told if start <= each[1].time), key=lambda each: each[1].at)
+    events = sorted((each for each in reports if start <= each[1].time), key=lambda each: each[1].at)
     if not events:
         return [], False
     kinds = ("persistentvolumeclaim", "pvc") if name.kind == "PersistentVolumeClaim" else (name.kind.lower(),)

@@ -70,6 +70,5 @@ def written(group: str, resource: str) -> tuple[str, ...]:
 
 
 def watch_command(group: str, resource: str) -> str:
-    """Return the command that watches a resource."""
     name = f"{resource}.{group}" if group else resource
     return f"kubectl get {name} -A -w --output-watch-events --show-managed-fields -o json"

@@ -46,10 +46,10 @@ class StaleAct(NamedTuple):
         """Return what is proven, as a sentence: which revision the copy had, and what had been committed since."""
         kind, newer = self.owner.ref.kind, self.unseen.stamp.resource_version
         who = actor_of(self.unseen.entry)
-        by = " by itself" if who == self.actor else f" by {who}" if who else ""
+        by = ", by the same controller" if who == self.actor else f", by {who}" if who else ""
         return (
-            f"It acted on revision {self.act.revision} of {kind} {self.owner.ref.name}; revision {newer} was committed "
-            f"{self.lag} before{by}."
+            f"It acted on revision {self.act.revision} of {kind} {self.owner.ref.name}; revision {newer} had been "
+            f"committed {self.lag} earlier{by}."
         )
 
 

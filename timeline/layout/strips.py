@@ -29,7 +29,6 @@ class Strips:
         return self._places.get(owned, 0) if owned else 0
 
     def places(self) -> dict[OwnedKind, int]:
-        """Return the places of all strips."""
         return self._places
 
     def lanes(self, owned: OwnedKind) -> list[LaneKey]:

@@ -43,7 +43,8 @@ class CollectedBatch(models.Model):
     restored = models.TextField(default="")  # why the cluster has another history from this batch on; "" if it has not
     attempts = models.IntegerField(default=0)  # how often a worker has failed to process it
     aside = models.TextField(default="")  # why it was put aside; "" if it was not
-    told = models.BooleanField(default=False)  # whether it was put aside, and the gap that it leaves is stored
+    # Whether it was put aside, and the gap that it leaves is stored.
+    settled = models.BooleanField(default=False, db_column="told")
 
     class Meta:
         db_table = "timeline_collected_batch"

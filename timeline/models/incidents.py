@@ -100,7 +100,7 @@ class Incident(models.Model):
 class NoticedIncident(models.Model):
     """Something has happened to this incident, and the routes were not asked about it yet.
 
-    The row is written in the transaction that writes the incident, and removed in the one that writes what is told.
+    The row is written in the transaction that writes the incident, and removed in the one that writes what is sent.
     """
 
     pk = models.CompositePrimaryKey("source", "identity")

@@ -86,7 +86,8 @@ class Source(models.Model):
     redacted = models.JSONField(default=dict)  # redacted values, counted by reason (see `timeline.core.masks`)
     skipped = models.BigIntegerField(default=0)
     skips = models.JSONField(default=list)  # the first skipped pieces, as [file, line, reason]
-    told = models.JSONField(default=dict)  # the description of the source as a whole, a SourceDocumentPayload
+    # The description of the source as a whole, a SourceDocumentPayload.
+    document = models.JSONField(default=dict, db_column="told")
     first = models.DateTimeField(null=True)
     last = models.DateTimeField(null=True)
     histogram = models.JSONField(default=list)  # the number of changes in each of equal slices of time

@@ -161,7 +161,8 @@ class ActorFeed(models.Model):
     unread = models.BigIntegerField(default=0)  # events that could not be read
     late = models.BigIntegerField(default=0)  # observations of a time before what is known of the source
     dropped = models.BigIntegerField(default=0)  # requests that were answered and not stored
-    told = models.BigIntegerField(default=0)  # observations that added something to the source
+    # The number of observations that added something to the source.
+    added = models.BigIntegerField(default=0, db_column="told")
     compared = models.JSONField(default=dict)  # by kind: [changes that came with who made them, and without]
     gaps = models.JSONField(default=list)  # [µs since 1970, µs, changes without who made them], the newest last
     problem = models.TextField(default="")  # the last one, as a sentence

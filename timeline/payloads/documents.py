@@ -248,7 +248,7 @@ def mostly_skipped(most: Mapping[str, Sequence[int]]) -> list[str]:
 def unlisted(name: str, count: int) -> tuple[str, int, str]:
     """Return the item of the document that counts the skipped lines which are not listed, because there are too
     many."""
-    return name, 0, f"{count} more lines were skipped that are not told one by one"
+    return name, 0, f"{count} more lines were skipped that are not listed one by one"
 
 
 def assembled(

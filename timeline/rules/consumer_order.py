@@ -144,8 +144,8 @@ def _occurrence(ref: ObjectRef, each: _Overlooked) -> Occurrence:
     return occurrence(
         Proof(f"{KUBE_VIP} handled its endpoints and did nothing", ref, _moment(handled, ref)),
         Proof(f"{KUBE_VIP} knew the Service", ref, _moment(known, ref)),
-        headline=f"{KUBE_VIP} handled the endpoints of {{subjects}} before it knew the Service, and did nothing with"
-        f" them for {idle}",
+        headline=f"{KUBE_VIP} did not know {{subjects}} yet when it handled the endpoints, and did nothing with them "
+        f"for {idle}",
         plural="Services",
         why="Exact: one process wrote both lines, in this order, into one log. The times are those of this log.",
         effect=(Effect.POSSIBLE, "no line of the log says that the Service was announced"),

@@ -108,7 +108,7 @@ def _occurrence(election: Election, handover: Handover, verdict: Verdict, effect
     was, now = election.holders.title(old), election.holders.title(new)
     whose = f"both are writes of one Lease, held by {old.holder} of {was} and by {new.holder} of {now}"
     sure = f"Exact: {whose}; the first was still wanted when the second took it."
-    unsure = f"Inconclusive: {whose}; whether the first was still wanted is not told."
+    unsure = f"Inconclusive: {whose}; nothing says whether the first was still wanted."
     return occurrence(
         Proof(f"held by {was}", ref, election.write(old.renewed)),
         Proof(f"taken by {now}", ref, election.write(new.taken)),

@@ -136,8 +136,8 @@ def _occurrence(lease: Name, clash: Clash) -> Occurrence:
     together = min((end for end in map(_until, clash.sides) if end is not None), default=None)
     brief = together is not None and together - second.since.time <= BRIEF.microseconds
     one, other = first.workload.ref.name, second.workload.ref.name
-    sure = "Exact: what both are told by their arguments is in the recording, and they stood at one time."
-    unsure = "Inconclusive: that the first still stood when the second came is told by the lack of its deletion alone."
+    sure = "Exact: the arguments of both are in the recording, and they stood at one time."
+    unsure = "Inconclusive: only the lack of its deletion shows that the first still stood when the second came."
     return occurrence(
         *(
             Proof(f"elects for {' and '.join(side.lock.schedulers)}", side.workload.ref, side.since)

@@ -50,7 +50,7 @@ from timeline.judging.findings import Effect, Finding, Proof, occurrence
 from timeline.judging.lines import line, need
 from timeline.judging.references import (
     Missing,
-    Told,
+    Reports,
     events_about,
     logged_in_full,
     needed,
@@ -81,7 +81,7 @@ class _Waiting(NamedTuple):
     user: Track
     ran: int | None
     left: int | None
-    told: dict[int, Told]  # the Events about it, by the drawn time up to which they were read
+    reports: dict[int, Reports]  # the Events about it, by the drawn time up to which they were read
 
 
 class Evidence(NamedTuple):
@@ -123,16 +123,16 @@ def judge(user: Track, world: World) -> Iterator[Finding]:
 
 def _evidence(waiting: _Waiting, name: Name, missing: Missing, world: World) -> Evidence | None:
     """Return the evidence that an object waited for the missing one; None if it may not have waited."""
-    user, ran, left, told = waiting
+    user, ran, left, reports = waiting
     start = missing.start.time
     came = missing.came[1] if missing.came else None
     if (left is not None and left <= start) or (came and ran is not None and ran < came.time):
         return None
     bounds = [bound for bound in (left, missing.seen, came.time if came else None) if bound is not None]
     end = max(start, world.no_later(min(bounds)) if bounds else world.last)
-    if end not in told:
-        told[end] = events_about(user, end, world)
-    events, other_reason = not_found_events(told[end], name, start)
+    if end not in reports:
+        reports[end] = events_about(user, end, world)
+    events, other_reason = not_found_events(reports[end], name, start)
     event = events[-1] if events else None
     if came:
         deleted = missing.went is not None and missing.went[1] is missing.start

@@ -23,7 +23,7 @@ writes after it had answered the take-over.
 - Events, and the Lease itself: a replica that waits writes these, too.
 - What one of the two also wrote before it had ever held the Lease, since that needs no Lease.
 - A process that still renews another Lease: the writes may rest on that one.
-- A process that cannot be told apart from the new holder.
+- A process that cannot be distinguished from the new holder.
 
 ## What to do
 

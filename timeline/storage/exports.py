@@ -26,7 +26,7 @@ def document(source: Source) -> DocumentPayload:
     if more := source.skipped - len(skipped):
         skipped.append(documents.unlisted(name, more))
     first, last = (microseconds(time) if time else 0 for time in (source.first, source.last))
-    about: SourceDocumentPayload = _in_order(source.told, SourceDocumentPayload)
+    about: SourceDocumentPayload = _in_order(source.document, SourceDocumentPayload)
     return documents.assembled(findings, found, about, name, source.entries, skipped, first, last)
 
 

@@ -280,9 +280,9 @@ def totals(source: Source, world: World, document: SourceDocumentPayload) -> Tot
 def write_source(source: Source, world: World, totals: Totals) -> None:
     """Write what `write_reach` writes, and the totals of the source."""
     shares.write(source, totals.shares)
-    source.histogram, source.actors, source.told = totals.shares.histogram, totals.actors, totals.document
+    source.histogram, source.actors, source.document = totals.shares.histogram, totals.actors, totals.document
     source.own_counters = world.own_counters
-    source.save(update_fields=["actors", "histogram", "census", "tide", "told", "own_counters", "judged"])
+    source.save(update_fields=["actors", "histogram", "census", "tide", "document", "own_counters", "judged"])
     write_reach(source, world)
 
 

@@ -12,7 +12,7 @@ from collectors.formats.stream.limits import Limits, Unreadable, too_long
 HEAD_BYTES = 64 * 1024
 _SPACE = 32  # the code of a space; white space and NUL have no higher code
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_APART = 100  # skipped lines in a row that are told apart
+_APART = 100  # skipped lines in a row that are listed one by one
 _TOGETHER = 1_000  # that are counted together at most, so that whoever counts sees how far the reading is
 _LENGTHS = (1, 2, 3)  # NUL bytes with which the length of a message of protobuf may begin, before its first tag
 

@@ -60,10 +60,10 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         if not people.identifies(claims["sub"]):
             raise OAuth2Error("The subject of the ID token is empty, too long, or has characters that are not printed.")
         if self.openid_config.get("userinfo_endpoint"):
-            told = self._fetch_user_info(token.token)
-            if not isinstance(told, dict) or told.get("sub") != claims["sub"]:
+            claimed = self._fetch_user_info(token.token)
+            if not isinstance(claimed, dict) or claimed.get("sub") != claims["sub"]:
                 raise OAuth2Error("The user info is about somebody else than the ID token.")
-            claims = {**told, **claims}
+            claims = {**claimed, **claims}
         login = self.get_provider().sociallogin_from_response(request, claims)
         login.claims, login.id_token = claims, sent
         return login

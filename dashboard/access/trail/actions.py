@@ -20,7 +20,7 @@ ACTIONS = {
     "sessions": "ended sessions on the page of sessions",
     "see": "saw a recording or a cluster: its timeline, objects, findings and coverage, as pages or over the API",
     "see incident": "saw an incident or its picture",
-    "list": "read what belongs to no single recording or cluster, such as the list of all incidents",
+    "list": "read a list over all recordings and clusters, such as that of incidents",
     "compare": "compared two runs",
     "report": "made a report",
     "export": "downloaded a recording, its findings or its entries",

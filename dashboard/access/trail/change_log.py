@@ -80,9 +80,9 @@ def note_command(action: str, **about: object) -> None:
 
 
 def _note_command(action: str, by: str, about: dict[str, object]) -> None:
-    told = {"by": by, "at": "command line", **about}
-    _log(action, told)
-    recording.of_line(action, told, must=connection.in_atomic_block)
+    fields = {"by": by, "at": "command line", **about}
+    _log(action, fields)
+    recording.of_line(action, fields, must=connection.in_atomic_block)
 
 
 def user_of_machine() -> str:
@@ -140,7 +140,7 @@ class LogChanges(MiddlewareMixin):
 
     def process_response(self, request: "HttpRequest", response: "HttpResponse") -> "HttpResponse":
         route = request.resolver_match
-        if route and route.url_name in _untold(response.status_code):
+        if route and route.url_name in _unlogged(response.status_code):
             return response
         if request.method not in recording.SAFE and not (route and route.url_name in _READING):
             _log(f"{request.method} {request.path}", _fields(request, response.status_code))
@@ -200,17 +200,17 @@ def _record(request: "HttpRequest", status: int, *, must: bool) -> None:
 
 
 def _fields(request: "HttpRequest", status: int) -> dict[str, object]:
-    """Return what is told of a request: of one that changes something, also who sends it."""
-    told = {"act": _act(request), **request.__dict__.get("changed", {})}
+    """Return what is logged of a request: of one that changes something, also who sends it."""
+    fields = {"act": _act(request), **request.__dict__.get("changed", {})}
     route = request.resolver_match
     if request.method in recording.SAFE or (route and route.url_name in _READING):
-        return told
-    about = {"by": request.__dict__.get("actor", ""), "from": address(request), "act": told.pop("act")}
-    return {**about, "status": status, **told}
+        return fields
+    about = {"by": request.__dict__.get("actor", ""), "from": address(request), "act": fields.pop("act")}
+    return {**about, "status": status, **fields}
 
 
-def _untold(status: int) -> set[str]:
-    """Return the names of the routes of which nothing is told here if they have answered with a status."""
+def _unlogged(status: int) -> set[str]:
+    """Return the names of the routes of which nothing is logged here if they have answered with a status."""
     return _OWN | (_ARRIVING if status < 400 else set())
 
 

@@ -47,7 +47,7 @@ def of_line(action: str, about: dict[str, object], *, must: bool = False) -> Non
         address=str(about.get("from") or ""),
         outcome="refused" if failed else "done",
         details={key: value for key, value in about.items() if key not in _OWN and value not in (None, "")},
-        often=action in _WAITING or (failed and not about.get("name")),  # what costs nothing to try is told once
+        often=action in _WAITING or (failed and not about.get("name")),  # what costs nothing to try is recorded once
         must=must,
     )
 

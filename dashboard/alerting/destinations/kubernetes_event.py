@@ -61,7 +61,7 @@ def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) ->
         raise Refused("None of these incidents is about an object of a cluster for which Events are turned on.")
     left_out = len(messages) - len(wanted)
     more = f"; {left_out} left out, whose clusters do not want Events" if left_out else ""
-    written, refused, later = _all_told(wanted)
+    written, refused, later = _all_written(wanted)
     if later:
         after = max(each.after for each in later)
         said = f"{len(written)} of {len(wanted)} Events were written. {later[0]}"
@@ -72,7 +72,7 @@ def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) ->
     return f"{', '.join(dict.fromkeys(written))}{more}"
 
 
-def _all_told(wanted: Sequence[tuple[Message, Anchor]]) -> tuple[list[str], list[Refused], list[Unreachable]]:
+def _all_written(wanted: Sequence[tuple[Message, Anchor]]) -> tuple[list[str], list[Refused], list[Unreachable]]:
     """Write Events. Return where those are that were written, and why the others were not."""
     written: list[str] = []
     refused: list[Refused] = []
@@ -86,7 +86,7 @@ def _all_told(wanted: Sequence[tuple[Message, Anchor]]) -> tuple[list[str], list
             later.append(Unreachable("An API server answers so slowly that the rest follows later."))
             break
         try:
-            written.append(_told(about, message))
+            written.append(_write(about, message))
         except Refused as error:
             refused.append(error)
         except Unreachable as error:
@@ -96,7 +96,7 @@ def _all_told(wanted: Sequence[tuple[Message, Anchor]]) -> tuple[list[str], list
     return written, refused, later
 
 
-def _told(found: Anchor, message: Message) -> str:
+def _write(found: Anchor, message: Message) -> str:
     """Write the Event of one incident, and return where it is. Raise Refused or Unreachable."""
     try:
         api = credentials.api_of(found.cluster)
@@ -122,20 +122,20 @@ def _written(api: Api, about: Anchor, message: Message) -> str:
         raise Refused("The namespace of the object is none that Kubernetes takes.")
     events = f"/api/v1/namespaces/{namespace}/events"
     name = f"causeline-{_hash(about, message)}"
-    told = f"Event {namespace}/{name}"
+    written = f"Event {namespace}/{name}"
     try:
         known = orjson.loads(api.get(f"{events}/{name}", most=SMALL_BYTES))
     except Missing:
         api.post(events, orjson.dumps(_event(about, message, namespace, name)))
-        return told
+        return written
     metadata = known.get("metadata") or {}
     if (metadata.get("annotations") or {}).get(_SHOWN) == message.key:
-        return told  # an earlier attempt has written it, and its answer was lost
+        return written  # an earlier attempt has written it, and its answer was lost
     changed = _changing(message)
     changed["count"] = int(known.get("count") or 1) + 1
     changed["metadata"]["resourceVersion"] = metadata.get("resourceVersion")  # nobody else has counted it meanwhile
     api.patch(f"{events}/{name}", orjson.dumps(changed))
-    return told
+    return written
 
 
 def _event(about: Anchor, message: Message, namespace: str, name: str) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _reason(message: Message) -> str:
 
 
 def _hash(about: Anchor, message: Message) -> str:
-    """Return the end of an Event's name: the same whenever the same incident is told about the same object."""
+    """Return the end of an Event's name: the same whenever the same incident is sent about the same object."""
     return hashlib.sha256(f"{message.url} {about.kind} {about.name}".encode()).hexdigest()[:32]
 
 

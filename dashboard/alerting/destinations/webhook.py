@@ -56,8 +56,8 @@ def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) ->
 
 def event(messages: Sequence[Message], key: str) -> dict[str, Any]:
     """Return the CloudEvent of a delivery. It is the same whenever it is made again."""
-    told = [asdict(each) for each in messages]
-    for each in told:
+    incidents = [asdict(each) for each in messages]
+    for each in incidents:
         source, identity = each.pop("incident") or (None, None)
         each |= {"labels": dict(each["labels"]), "source_id": source, "incident_id": identity}
         each.pop("others")
@@ -70,7 +70,7 @@ def event(messages: Sequence[Message], key: str) -> dict[str, Any]:
         "type": TYPE,
         "subject": subject,
         "datacontenttype": "application/json",
-        "data": {"incidents": told, "others": first.others},
+        "data": {"incidents": incidents, "others": first.others},
     }
 
 

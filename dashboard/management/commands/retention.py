@@ -80,7 +80,7 @@ def _foresee(at: datetime) -> None:
         for each in retention.foresee(cluster, at):
             words = "kept by a legal hold" if each.held else storage.freed(each)
             print(plain(f"{each.source:>6}  {cluster.name}: {words}"))
-    for source in keeping.expired(at).defer("told", "skips", "histogram"):
+    for source in keeping.expired(at).defer("document", "skips", "histogram"):
         print(plain(f"{source.pk:>6}  {source.name}: the whole recording, {source.entries:,} entries"))
 
 

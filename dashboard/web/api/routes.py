@@ -115,7 +115,7 @@ def change_route(request: HttpRequest, number: Number, new: NewRoute) -> HttpRes
 
 @router.delete("/routes/{number}", response={204: None})
 def delete_route(request: HttpRequest, number: Number) -> HttpResponse:
-    """Delete a route. What it has told stays listed. It needs the role editor."""
+    """Delete a route. What it has sent stays listed. It needs the role editor."""
     _row(Route, number).delete()
     editing.ask_again()
     change_log.about(request, route=number)

@@ -144,7 +144,6 @@ _BY_COLLECTOR = "Nothing is checked here. Once it is connected, its page shows h
 
 
 def _retention_defaults() -> dict[str, Any]:
-    """Return the defaults of retention, for the form."""
     most = size(settings.KEEP_BYTES) if settings.KEEP_BYTES else "no limit"
     return {
         "units": list(forms.UNITS),

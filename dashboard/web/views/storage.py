@@ -48,7 +48,7 @@ def show_storage(request: "HttpRequest") -> "HttpResponse":
     }
     ends = {
         each.pk: keeping.deleted_on(each)
-        for each in Source.objects.filter(pk__in=[row.source for row in shown]).defer("told", "skips", "histogram")
+        for each in Source.objects.filter(pk__in=[row.source for row in shown]).defer("document", "skips", "histogram")
     }
     context = {
         "problem": problem,

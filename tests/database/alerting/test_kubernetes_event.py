@@ -112,7 +112,7 @@ def test_what_one_namespace_or_cluster_does_not_take_holds_up_no_other(
     about = anchors.anchor(*message.incident) if message.incident else None
     assert about
     of_down = (replace(message, key="9"), about._replace(cluster=down))
-    written, refused, later = kubernetes_event._all_told([of_down, of_down, (message, about)])
+    written, refused, later = kubernetes_event._all_written([of_down, of_down, (message, about)])
     assert (len(written), refused, len(later)) == (1, [], 1)  # a cluster that does not answer is asked once
     assert only(server)["metadata"]["annotations"] == {"causeline.dev/message": "7"}
     Cluster.objects.filter(pk=cluster.pk).update(secret=down.secret)

@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from collectors.hosts import allowed_hosts
 from dashboard.alerting import sending, telling
-from dashboard.models import Delivery, Destination, Told
+from dashboard.models import Delivery, Destination, RouteState
 from tests import routed
 from tests.answering import LOCALHOST, Receiver, closed_port, receiving
 from timeline.models import Acknowledgement, Cluster, Incident, NoticedIncident, Silence, Source
@@ -218,11 +218,11 @@ def test_silences_and_acknowledgements_are_respected(receiver: Receiver) -> None
     silence = Silence.objects.create(namespace="shop", reason="planned", by="", expires=soon)
     routed.incident(source)
     told_and_sent()
-    assert receiver.requests == [] and Told.objects.get().pending == "began"
+    assert receiver.requests == [] and RouteState.objects.get().pending == "began"
     silence.delete()
     told_and_sent()
     assert routed.sent() == ["began"]
-    Told.objects.update(told=timezone.now() - timedelta(hours=2))
+    RouteState.objects.update(notified=timezone.now() - timedelta(hours=2))
     Acknowledgement.objects.create(source=source, identity="a" * 16, by="ada", note="", rank=0)
     told_and_sent()
     assert routed.sent() == ["began"]
@@ -240,7 +240,7 @@ def test_a_source_that_ends_hands_what_was_told_to_the_next_of_its_cluster(recei
     Cluster.objects.update(source=following)
     routed.incident(following, open=True)
     told_and_sent()
-    assert routed.sent() == ["began"] and Told.objects.get().source_id == following.pk
+    assert routed.sent() == ["began"] and RouteState.objects.get().source_id == following.pk
     Incident.objects.filter(source=following).delete()
     told_and_sent()
     assert routed.sent() == ["began", "over"]
@@ -259,9 +259,9 @@ def test_a_deleted_source_waits_until_nobody_can_undo_it(receiver: Receiver) -> 
     source.delete()
     told_and_sent()
     assert routed.sent() == ["began", "over"]  # a pager would keep it open for ever
-    Told.objects.update(since=timezone.now() - timedelta(days=2), told=timezone.now() - timedelta(days=2))
+    RouteState.objects.update(since=timezone.now() - timedelta(days=2), notified=timezone.now() - timedelta(days=2))
     telling.forget()
-    assert not Told.objects.exists()
+    assert not RouteState.objects.exists()
 
 
 def test_an_incident_of_a_cluster_that_is_disconnected_is_told_once_more(receiver: Receiver) -> None:
@@ -289,11 +289,12 @@ def test_what_has_to_be_known_for_ever_keeps_nothing_else_from_being_forgotten(
         routed.incident(recording, f"{number:016x}")
     NoticedIncident.objects.all().delete()
     for source, number in [*((recording.pk, each) for each in range(5)), (recording.pk + 1, 7), (recording.pk + 1, 8)]:
-        Told.objects.create(
-            source_id=source, route=made, identity=f"{number:016x}", rank=0, since=long_ago, group=[], told=long_ago
+        RouteState.objects.create(
+            source_id=source, route=made, identity=f"{number:016x}", rank=0, since=long_ago, group=[], notified=long_ago
         )
     telling.forget()
-    assert set(Told.objects.values_list("source", flat=True)) == {recording.pk} and Told.objects.count() == 5
+    assert set(RouteState.objects.values_list("source", flat=True)) == {recording.pk}
+    assert RouteState.objects.count() == 5
     assert not Delivery.objects.exists()
 
 

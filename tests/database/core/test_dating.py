@@ -102,7 +102,7 @@ class TestLive:
         followed.go_on(followed.source)  # which writes the description of the source
         row = Source.objects.get(pk=followed.source.pk)
         assert row.last and row.last < LATEST
-        assert any("in the future" in each for each in row.told["clocks"])
+        assert any("in the future" in each for each in row.document["clocks"])
 
     def test_later_audit_events_are_not_too_long_ago(self, admin_client: Client) -> None:
         followed = Followed()
@@ -112,7 +112,7 @@ class TestLive:
         send(followed, [logged(3, NOW - MINUTE)])
         send(followed, [logged(4, NOW - MINUTE + 1)])
         feed = ActorFeed.objects.get()
-        assert (feed.told, feed.late) == (3, 0)
+        assert (feed.added, feed.late) == (3, 0)
         assert followed.world.remembered <= NOW
         page = admin_client.get(f"/api/sources/{followed.source.pk}/overview").json()
         assert page["last"] < NOW + HOUR
@@ -178,7 +178,7 @@ def test_a_recording_with_one_event_of_the_year_9999_is_usable(tmp_path: Path) -
     import_into(source, [(path, "log")], Limits(), Count())
     source.refresh_from_db()
     assert source.first and source.last and source.last - source.first < timedelta(minutes=1)
-    assert source.entries == 3 and any("in the future" in each for each in source.told["clocks"])
+    assert source.entries == 3 and any("in the future" in each for each in source.document["clocks"])
     stored = {each.entry.ref.name: each.entry.misdated for each in chunks.entries(source.pk)}
     assert stored == {"p0": 0, "p1": times.LATEST // 1_000_000 * 1_000_000, "p2": 0}
 

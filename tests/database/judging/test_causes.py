@@ -31,7 +31,7 @@ LEADER = RULES / "write-after-lease-lost/fires-the-old-leader-wakes-up.jsonl"
 
 SENTENCE = (
     "job-controller created Pod report-0-r9wx8 when Job report-0 was Complete. It acted on revision 481 of Job report-0"
-    "; revision 581 was committed ≈ 0.979 s before by itself."
+    "; revision 581 had been committed ≈ 0.979 s earlier, by the same controller."
 )
 ANCHOR = Name("batch", "Job", "nightly", "report-0")
 

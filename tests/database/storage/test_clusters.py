@@ -39,7 +39,7 @@ def fed(name: str = "prod", **columns: Any) -> tuple[Cluster, Source]:
     cluster = Cluster.objects.create(name=name, **{**held, **columns})
     source = stored.opened(name)
     document = documents.source_document(World(), rulebook())
-    Source.objects.filter(pk=source.pk).update(cluster=cluster, entries=1234, told=document)
+    Source.objects.filter(pk=source.pk).update(cluster=cluster, entries=1234, document=document)
     cluster.source = source
     cluster.save()
     return cluster, source
@@ -181,7 +181,7 @@ def test_a_recording_has_no_health(client: Client) -> None:
 def test_sources_of_one_cluster_lead_to_each_other(client: Client) -> None:
     cluster, before = fed()
     after = stored.opened("prod, epoch 2")
-    Source.objects.filter(pk=after.pk).update(told=documents.source_document(World(), rulebook()))
+    Source.objects.filter(pk=after.pk).update(document=documents.source_document(World(), rulebook()))
     Source.objects.filter(pk=before.pk).update(ended="Its revisions went back: etcd was restored.")
     Source.objects.filter(pk=after.pk).update(cluster=cluster)
     Cluster.objects.filter(pk=cluster.pk).update(source=after)

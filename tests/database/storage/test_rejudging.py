@@ -61,8 +61,8 @@ def aged(source: Source) -> Source:
         cursor.execute(f"INSERT INTO timeline_track_{source.pk} SELECT * FROM life")
         cursor.execute("DROP TABLE life")
     Track.objects.filter(source=source).update(creator="", writers=[], clues="")
-    told = source.told | {"coverage": [], "changes": [], "namespaces": []}
-    Source.objects.filter(pk=source.pk).update(judged=0, actors=[], told=told)
+    document = source.document | {"coverage": [], "changes": [], "namespaces": []}
+    Source.objects.filter(pk=source.pk).update(judged=0, actors=[], document=document)
     source.refresh_from_db()
     return source
 

@@ -105,7 +105,7 @@ class TestWhoMadeAChange:
     def test_an_update_is_recognised_by_its_revision_and_content(self, scene: Scene) -> None:
         scene.reviewed(asked("UPDATE", scene.old, SENT))
         assert scene.names([entry(NEW, Change.MODIFIED)]) == [ROBOT]
-        assert ActorFeed.objects.get().told == 1
+        assert ActorFeed.objects.get().added == 1
 
     def test_nobody_is_named_where_that_is_not_certain(self, scene: Scene) -> None:
         other = made("p", 7, labels={"a": "c"})

@@ -94,7 +94,7 @@ def test_events_are_stored_once_and_the_worker_takes_them(held: Followed) -> Non
     held.add()
     assert len(logged(held.source)) == 4
     found = feed()
-    assert (found.batches, found.events, found.repeated, found.told, found.unread) == (2, 5, 2, 4, 0)
+    assert (found.batches, found.events, found.repeated, found.added, found.unread) == (2, 5, 2, 4, 0)
 
 
 def test_a_log_without_bodies_says_who_made_the_changes_that_the_watches_show() -> None:
@@ -305,7 +305,7 @@ def test_the_page_of_the_cluster_makes_the_files_and_says_what_flows(client: Cli
     )
     for address in (page, f"/sources/{held.source.pk}/coverage/"):
         text = client.get(address).content.decode()
-        assert "1 audit event in 1 batch. 1 observation of them told something new." in text
+        assert "1 audit event in 1 batch. 1 observation of them added something." in text
         assert "Of 6 changes of the watches that were compared since then, 3 came with who made them, and 3 did" in text
         assert "within 2 minutes: Pod 2, Lease 1." in text
     assert ActorFeed.objects.get().gaps == [[AT, AT, 1]]  # of Leases, nobody is known otherwise

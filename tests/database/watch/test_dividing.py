@@ -140,7 +140,7 @@ def changed(items: Sequence[object]) -> Iterator[object]:
 
 
 def inbox_of(worker: Worker) -> bool:
-    return worker.sent.cluster.collectedbatch_set.filter(told=False).exists()
+    return worker.sent.cluster.collectedbatch_set.filter(settled=False).exists()
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -352,7 +352,7 @@ def test_a_rule_that_fails_on_a_subject_is_shown_and_stops_nothing(
     assert worker.sent.batch(1, [*ITEMS, POISON]) == 200
     worker.work(lambda: not inbox_of(worker))
     assert worker.failures == 0 and worker.source.skipped == 0
-    row = next(each for each in worker.source.told["rules"] if each["rule"] == broken.id)
+    row = next(each for each in worker.source.document["rules"] if each["rule"] == broken.id)
     assert f"its judgement failed on 1 object, such as Pod {POISON.ref.namespace}/{NAME}" in row["why"]
     assert "ZeroDivisionError" in row["why"] and "secret" not in row["why"]
     page = admin_client.get(f"/sources/{worker.source.pk}/coverage/").content.decode()

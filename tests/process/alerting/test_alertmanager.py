@@ -15,7 +15,7 @@ from pytest_django import Settings
 from collectors.hosts import allowed_hosts
 from dashboard.access.tokens import tokens
 from dashboard.alerting import sending, telling
-from dashboard.models import Delivery, Told
+from dashboard.models import Delivery, RouteState
 from tests import ROOT, routed
 from tests.alertmanager import alertmanager, program, prometheus, token_for_alerts, written
 from tests.answering import LOCALHOST, receiving
@@ -139,7 +139,7 @@ def test_incidents_become_alerts_of_alertmanager_and_come_back_as_our_own(tmp_pa
         ends = datetime.fromisoformat(alert["endsAt"])
         assert ends - timezone.now() > timedelta(minutes=20)
 
-        Told.objects.update(refreshed=timezone.now() - timedelta(minutes=6))
+        RouteState.objects.update(refreshed=timezone.now() - timedelta(minutes=6))
         tell()  # it goes on, and would end in Alertmanager if it were not sent again
         eventually(lambda: datetime.fromisoformat(other.alerts()[0]["endsAt"]) > ends)
         assert Delivery.objects.filter(refresh=True, state="sent").count() == 1

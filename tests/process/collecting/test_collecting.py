@@ -134,7 +134,7 @@ def test_two_collectors_take_turns_and_audit_events_are_merged(scene: Scene) -> 
     assert set(changes_of(scene.source).values()) == {1}
     assert scene.web.posted(text, listed(*lines_of(SAMPLE)[:200]))
     eventually(lambda: not AuditBatch.objects.filter(lines__isnull=False).exists(), 30)
-    assert ActorFeed.objects.get().told > 0
+    assert ActorFeed.objects.get().added > 0
     assert second.stop() == 0  # the first one goes on at once
     end = scene.play(10_000)
     eventually(lambda: scene.has(end), 60)

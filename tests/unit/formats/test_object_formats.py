@@ -155,7 +155,7 @@ def test_an_empty_list_holds_nothing(nothing: bytes) -> None:
         ({"apiVersion": "v1", "kind": "Status", "code": 403, "reason": "Forbidden", "message": "no"},
          "it is not an object but an error of the API server: Forbidden, code 403"),
         ({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList", "items": [{"metadata": {"name": "x"}}]},
-         "it is metadata alone, and of which kind is not told"),
+         "it is metadata alone, without its kind"),
         ({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}, "it has no creationTimestamp"),
     ],
 )  # fmt: skip

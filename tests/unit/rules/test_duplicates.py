@@ -44,6 +44,6 @@ def test_the_old_copy_on_which_they_were_created_is_the_cause() -> None:
     (found,) = found_in(RULES / "duplicate-child/fires-on-an-old-copy.jsonl")
     assert found.cause and found.cause.rule == "stale-view"
     assert found.cause.sentence == (
-        "replicaset-controller created Pod web-3. It acted on revision 101 of ReplicaSet web; revision 105 was "
-        "committed ≈ 0.604 s before by itself."
+        "replicaset-controller created Pod web-3. It acted on revision 101 of ReplicaSet web; revision 105 "
+        "had been committed ≈ 0.604 s earlier, by the same controller."
     )

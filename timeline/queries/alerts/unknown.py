@@ -46,7 +46,9 @@ def no_object(sources: Sequence[Source], targets: Sequence[Target], namespace: s
     message = f"No {target} was ever seen{where} {here}."
     if target.uid or target.address:
         return Unknown(message)
-    outlines = Source.objects.filter(pk__in=[source.pk for source in sources]).values_list("census", "told__coverage")
+    outlines = Source.objects.filter(pk__in=[source.pk for source in sources]).values_list(
+        "census", "document__coverage"
+    )
     kinds = {(row["resource"], row["group"]) for _, coverage in outlines for row in coverage or ()}
     if namespace and not any(namespace == each for census, _ in outlines for each, _, _ in census):
         message = f"Nothing of namespace {namespace} was seen {here}."

@@ -139,7 +139,7 @@ def _holding(source: Source, row: Track, address: str) -> Iterator[Candidate]:
 
 def ready_sources() -> QuerySet[Source]:
     """Return the sources that are shown, without their large columns."""
-    heavy = ("told", "skips", "histogram", "census", "tide")
+    heavy = ("document", "skips", "histogram", "census", "tide")
     return Source.objects.filter(ready=True).select_related("cluster").defer(*heavy)
 
 

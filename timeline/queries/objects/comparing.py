@@ -136,7 +136,7 @@ class _Loaded:
         """Return the run. Of `kinds`, those that the source did not observe are left out of `Run.kinds`."""
         complete = {
             (each["group"], each["resource"]): each["complete"]
-            for each in self._source.told.get("coverage", ())
+            for each in self._source.document.get("coverage", ())
             if each["level"] != "Metadata"  # it shows no owners
         }
         observed = {

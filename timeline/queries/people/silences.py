@@ -18,7 +18,7 @@ from timeline.storage.seen.limits import present
 
 _NAMED = 5  # incidents that a silence would match, which are named
 _ENDED = 100  # silences that are listed after they have ended
-_HEAVY = ("source__told", "source__histogram", "source__census", "source__tide", "source__skips", "cluster__secret")
+_HEAVY = ("source__document", "source__histogram", "source__census", "source__tide", "source__skips", "cluster__secret")
 
 
 def active(source: Source | None = None) -> list[Silence]:

@@ -91,7 +91,7 @@ def _rows() -> QuerySet[Cluster]:
     return Cluster.objects.select_related("source").defer(*(f"source__{column}" for column in _HEAVY))
 
 
-_HEAVY = ("told", "skips", "histogram", "census", "tide")  # the large columns of a source
+_HEAVY = ("document", "skips", "histogram", "census", "tide")  # the large columns of a source
 
 
 def now_of_database() -> datetime:
@@ -154,7 +154,7 @@ def _collector(cluster_id: int) -> CollectorPayload | None:
         "last": _time(row.accepted_at),
         "buffered": row.buffered,
         "behind": row.behind,
-        "waiting": batches.filter(told=False).count(),
+        "waiting": batches.filter(settled=False).count(),
         "aside": batches.exclude(aside="").count(),
         "problem": row.problem,
         "problem_at": _time(row.problem_at),

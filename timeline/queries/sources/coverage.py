@@ -37,7 +37,7 @@ def coverage(source_id: int) -> SourceCoveragePayload:
     """Return the coverage of a source. Raises Source.DoesNotExist."""
     source = Source.objects.get(pk=source_id, ready=True)
     first, last = extent(source)
-    stored: SourceDocumentPayload = source.told
+    stored: SourceDocumentPayload = source.document
     parts = as_read(stored, [(file, line, reason) for file, line, reason in source.skips])
     return {
         "source": source_id,

@@ -86,7 +86,7 @@ def by_rank(row_counts: dict[str, list[int]]) -> list[int]:
 
 def gaps(source_id: int) -> int:
     """Return the number of writes that are missing, as other writes prove. Raises Source.DoesNotExist."""
-    document = Source.objects.values_list("told", flat=True).get(pk=source_id)
+    document = Source.objects.values_list("document", flat=True).get(pk=source_id)
     return sum(kind["holes"] for kind in document.get("coverage", ()))
 
 

@@ -22,7 +22,7 @@ class Feed(NamedTuple):
     unread: int
     late: int
     dropped: int
-    told: int
+    added: int
     problem: str
     problem_at: datetime | None
 
@@ -42,7 +42,7 @@ class Feeds(NamedTuple):
     files: int  # uploads that were added
     files_since: datetime | None
     files_last: datetime | None
-    files_told: int
+    files_added: int
     compared: dict[str, tuple[int, int]]  # by kind: changes with who made them, and without
     missed: list[Missed]  # the newest first
 
@@ -52,7 +52,7 @@ def feeds(source_id: int) -> Feeds:
     rows = list(ActorFeed.objects.filter(source=source_id).order_by("-way"))
     added = Upload.objects.filter(source=source_id, cluster__isnull=False, state=Upload.State.DONE)
     files = added.aggregate(
-        count=Count("pk"), since=Min("created"), last=Max("created"), told=Coalesce(Sum("entries"), 0)
+        count=Count("pk"), since=Min("created"), last=Max("created"), added=Coalesce(Sum("entries"), 0)
     )
     compared: dict[str, tuple[int, int]] = {}
     for row in rows:
@@ -65,7 +65,7 @@ def feeds(source_id: int) -> Feeds:
         files["count"],
         files["since"],
         files["last"],
-        files["told"],
+        files["added"],
         compared,
         [Missed(moment(since), moment(until), changes) for since, until, changes in gaps],
     )

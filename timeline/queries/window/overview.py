@@ -27,7 +27,7 @@ def overview(source_id: int, scope: int | None = None) -> OverviewPayload:
     """Return the overview of a source. With a scope (`Track.root`), ticks and numbers of findings are only those of
     findings that name this root owner or what it owns. Raises Source.DoesNotExist."""
     whole = present().sees_whole(source_id)
-    shown = Source.objects.defer("told", "entries", *([] if whole else ["row_counts"])).get(pk=source_id)
+    shown = Source.objects.defer("document", "entries", *([] if whole else ["row_counts"])).get(pk=source_id)
     first, last = extent(shown)
     families: Counter[str] = Counter()
     namespaces: Counter[str] = Counter()

@@ -77,7 +77,7 @@ def begin_or_renew(cluster_id: int, epoch: int | None, report: Report) -> Epoch:
             raise Held(f"{row.holder} is the active collector of this cluster.")
         cluster = Cluster.objects.get(pk=cluster_id)
         if tuple(cluster.namespaces) != report.namespaces:
-            if CollectedBatch.objects.filter(cluster=cluster_id, told=False).exists():
+            if CollectedBatch.objects.filter(cluster=cluster_id, settled=False).exists():
                 raise Full("Batches of other namespaces wait for the worker that watches the cluster.")
             Cluster.objects.filter(pk=cluster_id).update(namespaces=list(report.namespaces))
         Collector.objects.filter(pk=cluster_id).update(
@@ -118,7 +118,7 @@ def accept(cluster_id: int, epoch: int, batch: Received, most: int) -> int:
             return row.accepted
         if batch.number != row.accepted + 1:
             raise OutOfOrder(row.accepted)
-        waiting = CollectedBatch.objects.filter(cluster=cluster_id, told=False)
+        waiting = CollectedBatch.objects.filter(cluster=cluster_id, settled=False)
         if (waiting.aggregate(size=Sum("size"))["size"] or 0) > most:
             raise Full(f"More than {most} bytes wait for the worker that watches the cluster.")
         CollectedBatch.objects.create(
@@ -162,7 +162,7 @@ def of(cluster_id: int) -> tuple[Collector | None, bool]:
 def waiting(cluster_id: int) -> list[CollectedBatch]:
     """Return the batches that are to be taken next, in order: a single one if a worker has failed to process it, if it
     was put aside, or if another history of the cluster begins with it."""
-    rows = CollectedBatch.objects.filter(cluster=cluster_id, told=False).order_by("number")
+    rows = CollectedBatch.objects.filter(cluster=cluster_id, settled=False).order_by("number")
     sizes = list(rows.values_list("number", "size", "attempts", "restored", "aside")[:TAKEN])
     chosen: list[int] = []
     total = 0
@@ -180,7 +180,7 @@ def take(cluster_id: int, numbers: list[int]) -> None:
     """Remove batches. Call this in the transaction that commits what is in them, or the gap of one put aside."""
     rows = CollectedBatch.objects.filter(cluster=cluster_id, number__in=numbers)
     rows.filter(aside="").delete()
-    rows.update(told=True)
+    rows.update(settled=True)
     Collector.objects.filter(pk=cluster_id).update(taken=max(numbers))
 
 
@@ -198,7 +198,7 @@ def failed(cluster_id: int, numbers: list[int], why: str) -> None:
             return
         rows.update(aside=why[:1000] or "It could not be processed.")
         note(cluster_id, f"Batch {numbers[0]} was put aside, because it could not be processed. {why}")
-        old = CollectedBatch.objects.filter(cluster=cluster_id, told=True).order_by("-number")[ASIDE:]
+        old = CollectedBatch.objects.filter(cluster=cluster_id, settled=True).order_by("-number")[ASIDE:]
         numbers = list(old.values_list("number", flat=True))
         CollectedBatch.objects.filter(cluster=cluster_id, number__in=numbers).delete()
 

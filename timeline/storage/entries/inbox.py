@@ -21,7 +21,7 @@ TAKEN = 16  # batches that are taken together at most
 TAKEN_BYTES = 2 * 1024**2  # packed bytes that are taken together at most, but for the first batch
 GAPS = 50  # of the newest gaps that are kept
 _TOGETHER = 60_000_000  # µs between two changes of one gap at most
-_KEYS = {"repeated", "events", "unread", "late", "dropped", "told", "batches"}
+_KEYS = {"repeated", "events", "unread", "late", "dropped", "added", "batches"}
 
 _MOVE = """
 UPDATE timeline_audit_batch AS batch SET source_id = moving.present
@@ -54,7 +54,7 @@ class Batch(NamedTuple):
     lines: bytes  # packed
     events: int
     unread: int = 0
-    dropped: int = 0  # what the sender was told that it was accepted, and was not stored
+    dropped: int = 0  # what the sender was answered that it was accepted, and was not stored
 
 
 def digest_of(identities: Iterable[str]) -> str:
@@ -122,9 +122,9 @@ def take(batches: Collection[AuditBatch]) -> None:
     AuditBatch.objects.filter(source=first.source_id, way=first.way, digest__in=digests).update(lines=None)
 
 
-def told(source: Source, way: Way, *, told: int, late: int = 0, problem: str = "") -> None:
+def count_added(source: Source, way: Way, *, added: int, late: int = 0, problem: str = "") -> None:
     """Count the observations that were taken: those that added something, and those of a time that is not known."""
-    _count(source.pk, way, told=told, late=late)
+    _count(source.pk, way, added=added, late=late)
     if problem:
         ActorFeed.objects.filter(source=source, way=way).update(problem=problem[:1000], problem_at=Now())
 

@@ -80,5 +80,4 @@ def _rows(
 
 
 def change_of(document: Any) -> IntentChange:
-    """Return the change that a row holds."""
     return msgspec.convert(document, IntentChange)

@@ -112,7 +112,7 @@ def remove_deleted() -> int:
         count += 1
         for source in unused:
             count += _discard(source)
-    for source in Source.everything.filter(delete_after__lte=Now()).defer("told", "skips", "histogram"):
+    for source in Source.everything.filter(delete_after__lte=Now()).defer("document", "skips", "histogram"):
         count += _discard(source)
     return count
 

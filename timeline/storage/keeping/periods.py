@@ -56,5 +56,5 @@ def expired(now: datetime) -> QuerySet[Source]:
 
 def announced(now: datetime) -> list[tuple[Source, datetime]]:
     """Return the recordings that will be deleted within the time of notice, with the times, the next first."""
-    soon = expired(now + NOTICE).defer("told", "skips", "histogram")[:100]
+    soon = expired(now + NOTICE).defer("document", "skips", "histogram")[:100]
     return sorted(((each, at) for each in soon if (at := deleted_on(each))), key=lambda each: each[1])

@@ -85,7 +85,8 @@ export function heading(run, lanes, first, again) {
   const shown = run.lanes.reduce((sum, lane) => sum + (lanes[lane].opened ? 0 : lanes[lane].members), 0);
   const count = run.closed || shown === all ? plural(all, "lane") : `${shown} of ${plural(all, "lane")}`;
   const owned = run.groups.some(({ short }) => short !== "");
-  const name = alone ? "without owner" : [group.short, group.label].filter(Boolean).join(" ");
+  const kinds = [...new Set(run.groups.map(({ short }) => short))];
+  const name = alone ? `${kinds.slice(0, 3).join(", ")}${kinds.length > 3 ? ", …" : ""} without owner` : [group.short, group.label].filter(Boolean).join(" ");
   return el("h2", { class: "group" },
     el("button", { type: "button", class: "group-toggle", "data-group": run.groups.map(({ key }) => key).join(","), "aria-expanded": String(!run.closed) },
       el("span", { class: "group-arrow", "aria-hidden": "true" }, run.closed ? "▸" : "▾"),

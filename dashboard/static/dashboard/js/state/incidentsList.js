@@ -174,8 +174,8 @@ export class IncidentsList {
    * happened before and after the range is inside if the server has said so, or if it is a guest, about which it was not asked.
    */
   divide(range) {
-    const told = ({ id }) => this.#seen?.ids.has(id) || this.#guests.has(id);
-    const inside = this.incidents.filter((incident) => inRange(incident, range) && (happensIn(incident, range) || told(incident)));
+    const named = ({ id }) => this.#seen?.ids.has(id) || this.#guests.has(id);
+    const inside = this.incidents.filter((incident) => inRange(incident, range) && (happensIn(incident, range) || named(incident)));
     const outside = this.incidents.filter((incident) => !inside.includes(incident));
     return { inside, outside, counts: (this.more && this.#seen?.counts) || counted(inside.filter(({ id }) => !this.#guests.has(id))) };
   }

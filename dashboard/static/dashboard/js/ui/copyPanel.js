@@ -62,13 +62,13 @@ export class CopyPanel {
     const { view, use } = act;
     byId("copy-title").textContent = `${view.actor}: ${use.what}`;
     const old = use.unseen ? `Revision ${use.unseen} was committed ${use.lag} before${use.matters ? `: the ${view.kind} ${use.matters}` : ""}.` : "No newer revision is known.";
-    const told = [el("p", { class: "said" }, `It acted on revision ${use.resource_version} of ${view.kind} ${view.name}. ${old}`)];
-    byId("copy-body").replaceChildren(...told);
+    const words = [el("p", { class: "said" }, `It acted on revision ${use.resource_version} of ${view.kind} ${view.name}. ${old}`)];
+    byId("copy-body").replaceChildren(...words);
     this.panel.hidden = false;
     this.panel.focus({ preventScroll: true });
-    this.announce(`${byId("copy-title").textContent}. ${told[0].textContent}`);
+    this.announce(`${byId("copy-title").textContent}. ${words[0].textContent}`);
     const compared = await this.#compared(act);
-    if (compared && byId("copy-body").firstChild === told[0]) byId("copy-body").replaceChildren(...told, ...comparison(compared));
+    if (compared && byId("copy-body").firstChild === words[0]) byId("copy-body").replaceChildren(...words, ...comparison(compared));
   }
 
   /** Closes the panel. The focus returns to where it was. Returns false if the panel was closed already. */

@@ -32,7 +32,7 @@ from typing import Any
 from collectors.formats import read
 from collectors.watch.webhook_files import admission_manifest, audit_policy, kubeconfig
 from timeline.core.entries import Change, Clock, Entry
-from timeline.history.world import World
+from timeline.history.world.world import World
 
 _TOKEN = "the-token-of-the-administrator"
 _WORK = """

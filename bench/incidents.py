@@ -26,7 +26,7 @@ from dashboard.services import Supervisor
 from dashboard.services.launcher import served
 
 if TYPE_CHECKING:
-    from timeline.history.world import World
+    from timeline.history.world.world import World
     from timeline.models import Finding, Source
 
 _SMALL = 1000, 100  # findings and incidents of the small source
@@ -126,7 +126,7 @@ def _source(findings: int, incidents: int) -> "tuple[Source, World]":
     from psycopg import sql
 
     from collectors.formats import Skipped, read
-    from timeline.history.world import World
+    from timeline.history.world.world import World
     from timeline.models import Finding, Incident
     from timeline.pipeline import ingest
     from timeline.storage import store
@@ -157,7 +157,7 @@ def _copies(like: "Finding", count: int, incidents: int) -> Iterator[tuple[Any, 
     from timeline.core.entries import moment
     from timeline.history.lifelines import Name
     from timeline.judging.findings import digest
-    from timeline.judging.incidents import identity
+    from timeline.judging.incidents.subjects import identity
     from timeline.storage.copying import as_json
 
     occurrence, subject = like.occurrences[0], like.document["subject"]

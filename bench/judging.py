@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from bench.figures import Figure, show
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Owner
 from timeline.core.job_pods import TRACKING
-from timeline.history.recording import RecordingWorld
+from timeline.history.world.recording import RecordingWorld
 from timeline.judge import judge, touched
 from timeline.kinds.job import JobFacts
 from timeline.kinds.pod import PodFacts

@@ -28,7 +28,7 @@ django.setup()
 from django.core.management import call_command
 from django.db import connection
 from collectors.formats import read
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.pipeline import ingest
 from timeline.storage import additions, store
 def timed(act, *args):

@@ -40,7 +40,7 @@ _, bare = timed(loop)
 from collectors.formats import Limits, read
 from collectors.formats.parallel import LEAST_BYTES
 from collectors.formats.stream import Usage, open_all
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import judge, matters, rulebook
 rulebook()
 starting = time.process_time() - bare

@@ -92,7 +92,7 @@ def recording(path: Path, size: int, folder: Path) -> int:
 
 def import_recording(path: Path, name: str) -> None:
     from collectors.formats import Skipped, read
-    from timeline.history.world import World
+    from timeline.history.world.world import World
     from timeline.pipeline import ingest
     from timeline.storage import store
 

@@ -12,9 +12,9 @@ from collectors.judging import judge_all
 from timeline.core import masks
 from timeline.core.dating import AHEAD, of_recording
 from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
-from timeline.core.processors import available_processors
+from timeline.core.machine.processors import available_processors
 from timeline.history.codec import line_of
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import matters, rulebook
 from timeline.judging.findings import Finding
 from timeline.payloads import documents

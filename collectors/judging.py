@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 
-from timeline.core import beside
+from timeline.core.machine import beside
 from timeline.history.lifelines import Key, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import in_order, judged, judged_untracked
 from timeline.judging.findings import Finding
 

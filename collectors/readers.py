@@ -18,7 +18,7 @@ from queue import LifoQueue
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from collectors import redaction
-from timeline.core.memory import give_back
+from timeline.core.machine.memory import give_back
 
 AT_ONCE = 2  # processes of one web process, which start when they are needed; further calls wait
 MEMORY = 384 * 1024**2  # bytes that one process may take

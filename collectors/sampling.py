@@ -16,7 +16,7 @@ from collectors.formats.rejections import reason_of
 from collectors.normalise import is_present
 from collectors.normalise.audit_event import ObjectReference, instant
 from timeline.core.bounds import FAULTS
-from timeline.judging.audit_policy import Attributes, Policy
+from timeline.judging.coverage.audit_policy import Attributes, Policy
 
 _LEVELS = ("None", "Metadata", "Request", "RequestResponse")
 _WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})

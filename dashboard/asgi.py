@@ -23,7 +23,7 @@ from dashboard.web.collecting import Collecting  # noqa: E402
 from dashboard.web.request_bodies import Handler  # noqa: E402
 from dashboard.web.static_files import StaticFiles  # noqa: E402
 from dashboard.web.webhooks import Webhooks, hide_token  # noqa: E402
-from timeline.core import memory  # noqa: E402
+from timeline.core.machine import memory  # noqa: E402
 from timeline.storage import sessions  # noqa: E402
 
 sessions.use_pooler()

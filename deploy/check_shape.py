@@ -22,8 +22,8 @@ MODULES, LINES, README_LINES = 20, 400, 40
 CATALOGUES = {"collectors/formats", "timeline/rules", "timeline/migrations", "dashboard/migrations"}
 WIDE = {
     "bench": 30, "collectors/replay": 21, "collectors/watch": 38, "dashboard/cli": 23, "dashboard/presentation": 31,
-    "dashboard/web/views": 36, "tests": 47, "tests/browser": 30, "timeline/core": 22, "timeline/history": 34,
-    "timeline/judging": 38, "timeline/payloads": 23,
+    "dashboard/web/views": 36, "tests": 47, "tests/browser": 30,
+    "timeline/payloads": 23,
 }  # fmt: skip
 LONG = {
     "collectors/normalise/log_lines.py": 551, "collectors/redaction/objects.py": 431, "dashboard/agents/tools.py": 414,
@@ -36,8 +36,8 @@ LONG = {
     "tests/process/watch/test_watch.py": 413, "tests/unit/formats/stream/test_archives.py": 440,
     "tests/unit/formats/test_program_logs.py": 631, "tests/unit/history/test_evidence.py": 466,
     "tests/unit/judging/test_engine.py": 483, "tests/unit/redaction/test_redaction.py": 752,
-    "timeline/core/joining.py": 415, "timeline/history/ledger.py": 773, "timeline/history/world.py": 565,
-    "timeline/judging/coverage.py": 584, "timeline/queries/objects/revisions.py": 404,
+    "timeline/core/joining.py": 415, "timeline/history/ledger/ledger.py": 774, "timeline/history/world/world.py": 566,
+    "timeline/judging/coverage/sources.py": 584, "timeline/queries/objects/revisions.py": 404,
 }  # fmt: skip
 # What is not written in code, on pages and in documents: how often it still is.
 WORDS = {r"\btold\b": 1}  # the one is the name of a column in a view of the database

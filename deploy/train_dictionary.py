@@ -14,7 +14,7 @@ import zstandard
 from collectors.formats import read
 from timeline.core.entries import Entry
 from timeline.history.codec import line_of
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.layout import outline
 
 _BYTES = {"entries": 64 * 1024, "lifelines": 16 * 1024}  # larger ones gain nothing

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.events import entries_of, event
 from timeline.core.entries import Observation
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.kinds import seconds
 
 NOON = seconds("2026-11-21T12:00:00Z")

@@ -20,7 +20,7 @@ from dashboard.web import downloads
 from tests.people import member
 from tests.recordings import SAMPLE, observations_of
 from tests.running import migrated
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.models import Source
 from timeline.pipeline import ingest
 from timeline.storage import store

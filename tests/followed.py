@@ -11,7 +11,7 @@ from collectors.replay.serving import kubeconfig
 from collectors.watch.api import Api
 from tests.reflecting import api_to
 from timeline.core.entries import Change, Entry
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import judge
 from timeline.models import Cluster, Source, Stream, Track, unpacked
 from timeline.storage.entries import chunks

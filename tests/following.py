@@ -9,7 +9,7 @@ from collectors.watch.adding import add_batches, add_part
 from collectors.watch.admitted import Admitted
 from timeline import pipeline
 from timeline.core.entries import Observation
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.models import Cluster, Delta, Source
 from timeline.storage import live, notify
 from timeline.storage.entries import additions

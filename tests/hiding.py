@@ -11,7 +11,7 @@ from tests import RULES
 from tests.recordings import SAMPLE
 from timeline.core.entries import Entry, Observation, Request
 from timeline.history.codec import line_of, observation_of
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.findings import namespace_of
 from timeline.models import Source
 from timeline.pipeline import ingest

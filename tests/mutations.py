@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from timeline.judging.audit_policy import Attributes, Policy
+from timeline.judging.coverage.audit_policy import Attributes, Policy
 
 Event = dict[str, Any]
 Log = list[Event]

@@ -8,7 +8,7 @@ import zstandard
 from collectors.formats import Skipped, read
 from tests import ROOT, RULES
 from timeline.core.entries import Entry, Observation
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import judge
 from timeline.judging.findings import Finding
 

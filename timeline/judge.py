@@ -15,13 +15,14 @@ from msgspec.structs import replace
 
 from timeline import rules
 from timeline.core.entries import Entry
-from timeline.history.dependencies import ALL, Dependencies
 from timeline.history.lifelines import Key, Track
-from timeline.history.recording import RecordingWorld
 from timeline.history.seen import GroupKind
-from timeline.history.world import World
-from timeline.judging import causes, incidents
+from timeline.history.world.dependencies import ALL, Dependencies
+from timeline.history.world.recording import RecordingWorld
+from timeline.history.world.world import World
 from timeline.judging.findings import Finding, Status
+from timeline.judging.incidents import causes
+from timeline.judging.incidents import subjects as incidents
 from timeline.judging.rulebook import Rule, load
 from timeline.kinds import qualified, registry, resource_of
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from django.db import transaction
 
 from timeline import metrics
-from timeline.core import beside, memory
 from timeline.core.dating import of_recording
 from timeline.core.entries import Observation
-from timeline.core.processors import available_processors
+from timeline.core.machine import beside, memory
+from timeline.core.machine.processors import available_processors
 from timeline.history.lifelines import Key, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import in_order, judge, judged_again, rulebook, touched
 from timeline.judging.findings import Finding
 from timeline.judging.rulebook import VERSION

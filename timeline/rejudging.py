@@ -14,7 +14,7 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.expressions import Case, Value, When
 
 from timeline import pipeline
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.rulebook import ATTEMPTS, VERSION
 from timeline.models import Source
 from timeline.storage import live, store

@@ -1,7 +1,7 @@
 """This pure module turns a recording into the objects that exist when it begins, and the commits that follow.
 
-Order and times are those of Causeline's timeline (`timeline/history/ledger.py`). An audit log does not show the Pod of
-a binding: the replay serves the Pod as it was before, with the node filled in.
+Order and times are those of Causeline's timeline (`timeline/history/ledger/ledger.py`). An audit log does not show the
+Pod of a binding: the replay serves the Pod as it was before, with the node filled in.
 """
 
 from collections import defaultdict
@@ -17,9 +17,9 @@ from collectors.replay import core_events
 from collectors.replay.commit_order import Commit, Draft, commit_of, in_commit_order, revision_of, spread
 from collectors.replay.resources import Names, Resource, guess_names, names_in_definition
 from timeline.core.entries import Change, Entry, LogLine, Observation, Request, moment
+from timeline.core.machine.processors import available_processors
 from timeline.core.observations import identity
-from timeline.core.processors import available_processors
-from timeline.history.ledger import Ledger
+from timeline.history.ledger.ledger import Ledger
 from timeline.history.lifelines import Track
 
 __all__ = ["Commit", "Tape", "tape"]

@@ -9,7 +9,7 @@ from django.db import transaction
 from collectors.formats import Limits, NotARecording, named, read
 from collectors.uploads.recordings import Count, Inputs
 from timeline.core.entries import Clock, Entry, ObjectRef, Observation, Request, microseconds, moment
-from timeline.core.processors import available_processors
+from timeline.core.machine.processors import available_processors
 from timeline.models import Cluster, Pull, Source, Track, Upload
 from timeline.storage.entries import additions
 

@@ -20,7 +20,7 @@ from collectors.uploads.additions import read_into
 from collectors.uploads.portions import Portions
 from collectors.uploads.recordings import Count, Stopped, import_into, title
 from timeline import metrics
-from timeline.core import beside
+from timeline.core.machine import beside
 from timeline.models import Addition, Source, Upload
 from timeline.storage import notify, store
 from timeline.storage.entries import tables

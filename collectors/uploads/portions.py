@@ -21,9 +21,9 @@ from django.utils import timezone
 from collectors.analysis import Skips
 from collectors.formats import AnyReading, Bounds, Limits, Skipped, named, read
 from collectors.uploads import receiving
-from timeline.core import beside
 from timeline.core.entries import LogLine, Mark, Observation
-from timeline.core.processors import available_processors
+from timeline.core.machine import beside
+from timeline.core.machine.processors import available_processors
 from timeline.models import Portion, PortionPart, Upload
 from timeline.storage.entries import additions
 

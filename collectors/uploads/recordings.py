@@ -14,9 +14,9 @@ from psycopg.errors import DiskFull
 from collectors.analysis import SKIPS_KEPT, Report, Skips, nothing_to_judge, two_clusters_message
 from collectors.formats import AnyReading, Limits, NotARecording, Skipped, named, read
 from timeline.core.entries import LogLine, Observation, Request
-from timeline.core.processors import available_processors
-from timeline.core.spill import Spill, Spilling
-from timeline.history.world import World
+from timeline.core.machine.processors import available_processors
+from timeline.core.machine.spill import Spill, Spilling
+from timeline.history.world.world import World
 from timeline.models import Source
 from timeline.pipeline import TwoClusters, ingest
 from timeline.storage import store

@@ -20,8 +20,8 @@ from collectors.watch.resources import Resource, Target
 from collectors.watch.streams import RESTORED, StreamStatus
 from collectors.watch.targets import Known, Targets
 from timeline import pipeline
-from timeline.core import memory
 from timeline.core.entries import Entry, Mark, MarkType, Observation
+from timeline.core.machine import memory
 from timeline.history.streams import Reach
 from timeline.models import Cluster, Stream, Way
 from timeline.storage import leases, store, streams

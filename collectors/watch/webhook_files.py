@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator
 from collectors.watch.rbac import NAME, groups_of
 from collectors.watch.resources import default_resources
 from timeline.judge import rulebook
-from timeline.judging.policies import plan, text
-from timeline.judging.remedies import WITHOUT_STATUS
+from timeline.judging.coverage.policies import plan, text
+from timeline.judging.coverage.remedies import WITHOUT_STATUS
 
 AUDIT_PATH, ADMISSION_PATH = "/api/audit/events", "/api/admission/"
 # Of ConfigMaps, watches show only the metadata, so nothing could be recognised.

@@ -6,7 +6,7 @@ from collectors.alerts.objects import named_objects
 from collectors.analysis import Analysis
 from dashboard.agents.reader import Payload
 from timeline.history.lifelines import Track, public_uid
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.kinds import address, kind_of, qualified, resource_of
 from timeline.payloads.documents import object_payload
 from timeline.payloads.findings import FindingGroupPayload

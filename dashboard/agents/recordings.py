@@ -14,9 +14,9 @@ from dashboard.presentation import catalogue
 from dashboard.web.timestamps import parsed
 from timeline.history.lifelines import Track
 from timeline.judge import rulebook
-from timeline.judging import changes
-from timeline.judging.changes import Known
 from timeline.judging.findings import Finding
+from timeline.judging.incidents import changes
+from timeline.judging.incidents.changes import Known
 from timeline.kinds import NOISE
 from timeline.layout import events, outline
 from timeline.layout.bodies import Work

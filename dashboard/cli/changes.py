@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import argparse
 
     from collectors.analysis import Analysis
-    from timeline.judging.changes import Known, Surroundings
+    from timeline.judging.incidents.changes import Known, Surroundings
     from timeline.payloads.changes import ChangesPayload
 
 _INCIDENTS = 50  # the most incidents of which the changes before them are listed
@@ -63,7 +63,7 @@ def changes(options: argparse.Namespace) -> int:
 
 
 def _print(analysis: Analysis, options: argparse.Namespace, at: int | None, tracks: Any) -> None:
-    from timeline.judging.changes import known_changes, surroundings
+    from timeline.judging.incidents.changes import known_changes, surroundings
 
     known = known_changes(analysis.world)
     if at is None and not tracks:
@@ -80,7 +80,7 @@ def _print(analysis: Analysis, options: argparse.Namespace, at: int | None, trac
 
 
 def _before(known: list[Known], at: int, around: Surroundings | None, options: argparse.Namespace) -> ChangesPayload:
-    from timeline.judging.changes import before
+    from timeline.judging.incidents.changes import before
     from timeline.payloads import changes
 
     return changes.changes(before(known, at, options.minutes, around), at, options.minutes, limit=options.limit)

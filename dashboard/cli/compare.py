@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from timeline.comparing.lives import Run
     from timeline.comparing.tracks import Bodies
     from timeline.history.lifelines import Track
-    from timeline.history.world import World
+    from timeline.history.world.world import World
     from timeline.payloads.comparison import ComparisonPayload, OwnerComparisonPayload, StepPayload
 
 _SHOWN = 12  # the most differences of one owner and one type that the table shows

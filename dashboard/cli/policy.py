@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from collectors.sampling import Prediction, Size
-    from timeline.judging.policies import Plan
+    from timeline.judging.coverage.policies import Plan
     from timeline.judging.rulebook import Rule
 
 _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -32,7 +32,7 @@ def policy(options: argparse.Namespace) -> int:
     """
     from collectors.formats import NotARecording
     from timeline.judge import rulebook
-    from timeline.judging.policies import plan, text
+    from timeline.judging.coverage.policies import plan, text
 
     try:
         rules = _rules(options.rules)
@@ -82,7 +82,7 @@ def _prediction(planned: Plan, inputs: list[tuple[Path, str]]) -> Prediction:
 
 
 def _print(planned: Plan, prediction: Prediction, options: argparse.Namespace) -> int:
-    from timeline.judging.policies import text
+    from timeline.judging.coverage.policies import text
     from timeline.payloads.documents import mostly_skipped
 
     with writing_standard_output():
@@ -122,7 +122,7 @@ def _of_sample(prediction: Prediction) -> Iterator[str]:
 
 def _of_lines(planned: Plan, prediction: Prediction) -> Iterator[tuple[int, str]]:
     """Yield what the lines of the policy log of the sample, by the number of the line."""
-    from timeline.judging.remedies import is_private
+    from timeline.judging.coverage.remedies import is_private
 
     lines = zip(planned.policy.rules, prediction.lines, prediction.seen, strict=True)
     for number, (line, size, seen) in enumerate(lines):

@@ -13,7 +13,7 @@ from timeline.core.actors import KIND
 from timeline.core.durations import Length
 from timeline.core.printable import plain
 from timeline.judge import rulebook
-from timeline.judging.coverage import (
+from timeline.judging.coverage.sources import (
     CoverageRow,
     RuleCoverage,
     coverage,

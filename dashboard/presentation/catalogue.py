@@ -7,7 +7,7 @@ from typing import NamedTuple
 from timeline.core.entries import Level
 from timeline.history.shown import Verb
 from timeline.judge import rulebook
-from timeline.judging.lines import OF_OBJECTS, WORDS, Line, Need
+from timeline.judging.coverage.lines import OF_OBJECTS, WORDS, Line, Need
 from timeline.judging.rulebook import Rule, settings
 from timeline.payloads.objects import CataloguePayload
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from collectors.formats import Skipped, read
 from dashboard.drawing.pictures import picture
 from dashboard.drawing.shapes import Picture
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import judge
 from timeline.judging.rulebook import Rule
 from timeline.layout.excerpt import excerpt

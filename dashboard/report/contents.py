@@ -8,7 +8,7 @@ from collectors.analysis import Analysis, choose
 from dashboard.presentation import wording
 from dashboard.report.figure import Opening, opening
 from timeline.judge import rulebook
-from timeline.judging.changes import known_changes
+from timeline.judging.incidents.changes import known_changes
 from timeline.layout import outline
 from timeline.layout.excerpt import excerpt
 from timeline.payloads import documents, incidents

@@ -8,9 +8,9 @@ import msgspec
 from collectors.analysis import Analysis
 from timeline.core.entries import FOREVER, Entry
 from timeline.history.lifelines import Moment, Track, name_of, public_uid
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.activity import activities
-from timeline.judging.incidents import identity as incident_of
+from timeline.judging.incidents.subjects import identity as incident_of
 from timeline.kinds import kind_of
 from timeline.layout.events import drawn_text
 from timeline.payloads import documents, incidents

@@ -8,8 +8,8 @@ from timeline.comparing.lives import OBSERVED, Change, Found, Life, Relation, Ru
 from timeline.comparing.specs import spec_of
 from timeline.core.entries import Entry
 from timeline.history.lifelines import Key, Track, name_of
-from timeline.history.world import World
-from timeline.judging.coverage import coverage
+from timeline.history.world.world import World
+from timeline.judging.coverage.sources import coverage
 from timeline.judging.findings import Finding
 from timeline.kinds import NOISE
 

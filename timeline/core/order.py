@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, pairwise
 from typing import NamedTuple, cast
 
-from timeline.core.columns import Numbers, in_order
 from timeline.core.entries import FOREVER
+from timeline.core.machine.columns import Numbers, in_order
 
 At = tuple[int, int]  # a place in commit order: drawn time (microseconds since 1970) and revision
 SECOND = 1_000_000  # µs; objects carry times of whole seconds

@@ -1,7 +1,7 @@
 """This module defines the nouns of a history: names, moments and tracks. It is pure.
 
 A track is one incarnation of an object, from its first to its last observation. Its lifeline is the list of its moments
-in commit order. `timeline/history/incarnations.py` makes tracks from entries.
+in commit order. `timeline/history/ledger/incarnations.py` makes tracks from entries.
 """
 
 from bisect import bisect_right
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from timeline.core.entries import FOREVER, Change, Clock, Entry, ObjectRef, Owner, Place
+from timeline.core.machine.sharing import shared
 from timeline.core.order import SECOND, At, Stamp
-from timeline.core.sharing import shared
 from timeline.kinds import Kind, Reference, kind_of
 
 ANONYMOUS = "life-"  # the beginning of the UID that is made up for a track whose observations carry none

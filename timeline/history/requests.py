@@ -11,8 +11,8 @@ from operator import attrgetter
 from msgspec.structs import replace
 
 from timeline.core.entries import Entry, Request
+from timeline.core.machine.spill import Spilling
 from timeline.core.order import SECOND
-from timeline.core.spill import Spilling
 from timeline.history.lifelines import Name, name_of
 from timeline.history.seen import GroupKind
 from timeline.history.spilled_requests import SpilledRequests

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
 from timeline.core.entries import Change, Clock, Entry, Level, Request
-from timeline.history.acts import acted_in
+from timeline.history.ledger.acts import acted_in
 from timeline.history.seen import GroupKind
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from timeline.core.entries import Request
-from timeline.core.spill import Spill
+from timeline.core.machine.spill import Spill
 from timeline.history.digests import Digests
 from timeline.history.lifelines import Name
 

@@ -1,12 +1,12 @@
 """This package holds what rules share: findings, how sure an order is, and facts about Kubernetes.
 
-- About rules: `rulebook` (rules and their settings), `findings`, `verdicts` (how sure an order is), `advice`,
-  `coverage` (what each rule can judge in a source) and `remedies` (what to record so that it can judge more).
-- About changes that somebody meant: `intents` (which these are) and `changes` (what belongs together, how it ranks).
-- About objects: `incarnations` (the objects of one name), `endings` (whether an object still existed), `failures`,
-  `children`, `references`, and modules about one kind: `leases`, `holders`, `elections`, `endpoints`, `readiness`,
-  `load_balancers`, `job_limits`, `job_tracking`, `volcano_claims`, `cleanup`.
-- About the logs of programs: `consumers` (what a consumer of endpoints did with those of each Service).
+- For every rule: `rulebook` (rules and their settings), `findings`, `verdicts` (how sure an order is), `requests`,
+  `advice` and `cleanup`.
+- `coverage`: what each rule can judge in a source, and what to record so that it can judge more.
+- `incidents`: what an incident is about, what caused it, and which changes that somebody meant came before.
+- `references`: whether what an object needs or belongs to existed, and how long; the objects of one name.
+- `copies`, `endpoints`, `jobs`, `leases`: about old copies, and about these kinds; `endpoints.consumers` reads logs.
+- `activity`: what each actor of a source did.
 
 Everything here is pure. Each rule is one file of `timeline.rules`; `timeline.judge` runs all of them.
 """

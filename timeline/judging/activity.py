@@ -14,10 +14,10 @@ from timeline.core.actors import Actor, actor_of
 from timeline.core.entries import Change, Client, Entry, Request
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Name, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
+from timeline.judging.copies.views import named_by, read_uses
 from timeline.judging.findings import Finding
 from timeline.judging.requests import Explaining, overtaken_by, refused_as_old, replaced_by
-from timeline.judging.views import named_by, read_uses
 
 _MINUTE = 60 * SECOND
 _AGAIN = 60 * SECOND  # µs within which a write of the same object after a refused one is a retry

@@ -147,7 +147,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     measured: Occurrence | None = None  # the occurrence whose length is the delay of the finding, if it has a delay
     affects: tuple[ObjectRef, ...] = ()  # other objects that the violation harms
     count: int | None = None  # how many objects there were too many; None: the number of occurrences counts
-    cause: Cause | None = None  # what is behind it; None where nothing proves a cause (see `judging.causes`)
+    cause: Cause | None = None  # what is behind it; None where nothing proves a cause (see `judging.incidents.causes`)
     status: Status = Status.CONFIRMED
     status_reason: str = ""  # one sentence that says why the finding is not confirmed
 

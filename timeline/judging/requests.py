@@ -2,7 +2,7 @@
 
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Request
 from timeline.history.lifelines import Moment, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 
 
 def moment_of(request: Request) -> Moment:

@@ -11,9 +11,9 @@ import msgspec
 
 from timeline.core.entries import Level
 from timeline.history.lifelines import Track
-from timeline.history.world import World
+from timeline.history.world.world import World
+from timeline.judging.coverage.lines import Line, Need
 from timeline.judging.findings import Finding
-from timeline.judging.lines import Line, Need
 
 # Increase this number with every change after which a rule reports something else, or the same in other words, for the
 # same entries, after which more is stored of what it reports, or after which it is said to judge more or less. Sources
@@ -35,7 +35,7 @@ class Rule(msgspec.Struct, frozen=True):
     title: str
     page: str  # the docstring of its module, which is its page in the catalogue
     judge: Judge
-    incident: str = ""  # the title of an incident of several findings (see `judging.incidents`)
+    incident: str = ""  # the title of an incident of several findings (see `judging.incidents.subjects`)
     times: bool = False  # whether it measures durations, so that clocks of whole seconds make its findings bounded
     recordings: bool = False  # whether it judges recordings only, and no connected cluster
     also: tuple[Line, ...] = ()  # lines that it reads where there are any, such as those that show what is harmless
@@ -141,7 +141,7 @@ settings: dict[str, Setting] = {}
 
 @cache
 def load(package: ModuleType) -> tuple[Rule, ...]:
-    """Import every module of the package of rules, and return the registered rules, sorted by id."""
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")
+    """Import every module of the package of rules and of its folders, and return the registered rules, sorted by id."""
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        importlib.import_module(module.name)
     return tuple(_rules[identity] for identity in sorted(_rules))

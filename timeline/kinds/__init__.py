@@ -288,11 +288,12 @@ def qualified(group: str, kind: str) -> str:
 
 @cache
 def registry() -> dict[tuple[str, str], Kind]:
-    """Return every KIND of this package by (group, kind). Modules whose names begin with "_" are parts of kinds."""
+    """Return every KIND of this package and its folders by (group, kind). Modules whose names begin with "_" are parts
+    of kinds."""
     found = {}
-    for module in pkgutil.iter_modules(__path__):
-        if not module.name.startswith("_"):
-            kind: Kind = importlib.import_module(f"{__name__}.{module.name}").KIND
+    for module in pkgutil.walk_packages(__path__, f"{__name__}."):
+        if not module.ispkg and not module.name.rpartition(".")[2].startswith("_"):
+            kind: Kind = importlib.import_module(module.name).KIND
             found[kind.group, kind.kind] = kind
     return found
 

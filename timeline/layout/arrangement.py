@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from timeline.history.lifelines import Key, Name, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.layout.places import Group, Lane, MemberKey, Ranks, Strip, beginning, member_key, place
 from timeline.layout.strips import LaneKey, OwnedKind, Strips
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Name, Track, name_of
-from timeline.history.world import World
-from timeline.judging import incidents
+from timeline.history.world.world import World
 from timeline.judging.findings import Finding, Severity
+from timeline.judging.incidents import subjects as incidents
 from timeline.kinds import NOISE
 from timeline.layout import outline
 from timeline.layout.arrangement import Arrangement

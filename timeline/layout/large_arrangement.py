@@ -6,10 +6,10 @@ It has about 30 bytes of each track in memory, and some hundred of each lane.
 from array import array
 from collections.abc import Iterator
 
-from timeline.core.columns import Numbers, in_order
+from timeline.core.machine.columns import Numbers, in_order
 from timeline.history.lifelines import Name, Track
-from timeline.history.paged_tracks import ordinal_of
-from timeline.history.world import World
+from timeline.history.world.paged_tracks import ordinal_of
+from timeline.history.world.world import World
 from timeline.kinds import NOISE
 from timeline.layout.places import Lane, Strip, beginning, place
 from timeline.layout.strips import LaneKey, OwnedKind, Strips

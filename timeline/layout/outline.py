@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from timeline.history.lifelines import Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.kinds import NOISE
 from timeline.layout.places import Lane
 from timeline.payloads.measuring import StepsPayload

@@ -9,7 +9,7 @@ from bisect import bisect_left, insort
 from typing import NamedTuple
 
 from timeline.history.lifelines import Key, Name, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.kinds import NOISE
 
 CROWD = 20  # if one owner has more lanes of one kind, they are drawn as one strip until it is opened

@@ -51,7 +51,7 @@ class Finding(models.Model):
 
 
 class Incident(models.Model):
-    """An incident consists of all findings of one rule about one anchor (see `timeline.judging.incidents`).
+    """An incident consists of all findings of one rule about one anchor (see `timeline.judging.incidents.subjects`).
 
     The row is derived from its findings. Whether it is over is not stored, because it depends on the time of the
     question.

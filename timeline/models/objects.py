@@ -99,7 +99,8 @@ class Chunk(models.Model):
 
 
 class IntentChange(models.Model):
-    """This is one change of an object that somebody meant, such as another image (see `timeline.judging.intents`).
+    """This is one change of an object that somebody meant, such as another image (see
+    `timeline.judging.incidents.intents`).
 
     The rows are derived from the entries. They make it quick to say what changed before an incident.
     """
@@ -192,7 +193,8 @@ class ActorRow(models.Model):
 
 
 class ObjectView(models.Model):
-    """This says which copies of one object its actors acted on, where one of these was old (see `judging.views`).
+    """This says which copies of one object its actors acted on, where one of these was old (see
+    `judging.copies.views`).
 
     The rows are derived from the entries. Most objects have none.
     """

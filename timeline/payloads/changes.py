@@ -8,10 +8,19 @@ from typing import Literal
 
 from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 
-from timeline.history.world import World
-from timeline.judging.changes import MINUTES, ChangeSet, Distance, Known, Placed, before, surroundings, tracks_of
+from timeline.history.world.world import World
 from timeline.judging.findings import Finding
-from timeline.judging.intents import Detail, IntentChange, Verb
+from timeline.judging.incidents.changes import (
+    MINUTES,
+    ChangeSet,
+    Distance,
+    Known,
+    Placed,
+    before,
+    surroundings,
+    tracks_of,
+)
+from timeline.judging.incidents.intents import Detail, IntentChange, Verb
 from timeline.kinds import qualified
 from timeline.payloads.documents import object_payload, timestamp
 from timeline.payloads.findings import ObjectPayload

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from timeline.history.lifelines import Name
-from timeline.judging import incidents
 from timeline.judging.findings import Effect, Severity
+from timeline.judging.incidents import subjects as incidents
 from timeline.payloads.occurrences import rank, with_extent
 
 NAMES = 6  # names of subjects that an incident shows

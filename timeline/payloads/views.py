@@ -10,9 +10,9 @@ from typing_extensions import TypedDict  # Pydantic does not accept that of typi
 
 from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Key, Moment, Track, name_of
-from timeline.history.world import World
+from timeline.history.world.world import World
+from timeline.judging.copies.views import Use, View, views_of
 from timeline.judging.findings import Finding
-from timeline.judging.views import Use, View, views_of
 
 ACTORS = 4  # the most actors of one object
 USES = 120  # the most uses of copies by one actor; the oldest copies are kept

@@ -41,11 +41,11 @@ from timeline.core.durations import Length
 from timeline.core.entries import Change, Clock, Entry, LogLine, ObjectRef
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import touch_endpoints
-from timeline.judging.consumers import KUBE_VIP, runs
+from timeline.judging.coverage.lines import log_of, need
+from timeline.judging.endpoints.consumers import KUBE_VIP, runs
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
-from timeline.judging.lines import log_of, need
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 

@@ -38,13 +38,13 @@ from collections.abc import Iterator
 
 from timeline.core.entries import Level
 from timeline.history.lifelines import Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.cleanup import MOST
+from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
-from timeline.judging.lines import line, need
+from timeline.judging.jobs.surplus import Surplus, surpluses
 from timeline.judging.rulebook import rule, setting
-from timeline.judging.surplus import Surplus, surpluses
 from timeline.judging.verdicts import Verdict
 
 NOTICE = setting("duplicate-child", "notice", 30, "s", "How long a controller may take to notice smaller replicas.")

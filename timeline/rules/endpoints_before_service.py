@@ -45,12 +45,12 @@ from typing import NamedTuple
 
 from timeline.core.entries import Level
 from timeline.history.lifelines import Name, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl, ordered
-from timeline.judging.endpoints import Orphan, last_sign, orphaned, written_by_hand, written_by_kubernetes
+from timeline.judging.coverage.lines import line, need
+from timeline.judging.endpoints.writers import Orphan, last_sign, orphaned, written_by_hand, written_by_kubernetes
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
-from timeline.judging.incarnations import split_at
-from timeline.judging.lines import line, need
+from timeline.judging.references.incarnations import split_at
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict, between, dated, order_of, so_far, why
 

@@ -39,11 +39,11 @@ from collections.abc import Iterator
 from timeline.core.durations import Length
 from timeline.core.intent import is_tag
 from timeline.history.lifelines import Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.fights import Fight, Setting, fights
+from timeline.judging.coverage.lines import USUAL, line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
-from timeline.judging.lines import USUAL, line, need
+from timeline.judging.incidents.fights import Fight, Setting, fights
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 from timeline.kinds import qualified

@@ -38,10 +38,10 @@ from typing import NamedTuple
 
 from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Moment, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
+from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Proof, occurrence
-from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, why
 

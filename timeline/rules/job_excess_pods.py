@@ -41,11 +41,11 @@ Make the work idempotent, or let it take a lock.
 from collections.abc import Iterator
 
 from timeline.history.lifelines import Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
+from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Proof, occurrence
-from timeline.judging.job_limits import after_the_end, beyond_completions, beyond_parallelism
-from timeline.judging.lines import line, need
+from timeline.judging.jobs.limits import after_the_end, beyond_completions, beyond_parallelism
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import between
 

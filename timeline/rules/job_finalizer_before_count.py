@@ -42,10 +42,11 @@ from itertools import pairwise
 
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Track, public_uid
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
+from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Proof, occurrence
-from timeline.judging.job_tracking import (
+from timeline.judging.jobs.tracking import (
     Release,
     StatusHistory,
     is_counted,
@@ -54,7 +55,6 @@ from timeline.judging.job_tracking import (
     release_of,
     status_around,
 )
-from timeline.judging.lines import line, need
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, order_of, why
 

@@ -41,13 +41,13 @@ from collections.abc import Iterator
 from timeline.core.entries import Level, ObjectRef
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.elections import Election, Handover
+from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
-from timeline.judging.holders import WORKLOADS, last_ref
-from timeline.judging.leases import is_heartbeat
-from timeline.judging.lines import line, need
+from timeline.judging.leases.elections import Election, Handover
+from timeline.judging.leases.holders import WORKLOADS, last_ref
+from timeline.judging.leases.terms import is_heartbeat
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 

@@ -35,12 +35,12 @@ from collections.abc import Iterator
 
 from timeline.core.entries import Change
 from timeline.history.lifelines import Moment, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.elections import Election
+from timeline.judging.coverage.lines import OWNERS, line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence, worst
-from timeline.judging.leases import is_heartbeat, renews, sureness, sureness_words
-from timeline.judging.lines import OWNERS, line, need
+from timeline.judging.leases.elections import Election
+from timeline.judging.leases.terms import is_heartbeat, renews, sureness, sureness_words
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import between, dated, so_far
 

@@ -35,12 +35,12 @@ holders belong to different workloads, see lease-contention.
 from collections.abc import Iterator
 
 from timeline.history.lifelines import Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.elections import Election, Handover
+from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
-from timeline.judging.leases import is_heartbeat, sureness, sureness_words
-from timeline.judging.lines import line, need
+from timeline.judging.leases.elections import Election, Handover
+from timeline.judging.leases.terms import is_heartbeat, sureness, sureness_words
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import between
 

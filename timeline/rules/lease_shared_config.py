@@ -38,12 +38,12 @@ from typing import NamedTuple
 
 from timeline.core.entries import FOREVER, Change, Level
 from timeline.history.lifelines import Key, Moment, Name, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.elections import runs
+from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
-from timeline.judging.holders import WORKLOADS, last_ref
-from timeline.judging.lines import line, need
+from timeline.judging.leases.elections import runs
+from timeline.judging.leases.holders import WORKLOADS, last_ref
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 from timeline.kinds.deployment import Lock

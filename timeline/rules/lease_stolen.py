@@ -40,12 +40,12 @@ from timeline.core.durations import Length
 from timeline.core.entries import Change
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.elections import Election
+from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
-from timeline.judging.leases import Term, at_most, is_heartbeat, sureness, sureness_words
-from timeline.judging.lines import line, need
+from timeline.judging.leases.elections import Election
+from timeline.judging.leases.terms import Term, at_most, is_heartbeat, sureness, sureness_words
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import between
 

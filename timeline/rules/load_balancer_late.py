@@ -43,11 +43,11 @@ from collections.abc import Iterator
 
 from timeline.core.entries import Clock
 from timeline.history.lifelines import Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl, touch_endpoints
+from timeline.judging.coverage.lines import line, need
+from timeline.judging.endpoints.load_balancers import READY, REQUESTED, Peers, Wait, first_long_wait, peers_of
 from timeline.judging.findings import Effect, Finding, Proof, Status, occurrence
-from timeline.judging.lines import line, need
-from timeline.judging.load_balancers import READY, REQUESTED, Peers, Wait, first_long_wait, peers_of
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import IN_FLIGHT, Verdict, between, dated, why
 

@@ -44,11 +44,11 @@ from timeline.core.durations import Length
 from timeline.core.entries import Change, Clock, Level, ObjectRef
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
+from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Proof, occurrence
-from timeline.judging.lines import line, need
-from timeline.judging.references import (
+from timeline.judging.references.missing import (
     Missing,
     Reports,
     events_about,

@@ -46,14 +46,14 @@ from collections.abc import Iterator
 from timeline.core.entries import Level
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
-from timeline.history.tracks import began
-from timeline.history.world import World
+from timeline.history.world.tracks import began
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.endings import surely_live
-from timeline.judging.failures import failure, no_failure
+from timeline.judging.coverage.lines import OWNERS, line, need
 from timeline.judging.findings import Effect, Finding, Proof, occurrence
-from timeline.judging.incarnations import split_at
-from timeline.judging.lines import OWNERS, line, need
+from timeline.judging.references.endings import surely_live
+from timeline.judging.references.failures import failure, no_failure
+from timeline.judging.references.incarnations import split_at
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, between, order_of, why
 

@@ -47,8 +47,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from timeline.history.lifelines import Track
-from timeline.history.world import World
-from timeline.judging.children import (
+from timeline.history.world.world import World
+from timeline.judging.cleanup import MOST, deletion_advice
+from timeline.judging.coverage.lines import line, need
+from timeline.judging.findings import Effect, Finding, Proof, occurrence
+from timeline.judging.jobs.children import (
     by_generation,
     came_quickly,
     is_used,
@@ -58,12 +61,9 @@ from timeline.judging.children import (
     unnamed_children,
     was_kept,
 )
-from timeline.judging.cleanup import MOST, deletion_advice
-from timeline.judging.findings import Effect, Finding, Proof, occurrence
-from timeline.judging.lines import line, need
+from timeline.judging.jobs.volcano_claims import claims_of, leaked_claims, surely_exists
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
-from timeline.judging.volcano_claims import claims_of, leaked_claims, surely_exists
 from timeline.kinds import qualified
 
 COUNT = setting("runaway-creation", "count", 20, "", "How many unwanted children of one kind are a runaway.")

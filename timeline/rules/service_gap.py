@@ -42,13 +42,13 @@ from typing import NamedTuple
 from timeline.core.durations import Length
 from timeline.core.entries import Level
 from timeline.history.lifelines import Moment, Name, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
-from timeline.judging.endings import namespace_ended, owner_ended, surely_live
-from timeline.judging.failures import failure, no_failure
+from timeline.judging.coverage.lines import OWNERS, line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
-from timeline.judging.incarnations import absences
-from timeline.judging.lines import OWNERS, line, need
+from timeline.judging.references.endings import namespace_ended, owner_ended, surely_live
+from timeline.judging.references.failures import failure, no_failure
+from timeline.judging.references.incarnations import absences
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict, between, dated, order_of, so_far, why
 

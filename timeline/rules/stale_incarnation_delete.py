@@ -35,10 +35,10 @@ from collections.abc import Iterator
 
 from timeline.core.entries import Level
 from timeline.history.lifelines import Track
-from timeline.history.world import World
+from timeline.history.world.world import World
+from timeline.judging.coverage.lines import CREATORS, events, line, need
 from timeline.judging.findings import Cause, Effect, Finding, Proof, occurrence
-from timeline.judging.gone_owners import MistakenDeletion, mistaken_deletion
-from timeline.judging.lines import CREATORS, events, line, need
+from timeline.judging.references.gone_owners import MistakenDeletion, mistaken_deletion
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, between
 

@@ -37,11 +37,11 @@ from collections.abc import Iterator
 
 from timeline.core.entries import Level
 from timeline.history.lifelines import Track
-from timeline.history.world import World
+from timeline.history.world.world import World
+from timeline.judging.copies.staleness import StaleAct, stale_acts
+from timeline.judging.coverage.lines import CREATORS, events, line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
-from timeline.judging.lines import CREATORS, events, line, need
 from timeline.judging.rulebook import rule, setting
-from timeline.judging.staleness import StaleAct, stale_acts
 from timeline.judging.verdicts import Verdict
 
 LAG = setting("stale-view", "lag", 0.5, "s", "From which age on an old copy is more than an info.")

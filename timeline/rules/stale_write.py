@@ -38,9 +38,9 @@ from timeline.core.actors import KIND, Actor, actor_of
 from timeline.core.durations import Length
 from timeline.core.entries import Clock, Level, Request
 from timeline.history.lifelines import Moment, Name, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
+from timeline.judging.coverage.lines import USUAL, line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
-from timeline.judging.lines import USUAL, line, need
 from timeline.judging.requests import Explaining, moment_of, overtaken_by, refused_as_old, replaced_by
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict

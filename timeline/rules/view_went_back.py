@@ -44,10 +44,10 @@ from timeline.core.actors import Actor, actor_of
 from timeline.core.durations import Length
 from timeline.core.entries import Level, Request, revision
 from timeline.history.lifelines import Key, Moment, Name, Track, name_of
-from timeline.history.world import World
+from timeline.history.world.world import World
+from timeline.judging.copies.past_acts import PastAct, past_act
+from timeline.judging.coverage.lines import USUAL, line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
-from timeline.judging.lines import USUAL, line, need
-from timeline.judging.past_acts import PastAct, past_act
 from timeline.judging.requests import moment_of
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict

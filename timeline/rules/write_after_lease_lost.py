@@ -37,11 +37,11 @@ from collections.abc import Iterator
 from timeline.core.actors import actor_of
 from timeline.core.entries import Level
 from timeline.history.lifelines import Name, Track
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
+from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
-from timeline.judging.lines import line, need
-from timeline.judging.lost_leases import LateWrite, late_writes
+from timeline.judging.leases.lost import LateWrite, late_writes
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 

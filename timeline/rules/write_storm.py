@@ -37,9 +37,9 @@ from timeline.core.actors import Actor, actor_of
 from timeline.core.durations import Length
 from timeline.core.entries import FOREVER, Level, Request
 from timeline.history.lifelines import Track
-from timeline.history.world import World
+from timeline.history.world.world import World
+from timeline.judging.coverage.lines import USUAL, line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
-from timeline.judging.lines import USUAL, line, need
 from timeline.judging.requests import moment_of
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict

@@ -36,8 +36,8 @@ from timeline.core.entries import (
 from timeline.history import lifelines, streams
 from timeline.history.lifelines import public_uid
 from timeline.history.packing import ENTRIES, LIFELINES, Packer, unpack
-from timeline.history.recording import RecordingWorld
 from timeline.history.snapshot import healed, lines_of, snapshot_of
+from timeline.history.world.recording import RecordingWorld
 from timeline.judge import horizons, judged, rulebook
 from timeline.judging.findings import namespace_of
 from timeline.judging.rulebook import VERSION
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
     from timeline.history.lifelines import Key
     from timeline.history.seen import GroupKind
-    from timeline.history.world import World
+    from timeline.history.world.world import World
     from timeline.judging.findings import Finding
 
 _SNAPSHOT_EVERY = 600.0  # seconds between two snapshots

@@ -15,7 +15,7 @@ from psycopg import sql
 from timeline.core.entries import LogLine, moment
 from timeline.history.codec import Known, line_of, observation_of
 from timeline.history.packing import ENTRIES, Packer, unpack
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.models import Log, LogPage, Source
 from timeline.storage.copying import append, as_text
 

@@ -8,10 +8,10 @@ from django.db import DatabaseError, ProgrammingError, connection, transaction
 from psycopg import sql
 
 from timeline.core.entries import Mark, moment
-from timeline.core.spill import Spilling
+from timeline.core.machine.spill import Spilling
 from timeline.history.lifelines import Track
 from timeline.history.packing import Packer
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.rulebook import VERSION
 from timeline.layout import outline, places
 from timeline.layout.arrangement import Arrangement

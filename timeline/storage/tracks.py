@@ -10,10 +10,10 @@ import psycopg
 from django.db import connection
 from psycopg import sql
 
-from timeline.core import beside
-from timeline.core.processors import available_processors
+from timeline.core.machine import beside
+from timeline.core.machine.processors import available_processors
 from timeline.history.packing import LIFELINES, Packer
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.layout import outline
 from timeline.layout.arrangement import Arrangement
 from timeline.layout.large_arrangement import LargeArrangement

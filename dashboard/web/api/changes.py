@@ -8,7 +8,7 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.web.api.answers import Number, Time, json_response
-from timeline.judging.changes import MINUTES, MINUTES_AT_MOST
+from timeline.judging.incidents.changes import MINUTES, MINUTES_AT_MOST
 from timeline.payloads.changes import SETS, ChangesPayload
 from timeline.queries.changes import before as changes_before
 

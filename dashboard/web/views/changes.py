@@ -10,7 +10,7 @@ from dashboard.access import limits
 from dashboard.presentation import changes_before, wording
 from dashboard.web.timestamps import parsed
 from dashboard.web.views.objects import number
-from timeline.judging.changes import MINUTES, MINUTES_AT_MOST
+from timeline.judging.incidents.changes import MINUTES, MINUTES_AT_MOST
 from timeline.models import Finding, Incident, Source, Track
 from timeline.payloads.documents import timestamp
 from timeline.queries.changes import before

@@ -16,7 +16,7 @@ from dashboard.models import Grant
 from dashboard.web.api import api
 from tests.database.push.test_push import Page, nobody_listens, notify, run
 from tests.recordings import SAMPLE, observations_of
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.models import Alert, Cluster, Finding, Incident, Silence, Source, Track, Upload
 from timeline.pipeline import ingest
 from timeline.storage import store

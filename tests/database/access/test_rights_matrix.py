@@ -31,7 +31,7 @@ from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsC
 from dashboard.web.api import api
 from tests.people import grant, member
 from tests.properties import sampled
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.models import Cluster, Source
 from timeline.pipeline import ingest
 from timeline.storage import store

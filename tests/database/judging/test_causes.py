@@ -18,7 +18,7 @@ from tests.markup import without_times
 from tests.recordings import findings_of, observations_of, world_of
 from timeline.core.entries import Entry, Request
 from timeline.history.lifelines import Name
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.findings import Cause
 from timeline.models import Finding, Incident, Source, Track
 from timeline.payloads.members import Members, Part

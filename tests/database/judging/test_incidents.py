@@ -17,7 +17,7 @@ from tests.following import Followed
 from tests.recordings import SAMPLE, entries_of
 from timeline.history.lifelines import Name
 from timeline.judge import rulebook
-from timeline.judging.incidents import identity, title
+from timeline.judging.incidents.subjects import identity, title
 from timeline.models import Acknowledgement, Cluster, Finding, Incident, Silence, Source, Track
 from timeline.payloads.incidents import incident_of, incidents_of, parts_of
 from timeline.payloads.members import Members, Part

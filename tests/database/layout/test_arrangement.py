@@ -20,7 +20,7 @@ from tests.recordings import SAMPLE, findings_of, observations_of, world_of
 from tests.unit.history.test_live_order import side_by_side
 from timeline.core.entries import Observation
 from timeline.history.lifelines import Key, Name
-from timeline.history.recording import RecordingWorld
+from timeline.history.world.recording import RecordingWorld
 from timeline.layout import strips
 from timeline.layout.arrangement import Arrangement
 from timeline.layout.excerpt import excerpt

@@ -20,7 +20,7 @@ from tests.people import member
 from tests.recordings import SAMPLE, entries_of
 from timeline import pipeline
 from timeline.core.entries import Entry, Mark, MarkType, moment
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.layout.excerpt import excerpt
 from timeline.models import Delta, Gap, Stream
 from timeline.queries.incidents.findings import findings

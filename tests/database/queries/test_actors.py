@@ -9,7 +9,7 @@ from django.test import Client
 from tests import ROOT, events, stored
 from tests.database.queries.test_queries import window
 from timeline.core.entries import _writer, writer
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.kinds import NOISE
 from timeline.models import Source, Track
 from timeline.payloads.windows import WindowPayload

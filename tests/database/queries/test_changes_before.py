@@ -18,8 +18,8 @@ from tests.events import entries_of
 from tests.recordings import SAMPLE
 from timeline import rejudging
 from timeline.history.packing import ENTRIES, Packer
-from timeline.history.world import World
-from timeline.judging.changes import known_changes
+from timeline.history.world.world import World
+from timeline.judging.incidents.changes import known_changes
 from timeline.models import Cluster, Finding, Incident, IntentChange, Source, Track
 from timeline.pipeline import follow, ingest
 from timeline.queries.changes import before

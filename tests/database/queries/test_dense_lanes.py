@@ -6,7 +6,7 @@ import pytest
 
 from tests import events, stored
 from timeline.core.entries import microseconds
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.layout.assembly import MARKS
 from timeline.models import Source, Track
 from timeline.pipeline import ingest

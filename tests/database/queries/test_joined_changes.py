@@ -11,7 +11,7 @@ from django.test import Client
 from tests.stored import told_tracks
 from tests.unit.history.test_joins import bare, shown
 from timeline.core.entries import Observation
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.models import Source, Track
 from timeline.pipeline import ingest
 from timeline.storage import store

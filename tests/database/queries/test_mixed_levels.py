@@ -9,7 +9,7 @@ from django.test import Client
 
 from tests import events
 from tests.properties import sampled
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.models import Source, Track
 from timeline.pipeline import ingest
 from timeline.storage import store

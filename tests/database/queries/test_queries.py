@@ -9,7 +9,7 @@ from django.test import Client
 
 from tests import events, stored
 from timeline.core.entries import moment
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.kinds import NOISE
 from timeline.layout import outline
 from timeline.layout.places import CROWD

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests import events, stored
 from tests.database.queries.test_actors import by, change
 from tests.properties import examples
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.models import Source, Track
 from timeline.payloads.windows import FoundObjectPayload
 from timeline.pipeline import ingest

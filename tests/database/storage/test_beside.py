@@ -16,8 +16,8 @@ from psycopg import sql
 
 from tests import stored
 from tests.recordings import SAMPLE, observations_of
-from timeline.core import beside
-from timeline.history.world import World
+from timeline.core.machine import beside
+from timeline.history.world.world import World
 from timeline.models import Source
 from timeline.pipeline import ingest
 from timeline.storage import store, tracks

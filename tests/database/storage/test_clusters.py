@@ -14,7 +14,7 @@ from dashboard.presentation import access_checks, clusters
 from tests import stored
 from tests.people import member
 from tests.recordings import SAMPLE
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import rulebook
 from timeline.models import Cluster, Delta, Gap, Source, Stream
 from timeline.payloads import documents

@@ -22,7 +22,7 @@ from tests import DATA, ROOT, stored
 from tests.properties import sampled
 from tests.recordings import SAMPLE
 from tests.unit.history.test_evidence import observations_of
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.models import Chunk, Finding, Source, Track
 from timeline.pipeline import ingest
 from timeline.storage import exports, store

@@ -18,7 +18,7 @@ from tests.database.access.test_leaks import addresses
 from tests.live import batches, observations
 from tests.planned import Planned, hot_tables
 from tests.recordings import SAMPLE, observations_of
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.models import Cluster, Finding, Incident, Source, Track, Upload, Way
 from timeline.pipeline import follow, ingest
 from timeline.queries.sources import live as live_sources

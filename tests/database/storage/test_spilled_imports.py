@@ -13,8 +13,8 @@ from collectors.uploads import recordings
 from collectors.uploads.recordings import Count, Stopped, import_into
 from tests import DATA
 from tests.recordings import SAMPLE
-from timeline.core import beside
-from timeline.core.spill import Spill
+from timeline.core.machine import beside
+from timeline.core.machine.spill import Spill
 from timeline.models import Source
 from timeline.storage import store
 

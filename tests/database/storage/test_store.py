@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests import events, stored
 from tests.recordings import SAMPLE, observations_of
 from timeline.core.entries import Entry, Facts, Observation
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.kinds import kind_of
 from timeline.models import Chunk, Finding, Occurrence, Source, Track
 from timeline.pipeline import ingest

@@ -21,8 +21,8 @@ from tests.recordings import SAMPLE
 from tests.unit.history.test_evidence import evidence, observations_of, sample, watched_event, world_of
 from tests.unit.judging.test_coverage import needing_requests
 from timeline.core.entries import Entry, Facts, Mark, MarkType, Observation, Request
-from timeline.history.world import World
-from timeline.judging.remedies import IMPORT_AGAIN
+from timeline.history.world.world import World
+from timeline.judging.coverage.remedies import IMPORT_AGAIN
 from timeline.kinds import kind_of
 from timeline.models import Cluster, SnapshotPart, Source
 from timeline.payloads.findings import DocumentPayload

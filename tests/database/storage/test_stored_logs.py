@@ -17,7 +17,7 @@ from tests.recordings import observations_of
 from tests.stored import everything, opened
 from tests.unit.formats.test_program_logs import PLANTED, SECRET
 from timeline.core.entries import LogLine
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.models import Log, LogPage, Source
 from timeline.queries.logs import lines as queries
 from timeline.storage import logs, store

@@ -29,9 +29,9 @@ from tests.patience import eventually, patient
 from tests.recordings import SAMPLE, lines_of
 from tests.stored import beside
 from timeline import pipeline
-from timeline.core import beside as copies
 from timeline.core.entries import Entry
-from timeline.history.world import World
+from timeline.core.machine import beside as copies
+from timeline.history.world.world import World
 from timeline.models import Finding, Source, Track, Upload
 from timeline.storage import store, tracks
 
@@ -351,7 +351,7 @@ import os, signal, sys
 import django
 django.setup()
 from collectors.uploads import importing, recordings
-from timeline.core.spill import Spill
+from timeline.core.machine.spill import Spill
 recordings.IN_MEMORY = 5
 put = Spill.put
 def killed_after_some(spill, value):

@@ -27,7 +27,7 @@ from tests.objects import made
 from tests.unit.formats.test_admission_format import review
 from timeline.core.entries import Change, Entry, Mark, MarkType, microseconds
 from timeline.history.packing import unpack
-from timeline.judging.audit_policy import Policy
+from timeline.judging.coverage.audit_policy import Policy
 from timeline.models import ActorFeed, AuditBatch
 
 ROBOT = "system:serviceaccount:n:robot"

@@ -34,7 +34,7 @@ from tests.recordings import SAMPLE as RECORDING
 from timeline import judge
 from timeline.core import times
 from timeline.core.entries import Change, Clock, Entry
-from timeline.history import ledger
+from timeline.history.ledger import ledger
 from timeline.judging.rulebook import Rule
 from timeline.models import ActorFeed, AuditBatch, Cluster, Gap, Source, Stream, Upload, Way
 from timeline.storage import leases, live, store

@@ -13,7 +13,7 @@ from pytest_django import DjangoDbBlocker
 from tests.unit.comparing.test_comparing import ENTRIES, NEW, OLD, SERVICES, VALIDATOR
 from tests.unit.comparing.test_comparing import Source as Read
 from timeline.comparing.comparison import compare_owners, compare_recordings
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.models import Source, Track
 from timeline.payloads.comparison import ComparisonPayload
 from timeline.pipeline import ingest

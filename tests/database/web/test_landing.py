@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from tests import events
 from tests.markup import without_times
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.models import Cluster, Source, Track
 from timeline.payloads.documents import timestamp
 from timeline.pipeline import ingest

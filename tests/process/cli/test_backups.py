@@ -57,7 +57,7 @@ def filled() -> Iterator[str]:
     ingest = (
         "from tests.recordings import SAMPLE, entries_of; from timeline.models import *;"
         "from timeline.storage import store;"
-        "from timeline.pipeline import ingest; from timeline.history.world import World;"
+        "from timeline.pipeline import ingest; from timeline.history.world.world import World;"
         "source = store.open_source('sample'); ingest(source, World(), entries_of(SAMPLE)); store.show_source(source);"
         "from timeline.storage.people import acknowledgements;"
         "acknowledgements.acknowledge(source.pk, Finding.objects.first().identity, 'ada', 'seen');"

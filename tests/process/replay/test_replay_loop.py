@@ -22,7 +22,7 @@ from collectors.watch import resources as watch
 from collectors.watch.decoding import ObjectDecoder
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import Entry, Mark, MarkType, Observation, microseconds, moment
-from timeline.history.recording import RecordingWorld
+from timeline.history.world.recording import RecordingWorld
 from timeline.judge import horizons, judged, touched
 from timeline.kinds import seconds
 from timeline.models import Cluster, Incident

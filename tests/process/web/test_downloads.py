@@ -21,7 +21,7 @@ from dashboard.web.downloads import AT_ONCE, Busy, Download
 from tests.patience import eventually
 from tests.recordings import SAMPLE, entries_of
 from tests.running import TOKEN, WITH_TOKEN, Running, running
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.pipeline import ingest
 from timeline.storage import store
 

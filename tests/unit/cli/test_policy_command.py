@@ -17,8 +17,8 @@ from tests.mutations import Log
 from tests.recordings import SAMPLE, lines_of
 from tests.unit.judging.test_engine import RECORDINGS
 from timeline.judge import rulebook
-from timeline.judging.audit_policy import Policy
-from timeline.judging.policies import plan
+from timeline.judging.coverage.audit_policy import Policy
+from timeline.judging.coverage.policies import plan
 
 RULES = {rule.id: rule for rule in rulebook()}
 

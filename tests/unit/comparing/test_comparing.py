@@ -24,7 +24,7 @@ from timeline.comparing.roles import template
 from timeline.comparing.specs import spec_of
 from timeline.comparing.tracks import Bodies, owner_run, recording_run
 from timeline.core.entries import Entry, Level, ObjectRef
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import judge, matters
 from timeline.payloads.comparison import ComparisonPayload, DifferencePayload
 

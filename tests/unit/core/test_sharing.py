@@ -4,7 +4,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timeline.core.sharing import SharedTexts
+from timeline.core.machine.sharing import SharedTexts
 from timeline.kinds import Reference
 from timeline.kinds.event import Acted, EventFacts
 from timeline.kinds.pod import PodFacts

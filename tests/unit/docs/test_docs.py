@@ -9,7 +9,7 @@ import pytest
 from collectors.watch.webhook_files import audit_policy
 from tests import ROOT
 from timeline.judge import rulebook
-from timeline.judging.policies import plan, text
+from timeline.judging.coverage.policies import plan, text
 
 ROOT_PAGES = [ROOT / name for name in ("CONTRIBUTING.md", "README.md", "SECURITY.md")]
 CHART = ROOT / "deploy/chart/causeline/README.md"

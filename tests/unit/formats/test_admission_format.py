@@ -10,7 +10,7 @@ from collectors.formats import Skipped, formats, read
 from tests.command import causeline
 from tests.objects import made
 from timeline.core.entries import FOREVER, Change, Entry, Request, moment
-from timeline.history.world import World
+from timeline.history.world.world import World
 
 OLD = made("p", 7)
 NEW = made("p", 7, managedFields=[{"manager": "kubectl", "operation": "Update", "time": "2026-11-21T07:53:10Z"}])

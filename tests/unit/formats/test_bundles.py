@@ -17,7 +17,7 @@ from tests.bundles import BUNDLES, Bundle, thing
 from tests.objects import items_of, refusal
 from tests.unit.formats.stream.test_archives import Files, tar, zipped
 from timeline.core.entries import Entry, LogLine
-from timeline.history.world import World
+from timeline.history.world.world import World
 
 MADE = 1_795_250_000
 

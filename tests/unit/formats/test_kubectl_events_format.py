@@ -12,7 +12,7 @@ import pytest
 from collectors.formats import NotARecording, Skipped, formats, kindless, kubectl_events, read, rejections
 from tests import DATA
 from timeline.core.entries import LogLine, Unknown
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.payloads.documents import clocks
 
 NAME = "log of Events, as kubectl prints them"

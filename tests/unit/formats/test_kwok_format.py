@@ -16,7 +16,7 @@ from tests import DATA
 from tests.objects import check_damaged, items_of, reasons_of
 from tests.properties import examples
 from timeline.core.entries import Change, Entry, moment
-from timeline.history.world import World
+from timeline.history.world.world import World
 
 SAMPLE = (DATA / "kwok" / "recording.yaml").read_bytes()
 NOTICE = (

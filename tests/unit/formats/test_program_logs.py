@@ -26,9 +26,9 @@ from timeline.core.entries import Change, Clock, Entry, LogLine, ObjectRef, Plac
 from timeline.core.entries import moment as at
 from timeline.history.codec import line_of, observation_of
 from timeline.history.lifelines import Name
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import rulebook
-from timeline.judging.coverage import judgeable, partly_read
+from timeline.judging.coverage.sources import judgeable, partly_read
 from timeline.payloads.documents import clocks
 
 LOGS = DATA / "logs"

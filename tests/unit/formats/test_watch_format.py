@@ -13,7 +13,7 @@ from tests.objects import OBJECTS, changed, changes_of, entries_of, items_of, ma
 from tests.recordings import SAMPLE, world_of
 from tests.recordings import entries_of as recorded
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Level
-from timeline.history.world import World
+from timeline.history.world.world import World
 
 KINDS = ("endpointslices", "events", "leases", "podgroups", "pods", "services", "vcjobs")
 

@@ -8,7 +8,7 @@ import pytest
 from tests.recordings import SAMPLE, entries_of, world_of
 from timeline.core.entries import FOREVER, Change, Clock, Entry, ObjectRef
 from timeline.core.order import SECOND
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.kinds import kind_of
 
 

@@ -17,8 +17,8 @@ from tests.recordings import world_of
 from tests.unit.history.test_live_order import T, side_by_side, started
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Observation
 from timeline.core.order import SECOND
-from timeline.history.recording import RecordingWorld
-from timeline.history.world import World
+from timeline.history.world.recording import RecordingWorld
+from timeline.history.world.world import World
 from timeline.kinds.pod import PodFacts
 from timeline.kinds.service import ServiceFacts
 

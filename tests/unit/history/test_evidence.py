@@ -28,11 +28,11 @@ from tests.events import event
 from tests.properties import examples
 from tests.recordings import SAMPLE
 from timeline.core.entries import FOREVER, Client, Entry, Mark, Observation, Place, Request, moment
-from timeline.history.acts import Act
+from timeline.history.ledger.acts import Act
 from timeline.history.lifelines import Name
-from timeline.history.recording import RecordingWorld
 from timeline.history.snapshot import lines_of, snapshot_of
-from timeline.history.world import World
+from timeline.history.world.recording import RecordingWorld
+from timeline.history.world.world import World
 from timeline.judge import matters
 from timeline.kinds import seconds
 

@@ -11,7 +11,7 @@ import pytest
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits
 from tests.recordings import SAMPLE
-from timeline.history import object_entries
+from timeline.history.ledger import object_entries
 
 SECOND = 1_000_000
 

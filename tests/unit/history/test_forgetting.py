@@ -21,13 +21,13 @@ from tests import ENGINE
 from tests.live import batches, observations
 from tests.properties import examples
 from timeline.core.entries import Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation, Owner
-from timeline.history import clocks
+from timeline.history.ledger import clocks
 from timeline.history.lifelines import Key, name_of
-from timeline.history.recording import RecordingWorld
 from timeline.history.snapshot import lines_of, snapshot_of
-from timeline.history.world import World
+from timeline.history.world.recording import RecordingWorld
+from timeline.history.world.world import World
 from timeline.judge import horizons, judged, judged_again, settled, touched
-from timeline.judging.coverage import coverage
+from timeline.judging.coverage.sources import coverage
 from timeline.kinds import Reference
 from timeline.kinds.event import EventFacts
 from timeline.kinds.pod import PodFacts

@@ -22,7 +22,7 @@ from timeline.core.entries import Change, Clock, Entry, Facts, ObjectRef, Observ
 from timeline.history.lifelines import Key, name_of, public_uid
 from timeline.history.snapshot import lines_of as lines_of_snapshot
 from timeline.history.snapshot import snapshot_of
-from timeline.history.world import World
+from timeline.history.world.world import World
 
 PAIRS = ("orders", "stale-jobs")
 pairs = pytest.mark.parametrize("name", PAIRS)

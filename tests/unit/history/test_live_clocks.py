@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from tests.recordings import SAMPLE, entries_of, world_of
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Mark, MarkType, Observation
-from timeline.history.clocks import Clocks
+from timeline.history.ledger.clocks import Clocks
 from timeline.history.streams import PASSES
-from timeline.history.world import World
+from timeline.history.world.world import World
 
 LOGGED = [
     each

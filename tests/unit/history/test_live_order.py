@@ -21,8 +21,8 @@ from tests.live import batches, observations
 from tests.properties import examples
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, LogLine, Mark, MarkType, ObjectRef, Observation
 from timeline.history.lifelines import Name
-from timeline.history.recording import RecordingWorld
-from timeline.history.world import World
+from timeline.history.world.recording import RecordingWorld
+from timeline.history.world.world import World
 from timeline.judge import horizons, judge, judged_again, settled, touched
 from timeline.judging.findings import Finding, Status
 from timeline.kinds.pod import PodFacts

@@ -13,12 +13,12 @@ from tests.live import observations, verdicts
 from tests.properties import examples
 from timeline.core.entries import Entry, Mark, MarkType, ObjectRef, Observation
 from timeline.history.codec import line_of, observation_of
-from timeline.history.recording import RecordingWorld
 from timeline.history.snapshot import lines_of, snapshot_of
 from timeline.history.streams import Stream
-from timeline.history.world import World
+from timeline.history.world.recording import RecordingWorld
+from timeline.history.world.world import World
 from timeline.judge import judge, judged
-from timeline.judging.coverage import coverage
+from timeline.judging.coverage.sources import coverage
 from timeline.payloads import documents
 
 SECOND = 1_000_000

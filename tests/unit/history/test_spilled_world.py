@@ -17,12 +17,12 @@ from tests import ENGINE, RULES
 from tests.patience import processor_seconds
 from tests.properties import examples, sampled
 from tests.recordings import SAMPLE, findings_of, observations_of
-from timeline.core.columns import in_order
 from timeline.core.entries import FOREVER, Change, Entry, ObjectRef, Observation, Request
+from timeline.core.machine.columns import in_order
+from timeline.core.machine.spill import Spill, Spilling
 from timeline.core.order import CommitClock
-from timeline.core.spill import Spill, Spilling
 from timeline.history.lifelines import name_of
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import rulebook
 from timeline.judging.activity import activities
 from timeline.layout.arrangement import Arrangement
@@ -94,7 +94,7 @@ def test_late_and_repeated_lines_find_their_objects(
     chance.shuffle(shuffled)
     plain, news = learned(World(), shuffled)
     with Spill(tmp_path_factory.mktemp("spilled")) as spill, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("timeline.history.spilled_objects._LONG", long)
+        patch.setattr("timeline.history.ledger.spilled_objects._LONG", long)
         world, now = learned(World(spilling=Spilling(spill, most)), shuffled)
         assert now == news
         assert everything(world) == everything(plain)
@@ -280,7 +280,7 @@ def test_a_clock_of_many_commits_draws_like_any_other(commits: list[tuple[int, i
 @given(st.lists(stamps, max_size=50))
 def test_rows_that_are_sorted_in_parts_are_in_order(rows: list[tuple[int, int, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("timeline.core.columns._RUN", 7)
+        patch.setattr("timeline.core.machine.columns._RUN", 7)
         assert [*in_order(rows)] == sorted(rows)
 
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from timeline.core.entries import FOREVER, Change, Client, Clock, Entry, Level, ObjectRef, Observation, Request
 from timeline.history.lifelines import Name
-from timeline.history.recording import RecordingWorld
-from timeline.history.world import World
+from timeline.history.world.recording import RecordingWorld
+from timeline.history.world.world import World
 from timeline.kinds.pod import PodFacts
 
 SECOND = 1_000_000

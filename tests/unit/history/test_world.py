@@ -14,8 +14,8 @@ from tests.properties import examples
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import Entry, Place, microseconds
 from timeline.history.lifelines import Moment, Name, Track
-from timeline.history.world import World
-from timeline.judging.coverage import coverage
+from timeline.history.world.world import World
+from timeline.judging.coverage.sources import coverage
 
 WATCHES = sorted((ENGINE / "families-watch").iterdir())  # the same events as families.jsonl.zst
 RING = Name("batch.volcano.sh", "Job", "vol-restart", "ring")

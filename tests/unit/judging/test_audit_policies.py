@@ -19,9 +19,9 @@ from tests.unit.judging.test_engine import RECORDINGS
 from tests.unit.rules.test_rules import FIRES, QUIET, named
 from timeline.core.entries import Observation
 from timeline.judge import rulebook
-from timeline.judging.audit_policy import Attributes, Policy, PolicyLine, Resources
-from timeline.judging.coverage import judgeable
-from timeline.judging.policies import Plan, plan, text
+from timeline.judging.coverage.audit_policy import Attributes, Policy, PolicyLine, Resources
+from timeline.judging.coverage.policies import Plan, plan, text
+from timeline.judging.coverage.sources import judgeable
 
 RULES = {rule.id: rule for rule in rulebook()}
 LOGGED = {id: rule for id, rule in RULES.items() if plan([rule]).logs}

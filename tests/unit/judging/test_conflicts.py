@@ -9,7 +9,7 @@ from tests import DATA, ROOT
 from tests.recordings import SAMPLE, observations_of, world_of
 from timeline.core.entries import Request
 from timeline.history.lifelines import Track, name_of
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.requests import overtaken_by, refused_as_old, replaced_by
 
 

@@ -16,8 +16,8 @@ from tests.recordings import SAMPLE, entries_of, world_of
 from tests.unit.judging.test_engine import log, read_logs, watched
 from timeline.core.entries import Mark, MarkType
 from timeline.judge import rulebook
-from timeline.judging.coverage import coverage, judgeable
-from timeline.judging.remedies import IMPORT_AGAIN, WATCHES, WHOLE_POLICY
+from timeline.judging.coverage.remedies import IMPORT_AGAIN, WATCHES, WHOLE_POLICY
+from timeline.judging.coverage.sources import coverage, judgeable
 
 OBJECTS = DATA / "objects"
 

@@ -22,7 +22,7 @@ from tests.mutations import Log, kind, namespace, resource
 from tests.properties import examples
 from tests.recordings import SAMPLE, entries_of, findings_of, lines_of
 from timeline.core.entries import FOREVER, Change, Clock, Entry
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import judge, matters, rulebook
 from timeline.judging.findings import Finding
 from timeline.judging.verdicts import Verdict

@@ -12,7 +12,7 @@ from tests import RULES
 from tests.properties import examples
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import Entry, Observation
-from timeline.history.recording import RecordingWorld
+from timeline.history.world.recording import RecordingWorld
 from timeline.judge import judged, judged_again, touched
 from timeline.judging.findings import Finding
 

@@ -20,11 +20,11 @@ from tests.recordings import SAMPLE
 from tests.unit.judging.test_coverage import OBJECTS
 from tests.unit.rules.test_rules import FIRES, named
 from timeline.core.entries import FOREVER, Clock, Entry, Mark, MarkType, Observation
-from timeline.core.spill import Spill, Spilling
+from timeline.core.machine.spill import Spill, Spilling
 from timeline.history.snapshot import lines_of, snapshot_of
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import judge, rulebook
-from timeline.judging.coverage import Answer, RuleCoverage, judgeable
+from timeline.judging.coverage.sources import Answer, RuleCoverage, judgeable
 from timeline.kinds import resource_of
 
 ANSWERS: list[Answer] = ["cannot", "part", "can"]

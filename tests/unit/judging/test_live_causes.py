@@ -12,9 +12,9 @@ from tests.live import batches
 from tests.recordings import findings_of, observations_of, world_of
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Level, Mark, MarkType, Observation, Request
 from timeline.core.order import SECOND
-from timeline.history.recording import RecordingWorld
 from timeline.history.snapshot import lines_of, snapshot_of
 from timeline.history.streams import PASSES
+from timeline.history.world.recording import RecordingWorld
 from timeline.judge import horizons, judged, judged_again, touched
 from timeline.judging.findings import Finding
 

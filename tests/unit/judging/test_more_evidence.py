@@ -16,9 +16,9 @@ from tests.unit.history.test_joins import PAIRS, bare, read, shown
 from tests.unit.judging.test_engine import WATCHES, log, read_logs, watched
 from timeline.core.entries import Observation
 from timeline.history.lifelines import name_of
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import judge, rulebook
-from timeline.judging.coverage import judgeable
+from timeline.judging.coverage.sources import judgeable
 from timeline.judging.findings import Finding
 from timeline.judging.verdicts import Verdict
 from timeline.kinds import resource_of

@@ -11,7 +11,7 @@ import pytest
 from collectors import analysis, judging
 from collectors.formats import Limits, parallel
 from tests.recordings import SAMPLE
-from timeline.core import beside
+from timeline.core.machine import beside
 
 
 @pytest.fixture(autouse=True)

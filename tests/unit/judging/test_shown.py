@@ -16,9 +16,9 @@ from tests import DATA
 from tests.recordings import lines_of, observations_of, world_of
 from timeline.core.entries import Observation, microseconds
 from timeline.history.lifelines import Track
-from timeline.history.world import World
-from timeline.judging.staleness import StaleAct, stale_acts
-from timeline.judging.views import View, views_of
+from timeline.history.world.world import World
+from timeline.judging.copies.staleness import StaleAct, stale_acts
+from timeline.judging.copies.views import View, views_of
 
 CONTROLLER = "kube-controller-manager"
 

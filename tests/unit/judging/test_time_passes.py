@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tests.unit.history.test_live_order import entry, mark, service, started
 from timeline.core.entries import Change, Entry, Facts, MarkType, Observation, Owner
-from timeline.history.recording import RecordingWorld
+from timeline.history.world.recording import RecordingWorld
 from timeline.judge import horizons, judged_again, settled, touched
 from timeline.judging.findings import Finding, Status
 from timeline.judging.verdicts import Verdict

@@ -7,8 +7,8 @@ from tests import RULES
 from tests.properties import examples
 from tests.recordings import observations_of, world_of
 from timeline.core.entries import FOREVER, Change, Client, Clock, Entry, Facts, ObjectRef, Observation, Request
-from timeline.history.world import World
-from timeline.judging.views import View, views_of
+from timeline.history.world.world import World
+from timeline.judging.copies.views import View, views_of
 
 EXCESS = RULES / "stale-view/fires-after-its-job-was-complete.jsonl"
 

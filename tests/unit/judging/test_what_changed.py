@@ -19,9 +19,9 @@ from tests.recordings import SAMPLE
 from timeline.core.entries import Observation, microseconds
 from timeline.core.intent import intent_of
 from timeline.history.lifelines import Name
-from timeline.history.world import World
-from timeline.judging.changes import ChangeSet, Distance, before, known_changes, surroundings
-from timeline.judging.intents import IntentChange
+from timeline.history.world.world import World
+from timeline.judging.incidents.changes import ChangeSet, Distance, before, known_changes, surroundings
+from timeline.judging.incidents.intents import IntentChange
 from timeline.payloads.changes import changes, sentence, write_sentence
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.findings import Finding
 from timeline.layout import excerpt as excerpts
 from timeline.layout.excerpt import Excerpt, excerpt

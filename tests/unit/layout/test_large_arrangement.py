@@ -4,9 +4,9 @@ from pathlib import Path
 
 from tests.patience import processor_seconds
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Owner
-from timeline.core.spill import Spill, Spilling
+from timeline.core.machine.spill import Spill, Spilling
 from timeline.history.lifelines import Name
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.layout.large_arrangement import LargeArrangement
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.events import entries_of, event, pod, real
 from timeline.core.entries import Change, Entry, ObjectRef, Owner, moment
 from timeline.history.lifelines import Name
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.kinds.pod import PodFacts
 from timeline.kinds.volcano_job import VolcanoJobFacts
 

@@ -24,11 +24,11 @@ from tests.unit.judging.test_incremental import judged_in
 from tests.unit.payloads.test_findings_schema import document_of
 from tests.unit.rules.test_rules import named
 from timeline.core.entries import Observation
-from timeline.core.spill import Spill, Spilling
-from timeline.history.world import World
+from timeline.core.machine.spill import Spill, Spilling
+from timeline.history.world.world import World
 from timeline.judge import rulebook
 from timeline.judging.advice import STEPS, steps
-from timeline.judging.coverage import judgeable
+from timeline.judging.coverage.sources import judgeable
 from timeline.judging.findings import Finding
 
 FIXTURES = sorted(RULES.glob("*/*.jsonl"))

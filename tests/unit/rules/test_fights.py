@@ -14,7 +14,7 @@ from timeline.core.entries import Entry, Observation
 from timeline.core.intent import intent_of
 from timeline.history.codec import line_of
 from timeline.history.lifelines import Name
-from timeline.judging.intents import Verb, intent_changes
+from timeline.judging.incidents.intents import Verb, intent_changes
 
 FIGHT = "field-fight/fires-an-autoscaler-and-a-manifest"
 WEB = Name("apps", "Deployment", "n", "web")

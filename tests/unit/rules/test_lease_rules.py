@@ -11,7 +11,7 @@ from tests import RULES
 from tests.recordings import entries_of, findings_of, world_of
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Mark, MarkType, ObjectRef
 from timeline.core.order import SECOND
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import rulebook
 from timeline.judging.findings import Finding
 from timeline.judging.verdicts import Verdict

@@ -12,8 +12,8 @@ from timeline.core.durations import duration
 from timeline.core.entries import Change, Level
 from timeline.history.shown import Verb
 from timeline.judge import rulebook
+from timeline.judging.coverage.lines import Logged
 from timeline.judging.findings import Effect, Finding
-from timeline.judging.lines import Logged
 from timeline.judging.rulebook import rule as declared
 from timeline.judging.verdicts import Verdict
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from django.db.models import Q, QuerySet, Value
 
 from timeline.core.entries import microseconds, moment
-from timeline.judging.changes import MINUTES, MOST_PODS, MOST_RELATED, Distance, Placed, Surroundings, ranked
+from timeline.judging.incidents.changes import MINUTES, MOST_PODS, MOST_RELATED, Distance, Placed, Surroundings, ranked
 from timeline.models import Finding, Incident, IntentChange, Source, Track
 from timeline.payloads import changes as payloads
 from timeline.payloads.changes import SETS, ChangesPayload

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from timeline.core.entries import Clock
+from timeline.history.ledger.spaces import shared
 from timeline.history.lifelines import Moment
-from timeline.history.spaces import shared
 from timeline.judging.verdicts import order_of
 from timeline.layout import outline
 from timeline.models import Source, Track

@@ -220,7 +220,7 @@ def _read(row: Track, belonging: _Belonging, changes: list[_Change], offset: int
 
 def _as_created(entry: Entry, row: Track) -> Entry:
     """Return the creation that a watch shows with who requested it and when, where the lifeline knows that from a log
-    which does not name the object (see `timeline.history.unnamed`)."""
+    which does not name the object (see `timeline.history.ledger.unnamed`)."""
     first = row.lifeline[0]
     if len(first) < _WITH_WRITER or first[4][1] is None or first[5] in ("", entry.writer):
         return entry

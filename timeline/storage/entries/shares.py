@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from psycopg import sql
 
 from timeline.history.packing import ENTRIES, Packer
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.layout import outline
 from timeline.models import Share, Source
 from timeline.storage.copying import as_json, as_text, upsert

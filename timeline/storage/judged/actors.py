@@ -6,7 +6,7 @@ from typing import Any
 from psycopg import sql
 
 from timeline.history.packing import ENTRIES, Packer
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judging.activity import activities
 from timeline.judging.findings import Finding
 from timeline.models import ActorRow, Source

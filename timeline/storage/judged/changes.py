@@ -9,8 +9,8 @@ from psycopg import sql
 from timeline.core.entries import moment
 from timeline.history.lifelines import Key, Track
 from timeline.history.packing import ENTRIES, Packer
-from timeline.history.world import World
-from timeline.judging.intents import IntentChange, intent_changes
+from timeline.history.world.world import World
+from timeline.judging.incidents.intents import IntentChange, intent_changes
 from timeline.models import IntentChange as Row
 from timeline.models import Source
 from timeline.storage.copying import append, as_json, as_text

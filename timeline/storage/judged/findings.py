@@ -13,10 +13,10 @@ from psycopg import sql
 from timeline import models
 from timeline.core.entries import ObjectRef, moment
 from timeline.history.lifelines import name_of
-from timeline.history.world import World
+from timeline.history.world.world import World
 from timeline.judge import rulebook
-from timeline.judging import incidents
 from timeline.judging.findings import Finding
+from timeline.judging.incidents import subjects as incidents
 from timeline.kinds import kind_of
 from timeline.layout import places
 from timeline.payloads import documents, in_part, occurrences

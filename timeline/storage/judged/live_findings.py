@@ -22,7 +22,7 @@ from timeline.storage.judged.live_incidents import LiveIncidents
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from timeline.history.world import World
+    from timeline.history.world.world import World
     from timeline.payloads.findings import FindingPayload
     from timeline.payloads.members import Part
 

@@ -1,0 +1,2 @@
+"""This package answers questions about the history of one source: its tracks, their relations, and how complete it
+is."""

@@ -1,0 +1,566 @@
+"""This module answers all questions about the history of one source: its tracks, their relations, and how complete it
+is. It is pure.
+
+A `World` learns entries in any order. After `settle`, its answers take everything into account that it has learned.
+Times are drawn times (see `timeline/core/order.py`) in microseconds since 1970, UTC.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from timeline.core.actors import actor_of
+from timeline.core.entries import Change, Clock, Entry, LogLine, ObjectRef, Observation, Request, Unknown
+from timeline.core.machine.spill import Spilling
+from timeline.core.order import SECOND, At
+from timeline.history.freed import Freed
+from timeline.history.ledger.acts import Act
+from timeline.history.ledger.ledger import Ledger
+from timeline.history.lifelines import ANONYMOUS, Key, Moment, Name, Track, anonymous, name_of, public_uid
+from timeline.history.seen import GroupKind, Seen
+from timeline.history.shown import Shown
+from timeline.history.snapshot import Snapshot
+from timeline.history.streams import Stream
+from timeline.history.world.completeness import Completeness, losses
+from timeline.history.world.expiry import expired
+from timeline.history.world.paged_tracks import PagedTrack, PagedTracks
+from timeline.history.world.tracks import Settlement, Tracks
+
+T = TypeVar("T")
+_MARGIN = 5 * SECOND  # µs by which a watch may begin before, or end after, an audit log of the same time
+# The start of a range in which gaps do not matter: the list that ends a gap shows whether a given object changed in it.
+_SINCE_LISTED = -1
+
+
+class World:
+    """This class holds the tracks of one source, and answers the questions that rules ask about them.
+
+    `keeps` returns whether an entry belongs to a track; all other entries are only counted. For a source that grows,
+    use `timeline.history.world.recording.RecordingWorld`, which also records what each judgement reads. Without
+    `intents`, nobody asks for the changes that somebody meant (see `timeline.judging.incidents.intents`). `followed`
+    says that a worker watches the source. With `spilling`, the world is settled only once, and what is too much for
+    memory is in a file.
+    """
+
+    def __init__(
+        self,
+        keeps: Callable[[Entry], bool] | None = None,
+        *,
+        intents: bool = True,
+        followed: bool = False,
+        spilling: Spilling | None = None,
+    ) -> None:
+        self._ledger = Ledger(keeps, intents=intents, followed=followed, spilling=spilling)
+        self._spilling = spilling
+        self._tracks: Tracks | PagedTracks = Tracks(self._ledger.seen)
+        # Tracks that may miss writes. Which of these count is decided later, when the beginning of the log is known.
+        self._suspects: set[Key] = set()
+        self._completeness: Completeness | None = None
+        self._owners: dict[Key, Track | None] = {}  # results of `owner_of` since the last `settle`
+        self._computed: dict[object, Any] = {}  # results of `once` since the last `settle`
+        # What rules failed to judge: the name of the exception, by the rule and the key of the track.
+        self.failures: dict[tuple[str, Key | None], str] = {}
+        # The rule that judges a live source now, and the time up to which the watches that it needs are complete.
+        self.horizon: tuple[str, int] | None = None
+
+    # Learning
+
+    def learn(self, entries: Iterable[Observation]) -> Iterator[tuple[int, Observation]]:
+        """Learn observations, and yield those that add information, each with the number of its object, or 0 for a
+        mark, a request or a line of a log.
+
+        This is a generator: it learns only as far as the caller consumes it.
+        """
+        return self._ledger.learn(entries)
+
+    def settle(self) -> list[Track]:
+        """Put everything that was learned since the last call into commit order; return the tracks that changed; none
+        if they are in a file."""
+        return self._settle().changed
+
+    def _settle(self) -> Settlement:
+        if self._ledger.is_spilled:
+            self._settle_in_file()
+            return Settlement([], [], [])
+        assert isinstance(self._tracks, Tracks)
+        settlement = self._tracks.settle(self._ledger.settle())
+        self._suspects.difference_update(track.key for track in settlement.removed)
+        for track, before, _ in settlement.replaced:
+            if losses(track, self._ledger, begins=-1):
+                self._suspects.add(track.key)
+            elif before:
+                self._suspects.discard(track.key)
+        self._completeness = None
+        self._owners = {}
+        self._computed = {}
+        return settlement
+
+    def _settle_in_file(self) -> None:
+        """Settle everything that was learned, name by name."""
+        assert self._spilling
+        spill, part = self._spilling.spill, self._spilling.part
+        self._tracks = PagedTracks(self._ledger.seen, spill, part, self.number)
+        for name, tracks in self._ledger.lives():
+            self._tracks.add(name, tracks)
+            self._suspects.update(track.key for track in tracks if losses(track, self._ledger, begins=-1))
+        self._tracks.finish()
+
+    def expired(self, before: int, events: int) -> list[Track]:
+        """Return the tracks that ended before a drawn time and that no remaining track needs. `events` is the limit for
+        Events about objects that no longer exist."""
+        assert isinstance(self._tracks, Tracks)
+        return expired(self._tracks, before, events)
+
+    def forget(self, tracks: Collection[Track], before: int) -> None:
+        """Forget tracks that ended before a drawn time, as `expired` returned them."""
+        assert isinstance(self._tracks, Tracks)
+        for track in tracks:
+            self._tracks.remove(track)
+            self._suspects.discard(track.key)
+            for failure in [each for each in self.failures if each[1] == track.key]:
+                del self.failures[failure]
+            self._ledger.forget(track.name, public_uid(track.ref))
+        self._owners = {}
+        self._completeness = None
+        self._ledger.forgotten(before)
+
+    def snapshot(self) -> Snapshot:
+        """Return everything that is known of a live source, in a form that can be stored."""
+        return self._ledger.snapshot()
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Restore the state that a snapshot holds. Nothing may have been learned before; call `settle` afterwards."""
+        self._ledger.restore(snapshot)
+
+    # The source
+
+    @property
+    def first(self) -> int:
+        """Return the time at which the source begins, in microseconds since 1970."""
+        return self._ledger.extent.first
+
+    def begins_at(self, first: int) -> None:
+        """Set the beginning of the source, because entries before that time are no longer stored."""
+        self._ledger.extent.first = first
+
+    @property
+    def last(self) -> int:
+        """Return the time at which the source ends, in microseconds since 1970.
+
+        While a rule judges a live source, this is the time up to which the watches that the rule needs are complete.
+        """
+        return self._end
+
+    @property
+    def _end(self) -> int:
+        """Return the same as `last`. `RecordingWorld` records who reads `last`, but not who reads this."""
+        return self._ledger.extent.last if self.horizon is None else self.horizon[1]
+
+    def no_later(self, time: int) -> int:
+        """Return the earlier of two drawn times: the given one, and the end of the source (see `last`)."""
+        return min(time, self._end)
+
+    def watched_after(self, time: int, length: int) -> int:
+        """Return for how many microseconds after a drawn time the source goes on, at most `length`."""
+        return min(length, max(0, self._end - time))
+
+    @property
+    def remembered(self) -> int:
+        """Return the drawn time from which on every track is known. Tracks that ended earlier may have been
+        forgotten."""
+        return self._ledger.remembered
+
+    @property
+    def misdated(self) -> int:
+        """Return how many of the remembered observations state a time that lay in the future."""
+        return self._ledger.misdated
+
+    @property
+    def live(self) -> bool:
+        """Return whether the watches of a live cluster say what is complete, and when."""
+        return self._ledger.live
+
+    @property
+    def streams(self) -> Mapping[GroupKind, Stream]:
+        """Return the state of the watch of each kind."""
+        return self._ledger.streams
+
+    @property
+    def freed(self) -> Freed:
+        """Return the spans of time of which retention has deleted the changes."""
+        return self._ledger.freed
+
+    def reached(self, kinds: Iterable[GroupKind]) -> int:
+        """Return the drawn time up to which the watches of all these kinds are complete. Kinds that are not watched do
+        not count."""
+        streams = self._ledger.streams
+        return min(
+            (self._ledger.clocks.reached(kind) for kind in kinds if kind in streams), default=self._ledger.extent.last
+        )
+
+    def watched_until(self) -> int:
+        """Return the drawn time of the last change that any watch shows; 0 without a watch."""
+        return max((seen.streamed_until for seen in self._ledger.seen.values()), default=0)
+
+    @property
+    def seen(self) -> Mapping[GroupKind, Seen]:
+        """Return how much of each kind was observed."""
+        return self._ledger.seen
+
+    def changes(self, kind: GroupKind) -> int:
+        """Return how many changes of a kind were observed. What a log and a watch show together counts once."""
+        return self._ledger.changes(kind)
+
+    @property
+    def shown(self) -> Shown:
+        """Return which sorts of lines were observed of each kind."""
+        return self._ledger.shown
+
+    @property
+    def offsets(self) -> dict[str, int]:
+        """Return by how many microseconds the clock of each file is ahead of the others. The times of its entries were
+        corrected by that."""
+        return dict(sorted(self._ledger.clocks.offsets.items()))
+
+    def commits(self) -> Iterator[tuple[int, int]]:
+        """Yield (drawn time, resource version) of each change of the kinds that share one counter of revisions."""
+        return self._ledger.commits()
+
+    @property
+    def own_counters(self) -> list[GroupKind]:
+        """Return the kinds whose revisions cannot be compared with those of most kinds, because they come from other
+        counters."""
+        return self._ledger.clocks.own_counters
+
+    def two_clusters(self) -> tuple[Entry, Entry] | None:
+        """Return two entries that cannot come from one cluster, or None if there are none."""
+        return self._ledger.two_clusters()
+
+    def two_kube_systems(self) -> tuple[Entry, Entry] | None:
+        """Return entries of two namespaces kube-system, which show that another cluster answers now, or None.
+
+        This is the part of `two_clusters` that is cheap enough for every batch.
+        """
+        return self._ledger.two_kube_systems()
+
+    def requests(self, name: Name) -> Sequence[Request]:
+        """Return the requests about the objects of a name that changed nothing, in the order in which they were
+        received. With an empty name, these are the requests about all objects of a kind in a namespace, or in all."""
+        return self._ledger.requests.about(name)
+
+    def requests_of(self, track: Track) -> Sequence[Request]:
+        """Return the requests that changed nothing and that may be about this incarnation: those that name its UID, and
+        those about its name that name no UID, in the order in which they were received."""
+        return self._ledger.requests.of(track.name, track.ref.uid)
+
+    def requests_apart(self, track: Track) -> tuple[Sequence[Request], Sequence[Request]]:
+        """Return the requests of `requests_of` in two parts: those that name the UID of the track, and those that name
+        none, of which a name may have thousands."""
+        return self._ledger.requests.apart(track.name, track.ref.uid)
+
+    def requested_names(self) -> set[Name]:
+        """Return the names that requests which changed nothing are about."""
+        return self._ledger.requests.names()
+
+    def acts(self, name: Name, child: str | None = None) -> Sequence[Act]:
+        """Return what the Events about the objects of a name show of the copies of these objects that their writers
+        held, in the order in which the Events were recorded: all, or those by which a child was created or deleted."""
+        return self._ledger.acts.about(name, child)
+
+    def log_lines(self, name: Name) -> Sequence[LogLine]:
+        """Return the lines of the logs of programs that name an object, in the order in which they were written.
+
+        A line that names no namespace counts if only one object of this kind is known by this name.
+        """
+        alone = [each for each in self._tracks.names(name.group, name.kind) if each.name == name.name]
+        return self._ledger.logs.naming(name, alone=alone == [name])
+
+    @property
+    def has_logs(self) -> bool:
+        """Return whether the source has lines of the logs of programs."""
+        return len(self._ledger.logs) > 0
+
+    @property
+    def dated_logs(self) -> bool:
+        """Return whether the source has lines of logs whose times are known."""
+        return any(lines for _, lines in self.logs())
+
+    def lines_of_logs(self) -> dict[str, int]:
+        """Return how many lines of each log of a program the source has, by the name of the log."""
+        return self._ledger.logs.counts()
+
+    def logs_without(self) -> dict[Unknown, int]:
+        """Return how many logs have lines that leave something open about their times, by what they leave open."""
+        return self._ledger.logs.without()
+
+    def logs(self) -> Sequence[tuple[str, Sequence[LogLine]]]:
+        """Return each log of a program, sorted by name, with its lines in the order of its file."""
+        return [(name, self._ledger.logs.log(name)) for name in self._ledger.logs.names()]
+
+    def watches(self) -> Iterator[Request]:
+        """Yield the watch requests about all objects of a kind, kind by kind in the order in which they were
+        received."""
+        return self._ledger.requests.watches()
+
+    def writes_of(self, process: str) -> Sequence[tuple[Track, Moment]]:
+        """Return the writes of a process (see `core.actors`), in the order in which they were received, also those of
+        which it is not known what they changed. Only an audit log shows which process wrote."""
+        return self.once(("writes", process), lambda: self._writes_of(process, self.tracks()))
+
+    def _writes_of(self, process: str, tracks: Iterable[Track]) -> Sequence[tuple[Track, Moment]]:
+        written = [
+            (track, moment)
+            for track in tracks
+            for moment in (*track.moments, *track.surely_unplaced)
+            if moment.entry.client and (actor := actor_of(moment.entry)) and actor.process == process
+        ]
+        return sorted(written, key=lambda each: (each[1].entry.received, each[1].at, each[0].key))
+
+    def once(self, key: object, compute: Callable[[], T]) -> T:
+        """Return what `compute` returns, which is called once for each key as long as nothing is learned.
+
+        Judgements of live sources may not use it, because it does not record what they read.
+        """
+        if key not in self._computed:
+            self._computed[key] = compute()
+        result: T = self._computed[key]
+        return result
+
+    def once_in_file(self, key: object, compute: Callable[[], T]) -> T:
+        """Return what `compute` returns. If the tracks are in a file, it is called once for each key, since it takes
+        longer then, and such a source is judged only once."""
+        return self.once(key, compute) if self.is_in_file else compute()
+
+    # Tracks and their relations
+
+    def tracks(self) -> Iterator[Track]:
+        """Yield all tracks, by name and then in the order in which they began."""
+        return iter(self._tracks)
+
+    @property
+    def count_of_tracks(self) -> int:
+        return len(self._tracks)
+
+    def track_at(self, ordinal: int) -> Track:
+        """Return a track of a world in a file by its place in `tracks`."""
+        assert isinstance(self._tracks, PagedTracks)
+        return self._tracks.at(ordinal)
+
+    @property
+    def is_in_file(self) -> bool:
+        """Return whether the tracks are in a file, so that keeping all of them would take too much memory."""
+        return isinstance(self._tracks, PagedTracks)
+
+    # `until` of these questions leaves out what began later than a drawn time. In a source that grows, a subject that
+    # has ended is then not judged again for what comes after it.
+
+    def of_kind(self, group: str, kind: str, until: int | None = None, after: int | None = None) -> Iterator[Track]:
+        """Yield the tracks of one kind that began by a drawn time, by name and then in the order in which they began,
+        without those that were observed to end before `after`, a drawn time."""
+        for name in self._tracks.names(group, kind):
+            yield from self._tracks.begun(name, until, after)
+
+    def incarnations(self, name: Name, until: int | None = None, after: Moment | None = None) -> Sequence[Track]:
+        """Return the tracks of a name in the order in which they began: those that began by a drawn time, and the first
+        one after these.
+
+        With `after`, those of the first tracks that ended before this moment, surely and by their drawn times, may be
+        left out, except for the last of these.
+        """
+        return self._tracks.incarnations(name, until, after)
+
+    def writes_without_uid(self, track: Track) -> list[Moment]:
+        """Return the writes of which no observation shows whether they are those of this track or of another one of
+        its name; none for a track that has no UID itself."""
+        if not public_uid(track.ref):
+            return []
+        others = self._tracks.without_uid(track.name)
+        return [*track.unplaced, *(each for life in others for each in life.moments)]
+
+    def track(self, key: Key) -> Track | None:
+        return self._tracks.get(key)
+
+    def of_uid(self, uid: str) -> Track | None:
+        return self._tracks.of_uid(uid)
+
+    def id_of(self, ref: ObjectRef) -> int | None:
+        """Return the number of an object within the source, from 1; None if there is no such track."""
+        track = self.track((name_of(ref), ref.uid))
+        return None if track is None else self.number(track)
+
+    def number(self, track: Track) -> int:
+        """Return the number of a track within the source, which is unique and never changes."""
+        if isinstance(track, PagedTrack):
+            return track.number
+        uid = track.ref.uid
+        if not uid.startswith(ANONYMOUS):
+            return self._ledger.number(track.name, uid)
+        return self._ledger.number(track.name, "") + (anonymous(track.ref) << 40)
+
+    def unnamed(self, tracks: Sequence[Track]) -> list[int]:
+        """Return the numbers of entries without a UID that have no track of their own, since they show changes of these
+        tracks, which are all of a name."""
+        if all(public_uid(track.ref) for track in tracks):
+            return self._ledger.unnamed_numbers(tracks[0].name)
+        return []
+
+    def lane(self, track: Track) -> int:
+        """Return the number of the lane (the name) of a track within the source."""
+        return self._ledger.lane_number(track.name)
+
+    def lanes_of(self, names: Iterable[Name]) -> list[int]:
+        """Return the sorted numbers of the lanes of those names that have tracks."""
+        return sorted(self._ledger.lane_number(name) for name in names if self._tracks.has(name))
+
+    def children(self, owner: Track) -> list[Track]:
+        """Return the tracks whose controller is this one, in the order in which they began."""
+        return self._tracks.children(owner.ref.uid)
+
+    def tally(self, owner_uid: str, spell: str, at: At) -> int:
+        """Return how many children of an owner were in a spell right after `at`, a `Moment.at`.
+
+        A spell is a named stretch of time of a track, as `Kind.spells` gives it. The cost is logarithmic in the number
+        of children.
+        """
+        return self._tracks.tally(owner_uid, spell, at)
+
+    def referrers(self, name: Name, until: int | None = None, since: int | None = None) -> list[Track]:
+        """Return the tracks that began between two drawn times and that referred to an object of this name at any time,
+        sorted by key."""
+        return sorted(self._referrers(name, until, since), key=lambda track: track.key)
+
+    def _referrers(self, name: Name, until: int | None = None, since: int | None = None) -> Iterator[Track]:
+        return self._tracks.referrers(name, until, since)
+
+    def owner_of(self, track: Track) -> Track | None:
+        """Return the track of the controller; for an object without ownerReferences, the track of the object to which
+        it evidently belongs; None if there is no evidence.
+
+        Endpoints belong to the Service of their name, and other objects to the owner of all Pods that refer to them.
+        """
+        if isinstance(self._tracks, PagedTracks):
+            return self._tracks.owner(track, self._find_owner)
+        if track.key not in self._owners:
+            self._owners[track.key] = self._find_owner(track)
+        return self._owners[track.key]
+
+    def _find_owner(self, track: Track) -> Track | None:
+        if track.owner:
+            return self.of_uid(track.owner.uid)
+        if track.ref.kind == "Endpoints":  # written without an ownerReference, under its Service's name
+            return self._living(Name("", "Service", track.ref.namespace, track.ref.name), track.first.time)
+        owner: tuple[At, Key] | None = None
+        name = track.name
+        for root in self.once_in_file(("roots of users", name), lambda: self._roots_of_users(name)):
+            if track.first.at < root[0] or (owner and owner[1][0] != root[1][0]):
+                return None  # it existed before, like the ServiceAccount of a namespace, or others share it
+            owner = min(owner or root, root)
+        return self._tracks.get(owner[1]) if owner else None  # all Pods that refer to the object have this owner
+
+    def _roots_of_users(self, name: Name) -> Iterable[tuple[At, Key]]:
+        """Return the beginning and the key of the root owner of each Pod that refers to a name. If the tracks are in a
+        file, the last one comes first, since it tells most about the incarnations of the name."""
+        roots = (
+            (root.first.at, root.key)
+            for user in self._referrers(name)
+            if user.ref.kind == "Pod" and (root := self.root(user)) is not user
+        )
+        return sorted(set(roots), reverse=True) if self.is_in_file else roots
+
+    def root(self, track: Track) -> Track:
+        """Return the end of the chain of owners, which is the track itself if it has no owner."""
+        seen = {track.key}
+        while (owner := self.owner_of(track)) and owner.key not in seen:
+            seen.add(owner.key)
+            track = owner
+        return track
+
+    def _living(self, name: Name, time: int) -> Track | None:
+        """Return the last incarnation of a name that began by a drawn time; if none did, the first one; None without
+        any."""
+        lives = self.incarnations(name, time)
+        return next((track for track in reversed(lives) if track.first.time <= time), lives[0] if lives else None)
+
+    # Completeness: where rules may conclude from the absence of a write that it never happened
+
+    def complete(self, group: str, kind: str, start: int, end: int, namespace: str | None = None) -> bool:
+        """Return whether no write of this kind in a namespace is known to be missing between two drawn times.
+
+        Name the namespace wherever the question is about one. Without it, the question is about all namespaces, and the
+        answer is no if only some of them are watched.
+        """
+        seen = self._ledger.seen.get((group, kind))
+        if seen is None or not (seen.levels or seen.streamed):
+            return False  # no changes of this kind were observed; a list shows only one point in time
+        if start != _SINCE_LISTED and self._ledger.freed.overlaps(start, end):
+            return False  # the last change of each object in a freed span is kept, as a list after a gap would show it
+        stream = self._ledger.streams.get((group, kind))
+        streamed = seen.streamed and self._all_losses.follows((group, kind))
+        streamed = streamed and (stream is None or stream.covers(namespace))
+        if self._ledger.live:
+            blind = start != _SINCE_LISTED and stream is not None and stream.blind(start, end, namespace)
+            return streamed and not blind and end <= self._ledger.clocks.reached((group, kind), namespace)
+        if stream and stream.blind(start, end, namespace):
+            return False
+        if (seen.watched and seen.streamed) or (streamed and end <= seen.streamed_until):
+            # A log that was joined to the watch tells at which time of the last second the change was.
+            return streamed and end <= seen.streamed_until + (SECOND - 1 if seen.levels else 0)
+        log_begins, log_ends = self._ledger.extent.logged
+        logged = log_begins - _MARGIN <= start and end <= log_ends + _MARGIN
+        return bool(seen.levels) and logged and self._all_losses.judges((group, kind), start, end)
+
+    @property
+    def completeness(self) -> Completeness:
+        """Return which writes are known to be missing, and which conclusions that still allows."""
+        return self._all_losses
+
+    @property
+    def _all_losses(self) -> Completeness:
+        if self._completeness is None:
+            suspects = self._tracks.resolve(sorted(self._suspects))
+            found = [loss for track in suspects for loss in losses(track, self._ledger)]
+            self._completeness = Completeness(found, self._ledger)
+        return self._completeness
+
+    def unbroken(self, before: Moment, after: Moment, track: Track) -> bool:
+        """Return whether surely no write is missing between two consecutive moments of this track."""
+        if after.replaces is not None and before.stamp.resource_version is not None:
+            return after.replaces == before.stamp.resource_version
+        kind = track.ref.group, track.ref.kind
+        until = self._ledger.seen[kind].streamed_until
+        # A watch shows everything up to its last change, which may be drawn later than by its own times: by revisions
+        # of other kinds, or, within its second, by an audit log.
+        streamed = after.clock is Clock.OBJECT and after.change is not Change.OBSERVED
+        shown = until < after.time and (streamed or after.time - SECOND < until)
+        return self.complete(*kind, before.time, until if shown else after.time, track.ref.namespace)
+
+    def gapless(self, track: Track, start: int, end: int) -> bool:
+        """Return whether surely no write of a track is missing from the drawn time `start` until before `end`."""
+        moments = track.moments
+        at = bisect_right(moments, start, key=lambda moment: moment.time)
+        since = moments[max(0, at - 1)].time
+        if self.strays(track, since, end):
+            return False
+        while at < len(moments) and (before := moments[max(0, at - 1)]).time < end:
+            if _is_opaque(moments[at]) or (at and not self.unbroken(before, moments[at], track)):
+                return False
+            at += 1
+        over = track.last.time >= end or bool(track.ended)
+        # The list that ends a gap shows what changed in it: objects that it does not show as changed did not change.
+        since = _SINCE_LISTED if self.live else track.last.time
+        return over or self.complete(track.ref.group, track.ref.kind, since, end, track.ref.namespace)
+
+    def strays(self, track: Track, start: int, end: int) -> bool:
+        """Return whether writes without a UID, from the drawn time `start` until before `end`, may belong to this track
+        although no watch shows it then."""
+        lives = self.incarnations(track.name)
+        if not public_uid(track.ref) or not self._tracks.is_mixed(track.name):
+            return False
+        others = [life for life in lives if not public_uid(life.ref)]
+        return any(start <= each.time < end for life in others for each in life.moments)
+
+
+def _is_opaque(moment: Moment) -> bool:
+    """Return whether a write may have changed the object in a way that no observation shows."""
+    entry = moment.entry
+    return entry.change is Change.MODIFIED and entry.facts is None and not entry.sets and entry.action != "binding"

@@ -1,0 +1,126 @@
+"""This pure module lets a rule declare the lines of a source that it needs: about which objects, of which requests, and
+how much of each.
+
+From a declared line follow the parts of an audit policy that log it (`Line.logged`), whether a source has it
+(`judging.coverage.sources`), and the sentences of the catalogue.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from timeline.core.entries import Level
+from timeline.history.shown import Verb
+from timeline.judging.coverage.remedies import group_of
+from timeline.kinds import resource_of
+
+CREATORS = ("Job", "ReplicaSet", "StatefulSet", "DaemonSet")
+"""The kinds whose controllers record Events about the children that they create and delete."""
+USUAL = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Pod", "Service", "ConfigMap", "Node")
+"""The kinds of which a source of a cluster at work shows changes, for rules that judge objects of all kinds."""
+_WRITES = ("create", "update", "patch", "delete", "deletecollection")
+_VERBS = {  # the verbs of an audit policy that log a line
+    Verb.STATE: ("create", "update", "patch"),
+    Verb.CREATE: ("create",),
+    Verb.UPDATE: ("update", "patch"),
+    Verb.STATUS: ("update", "patch"),
+    Verb.DELETE: ("delete", "deletecollection"),
+    Verb.EVENT: ("create", "patch"),
+    Verb.CONFLICT: _WRITES,
+    Verb.VAIN: _WRITES,
+    Verb.WATCH: ("list", "watch"),
+    Verb.OWNED: (),
+    Verb.LOG: (),
+}
+
+
+WORDS = {  # what lines show: in the singular, and in the plural
+    Verb.STATE: ("change", "changes"),
+    Verb.CREATE: ("creation", "creations"),
+    Verb.UPDATE: ("update", "updates"),
+    Verb.STATUS: ("write of the status", "writes of the status"),
+    Verb.DELETE: ("deletion", "deletions"),
+    Verb.EVENT: (
+        "Event in which a controller names the copy on which it acted",
+        "Events in which controllers name the copies on which they acted",
+    ),
+    Verb.CONFLICT: ("write that was refused because of a conflict", "writes that were refused because of a conflict"),
+    Verb.VAIN: ("write that was refused otherwise, or changed nothing", "other writes that changed nothing"),
+    Verb.WATCH: ("watch request", "watch requests of clients"),
+    Verb.LOG: ("log", "logs"),
+}
+OF_OBJECTS = frozenset({Verb.STATE, Verb.CREATE, Verb.UPDATE, Verb.STATUS, Verb.DELETE})
+"""The verbs of lines that show changes of objects."""
+
+
+class Logged(NamedTuple):
+    """This is one part of an audit policy: requests with these verbs, about one resource, at one level at least."""
+
+    level: Level
+    verbs: tuple[str, ...]
+    group: str  # "" for the core group, or with an empty resource
+    resource: str  # as audit policies name it, such as "jobs" or "jobs/status"; "" for all resources
+
+
+class Line(msgspec.Struct, frozen=True):
+    """This stands for all lines that show any of `verbs` of objects of any of `kinds`.
+
+    Kinds are qualified ("Pod", "Job.batch.volcano.sh"). With `others`, objects of all other kinds count as well, and
+    `kinds` are those of which a source should show them.
+    """
+
+    kinds: tuple[str, ...]
+    verbs: tuple[Verb, ...]
+    level: Level = Level.FULL  # how much of each line must be shown; a watch and a list show bodies, as FULL does
+    sent: bool = False  # whether they must say who sent the request, which only an audit log does
+    others: bool = False
+    by: tuple[str, ...] = ()  # the programs whose Events or logs they are; () for all programs
+
+    @property
+    def logged(self) -> tuple[Logged, ...]:
+        """Return the parts of an audit policy that log these lines; none if no audit log can show them."""
+        whole = [each for each in self.verbs if each is not Verb.STATUS or self.others]
+        verbs = tuple(dict.fromkeys(verb for each in whole for verb in _VERBS[each]))
+        kinds = [] if self.others else [(group_of(kind), resource_of(kind.partition(".")[0])) for kind in self.kinds]
+        parts = [Logged(self.level, verbs, *kind) for kind in kinds or [("", "")] if verbs]
+        if Verb.STATUS in self.verbs:
+            parts += [Logged(self.level, _VERBS[Verb.STATUS], group, f"{resource}/status") for group, resource in kinds]
+        return tuple(parts)
+
+
+class Need(msgspec.Struct, frozen=True):
+    """This is one thing that a rule needs: any one of these lines. Without it, the rule misses `misses`, or can judge
+    nothing if that is empty."""
+
+    lines: tuple[Line, ...]
+    misses: str = ""  # as the object of a sentence, such as "Services that came back"
+
+
+def need(*lines: Line, misses: str = "") -> Need:
+    """Return a need for any one of these lines (see `Need`)."""
+    return Need(lines, misses)
+
+
+def line(*kinds: str, verbs: str, level: Level = Level.FULL, sent: bool = False, others: bool = False) -> Line:
+    """Return the lines that show what happened to objects of these kinds (see `Line`), or of all kinds if none are
+    given.
+
+    `verbs` are values of `Verb` with spaces between them, such as "create delete". Raises ValueError for others.
+    """
+    return Line(kinds, tuple(map(Verb, verbs.split())), level, sent, others or not kinds)
+
+
+def events(*by: str) -> Line:
+    """Return the Events in which these programs, or any, name the copies on which they acted."""
+    return Line(("Event",), (Verb.EVENT,), by=by)
+
+
+def log_of(*by: str) -> Line:
+    """Return the lines of the logs of these programs."""
+    return Line((), (Verb.LOG,), by=by)
+
+
+OWNERS = line(
+    "Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Job.batch.volcano.sh", verbs="state delete"
+)
+"""The usual owners of Pods: what becomes of them explains what becomes of their Pods. Others are custom resources."""

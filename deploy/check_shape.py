@@ -57,10 +57,12 @@ def tracked() -> list[str]:
 
 
 def too_large(sizes: dict[str, int], limit: int, listed: dict[str, int], what: str) -> Iterator[str]:
-    """Yield a sentence for each size that is over its limit."""
+    """Yield a sentence for each size that is over its limit, and for what need not be listed any more."""
     for path, size in sorted(sizes.items()):
         if size > listed.get(path, limit):
             yield f"{path} has {size} {what}, and may have {listed.get(path, limit)}."
+    for path in sorted(each for each in listed if sizes.get(each, 0) <= limit):
+        yield f"{path} has no more than {limit} {what}, so its line in {Path(__file__).name} can go."
 
 
 def shapes(paths: list[str]) -> Iterator[str]:

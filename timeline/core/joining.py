@@ -186,7 +186,7 @@ class _Object:
                 makers[place].append(write)
         yielded = False
         for place, of_place in sorted(makers.items()):
-            by_manager = [each for each in of_place if _is_manager(self._steps[place].user_agent, each)]
+            by_manager = [each for each in of_place if _is_manager(self._steps[place].user_agent, each.user_agent)]
             naming = [each for each in of_place if each.named is not None and (each in by_manager or not by_manager)]
             write = (naming or of_place)[0]
             if len(naming or of_place) == 1 == len(places[id(write)]) and self._vouches(place, write):
@@ -205,10 +205,9 @@ class _Object:
     def _may_precede(self, write: Entry) -> bool:
         """Return whether a write may have made the state with which the watch began, or one before it."""
         state = self._steps[0]
-        if write.named is not None or state.change is not Change.OBSERVED or 0 in self._makers:
-            return False
-        only = state.received == self.created and state.user_agent and not _is_manager(state.user_agent, write)
-        return self._is_before(write) and not only
+        by_another = state.user_agent and not _is_manager(state.user_agent, write.user_agent)
+        early = state.change is Change.OBSERVED and 0 not in self._makers and self._is_before(write)
+        return early and write.named is None and not (by_another and state.received == self.created)
 
     def _balanced(
         self, writes: list[Entry], places: dict[int, list[int]], makers: dict[int, list[Entry]]
@@ -231,11 +230,9 @@ class _Object:
                     reached.update(set(places[id(write)]) - of_group)
         of_writes.sort(key=_order)
         order = sorted(of_group)
-        if any(map(self._may_precede, of_writes)):
+        if len(order) != len(of_writes) or any(map(self._may_precede, of_writes)):
             return
-        if len(order) != len(of_writes) or any(
-            place not in places[id(write)] for place, write in zip(order, of_writes, strict=True)
-        ):
+        if any(place not in places[id(write)] for place, write in zip(order, of_writes, strict=True)):
             return
         for at in range(len(order) - 1):
             one, other = of_writes[at : at + 2]
@@ -283,17 +280,13 @@ class _Object:
             return self._held(place)
         if self._asks(place):
             return False
-        return write.named is not None or not step.user_agent or _is_manager(step.user_agent, write)
+        return write.named is not None or not step.user_agent or _is_manager(step.user_agent, write.user_agent)
 
     def _as_created(self, creation: Entry) -> bool:
-        """Return whether the beginning of the watch showed the object as this write created it: nothing else was
-        written until then, by the log and by the managers of the object."""
-        state = self._steps[0]
-        made = {id(write) for write in self._makers.values()}
-        others = (each for each in self.writes if each is not creation and id(each) not in made)
-        written = any(map(self._is_before, others))
-        pristine = state.change is Change.OBSERVED and state.received == self.created
-        return pristine and _is_manager(state.user_agent, creation) and not written
+        """Return whether the watch began to show the object as this write created it, by the log and the object."""
+        made = {id(creation), *map(id, self._makers.values())}
+        before = any(self._is_before(each) for each in self.writes if id(each) not in made)
+        return is_as_created(self._steps[0], creation.user_agent) and not before
 
     def _is_before(self, write: Entry) -> bool:
         """Return whether a write was surely received before the watch showed the object for the first time."""
@@ -374,10 +367,17 @@ def _arrived(step: Entry) -> int:
     return step.arrived + SECOND if step.arrived else FOREVER
 
 
-def _is_manager(manager: str, write: Entry) -> bool:
-    """Return whether a field manager is the program that sent a write: it is called as its user agent begins, unless
-    the program chooses another name."""
-    program = write.user_agent.partition("/")[0].lower()
+def is_as_created(state: Entry, agent: str) -> bool:
+    """Return whether a watch began to show an object as this program created it, without any later write."""
+    begun = state.change is Change.OBSERVED and state.received == _fact(state, "created")
+    later = _fact(state, "node") or _fact(state, "deleting")
+    return begun and not later and _is_manager(state.user_agent, agent)
+
+
+def _is_manager(manager: str, agent: str) -> bool:
+    """Return whether a field manager is the program with a user agent: it is called as that begins, unless the program
+    chooses another name."""
+    program = agent.partition("/")[0].lower()
     manager = manager.lower()
     return bool(program and manager) and (manager.startswith(program) or program.startswith(manager))
 

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from timeline.core.actors import actor_of
 from timeline.core.entries import FOREVER, Change, Client, Clock, Entry, Level, Owner, Place, Request
-from timeline.core.joining import lives
+from timeline.core.joining import is_as_created, lives
 from timeline.core.order import SECOND
 from timeline.history.ledger.acts import Act, Acts
 from timeline.history.ledger.object_entries import ObjectEntries
@@ -230,6 +230,9 @@ class Unnamed:
         if any(each.change is Change.CREATED for group in groups for each in group):
             return [[_made(each, maker) if each.change is Change.CREATED else each for each in of] for of in groups]
         first = min((each for group in groups for each in group), key=lambda each: (each.received, each.identity))
+        if len(groups) == 1 and is_as_created(first, maker.user_agent):
+            state = replace(first, change=Change.CREATED)
+            return [[_made(state, maker) if each is first else each for each in groups[0]]]
         creation = Entry(
             replace(first.ref, uid=""), Change.CREATED, None, Clock.AUDIT, maker.received, maker.staged,
             level=Level.METADATA,

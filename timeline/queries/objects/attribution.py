@@ -9,9 +9,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from django.db.models import F, Q
 
 from timeline.core.entries import FOREVER, Change, Entry, microseconds
+from timeline.core.joining import is_bare
 from timeline.core.order import SECOND
 from timeline.history.lifelines import ANONYMOUS
 from timeline.models import Track
+from timeline.storage.entries import chunks
 from timeline.storage.entries.chunks import KEY, Stored
 
 
@@ -76,7 +78,8 @@ def _may_be(entry: Entry, row: Track) -> bool:
     created, observed = _creation(row)
     until = entry.received + SECOND if entry.staged == FOREVER else entry.staged
     if entry.change is Change.CREATED:
-        return not observed and 0 < created <= until and entry.received < created + SECOND
+        joined = bool(row.unnamed) and is_bare(entry)  # it may have made the creation that the watch shows
+        return (joined or not observed) and 0 < created <= until and entry.received < created + SECOND
     return min(start, created or start) <= until and (end is None or entry.received <= end)
 
 
@@ -85,3 +88,24 @@ def _creation(row: Track) -> tuple[int, bool]:
     facts = [each for *_, each in row.lifeline if each is not None]
     created = next((int(each["created"]) for each in facts if each.get("created")), 0)
     return created, bool(row.lifeline) and row.lifeline[0][2] == "created" and row.lifeline[0][1] is not None
+
+
+def beside(row: Track, lives: list[Track]) -> list[list[Entry]]:
+    """Return the last entries of the track before a track, and the first of the one after it: a write at that time may
+    be one of theirs. `lives` are the tracks of its name that have a UID, in order."""
+    place = next(at for at, each in enumerate(lives) if each.id == row.id)
+    found = []
+    for at, nearest in ((place - 1, -1), (place + 1, 0)):
+        if 0 <= at < len(lives) and (parts := chunks.parts(row.source_id, keys := {key_of(lives[at].id)})):
+            part = parts[nearest]
+            found.append(chunks.entries(row.source_id, keys, after=part.low - 1, until=part.high, bodies=False))
+    return [[each.entry for each in entries] for entries in found]
+
+
+def is_drawn(write: Entry, row: Track) -> bool:
+    """Return whether a write without a revision is among the moments of a track."""
+    return any(
+        (change, action) == (write.change.value, write.action) and write.received <= time
+        for time, revision, change, action, *_ in row.lifeline
+        if not revision
+    )

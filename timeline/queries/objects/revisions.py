@@ -10,7 +10,7 @@ from timeline.core import joining
 from timeline.core.entries import Change, Clock, Entry
 from timeline.models import Track
 from timeline.payloads.objects import Attribution, LifePayload
-from timeline.queries.objects.attribution import anonymous, key_of, life_of, unnamed_entries
+from timeline.queries.objects.attribution import anonymous, beside, is_drawn, key_of, life_of, unnamed_entries
 from timeline.queries.objects.lives import life
 from timeline.storage.entries import chunks
 from timeline.storage.entries.chunks import Part, Stored
@@ -206,7 +206,7 @@ def _read(row: Track, belonging: _Belonging, changes: list[_Change], offset: int
         attribution = belonging.attribution(change)
         if maker:
             entry = joining.one(entry, maker.entry)
-        elif entry.change is Change.CREATED and entry.clock is Clock.OBJECT:
+        elif entry.change in (Change.CREATED, Change.OBSERVED) and entry.clock is Clock.OBJECT:
             entry = _as_created(entry, row)
         writes = [] if entry.clock is Clock.AUDIT else belonging.possible.get(best.sequence, [])
         seen = len(change.seen)
@@ -222,10 +222,13 @@ def _as_created(entry: Entry, row: Track) -> Entry:
     """Return the creation that a watch shows with who requested it and when, where the lifeline knows that from a log
     which does not name the object (see `timeline.history.ledger.unnamed`)."""
     first = row.lifeline[0]
+    if entry.change is Change.OBSERVED and first[1:3] != [str(entry.resource_version), Change.CREATED.value]:
+        return entry
+    entry = msgspec.structs.replace(entry, change=Change.CREATED)
     if len(first) < _WITH_WRITER or first[4][1] is None or first[5] in ("", entry.writer):
         return entry
-    time, (before, after), writer = first[0], first[4], first[5]
-    return msgspec.structs.replace(entry, actor=writer, received=time - before, staged=time + after, clock=Clock.AUDIT)
+    times = {"received": first[0] - first[4][0], "staged": first[0] + first[4][1]}
+    return msgspec.structs.replace(entry, actor=first[5], clock=Clock.AUDIT, **times)
 
 
 def revision(source_id: int, track_id: int, sequence: int) -> Entry | None:
@@ -304,38 +307,35 @@ def _belonging(row: Track, part: Part) -> _Belonging:
         return _Belonging([each for each in entries if life_of(each.entry, unnamed) == row], {}, {}, {})
     own = [each for each in entries if each.key == key_of(row.id)]
     others = [each for each in lives if each.id != row.id and not anonymous(each)]
-    by_time = unnamed_entries(row, (each for each in entries if each.key != key_of(row.id)), others)
-    return _joined(row, own, [each for each in entries if each.sequence in by_time], by_time)
+    nameless = [each for each in entries if each.key != key_of(row.id)]
+    by_time = unnamed_entries(row, nameless, others)
+    near = [] if all(by_time.values()) else beside(row, [each for each in lives if not anonymous(each)])
+    return _joined(row, own, [each for each in nameless if near or each.sequence in by_time], by_time, near)
 
 
-def _joined(row: Track, own: list[Stored], unnamed: list[Stored], by_time: dict[int, bool]) -> _Belonging:
+def _joined(
+    row: Track, own: list[Stored], writes: list[Stored], by_time: dict[int, bool], near: Sequence[list[Entry]] = ()
+) -> _Belonging:
     """Return the entries of a track, in which a write of a log without content is one with the change that it made.
+    `near` are entries of other tracks of its name, which some of the writes may have made.
 
     Such a write of which that is not known is a change of its own if the lifeline has it, or if it has a track of its
     own. Otherwise it is one of those that a watch shows, or it changed nothing.
     """
-    sure = [each for each in unnamed if by_time[each.sequence]]
-    found = joining.join([group for group in ([each.entry for each in own], [each.entry for each in sure]) if group])
-    stored = {id(each.entry): each for each in (*own, *sure)}
-    makers = {stored[change].sequence: stored[id(write)] for change, write in found.makers.items()}
-    possible = {stored[change].sequence: writes for change, writes in found.possible.items()}
-    drawn = [(change, action, time) for time, revision, change, action, *_ in row.lifeline if not revision]
-    taken = {each.sequence for each in makers.values()}
+    groups = [[each.entry for each in own], *near, [each.entry for each in writes]]
+    found = joining.join([group for group in groups if group])
+    stored = {id(each.entry): each for each in (*own, *writes)}
+    made = [(stored.get(change), stored.get(id(write))) for change, write in found.makers.items()]
+    makers = {change.sequence: write for change, write in made if change and write}
+    possible = {stored[change].sequence: each for change, each in found.possible.items() if change in stored}
+    taken = {write.sequence for _, write in made if write}
     entries = [
         each
-        for each in (*own, *unnamed)
+        for each in (*own, *(each for each in writes if each.sequence in by_time))
         if each.sequence not in taken
-        and (not row.unnamed or not joining.is_bare(each.entry) or _is_drawn(each.entry, drawn))
+        and (not row.unnamed or not joining.is_bare(each.entry) or is_drawn(each.entry, row))
     ]
     return _Belonging(entries, by_time, makers, possible)
-
-
-def _is_drawn(write: Entry, drawn: list[tuple[str, str, int]]) -> bool:
-    """Return whether a write without a revision is among these moments of a lifeline: (change, action, time)."""
-    return any(
-        (change, action) == (write.change.value, write.action) and write.received <= time
-        for change, action, time in drawn
-    )
 
 
 def _drawn(row: Track) -> dict[str, int]:

@@ -6,7 +6,7 @@ from functools import cache
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -126,6 +126,7 @@ def test_where_lines_are_missing_nothing_is_joined_to_a_write_that_did_not_make_
 
 
 @examples(6)
+@example(name="orders", seed=20059, size=40)  # a watch shows late what tells two creations without a name apart
 @given(name=st.sampled_from(PAIRS), seed=st.integers(0, 2**32), size=st.sampled_from([40, 400]))
 def test_the_parts_come_in_any_order(name: str, seed: int, size: int) -> None:
     chance = random.Random(seed)

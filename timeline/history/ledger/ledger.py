@@ -323,8 +323,7 @@ class Ledger:
         """Note that an entry is new, or replaces what was known of the same change before."""
         if self._spilling is None or not self._note_spilled(before):
             self._unsettled[known.name] = None
-        if entry.clock is Clock.AUDIT or len(known.entries) == 1:
-            self.unnamed.note(known.name)
+        self.unnamed.note(known.name)  # what a watch shows says, too, which writes were made when
         if self._followed:
             if before is None:
                 known.append(entry)

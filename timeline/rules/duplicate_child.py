@@ -58,7 +58,7 @@ WITHIN = setting("duplicate-child", "within", 60, "s", "How soon after its creat
         need(line("ReplicaSet", verbs="state")),
         need(line("Pod", verbs="create", sent=True)),
         need(line("Pod", verbs="delete", level=Level.METADATA, sent=True)),
-        need(line("ReplicaSet", verbs="status"), misses="ReplicaSets of which only the status was written meanwhile"),
+        need(line("ReplicaSet", verbs="status"), misses="ReplicaSets whose status alone was written meanwhile"),
         need(line("Pod", verbs="status"), misses="ReplicaSets whose Pods may have ended"),
     ),
     incident="{anchor} got more Pods than it asked for{times}",

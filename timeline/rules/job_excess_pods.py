@@ -58,7 +58,7 @@ NOTICE = setting("job-excess-pods", "notice", 30, "s", "How long a Job may take 
     needs=(
         need(line("Pod", verbs="create")),
         need(line("Job", verbs="state")),
-        need(line("Job", verbs="create"), misses="Jobs of which it is not known what they asked for at first"),
+        need(line("Job", verbs="create"), misses="Jobs whose first numbers of Pods are not known"),
         need(line("Job", verbs="status"), misses="Pods that came when their Job had finished, or had its completions"),
         need(line("Pod", verbs="update status"), misses="Pods beyond the parallelism or the completions of their Job"),
         need(line("Pod", verbs="update"), misses="Pods that their Job holds by its finalizer"),

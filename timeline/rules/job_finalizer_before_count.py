@@ -74,9 +74,9 @@ _EFFECTS = {
         need(line("Pod", verbs="create"), misses="Pods that had the finalizer from their creation on"),
         need(line("Pod", verbs="update"), misses="Pods that lost the finalizer and stayed"),
         need(line("Job", verbs="status"), misses="what Jobs had listed"),
-        need(line("Pod", verbs="status"), misses="Pods of which only their status shows that they ended"),
+        need(line("Pod", verbs="status"), misses="Pods whose end only their status shows"),
     ),
-    dense="Pods of which only the absence of a status shows that their Job had not counted them",
+    dense="Pods whose Job is known not to have counted them only by the absence of a status",
     incident="{subjects} left {anchor} before being counted",
 )
 def judge(pod: Track, world: World) -> Iterator[Finding]:

@@ -71,7 +71,7 @@ class Clash(NamedTuple):
     judges=WORKLOADS,
     needs=(
         need(line(*WORKLOADS, verbs="state")),
-        need(line(*WORKLOADS, verbs="create"), misses="workloads of which only their creation shows the arguments"),
+        need(line(*WORKLOADS, verbs="create"), misses="workloads whose arguments only their creation shows"),
         need(line(*WORKLOADS, verbs="update status"), misses="workloads that changed, or that other changes show"),
         need(line(*WORKLOADS, verbs="delete", level=Level.METADATA), misses="workloads that were deleted before"),
     ),

@@ -68,7 +68,7 @@ _ENDED = "Inconclusive: writes are missing from this source, perhaps one that en
     needs=(
         need(line("Pod", verbs="state")),
         need(line("Service", verbs="create", level=Level.METADATA)),
-        need(line("Pod", verbs="create"), misses="Pods of which another line does not show that they were created"),
+        need(line("Pod", verbs="create"), misses="Pods whose creation no other line shows"),
         need(line("Service", verbs="state"), misses="what the Services are"),
         need(
             line("Service", verbs="delete", level=Level.METADATA),

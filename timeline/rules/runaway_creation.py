@@ -95,7 +95,7 @@ class Runaway(NamedTuple):
         ),
         need(line("ConfigMap", verbs="create"), misses="ConfigMaps"),
     ),
-    dense="claims of Volcano of which only the absence of a deletion shows that they stayed",
+    dense="claims of Volcano that are known to have stayed only by the absence of a deletion",
     also=(line("Event", verbs="create"),),
     incident="{subjects} made {count} objects too many",
 )

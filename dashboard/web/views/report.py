@@ -203,7 +203,7 @@ def _incident(source_id: int, identity: str) -> str:
 
 def _writer(actor: str) -> str:
     """Return whose changes the report shows; "" for everybody's."""
-    return "of which nothing says who made them" if actor == view_queries.NOT_KNOWN else actor and f"by {actor}"
+    return "without a known author" if actor == view_queries.NOT_KNOWN else actor and f"by {actor}"
 
 
 def _object(source_id: int, focus: int | None) -> str:

@@ -66,7 +66,7 @@ def test_of_an_actor_it_holds_what_that_actor_wrote(client: Client, sample: Sour
     assert held["findings"] == [] and "only by system:kube-scheduler" in html
     assert 0 < len(held["window"]["lanes"]) < 30
     html, held = report_of(client, sample, "actor=?")
-    assert held["window"]["lanes"] == [] and "only of which nothing says who made them" in html
+    assert held["window"]["lanes"] == [] and "only without a known author" in html
 
 
 def test_a_selected_finding_outside_of_the_view_is_not_in_it(client: Client, sample: Source) -> None:

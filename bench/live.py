@@ -58,9 +58,9 @@ import resource, sys, threading, time
 from pathlib import Path
 import django
 django.setup()
-from collectors.watch.api import Api
-from collectors.watch.files import Allowed
-from collectors.watch.kubeconfig import own
+from collectors.watch.server.api import Api
+from collectors.watch.server.files import Allowed
+from collectors.watch.server.kubeconfig import own
 from collectors.watch.cluster_watcher import ClusterWatcher
 from collectors.watch.worker_step import prepare_process
 from timeline.storage import leases
@@ -79,12 +79,12 @@ _COLLECT = """
 import resource, sys, threading, time
 from pathlib import Path
 from collectors.watch import batches
-from collectors.watch.api import Api
-from collectors.watch.event_queue import EventQueue
-from collectors.watch.files import Allowed
-from collectors.watch.kubeconfig import own
-from collectors.watch.reflector import Reflector
-from collectors.watch.resources import Resource
+from collectors.watch.server.api import Api
+from collectors.watch.streams.event_queue import EventQueue
+from collectors.watch.server.files import Allowed
+from collectors.watch.server.kubeconfig import own
+from collectors.watch.streams.reflector import Reflector
+from collectors.watch.streams.resources import Resource
 from timeline.core.entries import Change, Entry
 def report(_, state, error):
     if state == "watching":

@@ -19,7 +19,7 @@ from timeline.judge import matters, rulebook
 from timeline.judging.findings import Finding
 from timeline.payloads import documents
 from timeline.payloads.findings import DocumentPayload
-from timeline.payloads.incidents import Incident, incidents_of, parts_of, payload
+from timeline.payloads.incidents.making import Incident, incidents_of, parts_of, payload
 
 Report = Callable[[AnyReading, int], None]  # called with the reading and its number of entries so far
 _EVERY = 2_000  # entries between two reports

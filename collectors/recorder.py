@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from collectors.watch.api import Api
-from collectors.watch.completion import bookmark_by_list
-from collectors.watch.discovery import Discovery, DiscoveryResult
-from collectors.watch.failures import ApiError
 from collectors.watch.output import RecordingFile
-from collectors.watch.reflector import Reflector
-from collectors.watch.resources import Missing, Resource, new_resources
-from collectors.watch.stream import Stopped
+from collectors.watch.server.api import Api
+from collectors.watch.server.failures import ApiError
+from collectors.watch.server.stream import Stopped
+from collectors.watch.streams.completion import bookmark_by_list
+from collectors.watch.streams.discovery import Discovery, DiscoveryResult
+from collectors.watch.streams.reflector import Reflector
+from collectors.watch.streams.resources import Missing, Resource, new_resources
 from timeline.core.entries import Entry, Mark, MarkType, Observation
 from timeline.kinds import qualified
 

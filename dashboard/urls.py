@@ -3,39 +3,39 @@
 from django.urls import URLPattern, path
 
 from dashboard.web.api import api
-from dashboard.web.views.access import show_access, take_role
 from dashboard.web.views.actors import show_actors
-from dashboard.web.views.alerts import show_alerts
-from dashboard.web.views.audit_trail import export_trail, show_trail
-from dashboard.web.views.baselines import show_baseline
 from dashboard.web.views.changes import show_changes
 from dashboard.web.views.clusters import show_cluster, show_clusters
 from dashboard.web.views.compare import show_comparison
 from dashboard.web.views.coverage import show_coverage
 from dashboard.web.views.deletions import confirm_deletion, undo
-from dashboard.web.views.findings import show_finding
 from dashboard.web.views.go import go
 from dashboard.web.views.health import health, live
 from dashboard.web.views.home import home
-from dashboard.web.views.incident_lists import show_incidents
-from dashboard.web.views.incident_pictures import show_incident_picture
-from dashboard.web.views.incidents import show_incident
+from dashboard.web.views.incidents.alerts import show_alerts
+from dashboard.web.views.incidents.baselines import show_baseline
+from dashboard.web.views.incidents.findings import show_finding
+from dashboard.web.views.incidents.incident import show_incident
+from dashboard.web.views.incidents.lists import show_incidents
+from dashboard.web.views.incidents.pictures import show_incident_picture
+from dashboard.web.views.incidents.routes import edit_destination, edit_route, show_deliveries, show_routes
+from dashboard.web.views.incidents.silences import new_silence, show_silences
 from dashboard.web.views.log_stores import show_log_store
 from dashboard.web.views.metrics import metrics
 from dashboard.web.views.objects import download_revision, show_object, show_revision
-from dashboard.web.views.passwords import ChangePassword
+from dashboard.web.views.people.audit_trail import export_trail, show_trail
+from dashboard.web.views.people.passwords import ChangePassword
+from dashboard.web.views.people.roles import show_access, take_role
+from dashboard.web.views.people.second_factors import give_code, show_second_factor
+from dashboard.web.views.people.sessions import show_sessions
+from dashboard.web.views.people.shared import show_shared
+from dashboard.web.views.people.signing_in import sign_in
+from dashboard.web.views.people.single_sign_on import SignOut, come_from_provider, go_to_provider
+from dashboard.web.views.people.tokens import show_own_tokens, show_tokens
 from dashboard.web.views.report import show_report
-from dashboard.web.views.routes import edit_destination, edit_route, show_deliveries, show_routes
 from dashboard.web.views.rules import rule, rules
-from dashboard.web.views.second_factors import give_code, show_second_factor
-from dashboard.web.views.sessions import show_sessions
-from dashboard.web.views.shared import show_shared
-from dashboard.web.views.signing_in import sign_in
-from dashboard.web.views.silences import new_silence, show_silences
-from dashboard.web.views.single_sign_on import SignOut, come_from_provider, go_to_provider
 from dashboard.web.views.storage import show_storage
 from dashboard.web.views.timeline import timeline
-from dashboard.web.views.tokens import show_own_tokens, show_tokens
 
 endpoints = api.urls
 for each in endpoints[0]:

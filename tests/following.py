@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 from django.db.models import F
 
-from collectors.watch.adding import add_batches, add_part
-from collectors.watch.admitted import Admitted
+from collectors.watch.storing.adding import add_batches, add_part
+from collectors.watch.storing.admitted import Admitted
 from timeline import pipeline
 from timeline.core.entries import Observation
 from timeline.history.world.world import World

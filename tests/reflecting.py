@@ -10,11 +10,11 @@ from typing import Any
 
 from collectors.replay import Replay, serve
 from collectors.replay.commits import Tape, tape
-from collectors.watch.api import Api
-from collectors.watch.files import Allowed
-from collectors.watch.kubeconfig import Kubeconfig, own
-from collectors.watch.reflector import Reflector
-from collectors.watch.resources import Resource, resources
+from collectors.watch.server.api import Api
+from collectors.watch.server.files import Allowed
+from collectors.watch.server.kubeconfig import Kubeconfig, own
+from collectors.watch.streams.reflector import Reflector
+from collectors.watch.streams.resources import Resource, resources
 from tests import DATA
 from tests.patience import eventually, patient
 from timeline.core.entries import Entry, Mark, MarkType, Observation

@@ -2,5 +2,5 @@
 
 It needs no database and no Django. Here belong the buffer on its disk and the requests that it sends; the watches
 themselves are those of `collectors.watch`, and what the server does with the batches is in `dashboard.web.collecting`,
-`timeline.storage.entries.collected` and `collectors.watch.feeds`.
+`timeline.storage.entries.collected` and `collectors.watch.storing.feeds`.
 """

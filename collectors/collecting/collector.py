@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 from collectors.collecting.buffer import Batch, Place
 from collectors.collecting.sender import Sender
 from collectors.collecting.server import Away, Pause, SteppedDown
-from collectors.watch import batches
-from collectors.watch.discovery import DiscoveryResult
-from collectors.watch.failures import ApiError
-from collectors.watch.streams import RESTORED, Streams, StreamStatus
-from collectors.watch.targets import Known, Targets
+from collectors.watch.server.failures import ApiError
+from collectors.watch.storing import batches
+from collectors.watch.streams.discovery import DiscoveryResult
+from collectors.watch.streams.targets import Known, Targets
+from collectors.watch.streams.threads import RESTORED, Streams, StreamStatus
 
 if TYPE_CHECKING:
     import threading
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from collectors.collecting.buffer import Buffer
     from collectors.collecting.server import Epoch, Server
-    from collectors.watch.api import Api
-    from collectors.watch.batches import Item, KnownStream
-    from collectors.watch.resources import Target
+    from collectors.watch.server.api import Api
+    from collectors.watch.storing.batches import Item, KnownStream
+    from collectors.watch.streams.resources import Target
 
 logger = logging.getLogger(__name__)
 _ITEMS = 1000  # of one batch at most

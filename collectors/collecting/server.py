@@ -14,9 +14,9 @@ import urllib3
 
 from collectors.addresses import is_loopback
 from collectors.collecting.buffer import Batch
-from collectors.watch import batches
-from collectors.watch.batches import KnownStream
-from collectors.watch.failures import safe_text
+from collectors.watch.server.failures import safe_text
+from collectors.watch.storing import batches
+from collectors.watch.storing.batches import KnownStream
 
 _TIMEOUT = urllib3.Timeout(connect=10, read=60)
 _STATE_BYTES = 1024**3  # of what is known of a cluster, at most, without compression

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from collectors.replay import answers, tables
+from collectors.replay import answers
 from collectors.replay.answers import StatusError
 from collectors.replay.commits import Commit
 from collectors.replay.faults import Faults
@@ -17,6 +17,7 @@ from collectors.replay.http import Request, Response, ResponseStream, StreamingB
 from collectors.replay.player import Player
 from collectors.replay.resources import Resource
 from collectors.replay.selectors import Selection
+from collectors.replay.tables import rendering as tables
 from collectors.replay.watching import Watch
 
 _DEFAULT_WATCH_SECONDS = 1800.0  # seconds of a watch without timeoutSeconds

@@ -29,7 +29,7 @@ from collectors.stores.kinds import Kind, Refused, Store, Transient, Window, con
 from collectors.stores.patience import Stopped
 from collectors.stores.pulling import Busy, Progress, fingerprint, pull, unfinished
 from collectors.uploads import importing, receiving
-from collectors.watch import credentials
+from collectors.watch.server import credentials
 from timeline.core.entries import microseconds, moment
 from timeline.models import Cluster, Gap, LogStore, Pull, Upload
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
-from collectors.watch.bodies import SMALL_BYTES
-from collectors.watch.failures import ApiError, Forbidden, safe_text
-from collectors.watch.failures import Missing as Absent
-from collectors.watch.resources import Resource, Target, resources, targets
+from collectors.watch.server.bodies import SMALL_BYTES
+from collectors.watch.server.failures import ApiError, Forbidden, safe_text
+from collectors.watch.server.failures import Missing as Absent
+from collectors.watch.streams.resources import Resource, Target, resources, targets
 from timeline.judge import rulebook
 from timeline.kinds import qualified
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from collectors.watch.api import Api
-    from collectors.watch.resources import Missing
+    from collectors.watch.server.api import Api
+    from collectors.watch.streams.resources import Missing
 
 VERBS = ("list", "watch")
 _EVENTS = Resource("", "v1", "Event", "events", True)

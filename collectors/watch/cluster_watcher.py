@@ -2,7 +2,7 @@
 
 After any failure, the state in memory is dropped and loaded again from what was committed, and the streams continue
 from there. So nothing is lost, and nothing is stored twice. What fails repeatedly is divided (see
-`collectors.watch.dividing`), so one observation that cannot be stored stops no cluster.
+`collectors.watch.storing.dividing`), so one observation that cannot be stored stops no cluster.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from django import db
 from django.utils import timezone
 from structlog.contextvars import bind_contextvars
 
-from collectors.watch.credentials import BY_COLLECTOR
-from collectors.watch.dividing import Dividing
-from collectors.watch.failures import ApiError, safe_text
-from collectors.watch.feeds import Collected, OtherNamespaces, Watched
-from collectors.watch.ingester import Ended, Ingester
-from collectors.watch.streams import Streams
+from collectors.watch.server.credentials import BY_COLLECTOR
+from collectors.watch.server.failures import ApiError, safe_text
+from collectors.watch.storing.dividing import Dividing
+from collectors.watch.storing.feeds import Collected, OtherNamespaces, Watched
+from collectors.watch.storing.ingester import Ended, Ingester
+from collectors.watch.streams.threads import Streams
 from timeline.models import Cluster, Source, Stream
 from timeline.storage import leases, live, notify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from collectors.watch.api import Api
-    from collectors.watch.feeds import Feed
+    from collectors.watch.server.api import Api
+    from collectors.watch.storing.feeds import Feed
     from timeline.storage.leases import Lease
 
 logger = logging.getLogger(__name__)

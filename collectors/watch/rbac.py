@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from collectors.watch.resources import default_resources
+from collectors.watch.streams.resources import default_resources
 
 NAME = "causeline"
 _NEVER = "secrets"

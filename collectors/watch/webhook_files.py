@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator
 
 from collectors.watch.rbac import NAME, groups_of
-from collectors.watch.resources import default_resources
+from collectors.watch.streams.resources import default_resources
 from timeline.judge import rulebook
 from timeline.judging.coverage.policies import plan, text
 from timeline.judging.coverage.remedies import WITHOUT_STATUS

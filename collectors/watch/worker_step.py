@@ -45,7 +45,7 @@ class WatchStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carrie
     def start(self, parent: Any) -> None:
         """Start the lease manager."""
         from collectors.watch.cluster_watcher import ClusterWatcher  # late: workers for periodic tasks need none of it
-        from collectors.watch.credentials import api_of
+        from collectors.watch.server.credentials import api_of
 
         prepare_process()
         self._lease_manager = LeaseManager(

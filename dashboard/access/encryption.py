@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import orjson
 from django.conf import settings
 
-from collectors.watch import credentials
+from collectors.watch.server import credentials
 
 NO_KEY = (
     "Addresses and tokens of destinations are stored only encrypted, and CAUSELINE_CREDENTIALS_KEY is not set: set it "

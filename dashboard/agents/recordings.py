@@ -22,9 +22,10 @@ from timeline.layout import events, outline
 from timeline.layout.bodies import Work
 from timeline.layout.excerpt import Excerpt, excerpt
 from timeline.payloads import changes as changes_payloads
-from timeline.payloads import documents, incidents
+from timeline.payloads import documents
 from timeline.payloads.findings import IncidentRowPayload
-from timeline.payloads.occurrences import rank
+from timeline.payloads.incidents import making as incidents
+from timeline.payloads.incidents.occurrences import rank
 
 SOURCE = 0  # the number of the recording
 _SKIPPED = 200  # skipped lines that are listed

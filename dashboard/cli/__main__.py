@@ -13,24 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import __version__, environment
-from dashboard.cli import (
-    analyze,
-    changes,
-    clusters,
-    collect,
-    compare,
-    grants,
-    mcp,
-    policy,
-    pull,
-    record,
-    replay,
-    retention,
-    serve,
-    tables,
-    tokens,
-    trail,
-)
+from dashboard.cli import analyze, changes, collect, compare, mcp, policy, pull, record, replay, tables
+from dashboard.cli.servers import clusters, grants, retention, serve, tokens, trail
 from dashboard.cli.terminal import say
 from dashboard.services import ServiceError, Stopped
 from dashboard.services.launcher import PORTS

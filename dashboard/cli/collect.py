@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from collectors.watch.api import Api
+    from collectors.watch.server.api import Api
 
 _USUAL_BYTES = str(1024**3)
 
@@ -46,7 +46,7 @@ def collect(options: argparse.Namespace) -> int:
     from collectors.collecting.buffer import Buffer  # late: the command's help does not need it
     from collectors.collecting.collector import Collector
     from collectors.collecting.server import Server, Unusable
-    from collectors.watch.failures import ApiError
+    from collectors.watch.server.failures import ApiError
     from dashboard import logs
 
     try:
@@ -100,9 +100,9 @@ def collect(options: argparse.Namespace) -> int:
 
 def _connector(options: argparse.Namespace) -> Callable[[], Api]:
     """Return a function that returns the API of the cluster that the options name, and raises ApiError."""
-    from collectors.watch.api import Api
-    from collectors.watch.files import Allowed
-    from collectors.watch.kubeconfig import own
+    from collectors.watch.server.api import Api
+    from collectors.watch.server.files import Allowed
+    from collectors.watch.server.kubeconfig import own
 
     if not options.kubeconfig:
         return Api.in_cluster

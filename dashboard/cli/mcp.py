@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from dashboard import environment
-from dashboard.cli import address
+from dashboard.cli.servers import address
 from dashboard.cli.terminal import say
 
 if TYPE_CHECKING:

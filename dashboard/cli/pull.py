@@ -143,7 +143,7 @@ def pull(options: argparse.Namespace) -> int:
 def _import(options: argparse.Namespace, path: Path, progress: Progress) -> int:
     """Import what was pulled, and remove the file if that succeeds. Return the exit status."""
     from collectors.stores.pulling import finish
-    from dashboard.cli import serve
+    from dashboard.cli.servers import serve
 
     if not progress.records:
         say("The window has no records, so there is nothing to import.")

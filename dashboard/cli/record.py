@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from collectors.recorder import Recorder
-    from collectors.watch.api import Api
     from collectors.watch.output import RecordingFile
-    from collectors.watch.resources import Resource
+    from collectors.watch.server.api import Api
+    from collectors.watch.streams.resources import Resource
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _SHOWN = 12  # the most kinds, gaps or resources that a line names
@@ -44,8 +44,8 @@ def record(options: argparse.Namespace) -> int:
     file cannot be written.
     """
     from collectors.recorder import Recorder  # late: the command's help does not need it
-    from collectors.watch.failures import ApiError
     from collectors.watch.output import RecordingFile
+    from collectors.watch.server.failures import ApiError
     from dashboard.cli.output import NotWritable, writable
 
     if options.source:
@@ -93,7 +93,7 @@ def record(options: argparse.Namespace) -> int:
 
 def _exported(options: argparse.Namespace) -> int:
     """Export what was observed of a connected cluster."""
-    from dashboard.cli import serve
+    from dashboard.cli.servers import serve
 
     options.format = "recording"
     return serve.export(options)
@@ -101,9 +101,9 @@ def _exported(options: argparse.Namespace) -> int:
 
 def _api(options: argparse.Namespace) -> Api:
     """Return the API of the cluster that the options name. Raises ApiError."""
-    from collectors.watch.api import Api
-    from collectors.watch.files import Allowed
-    from collectors.watch.kubeconfig import default_paths, own
+    from collectors.watch.server.api import Api
+    from collectors.watch.server.files import Allowed
+    from collectors.watch.server.kubeconfig import default_paths, own
 
     if options.in_cluster:
         return Api.in_cluster()

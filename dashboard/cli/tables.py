@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import environment
-from dashboard.cli import serve
 from dashboard.cli.analyze import writing_standard_output
+from dashboard.cli.servers import serve
 from dashboard.cli.terminal import Progress, say
 
 if TYPE_CHECKING:

@@ -25,9 +25,10 @@ from timeline.judging.coverage.sources import (
 from timeline.judging.findings import Finding, Occurrence, digest
 from timeline.judging.rulebook import Rule, settings
 from timeline.judging.verdicts import DELAY
-from timeline.payloads import documents, occurrences
+from timeline.payloads import documents
 from timeline.payloads.findings import FindingGroupPayload, ProofPayload
-from timeline.payloads.incidents import Incident
+from timeline.payloads.incidents import occurrences
+from timeline.payloads.incidents.making import Incident
 
 _SKIPPED = 5  # reasons shown; JSON has them all
 _LOGS = 10  # logs of programs that are listed

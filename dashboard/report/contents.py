@@ -11,10 +11,11 @@ from timeline.judge import rulebook
 from timeline.judging.incidents.changes import known_changes
 from timeline.layout import outline
 from timeline.layout.excerpt import excerpt
-from timeline.payloads import documents, incidents
+from timeline.payloads import documents
 from timeline.payloads.changes import ChangesPayload, before_incident
 from timeline.payloads.findings import FindingGroupPayload, SourceDocumentPayload
-from timeline.payloads.incidents import InView
+from timeline.payloads.incidents import making as incidents
+from timeline.payloads.incidents.making import InView
 from timeline.payloads.measuring import StepsPayload
 from timeline.payloads.windows import OverviewPayload, WindowPayload
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from timeline.core.entries import microseconds
 from timeline.payloads.findings import FindingGroupPayload, ProofPayload
-from timeline.payloads.occurrences import rank
+from timeline.payloads.incidents.occurrences import rank
 
 WIDTH = 700  # px of the figure on a page of paper or an ordinary screen
 CLOSE = 5  # px; marks that lie closer cover each other

@@ -17,7 +17,7 @@ from dashboard.report.contents import Contents
 from timeline.core.durations import duration
 from timeline.judging.advice import steps
 from timeline.payloads.findings import FindingGroupPayload, ProofPayload
-from timeline.payloads.incidents import InView
+from timeline.payloads.incidents.making import InView
 
 DETAILED = 20  # the most incidents that are described with their proof; the others are in the summary only
 _EVENTS = 6  # rows of a table of proof

@@ -22,7 +22,7 @@ from timeline.judge import rulebook
 from timeline.judging.rulebook import settings
 from timeline.payloads import documents
 from timeline.payloads.findings import FindingGroupPayload
-from timeline.payloads.incidents import InView
+from timeline.payloads.incidents.making import InView
 
 _HOME = Path(__file__).resolve().parent.parent
 _SHEETS = ("palette", "base", "timeline", "findings", "controls", "change", "document", "report")

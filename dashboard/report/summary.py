@@ -10,7 +10,7 @@ from dashboard.presentation.changes_before import Row, rows
 from dashboard.report.contents import Contents, Note
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import AcknowledgementPayload, CauseProofPayload, FindingGroupPayload
-from timeline.payloads.incidents import InView
+from timeline.payloads.incidents.making import InView
 
 _AGENTS = 2  # programs that are named for each actor
 _ACTORS = 2

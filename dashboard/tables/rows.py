@@ -13,8 +13,9 @@ from timeline.judging.activity import activities
 from timeline.judging.incidents.subjects import identity as incident_of
 from timeline.kinds import kind_of
 from timeline.layout.events import drawn_text
-from timeline.payloads import documents, incidents
+from timeline.payloads import documents
 from timeline.payloads.actors import actor_row
+from timeline.payloads.incidents import making as incidents
 
 Row = tuple[Any, ...]  # the values of the columns of a table, in their order
 _WHOLE = 2**63 - 1

@@ -19,9 +19,10 @@ from django.core.handlers.asgi import ASGIRequest
 from django.db import Error, close_old_connections
 
 from collectors import readers
-from collectors.watch import batches, connections
-from collectors.watch.credentials import BY_COLLECTOR
-from collectors.watch.feeds import BATCH_BYTES
+from collectors.watch.server import connections
+from collectors.watch.server.credentials import BY_COLLECTOR
+from collectors.watch.storing import batches
+from collectors.watch.storing.feeds import BATCH_BYTES
 from dashboard.access.tokens import tokens
 from dashboard.metrics.requests import note_route
 from dashboard.web.intake import Answered, Intake, Receive, Send, body_of, pieces_of, refuse, respond

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import orjson
 from django.core.files.uploadedfile import UploadedFile
 
-from collectors.watch import connections, credentials
-from collectors.watch.connections import Connection, Refused, WatchOptions
-from collectors.watch.files import MOST_BYTES
-from collectors.watch.kubeconfig import Context, Kubeconfig
+from collectors.watch.server import connections, credentials
+from collectors.watch.server.connections import Connection, Refused, WatchOptions
+from collectors.watch.server.files import MOST_BYTES
+from collectors.watch.server.kubeconfig import Context, Kubeconfig
 
 if TYPE_CHECKING:
     from django.http import HttpRequest

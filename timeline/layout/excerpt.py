@@ -22,8 +22,9 @@ from timeline.layout.drawing import Drawing
 from timeline.layout.intervals import FREED, gaps
 from timeline.layout.lanes import Count, LaneRow, RootOwner, full
 from timeline.layout.places import Lane
-from timeline.payloads import documents, occurrences
+from timeline.payloads import documents
 from timeline.payloads.findings import FindingGroupPayload
+from timeline.payloads.incidents import occurrences
 from timeline.payloads.views import ViewPayload, acted_on, views
 from timeline.payloads.windows import Gaps, OverviewPayload, WindowPayload
 

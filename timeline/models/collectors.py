@@ -39,7 +39,7 @@ class CollectedBatch(models.Model):
     number = models.BigIntegerField()
     arrived = models.DateTimeField()
     size = models.IntegerField()  # of `lines`
-    lines = models.BinaryField()  # packed; see `collectors.watch.batches`
+    lines = models.BinaryField()  # packed; see `collectors.watch.storing.batches`
     restored = models.TextField(default="")  # why the cluster has another history from this batch on; "" if it has not
     attempts = models.IntegerField(default=0)  # how often a worker has failed to process it
     aside = models.TextField(default="")  # why it was put aside; "" if it was not

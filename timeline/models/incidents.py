@@ -29,14 +29,15 @@ class Finding(models.Model):
     first = models.DateTimeField()
     last = models.DateTimeField()
     document = models.JSONField()
-    occurrences = models.JSONField()  # its occurrences, each as `payloads.occurrences.occurrence` returns it
+    occurrences = models.JSONField()  # its occurrences, each as `payloads.incidents.occurrences.occurrence` returns it
     withdrawn = models.BooleanField(default=False)  # later observations have explained it, so it is not listed
     incident = models.CharField(max_length=16, default="")  # Incident.identity; "" until this version has judged it
     anchor = ArrayField(models.TextField(), default=list)  # of the incident: group, kind, namespace and name
     # Of all objects that it names, "" for those of the cluster. Null, until this version has written it: it is hidden
     # from readers of some namespaces.
     namespaces = ArrayField(models.TextField(), null=True)
-    # What readers of the subject's namespace see of it, if they may not see all of these (see `payloads.in_part`).
+    # What readers of the subject's namespace see of it, if they may not see all of these (see
+    # `payloads.incidents.in_part`).
     part = models.JSONField(null=True)
 
     class Meta:

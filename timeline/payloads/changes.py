@@ -24,7 +24,7 @@ from timeline.judging.incidents.intents import Detail, IntentChange, Verb
 from timeline.kinds import qualified
 from timeline.payloads.documents import object_payload, timestamp
 from timeline.payloads.findings import ObjectPayload
-from timeline.payloads.incidents import Incident
+from timeline.payloads.incidents.making import Incident
 
 SETS = 20  # the most sets that are listed, unless another number is asked for
 OBJECTS = 50  # the most objects of an incident that are asked about

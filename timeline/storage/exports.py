@@ -9,8 +9,9 @@ from timeline.core.entries import microseconds
 from timeline.history.lifelines import Name
 from timeline.judge import rulebook
 from timeline.models import Finding, Source
-from timeline.payloads import documents, incidents
+from timeline.payloads import documents
 from timeline.payloads.findings import DocumentPayload, FindingPayload, SourceDocumentPayload
+from timeline.payloads.incidents import making as incidents
 
 
 def document(source: Source) -> DocumentPayload:

@@ -15,12 +15,13 @@ from typing import Any
 import orjson
 from django.utils import timezone
 
-from collectors.watch import access, credentials
-from collectors.watch.api import Api
-from collectors.watch.bodies import SMALL_BYTES
-from collectors.watch.failures import ApiError, Missing
-from collectors.watch.failures import Refused as NotTaken
-from collectors.watch.failures import Unreachable as NotReached
+from collectors.watch import access
+from collectors.watch.server import credentials
+from collectors.watch.server.api import Api
+from collectors.watch.server.bodies import SMALL_BYTES
+from collectors.watch.server.failures import ApiError, Missing
+from collectors.watch.server.failures import Refused as NotTaken
+from collectors.watch.server.failures import Unreachable as NotReached
 from dashboard.alerting.messages import Message, Refused, Unreachable
 from dashboard.alerting.texts import event_note
 from timeline.models import Cluster

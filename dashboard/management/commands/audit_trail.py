@@ -9,8 +9,8 @@ from django.core.management.base import CommandParser
 from dashboard.access.trail import change_log, trail
 from dashboard.access.trail.actions import ACTIONS
 from dashboard.cli.analyze import writing_standard_output
+from dashboard.cli.servers.trail import OPTIONS, add_arguments
 from dashboard.cli.terminal import say
-from dashboard.cli.trail import OPTIONS, add_arguments
 from dashboard.management.base import BaseCommand
 from dashboard.web.timestamps import parsed
 from timeline.core.entries import moment

@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from django.core.management.base import CommandParser
 from django.db import OperationalError, transaction
 
-from collectors.watch import connections, credentials
 from collectors.watch.access import AccessReport, check
-from collectors.watch.connections import Connection, Refused, WatchOptions
-from collectors.watch.kubeconfig import default_paths
+from collectors.watch.server import connections, credentials
+from collectors.watch.server.connections import Connection, Refused, WatchOptions
+from collectors.watch.server.kubeconfig import default_paths
 from dashboard.access import encryption
 from dashboard.access.signing_in import second_factor
 from dashboard.access.trail import change_log
 from dashboard.alerting import editing
-from dashboard.cli.clusters import add_arguments
+from dashboard.cli.servers.clusters import add_arguments
 from dashboard.cli.terminal import Terminal, confirmed, say
 from dashboard.management.base import BaseCommand
-from dashboard.presentation import access_checks, clusters, deletions
+from dashboard.presentation import deletions
+from dashboard.presentation.clusters import access_checks
+from dashboard.presentation.clusters import states as clusters
 from timeline.core.printable import plain
 from timeline.models import Cluster, LogStore
 from timeline.queries.sources import clusters as cluster_queries

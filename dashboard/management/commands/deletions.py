@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 from django.core.management.base import CommandParser
 from django.db import OperationalError, transaction
 
-from collectors.watch import connections
-from collectors.watch.connections import Refused
+from collectors.watch.server import connections
+from collectors.watch.server.connections import Refused
 from dashboard.access.trail import change_log
 from dashboard.cli.terminal import confirmed, say
 from dashboard.management.base import BaseCommand

@@ -11,10 +11,10 @@ from django.db import transaction
 
 from dashboard.access.roles import giving
 from dashboard.access.trail import change_log
-from dashboard.cli.grants import add_arguments
+from dashboard.cli.servers.grants import add_arguments
 from dashboard.cli.terminal import Terminal, confirmed, say
 from dashboard.management.base import BaseCommand
-from dashboard.presentation import grants as words
+from dashboard.presentation.people import grants as words
 from timeline.core.numbers import whole_number
 from timeline.core.printable import escaped, plain
 from timeline.models import Cluster, Source

@@ -10,14 +10,14 @@ from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from collectors.tasks import keep
-from collectors.watch import connections
-from collectors.watch.connections import Refused
+from collectors.watch.server import connections
+from collectors.watch.server.connections import Refused
 from dashboard.access.trail import change_log
-from dashboard.cli.retention import DEFAULT, KEPT, number
+from dashboard.cli.servers.retention import DEFAULT, KEPT, number
 from dashboard.cli.terminal import say
 from dashboard.management.base import BaseCommand
 from dashboard.management.sources import named
-from dashboard.presentation import storage
+from dashboard.presentation.clusters import storage
 from timeline.core.printable import plain
 from timeline.models import Cluster
 from timeline.queries.sources import usage as usage_queries

@@ -11,12 +11,12 @@ from django.utils import timezone
 
 from dashboard.access.tokens import tokens
 from dashboard.access.trail import change_log
+from dashboard.cli.servers.tokens import add_arguments
 from dashboard.cli.terminal import Terminal, confirmed, say
-from dashboard.cli.tokens import add_arguments
 from dashboard.management.base import BaseCommand
 from dashboard.management.sources import named
 from dashboard.models import AccessToken
-from dashboard.presentation.tokens import rows
+from dashboard.presentation.people.tokens import rows
 from timeline.core.numbers import whole_number
 from timeline.core.printable import plain
 from timeline.models import Cluster

@@ -9,7 +9,7 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.web.api.answers import Asked, Number, Time, Words, in_order, json_response
-from dashboard.web.views.findings import NOTE, person
+from dashboard.web.views.incidents.findings import NOTE, person
 from timeline.payloads.findings import FindingOrder, IncidentRowPayload, IncidentsPayload, IncidentState
 from timeline.queries.incidents import lists
 from timeline.queries.incidents.filters import IncidentFilter

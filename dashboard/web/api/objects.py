@@ -11,7 +11,7 @@ from dashboard.access.tokens import links
 from dashboard.presentation import catalogue, changes
 from dashboard.web.api.answers import Asked, Number, Time, Words, in_order, json_response
 from dashboard.web.places import in_place
-from dashboard.web.views.findings import NOTE, person
+from dashboard.web.views.incidents.findings import NOTE, person
 from timeline.judge import rulebook
 from timeline.layout.bodies import Work
 from timeline.payloads.findings import AcknowledgementPayload

@@ -15,7 +15,7 @@ from dashboard.alerting import editing, listing, sending
 from dashboard.alerting.editing import RouteValues
 from dashboard.models import Delivery, Destination, Route
 from dashboard.web.api.answers import Asked, Number, json_response
-from dashboard.web.views.findings import person
+from dashboard.web.views.incidents.findings import person
 from timeline.queries.sources.extents import SEVERITIES
 
 router = Router(tags=["routes"])

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response
-from dashboard.web.views.findings import person
+from dashboard.web.views.incidents.findings import person
 from timeline.models import Source
 from timeline.payloads.findings import SilencePayload
 from timeline.queries.people import silences as silences_queries

@@ -10,14 +10,17 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from collectors.watch import connections, credentials, rbac
+from collectors.watch import rbac
 from collectors.watch.access import AccessReport, check
-from collectors.watch.connections import Connection, Refused, WatchOptions
+from collectors.watch.server import connections, credentials
+from collectors.watch.server.connections import Connection, Refused, WatchOptions
 from dashboard.access.roles import policy
 from dashboard.access.signing_in.rights import is_admin, is_editor
 from dashboard.access.trail import change_log
-from dashboard.presentation import access_checks, clusters, deletions, fleet
-from dashboard.presentation import feeds as wording
+from dashboard.presentation import deletions
+from dashboard.presentation.clusters import access_checks, fleet
+from dashboard.presentation.clusters import feeds as wording
+from dashboard.presentation.clusters import states as clusters
 from dashboard.presentation.wording import size
 from dashboard.web import forms
 from dashboard.web.views import feeds

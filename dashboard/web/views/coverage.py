@@ -7,7 +7,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from dashboard.access import limits
-from dashboard.presentation import clusters, feeds, wording
+from dashboard.presentation import wording
+from dashboard.presentation.clusters import feeds
+from dashboard.presentation.clusters import states as clusters
 from timeline.core.entries import microseconds
 from timeline.payloads import documents
 from timeline.queries.sources import clusters as cluster_queries

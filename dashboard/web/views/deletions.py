@@ -8,8 +8,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from collectors.watch import connections
-from collectors.watch.connections import Refused
+from collectors.watch.server import connections
+from collectors.watch.server.connections import Refused
 from dashboard.access.roles import policy
 from dashboard.access.signing_in.rights import is_editor, may_edit
 from dashboard.access.trail import change_log

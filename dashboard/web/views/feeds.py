@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from django.utils import timezone
 
-from collectors.watch.connections import Refused
+from collectors.watch.server.connections import Refused
 from collectors.watch.webhook_files import admission_manifest, audit_policy, kubeconfig
 from dashboard.access.tokens import tokens
 from dashboard.access.trail import change_log

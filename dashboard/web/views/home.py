@@ -15,8 +15,10 @@ from django.views.decorators.http import require_safe
 
 from dashboard.access.roles import policy
 from dashboard.access.signing_in.rights import is_admin, is_editor, may_edit
-from dashboard.presentation import clusters, fleet, wording
-from dashboard.presentation import home as overview
+from dashboard.presentation import wording
+from dashboard.presentation.clusters import fleet
+from dashboard.presentation.clusters import home as overview
+from dashboard.presentation.clusters import states as clusters
 from dashboard.web.views.deletions import undoable_by
 from timeline.core.entries import microseconds
 from timeline.core.numbers import whole_number

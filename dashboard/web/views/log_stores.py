@@ -12,12 +12,12 @@ from django.views.decorators.http import require_http_methods
 from collectors.stores import all_kinds
 from collectors.stores.kinds import Refused, Transient
 from collectors.uploads import pulls
-from collectors.watch import credentials
+from collectors.watch.server import credentials
 from dashboard.access import log_stores
 from dashboard.access.roles import policy
 from dashboard.access.signing_in import rights
 from dashboard.access.trail import change_log
-from dashboard.presentation import pulls as words
+from dashboard.presentation.clusters import pulls as words
 from dashboard.web.timestamps import parsed
 from timeline.core.entries import moment
 from timeline.models import Cluster, LogStore, Pull

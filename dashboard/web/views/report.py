@@ -16,7 +16,7 @@ from dashboard.report import markdown, page
 from dashboard.report.contents import BEFORE, EXPLAINED, INCIDENTS, NOTE, ROWS, Contents, Drawn, Note
 from dashboard.report.figure import opening
 from dashboard.web.api.windows import Arrangement
-from dashboard.web.views.findings import person
+from dashboard.web.views.incidents.findings import person
 from timeline.layout.excerpt import LANES
 from timeline.layout.outline import SLICES
 from timeline.models import Incident, Track

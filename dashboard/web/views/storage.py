@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from dashboard.access.trail import change_log
-from dashboard.presentation import storage
+from dashboard.presentation.clusters import storage
 from timeline.core.numbers import whole_number
 from timeline.models import KEEP_DAYS_AT_MOST, Cluster, Source
 from timeline.queries.sources import usage

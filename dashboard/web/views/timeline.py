@@ -17,7 +17,7 @@ from dashboard.report import inlining
 from dashboard.report.contents import NOTE
 from dashboard.web import alert_links
 from dashboard.web.views.objects import number
-from dashboard.web.views.shared import share_dialog
+from dashboard.web.views.people.shared import share_dialog
 from timeline.core.entries import microseconds
 from timeline.models import LogStore, Track
 from timeline.queries.alerts import landing

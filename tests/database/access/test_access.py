@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from dashboard.access.roles import giving, grants
 from dashboard.access.signing_in import people
 from dashboard.models import AuditRecord, Grant
-from dashboard.web.views import access
+from dashboard.web.views.people import roles as access
 from tests.database.storage.test_deletion import ran
 from tests.people import grant, member
 from timeline.models import Cluster, Source

@@ -14,7 +14,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from dashboard.access.tokens import tokens
-from dashboard.cli import tokens as command_line
+from dashboard.cli.servers import tokens as command_line
 from dashboard.models import AccessToken
 from dashboard.web.api import api
 from tests.people import member

@@ -214,7 +214,7 @@ def test_a_record_that_cannot_be_stored_is_logged(caplog: pytest.LogCaptureFixtu
 
 
 def test_administrators_read_filter_and_page(sample: Source, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.web.views.audit_trail.PAGE", 2)
+    monkeypatch.setattr("dashboard.web.views.people.audit_trail.PAGE", 2)
     for at in range(5):
         trail.record("rename", trail.Actor("carol", "account", role="editor"), name=f"<b>{at}</b>", source=sample.pk)
     trail.record("delete", trail.Actor("dave", "account"), outcome="refused", status=403)

@@ -20,7 +20,7 @@ from tests.hiding import CANARY, partly_hidden, shown_alone
 from tests.recordings import findings_of, world_of
 from timeline.core.entries import Request, microseconds
 from timeline.models import Finding, Incident, Source, Track
-from timeline.payloads.in_part import OTHER
+from timeline.payloads.incidents.in_part import OTHER
 from timeline.queries.incidents import lists
 from timeline.queries.incidents.findings import findings
 from timeline.queries.sources import extents

@@ -15,7 +15,7 @@ from pytest_django import Settings
 
 from dashboard.access.roles import grants
 from dashboard.access.signing_in import oidc, sessions
-from dashboard.cli import serve
+from dashboard.cli.servers import serve
 from tests.identity_provider import CLIENT, SECRET, STRANGE, IdentityProvider, identity_provider
 from tests.running import migrated
 

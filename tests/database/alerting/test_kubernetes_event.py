@@ -10,16 +10,17 @@ from django.test import Client
 from pytest_django import Settings
 
 from collectors.hosts import allowed_hosts
-from collectors.watch import connections, rbac
+from collectors.watch import rbac
 from collectors.watch.access import AccessReport, Grant
-from collectors.watch.connections import WatchOptions
-from collectors.watch.kubeconfig import Kubeconfig
+from collectors.watch.server import connections
+from collectors.watch.server.connections import WatchOptions
+from collectors.watch.server.kubeconfig import Kubeconfig
 from dashboard.access.outgoing import Refused, Unreachable
 from dashboard.alerting.destinations import kubernetes_event
 from dashboard.alerting.messages import Message
 from dashboard.alerting.texts import event_note
 from dashboard.cli import __main__ as cli
-from dashboard.presentation import access_checks
+from dashboard.presentation.clusters import access_checks
 from tests.answering import closed_port
 from tests.events_api import EventsApi, events_api
 from timeline.models import Cluster, Incident, Source, Track

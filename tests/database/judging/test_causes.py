@@ -21,7 +21,7 @@ from timeline.history.lifelines import Name
 from timeline.history.world.world import World
 from timeline.judging.findings import Cause
 from timeline.models import Finding, Incident, Source, Track
-from timeline.payloads.members import Members, Part
+from timeline.payloads.incidents.members import Members, Part
 from timeline.pipeline import ingest
 from timeline.storage import store
 

@@ -19,8 +19,8 @@ from timeline.history.lifelines import Name
 from timeline.judge import rulebook
 from timeline.judging.incidents.subjects import identity, title
 from timeline.models import Acknowledgement, Cluster, Finding, Incident, Silence, Source, Track
-from timeline.payloads.incidents import incident_of, incidents_of, parts_of
-from timeline.payloads.members import Members, Part
+from timeline.payloads.incidents.making import incident_of, incidents_of, parts_of
+from timeline.payloads.incidents.members import Members, Part
 from timeline.queries.incidents import scoping
 from timeline.queries.people import acknowledgements as acknowledgements_queries
 from timeline.queries.window import deltas

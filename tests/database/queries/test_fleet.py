@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from dashboard.presentation import fleet as words
+from dashboard.presentation.clusters import fleet as words
 from tests import fleet
 from tests.people import member
 from timeline.models import Acknowledgement, Cluster, Silence, Stream

@@ -10,7 +10,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from collectors.watch.access import AccessReport
-from dashboard.presentation import access_checks, clusters
+from dashboard.presentation.clusters import access_checks
+from dashboard.presentation.clusters import states as clusters
 from tests import stored
 from tests.people import member
 from tests.recordings import SAMPLE

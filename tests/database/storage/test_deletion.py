@@ -16,8 +16,8 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from collectors import tasks
-from collectors.watch import connections
-from collectors.watch.connections import Refused
+from collectors.watch.server import connections
+from collectors.watch.server.connections import Refused
 from tests import stored
 from tests.people import member
 from timeline.models import Cluster, Finding, Incident, Silence, Source, Track

@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from collectors import tasks
-from collectors.watch import connections
+from collectors.watch.server import connections
 from tests import stored
 from tests.database.storage.test_deletion import connected, end_the_minute, ran
 from timeline.models import Cluster, Hold, Source

@@ -14,8 +14,8 @@ from pytest_django import Settings
 from collectors import tasks
 from collectors.replay import Replay, serve
 from collectors.uploads import importing
-from collectors.watch.adding import ForeignLog
 from collectors.watch.cluster_watcher import ClusterWatcher
+from collectors.watch.storing.adding import ForeignLog
 from tests import ENGINE
 from tests.followed import by_path, connected, found, found_anew, taped, watched
 from tests.following import Followed

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from collectors.normalise.objects import observed_object
 from collectors.uploads import admission_batches
-from collectors.watch import admitted
+from collectors.watch.storing import admitted
 from collectors.watch.webhook_files import admission_manifest, audit_policy, kubeconfig
 from dashboard.web import admission
 from dashboard.web.webhooks import Webhooks, hide_token

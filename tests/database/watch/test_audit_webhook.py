@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from pytest_django import Settings
 
 from collectors import tasks
-from collectors.watch.adding import ForeignLog
+from collectors.watch.storing.adding import ForeignLog
 from dashboard.access.tokens import tokens
 from dashboard.models import AccessToken
 from dashboard.web.webhooks import AUDIT, Webhooks

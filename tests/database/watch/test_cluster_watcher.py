@@ -10,10 +10,10 @@ from django.core.management import call_command
 from django.db import connection
 
 from collectors.replay import Replay, serve
-from collectors.watch import connections
 from collectors.watch.cluster_watcher import ClusterWatcher
-from collectors.watch.discovery import Discovery
-from collectors.watch.reflector import Reflector
+from collectors.watch.server import connections
+from collectors.watch.streams.discovery import Discovery
+from collectors.watch.streams.reflector import Reflector
 from tests.database.storage.test_leases import let_run_out
 from tests.followed import by_path, changes_of, connected, expected, taped, watched
 from tests.load import busy

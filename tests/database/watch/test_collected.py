@@ -16,12 +16,13 @@ from msgspec.structs import replace
 
 from collectors.collecting.buffer import Batch, Buffer, Place
 from collectors.collecting.server import Away, Server, Standby, SteppedDown, Unusable
-from collectors.watch import batches, connections
-from collectors.watch.batches import Malformed
-from collectors.watch.feeds import BATCH_BYTES, Collected
-from collectors.watch.ingester import Ended, Ingester
-from collectors.watch.resources import Resource, Target
-from collectors.watch.streams import StreamStatus
+from collectors.watch.server import connections
+from collectors.watch.storing import batches
+from collectors.watch.storing.batches import Malformed
+from collectors.watch.storing.feeds import BATCH_BYTES, Collected
+from collectors.watch.storing.ingester import Ended, Ingester
+from collectors.watch.streams.resources import Resource, Target
+from collectors.watch.streams.threads import StreamStatus
 from dashboard.access.tokens import tokens
 from dashboard.access.trail import trail
 from dashboard.models import AuditRecord

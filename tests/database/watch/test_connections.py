@@ -26,11 +26,12 @@ from django.test import Client
 from pytest_django import Settings
 
 from collectors.hosts import allowed_hosts
-from collectors.watch import connections, credentials, rbac
+from collectors.watch import rbac
 from collectors.watch.access import affected_rules
-from collectors.watch.connections import Refused, WatchOptions
-from collectors.watch.failures import Unusable
-from collectors.watch.kubeconfig import Kubeconfig
+from collectors.watch.server import connections, credentials
+from collectors.watch.server.connections import Refused, WatchOptions
+from collectors.watch.server.failures import Unusable
+from collectors.watch.server.kubeconfig import Kubeconfig
 from dashboard import environment
 from dashboard.cli import __main__ as cli
 from tests import stored
@@ -308,7 +309,7 @@ def test_a_path_with_a_colon_is_one_path(tmp_path: Path, settings: Settings, ser
 def test_a_file_is_checked_on_every_load(
     tmp_path: Path, settings: Settings, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("collectors.watch.api._RELOAD_SECONDS", 0.0)
+    monkeypatch.setattr("collectors.watch.server.api._RELOAD_SECONDS", 0.0)
     settings.KUBECONFIG_DIRS = (tmp_path,)
     file, ran_it = tmp_path / "kubeconfig", tmp_path / "ran"
     file.write_text(config(server.url))

@@ -18,12 +18,13 @@ from msgspec.structs import replace
 import collectors.formats.audit as audit_format
 from collectors.formats import Skipped, read
 from collectors.replay import serve
-from collectors.watch import cluster_watcher, decoding
-from collectors.watch.decoding import ObjectDecoder, redacted
-from collectors.watch.dividing import STREAK, Dividing
-from collectors.watch.feeds import Collected
-from collectors.watch.ingester import Ingester
-from collectors.watch.resources import Resource
+from collectors.watch import cluster_watcher
+from collectors.watch.storing.dividing import STREAK, Dividing
+from collectors.watch.storing.feeds import Collected
+from collectors.watch.storing.ingester import Ingester
+from collectors.watch.streams import decoding
+from collectors.watch.streams.decoding import ObjectDecoder, redacted
+from collectors.watch.streams.resources import Resource
 from tests.collecting import awaited
 from tests.database.watch.test_collected import ITEMS, Sent
 from tests.events import event, pod

@@ -15,8 +15,8 @@ import pytest
 from collectors.formats import Limits
 from collectors.replay import serve
 from collectors.uploads.recordings import Count, import_into
-from collectors.watch import discovery
 from collectors.watch.cluster_watcher import ClusterWatcher
+from collectors.watch.streams import discovery
 from tests import ENGINE
 from tests.followed import by_path, connected, taped
 from tests.live import verdicts

@@ -18,11 +18,11 @@ import orjson
 import pytest
 
 from collectors.hosts import Gate, allowed_hosts
-from collectors.watch import bodies, deadlines, stream
 from collectors.watch.access import check
-from collectors.watch.api import Api
-from collectors.watch.failures import ApiError, Unreachable
-from collectors.watch.resources import Resource, resources
+from collectors.watch.server import bodies, deadlines, stream
+from collectors.watch.server.api import Api
+from collectors.watch.server.failures import ApiError, Unreachable
+from collectors.watch.streams.resources import Resource, resources
 from tests.database.watch.test_connections import signed
 from tests.load import busy
 from tests.patience import patient
@@ -267,7 +267,7 @@ def test_a_watch_is_not_unpacked(server: Server) -> None:
 
 
 def test_a_page_that_is_too_large_is_asked_for_in_smaller_ones(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("collectors.watch.reflector.PAGE_BYTES", 20_000)
+    monkeypatch.setattr("collectors.watch.streams.reflector.PAGE_BYTES", 20_000)
     pods = [orjson.loads(commit.body) | {"x": "y" * 300} for commit in busy(100, 0).existing]
 
     def answer(line: bytes, send: Send) -> None:
@@ -300,7 +300,7 @@ def listed(item: bytes, head: bytes = b"") -> bytes:
 def test_a_list_of_millions_of_items_is_read_one_by_one(
     item: bytes, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("collectors.watch.decoding.OBJECTS", 2_000)
+    monkeypatch.setattr("collectors.watch.streams.decoding.OBJECTS", 2_000)
     body = whole(listed(item), b"Content-Encoding: gzip")
     server.answer = lambda line, send: send(body)
     with Watching(api_of(server), PODS) as watched:

@@ -14,9 +14,9 @@ import pytest
 
 from collectors.replay import Replay
 from collectors.replay.serving import kubeconfig
-from collectors.watch import api as module
-from collectors.watch.decoding import ObjectDecoder
-from collectors.watch.resources import Resource
+from collectors.watch.server import api as module
+from collectors.watch.streams.decoding import ObjectDecoder
+from collectors.watch.streams.resources import Resource
 from tests.patience import patient
 from tests.reflecting import Watching, api_of, api_to, cut, replayed, resource, until
 from timeline.core.entries import Change, Entry, Mark, MarkType, ObjectRef, Observation, Owner

@@ -20,12 +20,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from kubernetes.config import incluster_config
 
-from collectors.watch import api as module
-from collectors.watch import exec_credentials
-from collectors.watch.api import Api
-from collectors.watch.configuration import configured, from_kubeconfig
-from collectors.watch.failures import ApiError, Unauthorized, Unreachable, Unusable
-from collectors.watch.resources import Resource
+from collectors.watch.server import api as module
+from collectors.watch.server import exec_credentials
+from collectors.watch.server.api import Api
+from collectors.watch.server.configuration import configured, from_kubeconfig
+from collectors.watch.server.failures import ApiError, Unauthorized, Unreachable, Unusable
+from collectors.watch.streams.resources import Resource
 from tests.reflecting import Watching, api_to, until
 from timeline.core.entries import MarkType
 

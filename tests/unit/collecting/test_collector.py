@@ -12,7 +12,7 @@ from collectors.collecting import collector, sender
 from collectors.collecting.buffer import Buffer
 from collectors.collecting.collector import Collector
 from collectors.collecting.server import Server
-from collectors.watch.api import Api
+from collectors.watch.server.api import Api
 from tests.answering import Receiver, receiving
 from tests.patience import eventually
 

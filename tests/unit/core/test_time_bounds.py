@@ -11,7 +11,7 @@ import pytest
 from collectors.formats import Limits, Skipped, own, read
 from collectors.normalise.log_lines import log_text
 from collectors.stores.times import instant, nanoseconds
-from collectors.watch.clock import ServerClock
+from collectors.watch.server.clock import ServerClock
 from dashboard.web.timestamps import parsed
 from tests import events, objects
 from tests.events import event, pod

@@ -20,8 +20,8 @@ from collectors.formats.audit import read_lines
 from collectors.formats.stream import Line
 from collectors.normalise.requests import parameters
 from collectors.redaction.entries import without_credentials
-from collectors.watch.decoding import ObjectDecoder
-from collectors.watch.resources import Resource
+from collectors.watch.streams.decoding import ObjectDecoder
+from collectors.watch.streams.resources import Resource
 from tests import ENGINE
 from tests.credentials import FORMS
 from tests.events import event

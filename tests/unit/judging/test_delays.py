@@ -12,7 +12,8 @@ from tests.recordings import SAMPLE
 from timeline.judging.findings import Finding
 from timeline.layout.drawing import Drawing
 from timeline.layout.lanes import LaneRow
-from timeline.payloads import documents, occurrences
+from timeline.payloads import documents
+from timeline.payloads.incidents import occurrences
 
 WATCH = DATA / "objects/watch"
 

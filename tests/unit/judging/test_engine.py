@@ -27,7 +27,7 @@ from timeline.judge import judge, matters, rulebook
 from timeline.judging.findings import Finding
 from timeline.judging.verdicts import Verdict
 from timeline.payloads import documents
-from timeline.payloads.incidents import incidents_of, parts_of, payload
+from timeline.payloads.incidents.making import incidents_of, parts_of, payload
 
 RECORDINGS = {  # the five families together, the Job controller step by step, and real Volcano
     "families": ENGINE / "families.jsonl.zst",

@@ -8,7 +8,7 @@ import pytest
 from collectors.replay.commits import Commit
 from collectors.replay.resources import Resource
 from collectors.replay.selectors import Selection
-from collectors.replay.table_columns import _age_text
+from collectors.replay.tables.columns import _age_text
 
 PODS = Resource("", "v1", "Pod", "pods", True)
 POD = {

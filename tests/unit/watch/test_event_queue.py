@@ -3,7 +3,7 @@
 import threading
 import time
 
-from collectors.watch.event_queue import EventQueue
+from collectors.watch.streams.event_queue import EventQueue
 
 
 def queue(capacity: int = 100, most_bytes: int = 1000) -> EventQueue[str]:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from collectors.watch.failures import Unusable
-from collectors.watch.files import Allowed
-from collectors.watch.kubeconfig import Kubeconfig, default_paths, own
+from collectors.watch.server.failures import Unusable
+from collectors.watch.server.files import Allowed
+from collectors.watch.server.kubeconfig import Kubeconfig, default_paths, own
 
 SECRET = "pl4nted"
 

@@ -3,7 +3,7 @@
 import time
 from email.utils import formatdate
 
-from collectors.watch.clock import ServerClock
+from collectors.watch.server.clock import ServerClock
 
 HOUR = 3600.0
 

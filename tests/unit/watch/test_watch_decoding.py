@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.watch.decoding import Bookmark, Malformed, ObjectDecoder, key_in, key_of, page_of, redacted
-from collectors.watch.failures import Forbidden, Gone, Refused, refused
-from collectors.watch.resources import Resource
+from collectors.watch.server.failures import Forbidden, Gone, Refused, refused
+from collectors.watch.streams.decoding import Bookmark, Malformed, ObjectDecoder, key_in, key_of, page_of, redacted
+from collectors.watch.streams.resources import Resource
 from tests.credentials import FORMS
 from tests.properties import examples
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Mark, MarkType

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 import pytest
 
-from collectors.watch.api import Api
-from collectors.watch.calibration import calibrate
-from collectors.watch.failures import ApiError, Forbidden, Refused
-from collectors.watch.resources import Resource, new_resources, resources
+from collectors.watch.server.api import Api
+from collectors.watch.server.failures import ApiError, Forbidden, Refused
+from collectors.watch.streams.calibration import calibrate
+from collectors.watch.streams.resources import Resource, new_resources, resources
 from timeline.core.entries import Mark, MarkType
 from timeline.judge import rulebook
 from timeline.kinds import qualified

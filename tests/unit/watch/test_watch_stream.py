@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 import urllib3
 
-from collectors.watch.failures import Unreachable
-from collectors.watch.stream import Silent, Stopped, Stream, Watchdog
+from collectors.watch.server.failures import Unreachable
+from collectors.watch.server.stream import Silent, Stopped, Stream, Watchdog
 from tests.reflecting import until
 
 

@@ -9,8 +9,8 @@ from typing_extensions import TypedDict  # msgspec skips what is not declared, w
 
 from timeline.core.entries import moment
 from timeline.models import Finding, Occurrence
-from timeline.payloads import occurrences
 from timeline.payloads.findings import FindingGroupPayload
+from timeline.payloads.incidents import occurrences
 from timeline.queries.ahead import sent
 from timeline.queries.arrays import array
 from timeline.queries.people.acknowledgements import acknowledged

@@ -9,7 +9,7 @@ from django.db.models import Count, Func, Max, Min, OuterRef, Sum, TextField
 
 from timeline.core.entries import moment
 from timeline.models import FINDING_RANK, Finding, Incident, Occurrence, Source
-from timeline.payloads.incidents import InView
+from timeline.payloads.incidents.making import InView
 from timeline.queries.incidents.lists import incidents_with
 from timeline.queries.incidents.occurrences import payloads
 from timeline.queries.window.view import View

@@ -19,7 +19,8 @@ from timeline.judging.findings import Finding
 from timeline.judging.incidents import subjects as incidents
 from timeline.kinds import kind_of
 from timeline.layout import places
-from timeline.payloads import documents, in_part, occurrences
+from timeline.payloads import documents
+from timeline.payloads.incidents import in_part, occurrences
 from timeline.storage.copying import as_json, as_text, upsert
 
 if TYPE_CHECKING:

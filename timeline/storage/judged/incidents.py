@@ -12,9 +12,9 @@ from timeline import models
 from timeline.core.entries import microseconds, moment
 from timeline.history.lifelines import Name
 from timeline.judge import rulebook
-from timeline.payloads import incidents
-from timeline.payloads.members import Members
-from timeline.payloads.occurrences import rank
+from timeline.payloads.incidents import making as incidents
+from timeline.payloads.incidents.members import Members
+from timeline.payloads.incidents.occurrences import rank
 from timeline.storage import notify
 from timeline.storage.copying import as_text, upsert
 

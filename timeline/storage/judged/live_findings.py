@@ -14,7 +14,7 @@ from timeline.history.lifelines import Key, name_of
 from timeline.judge import settled
 from timeline.judging.findings import Finding, Status
 from timeline.payloads import documents
-from timeline.payloads.incidents import parts_of
+from timeline.payloads.incidents.making import parts_of
 from timeline.storage.copying import upsert
 from timeline.storage.judged import findings, incidents
 from timeline.storage.judged.live_incidents import LiveIncidents
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from timeline.history.world.world import World
     from timeline.payloads.findings import FindingPayload
-    from timeline.payloads.members import Part
+    from timeline.payloads.incidents.members import Part
 
 
 class LiveFindings:

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping
 
 from timeline import models
-from timeline.payloads.members import Members, Part
+from timeline.payloads.incidents.members import Members, Part
 from timeline.storage.judged import incidents
 
 _KEPT = 100_000  # the most findings of incidents that are kept in memory, besides those of the latest incident

@@ -1,0 +1,1 @@
+"""This package renders objects as the Tables that kubectl shows."""

@@ -1,0 +1,1 @@
+"""This package lists and watches the resources of a cluster."""

@@ -1,0 +1,1 @@
+"""This package words clusters, recordings, and what they take."""

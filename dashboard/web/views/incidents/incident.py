@@ -1,0 +1,127 @@
+"""This page shows one incident: whether it goes on, what proves it, what to do, its findings, and who knows of it."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from dashboard.access import limits
+from dashboard.access.tokens import links
+from dashboard.drawing.pictures import picture
+from dashboard.presentation import alerts, changes_before, incidents, views, wording
+from dashboard.presentation.catalogue import words
+from dashboard.presentation.incident_pictures import gravest
+from dashboard.presentation.people import shared
+from dashboard.web.places import in_place
+from dashboard.web.views.incidents.findings import NOTE, because, linked, person, proof_row
+from dashboard.web.views.people.shared import share_dialog
+from timeline.core.entries import microseconds
+from timeline.models import Finding, Incident, Source
+from timeline.queries.alerts import received as alert_queries
+from timeline.queries.changes import before as before_queries
+from timeline.queries.incidents import causes, finding, lists
+from timeline.queries.objects import lives
+from timeline.queries.people import acknowledgements as acknowledgements_queries
+from timeline.queries.people import baselines
+from timeline.queries.sources import extents
+from timeline.storage.people import acknowledgements, answering
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse
+
+    from timeline.payloads.findings import IncidentRowPayload
+    from timeline.queries.sources.extents import SourceRow
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@in_place
+def show_incident(request: "HttpRequest", source_id: int, identity: str) -> "HttpResponse":
+    source = extents.source(source_id)
+    if source is None:
+        raise Http404("No such recording.")
+    try:
+        incident = lists.incident(source_id, identity)
+        link = links.of_request(request)
+        if request.method == "POST":
+            return _note(request, source, incident)
+        if link:
+            return _shared(request, {**_context(source, links.public(incident)), "link": link})
+        return render(request, "incident.html", {**_context(source, incident), **share_dialog(request, source.id)})
+    except (Source.DoesNotExist, Incident.DoesNotExist, Finding.DoesNotExist):
+        raise Http404(f"The recording {source.name} has no such incident.") from None
+
+
+def _shared(request: "HttpRequest", context: dict[str, Any]) -> "HttpResponse":
+    """Show the incident to whoever has a link to it, who can open none of the pages that it leads to, and does not see
+    what people wrote about it."""
+    context |= {"ended": [], "alerts": alerts.rows(links.public(context.pop("received")))}
+    answer = render(request, "shared_incident.html", context)
+    answer.content = shared.without_links(answer.content.decode()).encode()
+    links.frameable(answer, embedded=False)
+    return answer
+
+
+def _note(request: "HttpRequest", source: "SourceRow", incident: "IncidentRowPayload") -> "HttpResponse":
+    """Acknowledge the incident, or remove its acknowledgement."""
+    if request.POST.get("act") == "withdraw":
+        acknowledgements.withdraw(source.id, incident["id"])
+        return redirect(f"{incident['url']}#noted")
+    note = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()
+    if len(note) > NOTE:
+        problem = f"The note has {len(note)} characters; {NOTE} are the most."
+        return render(
+            request, "incident.html", {**_context(source, incident), "note": note, "problem": problem}, status=400
+        )
+    acknowledgements.acknowledge_incidents(source.id, [incident["id"]], person(request), note)
+    return redirect(f"{incident['url']}#noted")
+
+
+def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, Any]:
+    """Return what the template shows. Raises Finding.DoesNotExist if the findings have just been withdrawn."""
+    worst = finding.finding(source.id, incident["worst"])
+    shown = gravest(worst)
+    columns, start, end = finding.columns(source.id, worst, shown)
+    now = microseconds(timezone.now())
+    noted = incident["acknowledged"]
+    asked = before_queries.asked(source.id, incident=incident["id"])
+    before = before_queries.changes_before(source.id, asked.at, about=asked.tracks, limit=_CHANGES)
+    received = alert_queries.alerts_during(source.id, incident["id"])
+    return {
+        "source": source,
+        "incident": incident,
+        "in_part": answering.refusal_to_answer(Incident, source.id, incident["id"]),
+        "received": received["alerts"],
+        "alerts": alerts.rows(received["alerts"]),
+        "alerts_more": received["more"],
+        "card": incidents.card(incident, source.last, now, live=source.is_live),
+        "about": lives.page_of(source.id, incident["anchor"]),
+        "worst": worst,
+        "shown": shown,
+        "picture": linked(picture(columns, start, end, finding=shown["key"]), source.id),
+        "proofs": [proof_row(each, source.id) for each in shown["proof"]],
+        "ended": [
+            why
+            for why in (
+                acknowledgements_queries.ended(source.id, incident["id"]),
+                baselines.worse(source.id, incident["id"]),
+            )
+            if why
+        ],
+        "why": words(shown["why"]),
+        "steps": wording.advice(incident["advice"]),
+        "changes": changes_before.rows(before),
+        "changes_total": before["total"],
+        "changes_minutes": changes_before.minutes(before["minutes"]),
+        "changes_nothing": changes_before.nothing(before, part=bool(limits.in_part(source.id))),
+        **because(causes.cause_of(source.id, incident["caused"]), source.id, incident["cause"]),
+        "view": views.shown(source.id, incident["caused"] or worst["id"], shown["start"], shown["end"]),
+        "findings": lists.findings_of_incident(source.id, incident["id"]),
+        "more": max(0, incident["findings"] - lists.FINDINGS_SHOWN),
+        "acknowledged_at": noted["at"][:19].replace("T", " ") if noted else "",
+        "note": "",
+    }
+
+
+_CHANGES = 3  # sets of changes that the page of an incident shows

@@ -1,0 +1,165 @@
+"""These pages list the incidents of one source or of all, and acknowledge many at once."""
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from urllib.parse import urlencode
+
+from django.core.exceptions import BadRequest
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+from ninja import Schema
+from pydantic import ValidationError
+
+from dashboard.presentation import incidents as words
+from dashboard.presentation import wording
+from dashboard.web.api.answers import Time
+from dashboard.web.api.incidents import Cursor, Filter, FilterOfSource
+from dashboard.web.views.incidents.findings import NOTE, person
+from timeline.core.entries import microseconds, moment
+from timeline.judging.findings import Severity
+from timeline.payloads.findings import FindingOrder, IncidentState
+from timeline.queries.incidents import filters, lists
+from timeline.queries.incidents.filters import IncidentFilter
+from timeline.queries.incidents.pages import WrongOrder
+from timeline.queries.people import acknowledgements
+from timeline.queries.sources import extents
+from timeline.storage.people import acknowledgements as acknowledgements_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from django.http import HttpRequest, HttpResponse
+
+    from timeline.queries.sources.extents import SourceRow
+
+_KEY = re.compile(r"(\d{1,18})\.([0-9a-f]{16})")
+_CHECKED = 1000  # rows that a form can name; a page has fewer
+_SELECTING = FilterOfSource.model_fields.keys() - {"silenced", "acknowledged"}
+_HIDDEN = ("silenced", "acknowledged", "root", "track", "kinds", "name")  # parameters without a field in the form
+_ORDERS = {"newest": "Newest first", "time": "In order of time", "gravest": "Gravest first"}
+
+
+class _Place(Schema):
+    """The parameters of a page that select no incidents."""
+
+    order: FindingOrder | None = None
+    cursor: Cursor = ""
+    noted: Time | None = None  # when incidents were acknowledged at once, which can be undone
+
+
+class Asked(NamedTuple):
+    """This is what the address of a page asks for."""
+
+    filter: IncidentFilter
+    place: _Place
+    given: dict[str, str]  # the parameters that are not empty
+
+    def link(self, **changed: str) -> str:
+        """Return the address of the first page with some parameters changed, or left out if empty."""
+        kept = {**self.given, "cursor": "", "noted": "", **changed}
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_incidents(request: "HttpRequest", source_id: int | None = None) -> "HttpResponse":
+    """Show a list. Raises Http404, and BadRequest for an address that is not valid."""
+    source = None if source_id is None else extents.source(source_id)
+    if source_id is not None and source is None:
+        raise Http404("No such recording.")
+    asked = _asked(request, Filter if source is None else FilterOfSource)
+    if request.method == "POST":
+        return _change(request, asked, source_id)
+    return render(request, "incidents.html", _context(request, source, asked))
+
+
+def _asked(request: "HttpRequest", fields: type[Filter]) -> Asked:
+    given = {name: value for name, value in request.GET.dict().items() if value}
+    hides = acknowledgements.has_acknowledged(person(request))
+    try:
+        wanted = fields.model_validate({"acknowledged": not hides, **given}).wanted()
+        return Asked(wanted, _Place.model_validate(given), given)
+    except ValidationError as error:
+        wrong = ", ".join(str(each["loc"][0]) for each in error.errors())
+        raise BadRequest(f"The address has a parameter that is not valid: {wrong}.") from None
+
+
+def _change(request: "HttpRequest", asked: Asked, source_id: int | None) -> "HttpResponse":
+    """Acknowledge what is checked, or all that the filter matches, or undo that."""
+    by = person(request)
+    if request.POST.get("act") == "undo":
+        if asked.place.noted is not None:
+            acknowledgements_storage.undo(moment(asked.place.noted), by)
+        return redirect(request.path + asked.link())
+    note = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()
+    if len(note) > NOTE:
+        raise BadRequest(f"The note has {len(note)} characters; {NOTE} are the most. Go back to shorten it.")
+    if "all" in request.POST:
+        wanted = lists.listed_identities(source_id, asked.filter)
+    else:
+        wanted = _checked(request.POST.getlist("incident")[:_CHECKED], source_id)
+    at = acknowledgements_storage.acknowledge_new(wanted, by, note)
+    return redirect(request.path + asked.link(noted=str(microseconds(at))))
+
+
+def _checked(keys: "Iterable[str]", source_id: int | None) -> dict[int, list[str]]:
+    """Return the incidents that a form names, by source; only those of a source if the page is about one."""
+    wanted: dict[int, list[str]] = {}
+    for key in keys:
+        if (found := _KEY.fullmatch(key)) and source_id in (None, int(found[1])):
+            wanted.setdefault(int(found[1]), []).append(found[2])
+    return wanted
+
+
+def _context(request: "HttpRequest", source: "SourceRow | None", asked: Asked) -> dict[str, Any]:
+    number = source.id if source else None
+    wanted, place = asked.filter, asked.place
+    order = place.order or ("newest" if source is None or source.is_live else "gravest")
+    try:
+        listed = lists.incidents(number, wanted, order=order, cursor=place.cursor)
+    except WrongOrder as error:
+        raise BadRequest(str(error)) from None
+    now = microseconds(timezone.now())
+    origins = lists.origins({each["source"] for each in listed["incidents"]})
+    rows = [words.row(each, origins[each["source"]], now) for each in listed["incidents"] if each["source"] in origins]
+    noted = acknowledgements.acknowledged_at(moment(place.noted), person(request)) if place.noted is not None else 0
+    old = wording.outdated(source) if source else _outdated(lists.judged_before())
+    return {
+        "section": "incidents",
+        "source": source,
+        "rows": rows,
+        "live": any(origin.live for origin in origins.values()) or bool(source and source.is_live),
+        "listed": listed,
+        "summary": words.summary(listed),
+        "span": "Last 6 hours" if source and source.is_live else "In the recording" if source else "Course",
+        "severities": get_args(Severity),
+        "states": get_args(IncidentState),
+        "choices": filters.choices(number),
+        "orders": {name: _ORDERS[name] for name in get_args(FindingOrder)},
+        "asked": {**dict.fromkeys((*FilterOfSource.model_fields, "order"), ""), **asked.given},
+        "wanted": wanted,
+        "filtered": bool(_SELECTING & asked.given.keys()),
+        "kept": {name: asked.given[name] for name in _HIDDEN if name in asked.given},
+        "links": {
+            "all": request.path,
+            "everything": asked.link(root="", track="", kinds="", name=""),
+            "here": asked.link(),
+            "next": asked.link(cursor=listed["next"]) if listed["next"] else "",
+            "first": asked.link() if place.cursor else "",
+            "silenced": asked.link(silenced="" if wanted.silenced else "true"),
+            "acknowledged": asked.link(acknowledged="false" if wanted.acknowledged else "true"),
+        },
+        "noted": noted,
+        "noted_at": place.noted,
+        "outdated": old,
+        "most": NOTE,
+    }
+
+
+def _outdated(sources: int) -> str:
+    """Return a sentence about sources that have to be judged again; "" if there are none."""
+    if not sources:
+        return ""
+    these = "One recording or cluster was" if sources == 1 else f"{sources} recordings or clusters were"
+    return f"{these} judged by an older version of Causeline. Their incidents are listed once they are judged again."

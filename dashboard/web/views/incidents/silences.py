@@ -1,0 +1,150 @@
+"""On these pages people take incidents out of the lists for a while, and see which silences hold."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from dashboard.access.trail import change_log
+from dashboard.presentation import incidents as words
+from dashboard.web.views.incidents.findings import person
+from timeline.core.numbers import whole_number
+from timeline.models import Incident, Silence, Source
+from timeline.queries.incidents import filters
+from timeline.queries.people import silences as silences_queries
+from timeline.storage.people import silences
+from timeline.storage.seen.limits import present
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest, HttpResponse, QueryDict
+
+_LONGEST = 253  # characters of a matcher, as of a name in Kubernetes
+_REASON = 2000
+_MATCHERS = ("rule", "namespace", "owner", "actor")
+_HOURS = {0.5: "30 minutes", 2: "2 hours", 8: "8 hours", 24: "1 day", 168: "1 week", 720: "30 days"}
+_USUAL = 2
+
+
+class _Form(NamedTuple):
+    """These are the fields as they were filled in."""
+
+    source: Source | None  # its cluster, or this recording; None for all sources
+    matchers: dict[str, str]
+    reason: str
+    hours: float
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_silences(request: "HttpRequest") -> "HttpResponse":
+    """List the silences, and expire one."""
+    if request.method == "POST":
+        number = whole_number(request.POST.get("silence", ""))
+        if number is not None and silences.expire(number):
+            change_log.about(request, silence=number)
+        return redirect("silences")
+    held = [_row(each) for each in silences_queries.active()]
+    ended = [_row(each) for each in silences_queries.ended()]
+    return render(request, "silences.html", {"held": held, "ended": ended, "limited": not present().everything})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def new_silence(request: "HttpRequest") -> "HttpResponse":
+    """Show the form, filled in for an incident if the address names one, and create the silence."""
+    about = _about(request.GET)
+    form = _filled(request.POST, _source(request.POST)) if request.method == "POST" else _suggested(request.GET, about)
+    problem = ""
+    if request.POST.get("act") == "silence":
+        try:
+            return _create(request, form, about)
+        except ValueError as error:
+            problem = str(error)
+    number, titles = 0, list[str]()
+    if any(form.matchers.values()):
+        number, titles = silences_queries.would_silence(source=form.source, **form.matchers)
+    choices = filters.choices(form.source.pk if form.source else None)
+    context = {
+        "about": about,
+        "form": form,
+        "of_source": form.source or _source(request.GET),
+        "hours": list(_HOURS.items()),
+        "choices": choices,
+        "matches": number,
+        "titles": titles,
+        "more": number - len(titles),
+        "problem": problem,
+        "limited": not present().everything,
+        "limits": {"matcher": _LONGEST, "reason": _REASON},
+    }
+    return render(request, "silence.html", context, status=400 if problem else 200)
+
+
+def _create(request: "HttpRequest", form: _Form, about: Incident | None) -> "HttpResponse":
+    if not form.hours:
+        raise ValueError("Choose how long the silence holds.")
+    if not form.reason:
+        raise ValueError("Give a reason: others see the silence, and have to know whether it may be ended.")
+    made = silences.create(
+        source=form.source,
+        **form.matchers,
+        reason=form.reason,
+        by=person(request),
+        expires=timezone.now() + timedelta(hours=form.hours),
+    )
+    change_log.about(request, silence=made.pk)
+    return redirect("incident", about.source_id, about.identity) if about else redirect("silences")
+
+
+def _filled(given: "QueryDict", source: Source | None) -> _Form:
+    matchers = {name: _text(given, name, _LONGEST) for name in _MATCHERS}
+    chosen = given.get("hours", str(_USUAL))
+    hours = next((each for each in _HOURS if str(each) == chosen), 0.0)
+    everywhere = given.get("scope") == "all"
+    return _Form(None if everywhere else source, matchers, _text(given, "reason", _REASON), hours)
+
+
+def _suggested(given: "QueryDict", about: Incident | None) -> _Form:
+    """Return a form that matches incidents like the one that the address names."""
+    form = _filled(given, _source(given))
+    if about is None:
+        return form
+    return form._replace(
+        matchers={"rule": about.rule, "namespace": about.namespace, "owner": _literal(about.name), "actor": ""}
+    )
+
+
+def _literal(name: str) -> str:
+    """Return a glob for a name. Kubernetes allows neither * nor ? in names; a name with one is matched as a glob."""
+    return name if len(name) <= _LONGEST else ""
+
+
+def _text(given: "QueryDict", name: str, longest: int) -> str:
+    return given.get(name, "").replace("\0", "").replace("\r\n", "\n").strip()[:longest]
+
+
+def _source(given: "QueryDict") -> Source | None:
+    number = whole_number(given.get("source", ""))
+    return Source.objects.select_related("cluster").filter(pk=number, ready=True).first() if number else None
+
+
+def _about(given: "QueryDict") -> Incident | None:
+    identity = given.get("incident", "").replace("\0", "")[:16]
+    source = _source(given)
+    return Incident.objects.filter(source=source, identity=identity).first() if source else None
+
+
+def _row(silence: Silence) -> dict[str, Any]:
+    shown = silences_queries.payload(silence)
+    if silence.cluster:
+        where = f"cluster {silence.cluster.name}"
+    else:
+        where = f"recording {silence.source.name}" if silence.source else "all clusters and recordings"
+    return {
+        **shown,
+        "where": where,
+        "matchers": [(name, shown[name]) for name in _MATCHERS if shown[name]],  # type: ignore[literal-required]
+        "created": words.written(shown["created"]),
+        "until": words.written(shown["expires"]),
+        "left": words.length(silence.expires - timezone.now()),
+    }

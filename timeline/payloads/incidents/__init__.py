@@ -1,0 +1,1 @@
+"""This package makes incidents of findings."""

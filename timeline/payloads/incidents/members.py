@@ -1,0 +1,223 @@
+"""This pure module keeps the findings of one incident, so that a change of one finding need not look at the others."""
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from timeline.history.lifelines import Name
+from timeline.judging.findings import Effect, Severity
+from timeline.judging.incidents import subjects as incidents
+from timeline.payloads.incidents.occurrences import rank, with_extent
+
+NAMES = 6  # names of subjects that an incident shows
+_EFFECTS = list(Effect)
+
+
+class Part(NamedTuple):
+    """This is what one finding contributes to its incident. Times are microseconds since 1970, UTC."""
+
+    id: str
+    rule: str
+    anchor: Name
+    severity: Severity
+    status: str
+    kind: str  # of the subject
+    name: str
+    uid: str
+    summary: str
+    effect: str
+    effect_text: str
+    excess: int  # occurrences, or objects that were too many
+    times: list[tuple[str, int, int, bool]]  # of each occurrence: its group, first, last, and whether it goes on
+    actors: list[str]  # who wrote what the proof shows
+    advice: list[str]
+    root: int = 0  # the track number of the subject's root owner; 0 without a database
+    cause: tuple[str, str] = ("", "")  # the rule and the sentence of what is behind it; "" where nothing proves a cause
+    namespaces: tuple[str, ...] | None = None  # of all that it involves; None if an older version has stored it
+
+
+class Members:
+    """These are the findings of one incident, and what they have in common.
+
+    Everything that is counted is counted while findings are added and removed. Lists are kept in order, so their ends
+    are known.
+    """
+
+    def __init__(self, rule: str, anchor: Name, template: str) -> None:
+        self.id = incidents.identity(rule, anchor)
+        self.rule = rule
+        self.anchor = anchor
+        self.times: list[tuple[int, int]] = []  # first and last of each occurrence, in order of time
+        self.roots: list[int] = []  # the track numbers of the root owners of its subjects, in order
+        self._template = template
+        self._parts: dict[str, Part] = {}
+        self._gravest: list[tuple[Any, ...]] = []  # see `_gravity`
+        self._caused: list[tuple[Any, ...]] = []  # the gravity of those with a proven cause
+        self._causes: Counter[str] = Counter()  # by the rule that reports such causes, how many findings have one
+        self._ends: list[int] = []
+        self._groups: Counter[str] = Counter()  # by the group of an occurrence, in how many findings it is
+        self._subjects: Counter[tuple[str, str, str]] = Counter()
+        self._kinds: Counter[str] = Counter()  # of the subjects
+        self._begins: dict[str, list[int]] = {}  # when the findings of each name began
+        self._names: list[tuple[int, str]] = []  # each name, in the order in which the first findings of each began
+        self._statuses: Counter[str] = Counter()
+        self._actors: Counter[str] = Counter()
+        self._rooted: Counter[int] = Counter()  # by the root owner, how many findings are about its objects
+        self._involved: Counter[str | None] = Counter()  # by namespace, None for not known, in how many findings it is
+        self._excess = 0
+        self._open = 0  # the number of occurrences that go on
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def put(self, parts: Iterable[Part]) -> None:
+        """Add findings, or replace those of the same id."""
+        for each in sorted(parts, key=_begin):
+            self.remove(each.id)
+            self._parts[each.id] = each
+            insort(self._gravest, _gravity(each))
+            if any(each.cause):
+                insort(self._caused, _gravity(each))
+                self._causes[each.cause[0]] += 1
+            subject = each.kind, each.name, each.uid
+            self._kinds[each.kind] += subject not in self._subjects
+            self._subjects[subject] += 1
+            self._name(each, insort)
+            for group, first, last, goes_on in each.times:
+                if group not in self._groups:
+                    insort(self.times, (first, last))
+                    insort(self._ends, last)
+                self._groups[group] += 1
+                self._open += goes_on
+            self._statuses[each.status] += 1
+            if each.root not in self._rooted:
+                insort(self.roots, each.root)
+            self._rooted[each.root] += 1
+            self._actors.update(each.actors)
+            self._involved.update((None,) if each.namespaces is None else each.namespaces)
+            self._excess += each.excess
+
+    def remove(self, finding: str) -> None:
+        """Take a finding out of the incident. Nothing happens if the incident does not have it."""
+        if (each := self._parts.pop(finding, None)) is None:
+            return
+        _take(self._gravest, _gravity(each))
+        if any(each.cause):
+            _take(self._caused, _gravity(each))
+            _fewer(self._causes, each.cause[0])
+        if _fewer(self._subjects, (each.kind, each.name, each.uid)):
+            _fewer(self._kinds, each.kind)
+        self._name(each, _take)
+        for group, first, last, goes_on in each.times:
+            if _fewer(self._groups, group):
+                _take(self.times, (first, last))
+                _take(self._ends, last)
+            self._open -= goes_on
+        _fewer(self._statuses, each.status)
+        if _fewer(self._rooted, each.root):
+            _take(self.roots, each.root)
+        for actor in each.actors:
+            _fewer(self._actors, actor)
+        for namespace in (None,) if each.namespaces is None else each.namespaces:
+            _fewer(self._involved, namespace)
+        self._excess -= each.excess
+
+    def _name(self, each: Part, change: Any) -> None:
+        """Add the time of a finding to those of its name, or take it away, as `change` does with a list in order."""
+        begins = self._begins.setdefault(each.name, [])
+        before = begins[:1]
+        change(begins, _begin(each))
+        if begins[:1] != before:
+            for first in before:
+                _take(self._names, (first, each.name))
+            for first in begins[:1]:
+                insort(self._names, (first, each.name))
+        if not begins:
+            del self._begins[each.name]
+
+    @property
+    def gravest(self) -> Part:
+        return self._parts[self._gravest[0][-1]]
+
+    @property
+    def findings(self) -> list[str]:
+        """The ids of its findings, the gravest first."""
+        return [key[-1] for key in self._gravest]
+
+    @property
+    def title(self) -> str:
+        if len(self._parts) == 1:
+            return self.gravest.summary
+        subject, counts = f"{self.gravest.kind} {self.gravest.name}", (self._excess, len(self.times))
+        return incidents.title(self._template, self.anchor, list(self._kinds), self.subjects, subject, *counts)
+
+    @property
+    def caused(self) -> str:
+        """The id of the gravest finding of which a cause is proven; "" if there is none."""
+        return self._caused[0][-1] if self._caused else ""
+
+    @property
+    def cause(self) -> str:
+        """The cause of that finding, and for how many findings such a cause is proven; "" if there is none."""
+        if not self.caused:
+            return ""
+        rule, sentence = self._parts[self.caused].cause
+        proven, all_of_it = self._causes[rule], len(self._parts)
+        return with_extent(sentence, proven, all_of_it)
+
+    @property
+    def status(self) -> str:
+        """`confirmed` if a finding is."""
+        return min(self._statuses)
+
+    @property
+    def namespaces(self) -> list[str] | None:
+        """The namespaces of all that it involves, sorted; None where they are not known."""
+        return None if None in self._involved else sorted(map(str, self._involved))
+
+    @property
+    def subjects(self) -> int:
+        return len(self._subjects)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the first subjects."""
+        return [name for _, name in self._names[:NAMES]]
+
+    @property
+    def last(self) -> int:
+        return self._ends[-1]
+
+    @property
+    def open(self) -> bool:
+        """Whether an occurrence still went on at the end of what the source shows."""
+        return self._open > 0
+
+    @property
+    def actors(self) -> list[str]:
+        """Who wrote what the proofs show, the most frequent one first."""
+        return sorted(self._actors, key=lambda actor: (-self._actors[actor], actor))
+
+
+def _begin(each: Part) -> int:
+    return each.times[0][1]
+
+
+def _gravity(each: Part) -> tuple[Any, ...]:
+    """Return a sort key: the gravest finding first, then the first one. It ends with the finding's id."""
+    return rank(each.severity), -_EFFECTS.index(Effect(each.effect)), each.status, _begin(each), each.id
+
+
+def _take(values: list[Any], value: Any) -> None:
+    """Remove a value from a list in order."""
+    del values[bisect_left(values, value)]
+
+
+def _fewer(counter: Counter[Any], key: Any) -> bool:
+    """Count one less of a key; return whether none is left."""
+    counter[key] -= 1
+    if counter[key]:
+        return False
+    del counter[key]
+    return True

@@ -37,6 +37,7 @@ from timeline.history.ledger.clocks import Clocks, Moved, Stamped
 from timeline.history.ledger.conflicts import repeats, two_clusters, two_uids
 from timeline.history.ledger.extent import Extent
 from timeline.history.ledger.folding import MANY
+from timeline.history.ledger.gathering import gathered
 from timeline.history.ledger.incarnations import incarnations_of, together
 from timeline.history.ledger.joins import Joins
 from timeline.history.ledger.object_entries import ObjectEntries
@@ -421,7 +422,7 @@ class Ledger:
             groups = [reconciled(in_order(each.entries)) for each in found]
         else:
             groups = self._groups(objects)
-        groups = self.unnamed.applied(name, groups)
+        groups = self.unnamed.applied(name, gathered(groups))
         return incarnations_of(name, groups, self.clocks.of_space(space), space, unplaced)
 
     def _groups(self, objects: list[ObjectEntries]) -> list[list[Entry]]:
@@ -611,8 +612,8 @@ class Ledger:
         return known.number if known else 0
 
     def unnamed_numbers(self, name: Name) -> list[int]:
-        """Return the numbers of entries of a name that carry no UID, if a watch or a list shows its kind, too."""
-        number = self.number(name, "") if self.joins.concern(name[:2]) else 0
+        """Return the numbers of entries of a name that carry no UID."""
+        number = self.number(name, "") if self.seen[name[:2]].levels else 0
         return [*([number] if number else ()), *self._more_numbers.get(name, ())]
 
     def lane_number(self, name: Name) -> int:

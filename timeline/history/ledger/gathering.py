@@ -36,7 +36,7 @@ def gathered(groups: Sequence[list[Entry]]) -> list[list[Entry]]:
         if entry.change is not Change.CREATED:
             apart = apart and (not place or births[place - 1][1] < entry.received)
         of = owners.get(place, set())
-        if apart and len(of) == 1:
+        if apart and len(of) == 1 and is_bare(entry):
             (number,) = of
             own[number].append(replace(entry, ref=named[number][0].ref))
         else:

@@ -33,7 +33,7 @@ LONG = {
     "tests/unit/formats/test_program_logs.py": 631, "tests/unit/history/test_evidence.py": 466,
     "tests/unit/judging/test_engine.py": 483, "tests/unit/redaction/test_redaction.py": 752,
     "timeline/core/joining.py": 415, "timeline/history/ledger/ledger.py": 774, "timeline/history/world/world.py": 566,
-    "timeline/judging/coverage/sources.py": 584, "timeline/queries/objects/revisions.py": 404,
+    "timeline/judging/coverage/sources.py": 584,
 }  # fmt: skip
 # What is not written in code, on pages and in documents: how often it still is.
 WORDS = {r"\btold\b": 1}  # the one is the name of a column in a view of the database

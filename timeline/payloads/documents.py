@@ -126,6 +126,7 @@ def source_document(world: World, rules: Iterable[Rule], *, shown: bool = True) 
         "changes": [row.entries for row in rows],
         "namespaces": [list(row.namespaces) for row in rows],
         "clocks": clocks(world),
+        "offsets": world.offsets,
     }
 
 

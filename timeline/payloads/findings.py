@@ -132,6 +132,7 @@ class SourceDocumentPayload(TypedDict):
     # Of each kind, in the order of `coverage`: the only namespaces that were watched, none if all of them were.
     namespaces: NotRequired[list[list[str]]]
     clocks: list[str]  # a sentence for each file whose times were corrected
+    offsets: NotRequired[dict[str, int]]  # by file: by how many µs its clock is ahead, by which times were corrected
 
 
 class AnchorPayload(TypedDict):

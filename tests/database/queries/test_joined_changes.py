@@ -2,14 +2,16 @@
 once, in whatever order they come."""
 
 import json
+import random
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from tests import mutations
 from tests.stored import told_tracks
-from tests.unit.history.test_joins import bare, shown
+from tests.unit.history.test_joins import bare, log, read, shown
 from timeline.core.entries import Observation
 from timeline.history.world.world import World
 from timeline.models import Source, Track
@@ -74,6 +76,19 @@ def test_a_change_has_the_content_of_the_watch_and_the_writer_of_the_log(client:
     assert created["change"] == "created" and created["actor"] and created["audit_id"] and created["resource_version"]
     assert one["clock"] == "audit" and one["actor"] == "system:kube-controller-manager" and one["resource_version"]
     assert one["audit_id"] and one["attribution"] == "uid" and one["writers"] == []
+
+
+def test_logs_of_api_servers_with_different_clocks_are_joined_as_the_timeline_joins_them(client: Client) -> None:
+    logs = mutations.over_servers(log("stale-jobs"), random.Random(1), 2)
+    first, second = (
+        read(mutations.shifted(each, ahead), "RequestResponse", f"{ahead}.jsonl")
+        for each, ahead in zip(logs, (0, 2.4), strict=True)
+    )
+    source = recorded([*shown("stale-jobs"), *first, *second])
+    assert source.document["offsets"] and source.document["clocks"]
+    for life in Track.objects.filter(source=source, kind__in=["Job", "Lease", "Pod"], life__endswith=None):
+        listed = [each["resource_version"] for each in revisions(client, life)]
+        assert listed == [revision for _, revision, *_ in life.lifeline][:100], life
 
 
 def test_where_several_writes_may_have_made_a_change_it_says_which(client: Client) -> None:

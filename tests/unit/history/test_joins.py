@@ -33,9 +33,9 @@ def log(name: str) -> Log:
     return [msgspec.json.decode(line) for line in lines_of(DATA / "beside" / name / "audit.jsonl.zst")]
 
 
-def read(events: Iterable[Event], level: str = "Metadata") -> list[Observation]:
+def read(events: Iterable[Event], level: str = "Metadata", file: str = "audit.jsonl") -> list[Observation]:
     at_level = (msgspec.json.encode(mutations.told_at(level, event)) for event in events)
-    lines = (Line("audit.jsonl", number, line) for number, line in enumerate(at_level, 1))
+    lines = (Line(file, number, line) for number, line in enumerate(at_level, 1))
     return [each for each in read_lines(lines, False) if not isinstance(each, Skipped)]
 
 

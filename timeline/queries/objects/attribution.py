@@ -5,16 +5,21 @@ although they may belong to several tracks.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import reduce
 
 from django.db.models import F, Q
+from msgspec.structs import replace
 
-from timeline.core.entries import FOREVER, Change, Entry, microseconds
+from timeline.core.entries import FOREVER, Change, Clock, Entry, microseconds
 from timeline.core.joining import is_bare
+from timeline.core.observations import identity, merged
 from timeline.core.order import SECOND
 from timeline.history.lifelines import ANONYMOUS
-from timeline.models import Track
+from timeline.models import Source, Track
 from timeline.storage.entries import chunks
 from timeline.storage.entries.chunks import KEY, Stored
+
+_WITH_WRITER = 6  # the length of a row of a lifeline that has the writer; older ones have none
 
 
 def key_of(track_id: int) -> int:
@@ -90,6 +95,30 @@ def _creation(row: Track) -> tuple[int, bool]:
     return created, bool(row.lifeline) and row.lifeline[0][2] == "created" and row.lifeline[0][1] is not None
 
 
+def corrected(source_id: int, entries: Iterable[Stored]) -> list[Stored]:
+    """Return entries with the times of audit logs corrected by the clocks of their files, as those of the timeline."""
+    document = Source.objects.values_list("document", flat=True).get(pk=source_id)
+    offsets: dict[str, int] = document.get("offsets", {})
+    return [_corrected(each, offsets) for each in entries] if offsets else list(entries)
+
+
+def _corrected(stored: Stored, offsets: Mapping[str, int]) -> Stored:
+    entry = stored.entry
+    ahead = offsets.get(entry.place.file, 0) if entry.place and entry.clock is Clock.AUDIT else 0
+    if not ahead:
+        return stored
+    staged = entry.staged if entry.staged == FOREVER else entry.staged - ahead
+    return stored._replace(entry=replace(entry, received=entry.received - ahead, staged=staged))
+
+
+def as_changes(entries: Iterable[Stored]) -> list[tuple[Entry, Stored]]:
+    """Return each change that entries of one UID show, as one entry, with the first entry that shows it."""
+    found: dict[object, list[Stored]] = {}
+    for each in entries:
+        found.setdefault(identity(each.entry), []).append(each)
+    return [(reduce(merged, (each.entry for each in seen)), seen[0]) for seen in found.values()]
+
+
 def beside(row: Track, lives: list[Track]) -> list[list[Entry]]:
     """Return the last entries of the track before a track, and the first of the one after it: a write at that time may
     be one of theirs. `lives` are the tracks of its name that have a UID, in order."""
@@ -98,7 +127,8 @@ def beside(row: Track, lives: list[Track]) -> list[list[Entry]]:
     for at, nearest in ((place - 1, -1), (place + 1, 0)):
         if 0 <= at < len(lives) and (parts := chunks.parts(row.source_id, keys := {key_of(lives[at].id)})):
             part = parts[nearest]
-            found.append(chunks.entries(row.source_id, keys, after=part.low - 1, until=part.high, bodies=False))
+            entries = chunks.entries(row.source_id, keys, after=part.low - 1, until=part.high, bodies=False)
+            found.append(corrected(row.source_id, entries))
     return [[each.entry for each in entries] for entries in found]
 
 
@@ -109,3 +139,16 @@ def is_drawn(write: Entry, row: Track) -> bool:
         for time, revision, change, action, *_ in row.lifeline
         if not revision
     )
+
+
+def as_created(entry: Entry, row: Track) -> Entry:
+    """Return the creation that a watch shows with who requested it and when, where the lifeline knows that from a log
+    which does not name the object (see `timeline.history.ledger.unnamed`)."""
+    first = row.lifeline[0]
+    if entry.change is Change.OBSERVED and first[1:3] != [str(entry.resource_version), Change.CREATED.value]:
+        return entry
+    entry = replace(entry, change=Change.CREATED)
+    if len(first) < _WITH_WRITER or first[4][1] is None or first[5] in ("", entry.writer):
+        return entry
+    times = {"received": first[0] - first[4][0], "staged": first[0] + first[4][1]}
+    return replace(entry, actor=first[5], clock=Clock.AUDIT, **times)

@@ -10,14 +10,23 @@ from timeline.core import joining
 from timeline.core.entries import Change, Clock, Entry
 from timeline.models import Track
 from timeline.payloads.objects import Attribution, LifePayload
-from timeline.queries.objects.attribution import anonymous, beside, is_drawn, key_of, life_of, unnamed_entries
+from timeline.queries.objects.attribution import (
+    anonymous,
+    as_changes,
+    as_created,
+    beside,
+    corrected,
+    is_drawn,
+    key_of,
+    life_of,
+    unnamed_entries,
+)
 from timeline.queries.objects.lives import life
 from timeline.storage.entries import chunks
 from timeline.storage.entries.chunks import Part, Stored
 
 PAGE = 25
 _ENDS = {"created": -1, "deleted": 1}  # a UID is created once and deleted once, whatever the clocks say
-_WITH_WRITER = 6  # the length of a row of a lifeline that has the writer; older ones have none
 _CHUNKS = 2  # that are read for the last change
 _BEFORE = 100  # the number of changes before a page among which a body is sought
 
@@ -195,9 +204,7 @@ def _read(row: Track, belonging: _Belonging, changes: list[_Change], offset: int
     for change in shown:
         if size > chunks.BODIES:
             break
-        maker = next(
-            (belonging.makers.get(each.sequence) for each in change.seen if each.sequence in belonging.makers), None
-        )
+        maker = next(filter(None, (belonging.makers.get(each.sequence) for each in change.seen)), None)
         shown_by = [each for each in change.seen if each is not maker]
         best = max(shown_by, key=lambda each: (each.sequence in bodies, each.entry.clock is Clock.AUDIT))
         body = bodies.get(best.sequence, b"")
@@ -207,7 +214,7 @@ def _read(row: Track, belonging: _Belonging, changes: list[_Change], offset: int
         if maker:
             entry = joining.one(entry, maker.entry)
         elif entry.change in (Change.CREATED, Change.OBSERVED) and entry.clock is Clock.OBJECT:
-            entry = _as_created(entry, row)
+            entry = as_created(entry, row)
         writes = [] if entry.clock is Clock.AUDIT else belonging.possible.get(best.sequence, [])
         seen = len(change.seen)
         found.append(Revision(best.sequence, change.time, entry, before, compared, between, seen, attribution, writes))
@@ -216,19 +223,6 @@ def _read(row: Track, belonging: _Belonging, changes: list[_Change], offset: int
         else:
             between += bool(before)
     return found
-
-
-def _as_created(entry: Entry, row: Track) -> Entry:
-    """Return the creation that a watch shows with who requested it and when, where the lifeline knows that from a log
-    which does not name the object (see `timeline.history.ledger.unnamed`)."""
-    first = row.lifeline[0]
-    if entry.change is Change.OBSERVED and first[1:3] != [str(entry.resource_version), Change.CREATED.value]:
-        return entry
-    entry = msgspec.structs.replace(entry, change=Change.CREATED)
-    if len(first) < _WITH_WRITER or first[4][1] is None or first[5] in ("", entry.writer):
-        return entry
-    times = {"received": first[0] - first[4][0], "staged": first[0] + first[4][1]}
-    return msgspec.structs.replace(entry, actor=first[5], clock=Clock.AUDIT, **times)
 
 
 def revision(source_id: int, track_id: int, sequence: int) -> Entry | None:
@@ -302,7 +296,8 @@ def _belonging(row: Track, part: Part) -> _Belonging:
     lives = _of_name(row)
     unnamed = [each for each in lives if anonymous(each)]
     keys = _keys(row, unnamed)
-    entries = list(chunks.entries(row.source_id, keys, after=part.low - 1, until=part.high, bodies=False))
+    read = chunks.entries(row.source_id, keys, after=part.low - 1, until=part.high, bodies=False)
+    entries = corrected(row.source_id, read)
     if anonymous(row):
         return _Belonging([each for each in entries if life_of(each.entry, unnamed) == row], {}, {}, {})
     own = [each for each in entries if each.key == key_of(row.id)]
@@ -322,9 +317,10 @@ def _joined(
     Such a write of which that is not known is a change of its own if the lifeline has it, or if it has a track of its
     own. Otherwise it is one of those that a watch shows, or it changed nothing.
     """
-    groups = [[each.entry for each in own], *near, [each.entry for each in writes]]
+    changes = as_changes(own)
+    groups = [[entry for entry, _ in changes], *near, [each.entry for each in writes]]
     found = joining.join([group for group in groups if group])
-    stored = {id(each.entry): each for each in (*own, *writes)}
+    stored = {id(entry): first for entry, first in changes} | {id(each.entry): each for each in writes}
     made = [(stored.get(change), stored.get(id(write))) for change, write in found.makers.items()]
     makers = {change.sequence: write for change, write in made if change and write}
     possible = {stored[change].sequence: each for change, each in found.possible.items() if change in stored}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import BooleanField, Case, Count, Q, QuerySet, Sum, When
+from django.db.models import BooleanField, Case, Count, Q, Sum, When
 
 from timeline.models import Incident
 from timeline.payloads.findings import IncidentRowPayload
@@ -34,7 +34,7 @@ def incident_counts(sources: Collection[int]) -> dict[int, IncidentCounts]:
     listed = Q(quiet=False)
     going = listed & Q(goes_on=True, noted=False)
     rows = (
-        _flagged(Incident.objects.filter(source__in=sources))
+        _flagged(sources)
         .values("source")
         .annotate(
             incidents=Count("identity", filter=listed),
@@ -64,7 +64,7 @@ def worst_incidents(sources: Collection[int]) -> dict[int, IncidentRowPayload]:
 
     Of equally grave ones it is one that goes on, and of these the newest. Silenced ones are left out.
     """
-    rows = _flagged(Incident.objects.filter(source__in=sources)).filter(quiet=False)
+    rows = _flagged(sources).filter(quiet=False)
     order = ("source", "noted", "rank", "-goes_on", "-last", "identity")
     keys = list(rows.order_by(*order).distinct("source").values_list("source", "identity"))
     return {each["source"]: each for each in payloads(_rows(keys), silencing.active())}
@@ -101,10 +101,12 @@ def _rows(keys: list[tuple[int, str]]) -> list[Incident]:
     return [by_key[key] for key in keys if key in by_key]
 
 
-def _flagged(rows: QuerySet[Incident]) -> Any:
-    """Add to each incident whether it is silenced, goes on, and is acknowledged."""
-    return rows.annotate(
-        quiet=_flag(silencing.condition(silencing.active())), goes_on=_flag(going_on()), noted=_flag(Q(known()))
+def _flagged(sources: Collection[int]) -> Any:
+    """Return the incidents of these sources, each with whether it is silenced, goes on, and is acknowledged."""
+    return Incident.objects.filter(source__in=sources).annotate(
+        quiet=_flag(silencing.condition(silencing.active())),
+        goes_on=_flag(going_on()),
+        noted=_flag(Q(known(sources))),
     )
 
 

@@ -1,5 +1,6 @@
 """This module selects incidents, of one source or of all, by what a user filters."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -104,10 +105,11 @@ def going_on() -> Q:
     return Q(open=True) | Q(last__gte=timezone.now() - RECENT, source__in=watched)
 
 
-def known() -> Exists:
-    """Return the condition for incidents whose acknowledgement holds."""
+def known(sources: Collection[int] | None = None) -> Exists:
+    """Return the condition for incidents whose acknowledgement holds, of these sources if they are given."""
     of_it = Acknowledgement.objects.filter(source=OuterRef("source"), identity=OuterRef("identity"), ended="")
-    return Exists(of_it)
+    # PostgreSQL may read all acknowledgements at once, and then has to know of which sources.
+    return Exists(of_it if sources is None else of_it.filter(source__in=sources))
 
 
 def choices(source_id: int | None) -> IncidentChoices:

@@ -18,7 +18,7 @@ from tests.mutations import Event, Log
 from tests.properties import examples
 from tests.recordings import lines_of, observations_of, world_of
 from tests.unit.judging.test_live_causes import Judged, watched
-from timeline.core.entries import Change, Clock, Entry, Facts, ObjectRef, Observation, Request
+from timeline.core.entries import Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation, Request
 from timeline.history.lifelines import Key, name_of, public_uid
 from timeline.history.snapshot import lines_of as lines_of_snapshot
 from timeline.history.snapshot import snapshot_of
@@ -171,6 +171,19 @@ def test_events_that_another_api_shows_are_the_same_events() -> None:
     assert ("events.k8s.io", "Event") not in world.seen and not [*world.of_kind("events.k8s.io", "Event")]
     scheduled = [each for each in world.of_kind("", "Event") if each.created and "scheduler" in each.created.user_agent]
     assert any(each.created and each.created.entry.resource_version for each in scheduled)
+
+
+def test_a_connected_cluster_learns_late_that_events_of_both_apis_are_the_same() -> None:
+    live = Judged()
+    logged, watched_one = (
+        Entry(
+            ObjectRef(group, "v1", "Event", "n", "e", uid), Change.CREATED, 7, clock, 3, 4, Facts(created=1), arrived=at
+        )
+        for group, uid, clock, at in (("events.k8s.io", "", Clock.AUDIT, 0), ("", "u1", Clock.OBJECT, 5))
+    )
+    live.commit([Mark("", "v1", "Event", MarkType.LISTED, 2, 1), logged])
+    live.commit([watched_one])
+    assert [track.name.group for track in live.world.tracks()] == [""] * len([*live.world.tracks()])
 
 
 def test_what_both_show_was_created_and_not_listed() -> None:

@@ -179,7 +179,7 @@ class Clocks:
             return None
         known = self._spaces
         self._spaces = self._live_spaces()
-        if any(self._spaces[kind] != space for kind, space in known.items()):
+        if any(self._spaces.get(kind) != space for kind, space in known.items()):
             self._steps.clear()  # these revisions may be of kinds that turned out to have another counter
             return None
         redone: dict[str, int] = {}  # by space: the first revision of which an audit log shows another time

@@ -23,6 +23,7 @@ from timeline.history.lifelines import Key, name_of, public_uid
 from timeline.history.snapshot import lines_of as lines_of_snapshot
 from timeline.history.snapshot import snapshot_of
 from timeline.history.world.world import World
+from timeline.kinds.event import EventFacts
 
 PAIRS = ("orders", "stale-jobs")
 pairs = pytest.mark.parametrize("name", PAIRS)
@@ -174,11 +175,9 @@ def test_events_that_another_api_shows_are_the_same_events() -> None:
 
 
 def test_a_connected_cluster_learns_late_that_events_of_both_apis_are_the_same() -> None:
-    live = Judged()
+    live, state = Judged(), EventFacts(created=1)
     logged, watched_one = (
-        Entry(
-            ObjectRef(group, "v1", "Event", "n", "e", uid), Change.CREATED, 7, clock, 3, 4, Facts(created=1), arrived=at
-        )
+        Entry(ObjectRef(group, "v1", "Event", "n", "e", uid), Change.CREATED, 7, clock, 3, 4, state, arrived=at)
         for group, uid, clock, at in (("events.k8s.io", "", Clock.AUDIT, 0), ("", "u1", Clock.OBJECT, 5))
     )
     live.commit([Mark("", "v1", "Event", MarkType.LISTED, 2, 1), logged])

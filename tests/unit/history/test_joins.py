@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterable, Sequence
 from functools import cache
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -19,6 +20,7 @@ from tests.properties import examples
 from tests.recordings import lines_of, observations_of, world_of
 from tests.unit.judging.test_live_causes import Judged, watched
 from timeline.core.entries import Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation, Request
+from timeline.core.machine.spill import Spill, Spilling
 from timeline.history.lifelines import Key, name_of, public_uid
 from timeline.history.snapshot import lines_of as lines_of_snapshot
 from timeline.history.snapshot import snapshot_of
@@ -136,6 +138,14 @@ def test_the_parts_come_in_any_order(name: str, seed: int, size: int) -> None:
     chance.shuffle(pieces)
     whole = [each for part in parts for each in part]
     assert lifelines(world_of(*pieces)) == lifelines(world_of(whole))
+
+
+@pairs
+def test_the_same_is_known_of_both_if_they_are_too_much_for_memory(name: str, tmp_path: Path) -> None:
+    both = [*bare(name), *shown(name)]
+    with Spill(tmp_path) as spill:
+        spilled = world_of(both, world=World(spilling=Spilling(spill, 100)))
+        assert spilled.is_in_file and lifelines(spilled) == lifelines(world_of(both))
 
 
 def test_custom_resources_of_the_log_are_the_objects_of_the_watch() -> None:

@@ -60,6 +60,10 @@ class Joins:
             self._repeats[name] = repeats
         return found
 
+    def entries(self, name: Name) -> list[Entry]:
+        """Return the entries of a name after joining."""
+        return [each for life in self.of(name) for each in life.entries]
+
     def clear(self) -> None:
         """Forget the answers of `of`, since something will be learned."""
         self._answers.clear()
@@ -79,7 +83,7 @@ class Joins:
 
     def timed(self, name: Name) -> dict[int, Entry]:
         """Return the changes in a watch of which a log shows when they were written, by revision."""
-        joined = (each for life in self.of(name) for each in life.entries if each.clock is Clock.AUDIT and each.facts)
+        joined = (each for each in self.entries(name) if each.clock is Clock.AUDIT and each.facts)
         return {each.resource_version: each for each in joined if each.resource_version is not None}
 
     def note(self, name: Name) -> None:

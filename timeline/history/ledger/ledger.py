@@ -44,7 +44,7 @@ from timeline.history.ledger.object_entries import ObjectEntries
 from timeline.history.ledger.spaces import shared as is_shared
 from timeline.history.ledger.spilled_objects import ObjectKey, SpilledLanes, SpilledObjects
 from timeline.history.ledger.unnamed import Unnamed
-from timeline.history.ledger.written import Write, Written
+from timeline.history.ledger.written import Write, Writes, Written
 from timeline.history.lifelines import Name, Track, name_of
 from timeline.history.logs import Logs
 from timeline.history.requests import Requests, without_effect
@@ -478,7 +478,7 @@ class Ledger:
         entries: dict[GroupKind, list[Entry]] = defaultdict(list)
         for name, objects in self._lanes.items():
             if not raw and self.joins.concern(name[:2]):
-                known = [each for life in self.joins.of(name) for each in life.entries]
+                known = self.joins.entries(name)
                 if self._followed:
                     self.joins.note(name)
             else:
@@ -502,12 +502,13 @@ class Ledger:
                 written.correct(ahead)
             self._correct_extent()
         folded = {kind: [self._corrected_stamp(*each) for each in of_kind] for kind, of_kind in written.folded.items()}
-        assert self._spilled
+        assert self._spilled  # of each revision, the first time counts, so what is joined replaces what was read
+        revised = {kind: Writes() if self.joins.concern(kind) else own for kind, own in written.revised.items()}
         for name in self._spilled.names():
             if self.joins.concern(name[:2]):
-                folded.setdefault(name[:2], []).extend(map(_stamp, self.joins.timed(name).values()))
+                revised[name[:2]].add_revised(self.joins.entries(name))
                 self.joins.clear()
-        self.clocks.rebuild(written.revised, folded, live=False, clock=CommitClock.of_many)
+        self.clocks.rebuild(revised, folded, live=False, clock=CommitClock.of_many)
 
     def _collected(self) -> Written:
         """Return what is known of the entries of all objects, which are in a file."""
@@ -708,8 +709,8 @@ class Ledger:
                 self._learn_event(each)
         for number, lane, stored in snapshot.objects:
             ref = stored[0].ref
-            kind_of_it = self._kinds.get((ref.group, ref.kind))  # a snapshot of an older version may not know it
-            entries = [_of_kind(entry, kind_of_it) for entry in stored] if kind_of_it else stored
+            known_as = self._kinds.get((ref.group, ref.kind))  # a snapshot of an older version may not know it
+            entries = [_of_kind(entry, known_as) for entry in stored] if known_as else stored
             ref = entries[0].ref
             if ref.kind == "Event":
                 for entry in entries:

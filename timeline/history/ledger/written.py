@@ -6,7 +6,7 @@ takes about 30 bytes.
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Place
@@ -82,6 +82,12 @@ class Writes:
             + _REVISED * (revision is not None)
         )
         self._files.append(self._file_number(entry.place.file) if entry.place else 0)
+
+    def add_revised(self, entries: Iterable[Entry]) -> None:
+        """Add those entries that have a revision."""
+        for entry in entries:
+            if entry.resource_version is not None:
+                self.add(entry)
 
     def _file_number(self, file: str) -> int:
         number = self._file_numbers.get(file)

@@ -1,10 +1,9 @@
 """This module makes audit logs in which people and controllers change objects."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from tests.events import entries_of, event
-from timeline.core.entries import Observation
+from tests.recordings import world_of
 from timeline.history.world.world import World
 from timeline.kinds import seconds
 
@@ -94,14 +93,6 @@ class Log:
 
     def world(self) -> World:
         return world_of(entries_of(*self.lines, bodies=True))
-
-
-def world_of(observations: Iterable[Observation]) -> World:
-    world = World()
-    for _ in world.learn(observations):
-        pass
-    world.settle()
-    return world
 
 
 def deployment(image: str = "shop:1", replicas: int = 2, **container: Any) -> dict[str, Any]:

@@ -150,6 +150,17 @@ def migrated_database() -> Iterator[str]:
         _drop_database(name)
 
 
+@contextmanager
+def empty_database() -> Iterator[str]:
+    """Yield the address of a database without tables, on the server that the tests use."""
+    name = f"causeline_empty_{secrets.token_hex(8)}"
+    _create_database(name)
+    try:
+        yield _database_named(os.environ["DATABASE_URL"], name)
+    finally:
+        _drop_database(name)
+
+
 @cache
 def migrated() -> str:
     """Return the name of a migrated database without rows, from which the others are copied."""

@@ -17,8 +17,8 @@ from collectors.uploads.recordings import Count, import_into
 from tests import ENGINE, stored
 from tests.events import event
 from tests.live import batches, observations
-from tests.recordings import SAMPLE
-from tests.unit.history.test_evidence import evidence, observations_of, sample, watched_event, world_of
+from tests.recordings import SAMPLE, world_of
+from tests.unit.history.test_evidence import evidence, observations_of, sample, watched_event
 from tests.unit.judging.test_coverage import needing_requests
 from timeline.core.entries import Entry, Facts, Mark, MarkType, Observation, Request
 from timeline.history.world.world import World

@@ -4,19 +4,16 @@ import os
 import re
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from dashboard.environment import database
 from tests import ROOT
 from tests.patience import patient
 from tests.recordings import SAMPLE
-from tests.running import migrated_database
+from tests.running import empty_database, migrated_database
 
 CLUSTER = os.environ["DATABASE_URL"]
 TOLD = (
@@ -27,17 +24,6 @@ TOLD = (
     "SELECT sequence, lines FROM timeline_chunk ORDER BY sequence",
     "SELECT username, password FROM auth_user",
 )
-
-
-@contextmanager
-def empty_database() -> Iterator[str]:
-    """Yield the address of a database without tables, on the server that the tests use."""
-    name = f"backups_{uuid.uuid4().hex}"
-    with psycopg.connect(CLUSTER, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    yield CLUSTER.replace(f"/{database(CLUSTER)['NAME']}?", f"/{name}?")
-    with psycopg.connect(CLUSTER, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def causeline(url: str, *arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +22,7 @@ from tests import ROOT, services
 from tests.patience import eventually, patient
 from tests.process.services.test_services import watchers_of
 from tests.processes import descendants, processes
-from tests.running import free_port
+from tests.running import empty_database, free_port
 from tests.visitor import Visitor
 
 if TYPE_CHECKING:
@@ -47,15 +46,9 @@ def used_data_dir(data_dir: Path) -> Path:
 
 
 @pytest.fixture
-def empty_database() -> Iterator[str]:
-    """Yield the address of a database without tables, on the server that the tests use."""
-    name = f"launcher_{uuid.uuid4().hex}"
-    server = os.environ["DATABASE_URL"]
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    yield server.replace(f"/{database(server)['NAME']}?", f"/{name}?")
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+def new_database() -> Iterator[str]:
+    with empty_database() as url:
+        yield url
 
 
 @contextlib.contextmanager
@@ -180,15 +173,15 @@ def test_a_public_address_needs_login_a_secret_and_names(data_dir: Path) -> None
     assert not data_dir.exists()
 
 
-def test_a_public_address_needs_a_user_and_given_servers_are_used(data_dir: Path, empty_database: str) -> None:
+def test_a_public_address_needs_a_user_and_given_servers_are_used(data_dir: Path, new_database: str) -> None:
     data_dir.mkdir()
-    sockets = Path(str(database(empty_database)["HOST"])).stat()
+    sockets = Path(str(database(new_database)["HOST"])).stat()
     os.chown(data_dir, sockets.st_uid, sockets.st_gid)  # if root: only the owner can reach the server
     arguments = ("up", "--host", "0.0.0.0", "--port", str(free_port()), "--data-dir", str(data_dir))
-    status, _, errors = finished(*arguments, **PUBLIC, DATABASE_URL=empty_database)
+    status, _, errors = finished(*arguments, **PUBLIC, DATABASE_URL=new_database)
     assert status == 1
     assert "causeline createuser" in errors
-    with psycopg.connect(empty_database) as connection:
+    with psycopg.connect(new_database) as connection:
         assert connection.execute("SELECT count(*) FROM auth_user").fetchone() == (0,)
     assert [path.name for path in data_dir.iterdir()] == ["logs"], "no server of its own was started"
 

@@ -3,16 +3,15 @@
 import os
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import psycopg
 import pytest
 
-from dashboard.environment import database
 from tests import ROOT
 from tests.patience import patient
+from tests.running import empty_database
 
 
 class Migrated(NamedTuple):
@@ -24,15 +23,9 @@ class Migrated(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def empty_database() -> Iterator[str]:
-    """Yield the address of a database without tables, on the server that the tests use."""
-    name = f"migrations_{uuid.uuid4().hex}"
-    server = os.environ["DATABASE_URL"]
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    yield server.replace(f"/{database(server)['NAME']}?", f"/{name}?")
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+def new_database() -> Iterator[str]:
+    with empty_database() as url:
+        yield url
 
 
 def migrate(url: str, *target: str) -> None:
@@ -41,22 +34,22 @@ def migrate(url: str, *target: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def migrated(empty_database: str) -> Migrated:
+def migrated(new_database: str) -> Migrated:
     """Return the database after all versions. At three of the versions, rows were added: migrating takes long."""
-    migrate(empty_database, "timeline", "0001")
-    with psycopg.connect(empty_database) as connection:
+    migrate(new_database, "timeline", "0001")
+    with psycopg.connect(new_database) as connection:
         _add_a_recording_of_the_first_version(connection)
-    migrate(empty_database, "timeline", "0011")
-    with psycopg.connect(empty_database) as connection:
+    migrate(new_database, "timeline", "0011")
+    with psycopg.connect(new_database) as connection:
         _add_clusters(connection)
-    migrate(empty_database, "timeline", "0017")
+    migrate(new_database, "timeline", "0017")
     rows, files = {}, {}
-    with psycopg.connect(empty_database) as connection:
+    with psycopg.connect(new_database) as connection:
         _add_rows_of_sources(connection)
         for table in _ROWS:
             rows[table], files[table] = _stored(connection, table)
-    migrate(empty_database)
-    return Migrated(empty_database, rows, files)
+    migrate(new_database)
+    return Migrated(new_database, rows, files)
 
 
 def _add_a_recording_of_the_first_version(connection: psycopg.Connection[Any]) -> None:

@@ -3,7 +3,6 @@ request, and the copies that the writers of Events held. What is known of them d
 
 import json
 import random
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from tests import ENGINE
 from tests.credentials import FORMS
 from tests.events import event
 from tests.properties import examples
-from tests.recordings import SAMPLE
+from tests.recordings import SAMPLE, world_of
 from timeline.core.entries import FOREVER, Client, Entry, Mark, Observation, Place, Request, moment
 from timeline.history.ledger.acts import Act
 from timeline.history.lifelines import Name
@@ -50,15 +49,6 @@ def request_of(**changes: Any) -> Request:
     (request,) = observed(event(**changes))
     assert isinstance(request, Request)
     return request
-
-
-def world_of(*batches: Sequence[Observation], world: World | None = None) -> World:
-    world = world or World()
-    for batch in batches:
-        for _ in world.learn(batch):
-            pass
-        world.settle()
-    return world
 
 
 # Requests of audit logs

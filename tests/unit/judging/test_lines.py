@@ -16,7 +16,7 @@ from collectors.formats.stream import Line
 from tests import live, mutations, recordings
 from tests.events import event
 from tests.mutations import Log
-from tests.recordings import SAMPLE
+from tests.recordings import SAMPLE, world_of
 from tests.unit.judging.test_coverage import OBJECTS
 from tests.unit.rules.test_rules import FIRES, named
 from timeline.core.entries import FOREVER, Clock, Entry, Mark, MarkType, Observation
@@ -29,7 +29,7 @@ from timeline.kinds import resource_of
 
 ANSWERS: list[Answer] = ["cannot", "part", "can"]
 VERBS = {"create": {"create"}, "update": {"update", "patch"}, "delete": {"delete", "deletecollection"}}
-# What only more lines can show: that others are missing.
+# Parts of reasons that say that lines are missing. They may appear when lines are added, which prove it.
 KNOWN_TO_LACK = ("are missing, or may be", "mostly come with some", "some writes of", "were logged without")
 EVERY = 6  # of how many parts one is judged; each recording begins with another one
 
@@ -46,17 +46,8 @@ def observed(events: Log) -> list[Observation]:
     return [item for item in read_lines(lines, False) if not isinstance(item, Skipped)]
 
 
-def learned(*batches: list[Observation], world: World | None = None) -> World:
-    world = world or World()
-    for batch in batches:
-        for _ in world.learn(batch):
-            pass
-        world.settle()
-    return world
-
-
 def judged(events: Log) -> Judged:
-    world = learned(observed(events))
+    world = world_of(observed(events))
     found: dict[str, set[str]] = {}
     for each in judge(world, world.tracks(), untracked=True):
         found.setdefault(each.rule, set()).add(each.id)
@@ -159,23 +150,23 @@ def test_a_kind_of_which_some_writes_have_no_bodies_is_judged_in_part() -> None:
 
 def test_what_was_seen_does_not_depend_on_order_repetition_or_batches(tmp_path: Path) -> None:
     items = observed(sample())
-    expected = list(learned(items).shown.state())
+    expected = list(world_of(items).shown.state())
     chance = random.Random(7)
     shuffled = [*items, *chance.sample(items, len(items) // 4)]
     chance.shuffle(shuffled)
     third = len(shuffled) // 3
-    assert list(learned(shuffled[:third], shuffled[third:]).shown.state()) == expected
+    assert list(world_of(shuffled[:third], shuffled[third:]).shown.state()) == expected
     news: list[Observation] = []
     world = World()
     for _, each in world.learn(shuffled):
         news.append(each)
-    assert list(learned(news).shown.state()) == expected  # what is stored shows the same
+    assert list(world_of(news).shown.state()) == expected  # what is stored shows the same
     with Spill(tmp_path) as spill:
-        assert list(learned(shuffled, world=World(spilling=Spilling(spill, 0))).shown.state()) == expected
+        assert list(world_of(shuffled, world=World(spilling=Spilling(spill, 0))).shown.state()) == expected
 
 
 def test_a_snapshot_keeps_what_was_seen_and_an_older_one_claims_no_more_than_it_has(tmp_path: Path) -> None:
-    world = learned(live.observations(OBJECTS / "watch"))
+    world = world_of(live.observations(OBJECTS / "watch"))
     stored = world.snapshot()
     for kept, same in ((stored, True), (stored._replace(shown=()), False)):
         read = snapshot_of([*lines_of(kept)])
@@ -196,7 +187,10 @@ def test_a_live_cluster_whose_log_has_no_bodies_is_judged_by_both() -> None:
     bare = observed([mutations.told_at("Metadata", each) for each in sample()])
     alone, both = (
         {each.rule: each for each in judgeable(world, rulebook())}
-        for world in (learned(watches, world=World(followed=True)), learned(watches, bare, world=World(followed=True)))
+        for world in (
+            world_of(watches, world=World(followed=True)),
+            world_of(watches, bare, world=World(followed=True)),
+        )
     )
     for rule in ("stale-write", "write-storm", "write-after-lease-lost"):
         assert alone[rule].answer == "cannot" and "without an audit log" in alone[rule].why
@@ -208,7 +202,7 @@ def test_a_live_cluster_whose_log_has_no_bodies_is_judged_by_both() -> None:
 def test_a_watch_of_one_namespace_says_so() -> None:
     marks = [Mark("", "v1", "Pod", MarkType.LISTED, 1_000_000, 5, namespace="a")]
     marks += [Mark("", "v1", kind, MarkType.LISTED, 1_000_000, 5) for kind in ("Service",)]
-    gap = next(each for each in judgeable(learned([*marks]), rulebook()) if each.rule == "service-gap")
+    gap = next(each for each in judgeable(world_of([*marks]), rulebook()) if each.rule == "service-gap")
     assert gap.answer == "part"
     assert "pods are watched in a only: nothing is said of other namespaces" in gap.why
     assert "right to list and watch pods in all namespaces" in gap.remedy
@@ -224,7 +218,7 @@ def test_events_that_a_watch_shows_count_beside_a_log_that_says_who_wrote_them()
     log = logged(path)
     bare = observed([mutations.told_at("Metadata", each) for each in log])
     watch = [as_watched(each) for each in observed(log) if isinstance(each, Entry)]
-    world = learned([*bare, *watch])
+    world = world_of([*bare, *watch])
     told = next(each for each in judgeable(world, rulebook()) if each.rule == "stale-view")
     assert told.answer == "part", told.why
     assert "where a watch shows the content" in told.why
@@ -239,7 +233,7 @@ def test_a_log_without_bodies_names_no_kinds_that_watches_leave_out() -> None:
         objectRef={"resource": "tabs", "namespace": "n", "name": "p", "apiGroup": "example.com", "apiVersion": "v1"},
     )
     alone, both = (
-        next(each for each in judgeable(learned(items), rulebook()) if each.rule == "runaway-creation")
+        next(each for each in judgeable(world_of(items), rulebook()) if each.rule == "runaway-creation")
         for items in (watch, [*watch, *observed([made])])
     )
     assert (both.answer, both.why) == (alone.answer, alone.why)

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests import mutations
 from tests.mutations import Log
 from tests.properties import examples
+from tests.recordings import world_of
 from tests.unit.history.test_joins import PAIRS, bare, read, shown
 from tests.unit.judging.test_engine import WATCHES, log, read_logs, watched
 from timeline.core.entries import Observation
 from timeline.history.lifelines import name_of
-from timeline.history.world.world import World
 from timeline.judge import judge, rulebook
 from timeline.judging.coverage.sources import judgeable
 from timeline.judging.findings import Finding
@@ -31,14 +31,6 @@ SEVERITY = ["info", "warning", "error"]
 @cache
 def metadata(name: str) -> Log:
     return [mutations.told_at("Metadata", event) for event in log(name)]
-
-
-def world_of(entries: Iterable[Observation]) -> World:
-    world = World()
-    for _ in world.learn(entries):
-        pass
-    world.settle()
-    return world
 
 
 def found_in(entries: Iterable[Observation]) -> dict[str, Finding]:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from collectors.formats import Skipped, read
 from dashboard.presentation.changes_before import rows
 from tests import ENGINE
-from tests.applied import KUBECTL, MANAGER, NOON, OWNER, Log, deployment, rollout, world_of
+from tests.applied import KUBECTL, MANAGER, NOON, OWNER, Log, deployment, rollout
 from tests.properties import examples
-from tests.recordings import SAMPLE
+from tests.recordings import SAMPLE, world_of
 from timeline.core.entries import Observation, microseconds
 from timeline.core.intent import intent_of
 from timeline.history.lifelines import Name

@@ -89,10 +89,7 @@ _failure = msgspec.json.Decoder(_Failure)
 _REASON = re.compile("[A-Za-z]{1,40}")
 _NO_OBJECTS = {
     ("meta.k8s.io", "Table"): "it is a Table, cells instead of objects; record with -o json or -o yaml",
-    (
-        "meta.k8s.io",
-        "PartialObjectMetadata",
-    ): "it is metadata alone, without its kind; record the objects",
+    ("meta.k8s.io", "PartialObjectMetadata"): "it is metadata alone, without its kind; record the objects",
     ("", "Config"): "it is a kubeconfig, which holds credentials; it was not kept",
 }
 

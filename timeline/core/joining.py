@@ -26,7 +26,7 @@ class Life(NamedTuple):
     """These are the entries of one UID, or those of a name that belong to no UID."""
 
     entries: list[Entry]
-    # Writes, each of which made one of the changes among the entries, or changed nothing. Those without the UID may be
+    # Each of these writes made one of the changes among the entries, or changed nothing. Those without the UID may be
     # about another object of the name.
     unplaced: list[Entry]
 
@@ -35,7 +35,7 @@ class Joined(NamedTuple):
     """This says which writes of a log made which changes. Entries are known by their identity (`id`)."""
 
     makers: dict[int, Entry]  # by what a watch shows: the write that made it
-    possible: dict[int, list[Entry]]  # by a change of which this is not certain: the writes that may have made it
+    possible: dict[int, list[Entry]]  # by a change whose write is not certain: the writes that may have made it
     unplaced: dict[str, list[Entry]]  # by UID: `Life.unplaced`
     taken: set[int]  # the writes that are unplaced
     placed: dict[int, ObjectRef]  # by a write without a UID that no watch shows: the object that it surely wrote
@@ -94,7 +94,7 @@ def is_bare(entry: Entry) -> bool:
 
 
 def _is_shown(entry: Entry) -> bool:
-    """Return whether this is something of which a watch or a list shows the object."""
+    """Return whether a watch or a list shows the object as it was then."""
     return entry.clock is Clock.OBJECT and entry.resource_version is not None and entry.facts is not None
 
 
@@ -148,8 +148,8 @@ class _Object:
             joined = {id(write) for write in made.values()}
             left = [each for each in left if id(each) not in joined]
             self._bounds = [
-                (write.received, write.staged) if (write := made.get(place)) else bounds
-                for place, bounds in enumerate(self._bounds)
+                (write.received, write.staged) if (write := made.get(place)) else known
+                for place, known in enumerate(self._bounds)
             ]
             self._tighten()
         for place, write in self._makers.items():
@@ -158,7 +158,7 @@ class _Object:
 
     def _bounds_of(self, place: int) -> tuple[int, int]:
         """Return between which times a step was committed, as far as the object shows that, in µs since 1970."""
-        least, most = _bounds(step := self._steps[place])
+        least, most = bounds(step := self._steps[place])
         asked = _fact(step, "asked")
         if asked and step.clock is Clock.OBJECT and self._sets(place, "deleting") and not _fact(step, "at_once"):
             return max(least, asked), min(most, asked + SECOND - 1)
@@ -242,7 +242,7 @@ class _Object:
         yield from zip(order, of_writes, strict=True)
 
     def _unmade(self) -> Iterator[int]:
-        """Yield the places of changes after the first of which no write is known, in order."""
+        """Yield the places of the changes whose write is not known, in order, without the first change."""
         for place, step in enumerate(self._steps[1:], 1):
             observed = step.clock is Clock.OBJECT and step.change is not Change.OBSERVED
             if observed and place not in self._makers and not self._is_first_half(place):
@@ -293,7 +293,7 @@ class _Object:
         return write.received < self._bounds[0][0] + SECOND
 
     def _binds(self, place: int) -> bool:
-        """Return whether a step is the binding of a Pod to its node, of which no managedFields tell."""
+        """Return whether a step is the binding of a Pod to its node, which managedFields do not show."""
         return self._sets(place, "node")
 
     def _asks(self, place: int) -> bool:
@@ -347,7 +347,7 @@ def _fact(step: Entry, name: str) -> Any:
     return getattr(step.facts, name, None)
 
 
-def _bounds(step: Entry) -> tuple[int, int]:
+def bounds(step: Entry) -> tuple[int, int]:
     """Return between which times a step was committed, as far as it shows that itself, in µs since 1970."""
     if step.clock is Clock.AUDIT:
         return step.received, step.staged

@@ -45,6 +45,15 @@ class _Recent(NamedTuple):
     undated: int = 0  # when it arrived if nothing else shows when it was committed; else 0
 
 
+def corrected(each: _Timed, offsets: Mapping[str, int]) -> _Timed:
+    """Return an entry or a request of an audit log with the clock offset of its file subtracted from its times. Offsets
+    are in microseconds, by file."""
+    ahead = offsets.get(each.place.file, 0) if each.place else 0
+    if not ahead:
+        return each
+    return replace(each, received=each.received - ahead, staged=Clocks.earlier(each.staged, ahead))
+
+
 class Clocks:
     """This class keeps the clock offsets, the spaces and the commit clocks of one source.
 
@@ -80,17 +89,11 @@ class Clocks:
 
     def corrected(self, entry: Entry) -> Entry:
         """Return the entry with the clock offset of its file subtracted from its times."""
-        return self._corrected(entry) if entry.clock is Clock.AUDIT else entry
+        return corrected(entry, self.offsets) if entry.clock is Clock.AUDIT else entry
 
     def corrected_request(self, request: Request) -> Request:
         """Return the request with the clock offset of its file subtracted from its times."""
-        return self._corrected(request)
-
-    def _corrected(self, each: _Timed) -> _Timed:
-        ahead = self.offsets.get(each.place.file, 0) if each.place else 0
-        if not ahead:
-            return each
-        return replace(each, received=each.received - ahead, staged=self.earlier(each.staged, ahead))
+        return corrected(request, self.offsets)
 
     @staticmethod
     def earlier(staged: int, ahead: int) -> int:

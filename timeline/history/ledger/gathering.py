@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from timeline.core.entries import FOREVER, Change, Clock, Entry
-from timeline.core.joining import is_bare
-from timeline.core.order import SECOND
+from timeline.core.entries import FOREVER, Change, Entry
+from timeline.core.joining import bounds, is_bare
 
 
 def gathered(groups: Sequence[list[Entry]]) -> list[list[Entry]]:
@@ -21,7 +20,7 @@ def gathered(groups: Sequence[list[Entry]]) -> list[list[Entry]]:
     A request for deletion after which the object was written or deleted again did not end it.
     """
     bare = next((group for group in groups if not group[0].ref.uid), [])
-    births = sorted(_bounds(each) for group in groups for each in group if each.change is Change.CREATED)
+    births = sorted(bounds(each) for group in groups for each in group if each.change is Change.CREATED)
     begun = [least for least, _ in births]
     owners: dict[int, set[int]] = {}  # by which creation was the last: the groups with entries since
     named = [group for group in groups if group[0].ref.uid] if bare else []
@@ -43,13 +42,6 @@ def gathered(groups: Sequence[list[Entry]]) -> list[list[Entry]]:
             left.append(entry)
     found = [*([left] if left else []), *own] if bare else list(groups)
     return [_ended_once(group, begun) for group in found]
-
-
-def _bounds(creation: Entry) -> tuple[int, int]:
-    """Return between which times an object was created, in µs since 1970."""
-    if creation.clock is Clock.AUDIT:
-        return creation.received, creation.staged
-    return creation.received, creation.received + SECOND - 1
 
 
 def _known_by(entry: Entry) -> int:

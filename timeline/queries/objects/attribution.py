@@ -14,6 +14,7 @@ from timeline.core.entries import FOREVER, Change, Clock, Entry, microseconds
 from timeline.core.joining import is_bare
 from timeline.core.observations import identity, merged
 from timeline.core.order import SECOND
+from timeline.history.ledger import clocks
 from timeline.history.lifelines import ANONYMOUS
 from timeline.models import Source, Track
 from timeline.storage.entries import chunks
@@ -96,19 +97,16 @@ def _creation(row: Track) -> tuple[int, bool]:
 
 
 def corrected(source_id: int, entries: Iterable[Stored]) -> list[Stored]:
-    """Return entries with the times of audit logs corrected by the clocks of their files, as those of the timeline."""
-    document = Source.objects.values_list("document", flat=True).get(pk=source_id)
-    offsets: dict[str, int] = document.get("offsets", {})
-    return [_corrected(each, offsets) for each in entries] if offsets else list(entries)
-
-
-def _corrected(stored: Stored, offsets: Mapping[str, int]) -> Stored:
-    entry = stored.entry
-    ahead = offsets.get(entry.place.file, 0) if entry.place and entry.clock is Clock.AUDIT else 0
-    if not ahead:
-        return stored
-    staged = entry.staged if entry.staged == FOREVER else entry.staged - ahead
-    return stored._replace(entry=replace(entry, received=entry.received - ahead, staged=staged))
+    """Return entries with the times at which the timeline draws those of audit logs: by the clock that most API servers
+    share, and not by the clock of the one that wrote each file."""
+    found = Source.objects.values_list("document__offsets", flat=True).get(pk=source_id)
+    offsets: dict[str, int] = found or {}
+    if not offsets:
+        return list(entries)
+    return [
+        each._replace(entry=clocks.corrected(each.entry, offsets)) if each.entry.clock is Clock.AUDIT else each
+        for each in entries
+    ]
 
 
 def as_changes(entries: Iterable[Stored]) -> list[tuple[Entry, Stored]]:

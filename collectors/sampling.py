@@ -16,10 +16,10 @@ from collectors.formats.rejections import reason_of
 from collectors.normalise import is_present
 from collectors.normalise.audit_event import ObjectReference, instant
 from timeline.core.bounds import FAULTS
+from timeline.core.entries import WRITES
 from timeline.judging.coverage.audit_policy import Attributes, Policy
 
 _LEVELS = ("None", "Metadata", "Request", "RequestResponse")
-_WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 _ASKED = 10_000  # kinds of requests that are distinguished; of more, no bodies are estimated
 _BODIES = {"requestObject": "Request", "responseObject": "RequestResponse"}  # body -> the lowest level that logs it
 _ALIKE = frozenset({"create", "update", "patch"})  # whose bodies are those of the object
@@ -274,7 +274,7 @@ def _begins(event: Event) -> bool:
 
 def _is_answered(event: Event, body: str, code: int) -> bool:
     """Return whether the request surely had this body, so that somebody removed it from the log if it is not there."""
-    return body == "responseObject" and event.verb in _WRITES and 200 <= code < 300
+    return body == "responseObject" and event.verb in WRITES and 200 <= code < 300
 
 
 def _managed(body: msgspec.Raw) -> int:

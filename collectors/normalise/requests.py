@@ -9,11 +9,10 @@ import msgspec
 from collectors.normalise import is_present
 from collectors.normalise.audit_event import AuditEvent, ObjectReference, fill_timestamps, instant, latest
 from collectors.normalise.interning import Interner
-from timeline.core.entries import FOREVER, Place, Request, revision
+from timeline.core.entries import FOREVER, WRITES, Place, Request, revision
 from timeline.kinds import Metadata, kind_of
 
 READS = frozenset({"get", "list", "watch"})
-WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 UNKNOWN = "unknown"  # is noted for a resourceVersion in the address of a read that is no number
 _REVIEWS = ("authentication.k8s.io", "authorization.k8s.io")  # their objects are answers, and are not kept
 _LONGEST = 512  # characters of each selector that are kept

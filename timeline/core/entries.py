@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+WRITES = ("create", "update", "patch", "delete", "deletecollection")
+"""The verbs of requests that change objects."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
 from timeline.core.actors import Actor, actor_of
-from timeline.core.entries import Change, Client, Entry, Request
+from timeline.core.entries import WRITES, Change, Client, Entry, Request
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Name, Track
 from timeline.history.world.world import World
@@ -21,7 +21,7 @@ from timeline.judging.requests import Explaining, overtaken_by, refused_as_old, 
 
 _MINUTE = 60 * SECOND
 _AGAIN = 60 * SECOND  # µs within which a write of the same object after a refused one is a retry
-_WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection", "write"})
+_WRITES = frozenset({*WRITES, "write"})
 
 Key = tuple[str, str]  # the process and the component of an actor
 Sender = tuple[str, str, Client | None]  # what a log shows of who sent a request: account, user agent, client

@@ -1,5 +1,5 @@
-"""This pure module lets a rule declare the lines of a source that it needs: about which objects, of which requests, and
-how much of each.
+"""This pure module lets a rule declare the lines of a source that it needs: objects or requests, and how much of
+each has to be seen.
 
 From a declared line follow the parts of an audit policy that log it (`Line.logged`), whether a source has it
 (`judging.coverage.sources`), and the sentences of the catalogue.
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from timeline.core.entries import Level
+from timeline.core.entries import WRITES, Level
 from timeline.history.shown import Verb
 from timeline.judging.coverage.remedies import group_of
 from timeline.kinds import resource_of
@@ -17,8 +17,7 @@ from timeline.kinds import resource_of
 CREATORS = ("Job", "ReplicaSet", "StatefulSet", "DaemonSet")
 """The kinds whose controllers record Events about the children that they create and delete."""
 USUAL = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "Pod", "Service", "ConfigMap", "Node")
-"""The kinds of which a source of a cluster at work shows changes, for rules that judge objects of all kinds."""
-_WRITES = ("create", "update", "patch", "delete", "deletecollection")
+"""The kinds whose changes a source of a busy cluster shows, for rules that judge objects of all kinds."""
 _VERBS = {  # the verbs of an audit policy that log a line
     Verb.STATE: ("create", "update", "patch"),
     Verb.CREATE: ("create",),
@@ -26,8 +25,8 @@ _VERBS = {  # the verbs of an audit policy that log a line
     Verb.STATUS: ("update", "patch"),
     Verb.DELETE: ("delete", "deletecollection"),
     Verb.EVENT: ("create", "patch"),
-    Verb.CONFLICT: _WRITES,
-    Verb.VAIN: _WRITES,
+    Verb.CONFLICT: WRITES,
+    Verb.VAIN: WRITES,
     Verb.WATCH: ("list", "watch"),
     Verb.OWNED: (),
     Verb.LOG: (),
@@ -66,7 +65,7 @@ class Line(msgspec.Struct, frozen=True):
     """This stands for all lines that show any of `verbs` of objects of any of `kinds`.
 
     Kinds are qualified ("Pod", "Job.batch.volcano.sh"). With `others`, objects of all other kinds count as well, and
-    `kinds` are those of which a source should show them.
+    `kinds` are those whose lines a source should show.
     """
 
     kinds: tuple[str, ...]

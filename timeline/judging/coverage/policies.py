@@ -1,6 +1,6 @@
 """This pure module derives an audit policy from the lines that rules need, and writes it as YAML with comments.
 
-The policy logs as little as possible: bodies only of the kinds of which a rule reads the bodies. Of objects that hold
+The policy logs as little as possible: bodies only of the kinds whose bodies a rule reads. Of objects that hold
 credentials by their nature, it never logs them.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import Literal, NamedTuple
 
-from timeline.core.entries import Level
+from timeline.core.entries import WRITES, Level
 from timeline.judging.coverage.audit_policy import Attributes, Policy, PolicyLine, Resources
 from timeline.judging.coverage.lines import OWNERS
 from timeline.judging.coverage.remedies import PRIVATE, is_private, written
@@ -21,12 +21,11 @@ from timeline.judging.rulebook import Rule
 Resource = tuple[str, str]  # an API group and a resource
 Purposed = Iterator[tuple[PolicyLine, str]]  # lines, each with what it is for
 
-_WRITES = ("create", "update", "patch", "delete", "deletecollection")
-_VERBS = (*_WRITES, "get", "list", "watch")  # in the order in which a line names them
+_VERBS = (*WRITES, "get", "list", "watch")  # in the order in which a line names them
 _LEVELS = (Level.FULL, Level.REQUEST, Level.METADATA)
 _ALL = ("", "")  # all resources
 _EVENTS = (("", "events"), ("events.k8s.io", "events"))
-# Requests that change no objects, of which there are many, or whose addresses or answers hold credentials.
+# Requests that change no objects and are many, or whose addresses or answers hold credentials.
 _NO_CHANGES = (
     *(("", each) for each in ("*/proxy", "pods/attach", "pods/exec", "pods/portforward", "serviceaccounts/token")),
     ("authentication.k8s.io", "*"),
@@ -56,7 +55,7 @@ class Plan(NamedTuple):
     purposes: tuple[str, ...]  # what each line of the policy is for
     reach: tuple[Reach, ...]  # one for each rule
     besides: tuple[str, ...]  # other rules for which it logs everything, too
-    namespaces: tuple[str, ...]  # the only ones of which it logs requests; none if all
+    namespaces: tuple[str, ...]  # the only ones whose requests it logs; none if all
 
     @property
     def logs(self) -> bool:
@@ -73,14 +72,14 @@ def plan(rules: Sequence[Rule], namespaces: Sequence[str] = (), others: Iterable
     parts = _parts(rules)
     general = {part: served for part, served in parts.items() if part.resources == (_ALL,)}
     logged = {resource for rule in rules for resource, _, _ in _logged(rule)}
-    every_write = not namespaces and {*_WRITES} <= {verb for part in general for verb in part.verbs}
+    every_write = not namespaces and {*WRITES} <= {verb for part in general for verb in part.verbs}
     counted = [rule.id for rule in rules if rule.dense and every_write]
     lines = [*_heartbeats(logged, namespaces, counted)]
     lines += [(part.line(namespaces), _purpose(served, rules)) for part, served in parts.items() if part not in general]
     if general:
         lines += [*_left_out(logged if not counted else {*logged, *_EVENTS}), *_private(general, namespaces)]
     lines += [(part.line(namespaces), _purpose(served, rules)) for part, served in general.items()]
-    lines.append((PolicyLine("None"), "Nothing else is logged."))
+    lines.append((PolicyLine("None"), "No other request is logged."))
     policy = Policy(
         api_version="audit.k8s.io/v1",
         kind="Policy",
@@ -156,7 +155,7 @@ def _logged(rule: Rule) -> Iterator[tuple[Resource, str, Level]]:
         for resource in _EVENTS if where in _EVENTS else (where,):
             whole = level is not Level.METADATA
             for name in written(*resource) if whole else (resource[1],):
-                for verb in _WRITES if whole else part.verbs:
+                for verb in WRITES if whole else part.verbs:
                     yield (resource[0], name), verb, level
         # Nothing is older than its Namespace, and what ends with it ends for no other reason.
         for verb in ("create", "delete", "deletecollection"):
@@ -183,7 +182,7 @@ def _heartbeats(logged: set[Resource], namespaces: Sequence[str], counted: Seque
     resources = _grouped([_LEASES])
     if counted:
         yield (
-            PolicyLine("Metadata", verbs=_WRITES, resources=resources, namespaces=(OF_NODES,)),
+            PolicyLine("Metadata", verbs=WRITES, resources=resources, namespaces=(OF_NODES,)),
             f"{purpose} {_purpose(counted, ())}",
         )
     elif logged & {_ALL, _LEASES} and (not namespaces or OF_NODES in namespaces):
@@ -202,7 +201,7 @@ def _left_out(logged: set[Resource]) -> Purposed:
 def _private(general: Iterable[_Part], namespaces: Sequence[str]) -> Purposed:
     """Yield the line for objects that hold credentials, if the parts for all resources would log their bodies."""
     if any(part.level is not Level.METADATA for part in general):
-        line = _Part(Level.METADATA, _WRITES, PRIVATE).line(namespaces)
+        line = _Part(Level.METADATA, WRITES, PRIVATE).line(namespaces)
         yield line, "These may hold credentials: it is logged that they were written, and not what."
 
 

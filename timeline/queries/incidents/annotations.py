@@ -10,9 +10,8 @@ from timeline.judging.findings import Severity
 from timeline.models import Incident, Occurrence, Source
 from timeline.payloads.annotations import AnnotationPayload
 from timeline.payloads.findings import FindingGroupPayload
-from timeline.queries.incidents import occurrences
+from timeline.queries.incidents import filters, occurrences
 from timeline.queries.people import silences as silencing
-from timeline.queries.sources.extents import SEVERITIES
 
 _SOURCES = 100  # the most sources that are asked at once, the newest ones
 _ROUNDS = 5  # how often more rows are read instead of silenced ones
@@ -36,12 +35,7 @@ def annotations(
     """
     shown = {source.pk: source for source in _with_changes(sources, start, end)}
     condition = Q(source__in=list(shown), first__lte=moment(end), last__gte=moment(start))
-    if wanted.severity:
-        condition &= Q(rank=SEVERITIES.index(wanted.severity))
-    if wanted.rule:
-        condition &= Q(rule=wanted.rule)
-    if wanted.namespace:
-        condition &= Q(namespace=wanted.namespace)
+    condition &= filters.like(wanted.severity, wanted.rule, wanted.namespace)
     query = Occurrence.objects.filter(condition).order_by("-last", "source", "key")
     found: list[AnnotationPayload] = []
     for at in range(_ROUNDS):

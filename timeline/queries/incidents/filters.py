@@ -45,13 +45,7 @@ def of(source_id: int | None) -> QuerySet[Incident]:
 
 def matching(source_id: int | None, wanted: IncidentFilter) -> QuerySet[Incident]:
     """Return the incidents that match, whether they are silenced or acknowledged or not."""
-    condition = Q()
-    if wanted.severity:
-        condition &= Q(rank=SEVERITIES.index(wanted.severity))
-    if wanted.rule:
-        condition &= Q(rule=wanted.rule)
-    if wanted.namespace:
-        condition &= Q(namespace=wanted.namespace)
+    condition = like(wanted.severity, wanted.rule, wanted.namespace)
     if wanted.actor:
         condition &= written_by(wanted.actor)
     if source_id is not None:
@@ -61,6 +55,19 @@ def matching(source_id: int | None, wanted: IncidentFilter) -> QuerySet[Incident
     if wanted.state:
         condition &= going_on() if wanted.state == "ongoing" else ~going_on()
     return of(source_id).filter(condition)
+
+
+def like(severity: Severity | None, rule: str, namespace: str) -> Q:
+    """Return the condition for incidents or occurrences with this severity, rule and namespace, as far as each is
+    given."""
+    condition = Q()
+    if severity:
+        condition &= Q(rank=SEVERITIES.index(severity))
+    if rule:
+        condition &= Q(rule=rule)
+    if namespace:
+        condition &= Q(namespace=namespace)
+    return condition
 
 
 def _with_findings(source_id: int, wanted: IncidentFilter) -> Q:

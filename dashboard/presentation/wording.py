@@ -9,7 +9,7 @@ from dashboard.presentation.catalogue import Piece, words
 from timeline.core.entries import Level
 from timeline.judge import rulebook
 from timeline.judging.advice import steps
-from timeline.judging.coverage.remedies import POLICY, WHOLE_POLICY
+from timeline.judging.coverage.remedies import KEPT_OUT, POLICY, WHOLE_POLICY
 from timeline.judging.coverage.sources import ANSWERS, Answer
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import FindingPayload, ProofPayload, RulePayload, SourceDocumentPayload
@@ -137,8 +137,13 @@ def judgeable(rules: Collection[RulePayload]) -> str:
     return lack([each["answer"] for each in rules]) or "every rule can judge it in full"
 
 
+_UNSEEN, _FILES = "What stays unseen", "With more files"
+SENTENCES = (_UNSEEN, _FILES)
+"""The headings of remedies that are sentences, and no lines to copy."""
+
+
 def remedies(texts: Iterable[str]) -> list[tuple[str, list[str]]]:
-    """Return the remedies as lines to copy under their headings, each line once."""
+    """Return the remedies under their headings, each line once: lines to copy, or `SENTENCES`."""
     headings: dict[str, list[str]] = {}
     found = dict.fromkeys(line for each in texts for line in each.splitlines())
     for remedy in found:
@@ -150,8 +155,10 @@ def remedies(texts: Iterable[str]) -> list[tuple[str, list[str]]]:
             heading = "In the audit policy, among its first rules (causeline policy prints a whole one)"
         elif remedy.startswith("kubectl"):
             heading = "With kubectl, each into a file of its own, and all of them analysed together"
+        elif remedy.startswith(KEPT_OUT):
+            heading = _UNSEEN
         else:
-            heading = "With more files"
+            heading = _FILES
         headings.setdefault(heading, []).append(remedy.removeprefix(POLICY))
     return list(headings.items())
 

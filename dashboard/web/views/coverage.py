@@ -45,7 +45,7 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "entries": wording.count(coverage["entries"]),
         "lack": wording.judgeable(coverage["rules"]),
         "remedies": [
-            {"heading": heading, "text": "\n".join(lines), "copy": not heading.endswith("files")}
+            {"heading": heading, "text": "\n".join(lines), "copy": heading not in wording.SENTENCES}
             for heading, lines in wording.remedies(each["remedy"] for each in coverage["rules"])
             if not (health and heading.startswith("With kubectl"))  # its kinds are chosen where it is connected
         ],

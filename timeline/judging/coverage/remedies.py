@@ -1,9 +1,10 @@
 """This pure module says what to record so that a rule can judge: lines of an audit policy, and kubectl commands."""
 
-from timeline.core.entries import Level
+from timeline.core.entries import WRITES, Level
 from timeline.kinds import resource_of
 
 POLICY = "In the audit policy: "
+KEPT_OUT = "No audit policy should"
 WATCHES = f"{POLICY}- {{level: Metadata, verbs: [list, watch]}}"
 WHOLE_POLICY = "causeline policy > policy.yaml"
 LOGS = "kubectl logs --timestamps --prefix -n NAMESPACE POD > POD.log"
@@ -48,9 +49,8 @@ def remedy(kind: str, watching: bool) -> str:
 def policy_line(group: str, resource: str, level: Level = Level.FULL) -> str:
     """Return the line of an audit policy that logs the writes of a resource; a sentence if none should."""
     if is_private(group, resource) and level is not Level.METADATA:
-        return f"No audit policy should log the content of {resource}, which may hold credentials."
-    names = ", ".join(f'"{each}"' for each in written(group, resource))
-    verbs = "verbs: [create, update, patch, delete, deletecollection]"
+        return f"{KEPT_OUT} log the content of {resource}, which may hold credentials."
+    names, verbs = ", ".join(f'"{each}"' for each in written(group, resource)), f"verbs: [{', '.join(WRITES)}]"
     return f'{POLICY}- {{level: {level.value}, {verbs}, resources: [{{group: "{group}", resources: [{names}]}}]}}'
 
 

@@ -84,5 +84,6 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_runtest_teardown() -> None:
-    """Enable garbage collection again after commands that disable it, because their own process would end."""
+    """Enable garbage collection again: commands disable it, since their process ends soon, but here the tests go on in
+    the same process."""
     gc.enable()

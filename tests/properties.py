@@ -25,7 +25,7 @@ settings.register_profile(EXAMPLES, max_examples=15 * TIMES, **_COMMON)
 
 
 def tries_all() -> bool:
-    """Return whether this is a run of `make examples`."""
+    """Return whether `make examples` runs these tests, which tries many more examples than the suite."""
     return settings.get_current_profile_name() == EXAMPLES
 
 

@@ -20,7 +20,7 @@ _SIGNED = ("Lease",)  # kinds whose every write leaves the same managedFields: o
 
 
 class _Trace(NamedTuple):
-    """This tuple holds the hashes by which a repeated object is recognised, and what it says of its latest write."""
+    """These are hashes of an object, by which it is recognised when it comes again, and who wrote it last."""
 
     managers: int  # of its managedFields
     content: int  # of everything but the resourceVersion; 0 if it is not needed

@@ -158,6 +158,6 @@ def _counted(size: Size, length: int) -> str:
 
 
 def _rounded(number: float, digits: int) -> int:
-    """Return a number of which only the first digits are not zero."""
+    """Return a number rounded to its first digits."""
     whole = round(number)
     return round(whole, digits - len(str(whole)))

@@ -118,7 +118,7 @@ class Shown:
         return True
 
     def kinds(self) -> list[GroupKind]:
-        """Return the kinds of which anything was seen."""
+        """Return the kinds that were seen."""
         return sorted(kind for kind, namespaces in self._bits.items() if namespaces)
 
     def of(self, kind: GroupKind, verb: Verb) -> list[tuple[set[Depth], set[str]]]:

@@ -1,1 +1,2 @@
-"""How people sign in: with accounts, a provider, a proxy or the start-up token; and the sessions that follow."""
+"""This package lets people sign in, with a local account, an identity provider, a proxy or the start-up token, and
+keeps their sessions."""

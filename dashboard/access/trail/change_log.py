@@ -210,7 +210,7 @@ def _fields(request: "HttpRequest", status: int) -> dict[str, object]:
 
 
 def _unlogged(status: int) -> set[str]:
-    """Return the names of the routes of which nothing is logged here if they have answered with a status."""
+    """Return the names of the routes whose requests are not logged here if they were answered with a status."""
     return _OWN | (_ARRIVING if status < 400 else set())
 
 

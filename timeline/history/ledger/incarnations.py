@@ -24,7 +24,7 @@ def incarnations_of(
 
     Each group holds the entries of one UID. Entries without a UID are one group, which is divided into incarnations at
     creations and deletions. `clock` is the commit clock of `space`, the counter of the revisions. `unplaced` are the
-    writes of which it is not known which change of a UID they made (see `Track.unplaced`), by UID.
+    writes that made an unknown one of the changes of a UID (see `Track.unplaced`), by UID.
     """
     lives: list[list[Timed]] = []
     for entries in groups:

@@ -32,7 +32,7 @@ class Joins:
         self._groups = groups
         self._answers: dict[Name, list[Life]] = {}  # since the last `clear`
         self._timed: dict[Name, dict[int, Entry]] = {}  # the joined changes that the clocks know, by revision
-        # How many writes of a log are among the changes that a watch shows, or changed nothing: by name, and by kind.
+        # How many writes of a log do not count as changes of their own (see `repeated`): by name, and by kind.
         self._repeats: dict[Name, int] = {}
         self._repeated: Counter[GroupKind] = Counter()
         # By kind: names with writes of a log that the watch has not reached, and how far it had come.
@@ -76,13 +76,14 @@ class Joins:
                 yield from names
 
     def repeated(self, kind: GroupKind) -> int:
-        """Return how many writes of a kind in a log are among the changes that a watch shows, or changed nothing."""
+        """Return how many writes of a kind do not count as changes of their own: a watch shows the same change, or they
+        changed nothing."""
         return self._repeated[kind]
 
     # The times of joined changes, which the clocks of the source need
 
     def timed(self, name: Name) -> dict[int, Entry]:
-        """Return the changes in a watch of which a log shows when they were written, by revision."""
+        """Return the changes in a watch whose times a log shows, by revision."""
         joined = (each for each in self.entries(name) if each.clock is Clock.AUDIT and each.facts)
         return {each.resource_version: each for each in joined if each.resource_version is not None}
 

@@ -1,4 +1,4 @@
-"""This module finds who created objects of which a log shows the creation, but not the name. It is pure.
+"""This module finds who created objects whose creation a log shows without their name. It is pure.
 
 A log without bodies does not show the name of what is created by generateName. But each such creation made one object,
 and every object was created before anything else is seen of it. Where, up to some time, as many creations were received
@@ -81,7 +81,7 @@ class Unnamed:
         self._scopes: dict[Name, set[Name]] = {}  # by kind and namespace: the names in it
         self._stale: set[Name] = set()
         self._makers: dict[Name, Maker] = {}
-        self._stamps: dict[Name, list[_Step]] = {}  # of names of which it was needed and nothing was learned since
+        self._stamps: dict[Name, list[_Step]] = {}  # of names about which nothing was learned since
         self._logged = 0  # when the audit log began, when that was looked at last
 
     def learn(self, request: Request) -> None:
@@ -112,11 +112,11 @@ class Unnamed:
             self._stale.update(scope for scope in self._scopes if scope.namespace == name.name)
 
     def note_event(self, namespace: str) -> None:
-        """Note that something was learned about who acted in a namespace."""
+        """Note that an Event of a namespace was learned, which may say who created an object there."""
         self._stale.update(scope for scope in self._scopes if scope.namespace == namespace)
 
     def settle(self, logged: int, remembered: int) -> set[Name]:
-        """Return the names of which somebody else than before is known as the creator.
+        """Return the names whose creator is now known, or is known to be another.
 
         The audit log begins at `logged`, and what happened before `remembered` may have been forgotten, both in
         microseconds since 1970. Who created an object stays known when the request has been forgotten.
@@ -173,7 +173,7 @@ class Unnamed:
         return acts[0] if len(processes) == 1 and None not in processes else None
 
     def _steps(self, scope: Name) -> list[_Step]:
-        """Return the changes of all objects of a kind in a namespace of which the log shows when they were written."""
+        """Return those changes of all objects of a kind in a namespace that have a revision and the times of a log."""
         for name in self._scopes[scope] - self._stamps.keys():
             groups = [list(map(self._corrected, one.entries.values())) for one in self.lanes.get(name, ())]
             entries = [each for of_life in lives(groups) for each in of_life.entries]

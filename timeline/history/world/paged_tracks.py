@@ -181,7 +181,7 @@ class PagedTracks(Lookups):
         self._starts = array("I")  # the ordinal of the first track of each name
         self._of_name: dict[Name, int] = {}  # the index of each name
         self._kinds: dict[GroupKind, tuple[int, int]] = {}  # the first index of the names of a kind, and the end
-        self._mixed: set[Name] = set()  # names of which some tracks have a UID while others have none
+        self._mixed: set[Name] = set()  # names with tracks that have a UID and others that have none
         self._bare: set[Name] = set()  # names of which `_is_bare` is true for all tracks
         self._spaces: dict[Name, str] = {}  # the counter of the revisions of a name, if it is not ""
         # A value for each track:

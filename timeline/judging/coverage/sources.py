@@ -147,7 +147,7 @@ class _Lack(NamedTuple):
     what: str  # as a sentence without its stop
     remedies: tuple[str, ...]
     verdict: Judgement = "bounded"  # the best verdict that findings can have nevertheless
-    unseen: tuple[Line, ...] = ()  # the lines of which nothing at all was seen
+    unseen: tuple[Line, ...] = ()  # the lines that were not seen at all
 
 
 class _Source:
@@ -231,7 +231,7 @@ class _Source:
 
 
 _OF_SERVICES = {"Service", "EndpointSlice"}
-_TOGETHER = {  # kinds of which there mostly are objects in the namespaces in which the other kinds have some
+_TOGETHER = {  # kinds that mostly have objects in each namespace in which the other kinds have some
     "Pod": ("Job", "ReplicaSet", "StatefulSet", "DaemonSet", "Job.batch.volcano.sh", "Service", "EndpointSlice"),
     "Service": ("EndpointSlice", "StatefulSet"),
     "EndpointSlice": ("Service",),
@@ -351,14 +351,14 @@ def _missed(rule: Rule, source: _Source) -> Iterator[_Lack]:
 
 
 def _usual_but_unseen(line: Line, source: _Source) -> tuple[str, ...]:
-    """Return the kinds that a line about all kinds names, and of which it was not seen at all."""
+    """Return the kinds that a line about all kinds names, and for which it was not seen at all."""
     sight = source.sight(line)
     seen = {qualified(*kind) for kind in (*sight.enough, *sight.bare, *sight.shallow)}
     return tuple(kind for kind in line.kinds if kind not in seen)
 
 
 def _limits(rule: Rule, source: _Source) -> Iterator[_Lack]:
-    """Yield in which namespaces, of which kinds, or of which requests a rule sees less than in others."""
+    """Yield the namespaces, the kinds and the requests for which a rule sees less than for others."""
     for needed, line in ((each, line) for each in rule.needs for line in each.lines):
         sight = source.sight(line)
         joined = line.sent and sight.enough and not sight.direct
@@ -468,7 +468,7 @@ def _is_mixed(row: CoverageRow, source: _Source) -> bool:
 
 
 def _holes(rule: Rule, source: _Source) -> Iterator[_Lack]:
-    """Yield of which kinds that a rule names writes are missing, as others prove."""
+    """Yield what a rule lacks because other lines show that writes of kinds it needs are, or may be, missing."""
     lines = [line for each in rule.needs for line in each.lines]
     whole = {kind for kind, row in source.rows.items() if row.level == "list" or row.complete or source.follows(kind)}
     # Of several kinds any of which will do, those count that are followed best.
@@ -516,7 +516,7 @@ def _few(names: Iterable[str]) -> str:
 _NAMED = 4  # how many resources or namespaces a sentence names at most
 _NEVER_LOGGED = {"Event", "Secret"}  # kinds whose bodies nobody should log for a rule
 _REVIEWS = {"authentication.k8s.io", "authorization.k8s.io"}  # groups of questions, which are no objects
-_STATUS_FOLLOWS = {"Pod", "Job"}  # kinds of which each object gets a status soon after its creation
+_STATUS_FOLLOWS = {"Pod", "Job"}  # kinds whose objects all get a status soon after their creation
 _LOGGED = (Verb.CREATE, Verb.UPDATE, Verb.STATUS)
 
 
@@ -539,12 +539,12 @@ _NO_PART = (  # how the reason begins when a whole file was skipped because it i
 
 
 def of_parts(rows: Iterable[CoverageRow]) -> list[CoverageRow]:
-    """Return the rows for a recording of which a part could not be read, so that no kind is complete."""
+    """Return the rows for a recording that could be read only in part, so that no kind is complete."""
     return [row._replace(complete=False) for row in rows]
 
 
 def judged_in_part(rules: Iterable[RuleCoverage]) -> list[RuleCoverage]:
-    """Return what each rule can judge in a recording of which a part could not be read.
+    """Return what each rule can judge in a recording that could be read only in part.
 
     If a rule lacks something else already, its reason and remedy stay.
     """

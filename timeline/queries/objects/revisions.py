@@ -42,7 +42,7 @@ class Revision(NamedTuple):
     between: int  # the number of changes without a body between that body and this change
     seen: int  # how many observations show this change
     attribution: Attribution  # see `RevisionPayload`
-    writes: list[Entry]  # if it is not known who made it: the writes of a log of which one may have
+    writes: list[Entry]  # if it is not known who made it: the writes of a log that may have
 
 
 class Page(NamedTuple):
@@ -75,7 +75,7 @@ class _Belonging(NamedTuple):
     entries: list[Stored]
     by_time: dict[int, bool]  # by sequence number of such an entry: whether it surely belongs to the track
     # Writes of a log without content, by the sequence number of what a watch shows: that which made the change, and
-    # those of which one may have made it.
+    # those that may have made it.
     makers: dict[int, Stored]
     possible: dict[int, list[Entry]]
 

@@ -1,1 +1,2 @@
-"""This package stores what is derived from entries: findings, incidents, changes and actors."""
+"""This package stores what rules and counts conclude from the entries of a source: findings, incidents, what people
+changed, and what each actor did."""

@@ -32,7 +32,7 @@ LONG = {
     "tests/process/watch/test_watch.py": 413, "tests/unit/formats/stream/test_archives.py": 440,
     "tests/unit/formats/test_program_logs.py": 631, "tests/unit/history/test_evidence.py": 466,
     "tests/unit/judging/test_engine.py": 483, "tests/unit/redaction/test_redaction.py": 752,
-    "timeline/core/joining.py": 415, "timeline/history/ledger/ledger.py": 774, "timeline/history/world/world.py": 566,
+    "timeline/history/ledger/ledger.py": 774, "timeline/history/world/world.py": 566,
     "timeline/judging/coverage/sources.py": 584,
 }  # fmt: skip
 # What is not written in code, on pages and in documents: how often it still is.

@@ -1,6 +1,7 @@
 """These tests join writes of a log without content to the changes that a watch shows, and only where that is sure."""
 
 import random
+import time
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from msgspec.structs import replace
 
 from timeline.core.entries import FOREVER, Change, Client, Clock, Entry, ObjectRef
 from timeline.core.joining import Life, in_order, lives
+from timeline.core.steps import MANY
 from timeline.kinds.pod import PodFacts
 
 SECOND = 1_000_000
@@ -211,3 +213,22 @@ def test_a_write_that_may_be_of_two_objects_belongs_to_neither() -> None:
     found = joined(BORN, second, told(0.5))
     assert sorted(life.entries[0].ref.uid for life in found) == ["u1", "u2"]
     assert all(len(life.entries) == len(life.unplaced) == 1 for life in found)
+
+
+def test_of_very_many_objects_a_write_is_kept_beside_none() -> None:
+    several = [
+        replace(BORN, ref=replace(REF, uid=f"u{number}"), resource_version=20 + number) for number in range(MANY + 1)
+    ]
+    found = lives([[told(0.5)], *([each] for each in several)], WATCHED)
+    assert len(found) == len(several) + 1
+    assert not any(life.unplaced for life in found)
+
+
+def test_a_long_history_is_joined_in_time_that_grows_with_it() -> None:
+    number = 4000
+    watched = [BORN, *(shown(10 + place, 3 * (place // 2) + 1) for place in range(number))]
+    logged = [told(0.5, Change.CREATED), *(told(3 * (place // 2) + 1.2 + place % 2 / 2) for place in range(number))]
+    began = time.process_time()
+    (life,) = lives([logged, watched], NOON + number * 3 * SECOND)
+    assert time.process_time() - began < 3  # it takes 0.1 s; 30 s, if each round looked at all writes again
+    assert all(each.clock is Clock.AUDIT for each in life.entries)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from timeline.core.entries import FOREVER, Change, Entry
-from timeline.core.joining import bounds, is_bare
+from timeline.core.steps import bounds, is_bare
 
 
 def gathered(groups: Sequence[list[Entry]]) -> list[list[Entry]]:

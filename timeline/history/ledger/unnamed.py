@@ -19,8 +19,9 @@ from msgspec.structs import replace
 
 from timeline.core.actors import actor_of
 from timeline.core.entries import FOREVER, Change, Client, Clock, Entry, Level, Owner, Place, Request
-from timeline.core.joining import is_as_created, lives
+from timeline.core.joining import lives
 from timeline.core.order import SECOND
+from timeline.core.steps import is_as_created
 from timeline.history.ledger.acts import Act, Acts
 from timeline.history.ledger.object_entries import ObjectEntries
 from timeline.history.lifelines import Name

@@ -11,9 +11,9 @@ from django.db.models import F, Q
 from msgspec.structs import replace
 
 from timeline.core.entries import FOREVER, Change, Clock, Entry, microseconds
-from timeline.core.joining import is_bare
 from timeline.core.observations import identity, merged
 from timeline.core.order import SECOND
+from timeline.core.steps import is_bare
 from timeline.history.ledger import clocks
 from timeline.history.lifelines import ANONYMOUS
 from timeline.models import Source, Track

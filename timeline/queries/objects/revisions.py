@@ -8,6 +8,7 @@ import msgspec
 
 from timeline.core import joining
 from timeline.core.entries import Change, Clock, Entry
+from timeline.core.steps import is_bare
 from timeline.models import Track
 from timeline.payloads.objects import Attribution, LifePayload
 from timeline.queries.objects.attribution import (
@@ -328,8 +329,7 @@ def _joined(
     entries = [
         each
         for each in (*own, *(each for each in writes if each.sequence in by_time))
-        if each.sequence not in taken
-        and (not row.unnamed or not joining.is_bare(each.entry) or is_drawn(each.entry, row))
+        if each.sequence not in taken and (not row.unnamed or not is_bare(each.entry) or is_drawn(each.entry, row))
     ]
     return _Belonging(entries, by_time, makers, possible)
 

@@ -12,7 +12,9 @@ from msgspec.structs import replace
 from collectors.formats import Format, is_of_rank_below
 from collectors.formats.stream import Recording, Skipped
 from collectors.formats.waiting import Waiting
-from collectors.normalise.log_lines import LONGEST, LogText, level_of, log_text, objects_in, plain, without_prefix
+from collectors.normalise.log_levels import level_of
+from collectors.normalise.log_lines import LONGEST, LogText, log_text, plain, without_prefix
+from collectors.normalise.log_objects import objects_in
 from collectors.normalise.log_times import written_at
 from collectors.redaction.objects import clean_text
 from timeline.core.entries import LogLine, Observation, Place, Unknown

@@ -19,7 +19,8 @@ from collectors.formats.logs import LINES, line_of_text, log_of_path
 from collectors.formats.rejections import reason_of
 from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped
 from collectors.formats.wrapped import event_in_value
-from collectors.normalise.log_lines import LogText, level_of, log_text
+from collectors.normalise.log_levels import level_of
+from collectors.normalise.log_lines import LogText, log_text
 from timeline.core import times
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import LogLine, Observation, Place, Unknown

@@ -6,25 +6,21 @@ unless it leaves more open than that of the program.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import orjson
 
+from collectors.normalise.log_fields import Fields, decoded, pairs_of, text_in
+from collectors.normalise.log_levels import DECORATION, LEVELS, PRIORITIES, level_in, level_of, levelled
 from collectors.normalise.log_times import Written, written, written_at, written_by_klog
 from timeline.core.entries import Unknown
 
 LONGEST = 16 * 1024  # characters of a line that are looked at; container runtimes cut lines at this length
 _FIELDS = 40  # fields of a line of JSON that are kept
 _PAIRS = 100  # pairs of a line of logfmt that are looked at
-_NAMED = 8  # objects that a line names at most
 _WRAPPINGS = 5  # around one another, with the line inside
-_TOKENS = 6  # words and brackets behind a time among which the level is searched
-_WORDS = 3  # of these, words without brackets
 _SAME = 2_000_000  # µs by which two times of one line may differ, one of them in whole seconds
-
-_T = TypeVar("_T")
 
 
 class LogText(NamedTuple):
@@ -53,30 +49,6 @@ class _Said(NamedTuple):
     partial: bool = False
 
 
-_LEVELS = {
-    **dict.fromkeys(("trace", "trc", "trce", "verbose", "finer", "finest"), "trace"),
-    **dict.fromkeys(("debug", "dbg", "debu", "dbug", "fine", "level"), "debug"),  # zap writes Level(-4)
-    **dict.fromkeys(("info", "inf", "information", "informational", "notice", "note", "config", "log"), "info"),
-    **dict.fromkeys(("warn", "wrn", "warning"), "warning"),
-    **dict.fromkeys(("error", "err", "erro", "eror", "severe", "fail"), "error"),
-    **dict.fromkeys(("fatal", "ftl", "fata", "critical", "crit", "panic", "pani", "pnc", "dpanic"), "fatal"),
-    **dict.fromkeys(("alert", "emerg", "emergency"), "fatal"),
-    **{"t": "trace", "d": "debug", "i": "info", "n": "info", "w": "warning", "e": "error", "c": "fatal", "f": "fatal"},
-    **{"p": "fatal", "a": "info", "u": "info"},  # the last two stand for "any" and "unknown" in Ruby
-}
-_BARE = {
-    "trace",
-    "debug",
-    "info",
-    "warn",
-    "warning",
-    "error",
-    "fatal",
-    "panic",
-}  # what is a level without brackets, too
-_IN_CAPITALS = {"config", "fine", "finer", "finest", "level", "log", "note", "verbose"}  # what else is mostly no level
-_NUMBERS = ("debug", "trace", "debug", "info", "warning", "error", "fatal")  # the tens, as Bunyan and pino count them
-_PRIORITIES = ("fatal", "fatal", "fatal", "error", "warning", "info", "info", "debug")  # as syslog counts them
 _TIME_KEYS = (
     *("time", "ts", "timestamp", "@timestamp", "asctime", "t", "@t", "date", "datetime", "timemillis", "instant"),
     *("_source_realtime_timestamp", "__realtime_timestamp", "start_time", "time_local", "time_iso8601", "log_time"),
@@ -91,40 +63,21 @@ _TEXT_KEYS = (
     *("messagetemplate", "m", "event", "log", "line", "body", "@message", "properties.log", "log_s"),
 )
 _OTHER_KEYS = {"caller", "logger", "component", "method", "path", "status", "err", "error", "source"}  # without a text
-# The objects in a line whose fields count, too.
-_OBJECTS = ("log", "jsonpayload", "properties", "kubernetes", "resource", "resource.labels", "labels")
 _WRAPPING_KEYS = {"stream", "kubernetes", "_hostname", "__realtime_timestamp", "labels", "resource", "containername"}
 _OF_DOCKER = {"log", "stream", "time", "attrs"}
-_CONTAINERS = (  # where log shippers and stern write which container a line is of
-    ("kubernetes.namespace_name", "kubernetes.pod_name", "kubernetes.container_name"),
-    ("kubernetes.pod_namespace", "kubernetes.pod_name", "kubernetes.container_name"),
-    ("resource.labels.namespace_name", "resource.labels.pod_name", "resource.labels.container_name"),
-    ("labels.namespace", "labels.pod", "labels.container"),
-    ("namespace", "podname", "containername"),
-)
 
 _COLOUR = re.compile(r"\x1b\[[\d;]{0,16}m")
 _PREFIX = re.compile(r"\[pod/([a-z0-9.-]{1,253})/([a-z0-9-]{1,63})\] ")
 _CRI = re.compile(r" (stdout|stderr) ([FP])(?: |$)")
 _KLOG = re.compile(r"(?:\s{1,10}\d{1,10})?(?:\s[\w./@-]{1,200}:\d{1,7}\])?(?:\s|$)")
 _LABELS = re.compile(r' \{\w{1,64}="[^{}]{0,2000}\} ')  # of Loki, as logcli prints them
-_PROGRAM = re.compile(
-    r" ([\w.-]{1,253}) ([A-Za-z(][\w./@()-]{0,63})(?:\[(\d{1,10})\])?:(?: |$)"
-)  # in a journal and in syslog
+# In a journal and in syslog.
+_PROGRAM = re.compile(r" ([\w.-]{1,253}) ([A-Za-z(][\w./@()-]{0,63})(?:\[(\d{1,10})\])?:(?: |$)")
 _RFC_5424 = re.compile(r" ([!-~]{1,255}) ([!-~]{1,48}) [!-~]{1,128} [!-~]{1,32} (?:-|(?:\[[^\]]{0,500}\]){1,8})(?: |$)")
 _PAIR_OF_LOKI = re.compile(r'\[\s{0,80}"\d{19}",')
-_DECORATION = re.compile(r"(?:[\s\]):|]|-(?=\s))*+")  # between a time and what follows it
 _RECORD = re.compile(r"[\[({<]?\d|\{|[A-Z]\d{4}|[A-Za-z_@][\w.@/-]{0,63}=")  # how a wrapped line may begin
 _KEY = re.compile(r"[A-Za-z_@][\w.@/-]{0,63}=")
 _PAIR = re.compile(r'(?<!\S)([A-Za-z_@][\w.@/-]{0,63})=("(?:[^"\\]|\\.)*+"?|[^\s"]*+)')
-_TOKEN = re.compile(
-    r"[\s|:,#*-]{0,80}+"
-    r"(?:\[([^\[\]]{0,80})\]|<([^<>]{0,40})>|\(([^()]{0,80})\)|\{([^{}]{0,80})\}|([^\s\[\](){}<>|,:]{1,80}))"
-)
-_WORD = re.compile(r"([A-Za-z]{3,13})(?:[+-]\d{1,3})?(?:/[\w.-]{1,80})?")  # INFO, DEBUG-4 (slog), INFO/Process (Celery)
-_LETTER = re.compile(r"\s{0,8}([TDINWECF])(?: \| |  (?=[A-Z-]))")  # of capnslog and of MongoDB
-_LETTERS = re.compile(r"[A-Za-z]{1,13}")
-_AFTER_LEVEL = re.compile(r"[\]>):]{0,3}\s*+(?:[-|:]{1,3}\s++)*+")
 _LEADS = tuple(
     re.compile(rf"\A{each}")
     for each in (
@@ -144,8 +97,6 @@ _BESIDE = tuple(  # what stern and docker compose write before each line
         r"[\w.-]{1,80}\s{1,40}\| ",
     )
 )
-_CONTAINER = re.compile(r"[a-z0-9-]{1,63}/[a-z0-9.-]{1,253}/[a-z0-9-]{1,63}")
-_PROGRAM_OF = re.compile(r"[\w.-]{1,253}/[\w./@()-]{1,64}")
 _OPEN = {Unknown.NOTHING: 0, Unknown.ZONE: 1, Unknown.YEAR: 2, Unknown.DATE: 3}  # how much a time leaves open
 
 
@@ -176,7 +127,7 @@ def is_timeless(line: str) -> bool:
     """Return whether a line is surely one of a log and says no time, as a program writes it into a wrapping."""
     line = plain(without_prefix(line)[1])
     said = _said(line, _WRAPPINGS)
-    return said.at is None and said.sure if said else bool(_levelled(line)[0])
+    return said.at is None and said.sure if said else bool(levelled(line)[0])
 
 
 def has_a_line(names: set[str]) -> bool:
@@ -228,16 +179,16 @@ def _after_time(at: Written, rest: str, wrappings: int, *, version: bool = False
         origin = f"{found[1]}/{found[2]}"
         return _unwrapped(_Said(at, "", rest[found.end() :].lstrip("\ufeff"), True, origin), wrappings)
     program = _PROGRAM.match(rest)
-    if program and (program[3] or at.unknown is Unknown.YEAR) and program[1].lower() not in _LEVELS:
+    if program and (program[3] or at.unknown is Unknown.YEAR) and program[1].lower() not in LEVELS:
         origin = f"{program[1]}/{program[2]}"
         return _unwrapped(_Said(at, "", rest[program.end() :], bool(program[3]), origin), wrappings)
     if labels := _LABELS.match(rest):
         return _unwrapped(_Said(at, "", rest[labels.end() :], True), wrappings)
-    begin = _DECORATION.match(rest)
+    begin = DECORATION.match(rest)
     body = rest[begin.end() :] if begin else rest
     if _RECORD.match(body) and (inner := _said(body, wrappings - 1)) and (inner.sure or inner.at):
         return _inside(_Said(at, "", body, inner.at is not None), inner)
-    level, text = _levelled(rest)
+    level, text = levelled(rest)
     if not level and (at.unknown is Unknown.DATE or not any(map(str.isalpha, text))):
         return None
     return _Said(at, level, text, level != "")
@@ -255,7 +206,7 @@ def _after_lead(line: str, wrappings: int) -> _Said | None:
         if parts.get("level") and not level:
             continue
         if priority := parts.get("priority"):
-            level = _PRIORITIES[int(priority) & 7]
+            level = PRIORITIES[int(priority) & 7]
         rest = _behind(line, at[1], line[found.end() - 1 : found.end()])
         said = _after_time(at[0], rest, wrappings, version=bool(parts.get("version")))
         if said:
@@ -279,7 +230,7 @@ def _unwrapped(outer: _Said, wrappings: int) -> _Said:
     inner = _said(outer.text, wrappings - 1)
     if inner and (inner.sure or inner.at):
         return _inside(outer, inner)
-    level, text = _levelled(outer.text)
+    level, text = levelled(outer.text)
     return outer._replace(level=level, text=text)
 
 
@@ -296,46 +247,6 @@ def _is_finer(own: Written, at: Written) -> bool:
     """Return whether the time of a program is that of the wrapping, with more digits, and both are as open."""
     same = own.unknown is at.unknown is not Unknown.NOTHING and abs(own.time - at.time) < _SAME
     return same and not at.time % 1_000_000
-
-
-def _levelled(rest: str) -> tuple[str, str]:
-    """Return the level that stands among the first words of the rest of a line, or "", and the text without it."""
-    if letter := _LETTER.match(rest):
-        return level_of(letter[1]), rest[letter.end() :]
-    at = words = 0
-    for number in range(_TOKENS):
-        token = _TOKEN.match(rest, at)
-        if token is None or token.lastindex is None:
-            break
-        bare = token.lastindex == 5
-        inner = token[token.lastindex]
-        word = _WORD.fullmatch(inner if bare else inner.strip().rpartition(":")[2])
-        level = _LEVELS.get(word[1].lower()) if word else None
-        if word and level:
-            before, after = rest[: token.start()], rest[token.end() :]
-            if _is_level(word[1], bare, first=not number, ended=after[:1]):
-                if bare and word[1].islower() and after[:1] == " ":  # it may also be the first word of the text
-                    break_at = _DECORATION.match(rest)
-                    return level, rest[break_at.end() :] if break_at else rest
-                end = _AFTER_LEVEL.match(after)
-                text = after[end.end() :] if end else after
-                before = before.lstrip(" \t:|-]),").rstrip(" \t:|-,#")
-                return level, f"{before} {text}" if before else text
-        words += bare
-        if words == _WORDS:
-            break
-        at = token.end()
-    begin = _DECORATION.match(rest)
-    return "", rest[begin.end() :] if begin else rest
-
-
-def _is_level(word: str, bare: bool, *, first: bool, ended: str) -> bool:
-    """Return whether a word that is the name of a level is meant as one where it stands."""
-    if word.isupper():
-        return True
-    if not bare:
-        return word.lower() not in _IN_CAPITALS or word.istitle()
-    return first and (word.lower() in _BARE or (ended == ":" and word.lower() not in _IN_CAPITALS))
 
 
 def _of_logfmt(line: str) -> _Said | None:
@@ -370,16 +281,16 @@ def _of_logfmt(line: str) -> _Said | None:
 
 def _of_json(line: str, wrappings: int) -> _Said | None:
     """Return what a line of JSON says, as libraries for logs, log shippers, journals and clouds write it."""
-    fields = _Fields(_decoded(line))
+    fields = Fields(decoded(line))
     if "kind" in fields and "apiversion" in fields:
         return None
     at = fields.first(_TIME_KEYS, written)
     if at and (nanos := fields.first(("timestampnanos",), lambda value: value if isinstance(value, int) else None)):
         at = at._replace(time=at.time + min(max(0, nanos), 999_999_999) // 1_000)
     counted = "short_message" in fields  # GELF counts levels as syslog does
-    level = fields.first(_LEVEL_KEYS, lambda value: _level_in(value, priority=counted))
-    level = level or fields.first(("priority",), lambda value: _level_in(value, priority=True)) or ""
-    text = fields.first(_TEXT_KEYS, _text_in)
+    level = fields.first(_LEVEL_KEYS, lambda value: level_in(value, priority=counted))
+    level = level or fields.first(("priority",), lambda value: level_in(value, priority=True)) or ""
+    text = fields.first(_TEXT_KEYS, text_in)
     if text is None and not level and not any(key in fields for key in _OTHER_KEYS):
         return None
     said = _Said(at, level, (text or "").rstrip("\n"), bool(text or level))
@@ -387,18 +298,18 @@ def _of_json(line: str, wrappings: int) -> _Said | None:
     if wrapping:
         stream = fields.first(("stream",), lambda value: value if value in ("stdout", "stderr") else None) or ""
         whole = text is None or text.endswith("\n") or not fields.only(_OF_DOCKER)
-        partial = not whole or fields.first(("logtag",), _text_in) == "P"
+        partial = not whole or fields.first(("logtag",), text_in) == "P"
         said = said._replace(origin=fields.origin(), stream=stream, partial=partial)
     if wrapping or not level or _RECORD.match(said.text):
         inner = _said(said.text, wrappings - 1)
         if inner and (inner.sure or inner.at):
             return _inside(said, inner)
     if not level:
-        level, text = _levelled(said.text)
+        level, text = levelled(said.text)
         said = said._replace(level=level, text=text)
     if wrapping:
         return said
-    pairs = (f"{key}={orjson.dumps(value).decode()}" for key, value in islice(_pairs(fields.rest()), _FIELDS))
+    pairs = (f"{key}={orjson.dumps(value).decode()}" for key, value in islice(pairs_of(fields.rest()), _FIELDS))
     return said._replace(text=" ".join((said.text, *pairs)).lstrip())
 
 
@@ -413,91 +324,6 @@ def _of_loki(line: str, wrappings: int) -> _Said | None:
     return _unwrapped(_Said(at, "", pair[1].rstrip("\n"), True), wrappings)
 
 
-class _Fields:
-    """This class finds the fields of a line of JSON by their names in lower case, with a dot before the name of one in
-    an object."""
-
-    def __init__(self, fields: dict[str, Any]) -> None:
-        document = fields.get("_source")  # of Elasticsearch
-        self._fields: dict[str, Any] = document if isinstance(document, dict) else fields
-        self._found = {key.lower(): value for key, value in self._fields.items()}
-        for outer in _OBJECTS:
-            if isinstance(inner := self._found.get(outer), dict):
-                self._found |= {f"{outer}.{key}": value for key, value in inner.items()}
-        self._used: set[str] = set()  # the names of fields that were read
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._found
-
-    def only(self, keys: set[str]) -> bool:
-        """Return whether there are no other fields."""
-        return self._found.keys() <= keys
-
-    def first(self, keys: Iterable[str], read: Callable[[Any], _T | None]) -> _T | None:
-        """Return what the first of these fields holds that can be read."""
-        for key in keys:
-            if (value := self._found.get(key)) is not None and (found := read(value)):
-                self._used.add(key)
-                return found
-        return None
-
-    def rest(self) -> dict[str, Any]:
-        """Return the fields that were not read."""
-        return {name: value for name, value in self._fields.items() if name.lower() not in self._used}
-
-    def origin(self) -> str:
-        """Return who wrote the line, as `LogText` has it."""
-        for keys in _CONTAINERS:
-            names = [self._found.get(key) for key in keys]
-            if all(isinstance(each, str) for each in names) and _CONTAINER.fullmatch(
-                origin := "/".join(map(str, names))
-            ):
-                return origin
-        origin = f"{self._found.get('_hostname')}/{self._found.get('syslog_identifier')}"
-        return origin if "syslog_identifier" in self._found and _PROGRAM_OF.fullmatch(origin) else ""
-
-
-def _level_in(value: object, *, priority: bool) -> str:
-    """Return the level that a field holds as a word or as a number, which may be a `priority` of syslog."""
-    if isinstance(value, str):
-        if not (value.isdecimal() and len(value) < 3):
-            return level_of(value)
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool):
-        return ""
-    if priority:
-        return _PRIORITIES[value] if 0 <= value < len(_PRIORITIES) else ""
-    if value <= 0:  # as zap and slog count: 0 is info
-        return "debug" if value else "info"
-    return _NUMBERS[value // 10] if 10 <= value < 70 else ""
-
-
-def _text_in(value: object) -> str | None:
-    """Return the text in a field; journalctl writes one that is no UTF-8 as a list of bytes."""
-    if isinstance(value, list) and all(isinstance(each, int) and 0 <= each < 256 for each in value):
-        return bytes(value).decode("utf-8", "replace")
-    return value if isinstance(value, str) else None
-
-
-def _decoded(line: str) -> dict[str, Any]:
-    try:
-        fields = orjson.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return fields if isinstance(fields, dict) else {}
-
-
-def _pairs(fields: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the fields beside the text. Of objects in them, only a name and a namespace are read."""
-    for key, value in fields.items():
-        if isinstance(value, dict):
-            name, namespace = value.get("name"), value.get("namespace")
-            if isinstance(name, str):
-                yield key, f"{namespace}/{name}" if isinstance(namespace, str) and namespace else name
-        elif not isinstance(value, list) and value is not None:
-            yield key, value
-
-
 def _unquoted(value: str) -> str:
     if value[:1] != '"':
         return value
@@ -505,47 +331,3 @@ def _unquoted(value: str) -> str:
         return str(orjson.loads(value))
     except ValueError:
         return value.strip('"')
-
-
-def level_of(text: str) -> str:
-    """Return the level that a word such as WARN stands for; "" if it stands for none."""
-    word = _LETTERS.match(text)
-    return _LEVELS.get(word[0].lower(), "") if word else ""
-
-
-_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-_OBJECT = r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
-_QUALIFIED = re.compile(rf"(?<![\w./:@-])({_LABEL})/({_OBJECT})(?![\w/-])")
-_IN_NAMESPACE = re.compile(rf"\[({_OBJECT})\],? (?:in )?namespace:? \[({_LABEL})\]")
-_NAMESPACE = re.compile(rf'(?i:\bnamespace)[=:]\s?"?({_LABEL})(?![\w.])')
-_KEYS = "name|service|pod|job|lease|endpoints|endpointslice|deployment"
-_OF_KIND = re.compile(rf'(?i:\b({_KEYS}))="?({_LABEL}/{_OBJECT})(?![\w/-])')
-_NAME = re.compile(rf'(?i:\b({_KEYS}))[=:]\s?"?({_OBJECT})(?![\w/])')
-_ALONE = re.compile(rf'\[({_OBJECT})\]|(?i:\b({_KEYS}))="?({_OBJECT})(?![\w/])')
-
-
-def objects_in(text: str) -> tuple[str, ...]:
-    """Return the objects that a text names, each as "namespace/name", or "*/name" without a namespace.
-
-    If the text says of which kind the object is, as klog does in `pod="shop/web"`, the kind is before it in lower case.
-
-    What merely looks like one is returned as well: that does no harm, because nobody asks for an object that does not
-    exist.
-    """
-    found = dict.fromkeys(f"{_kind(each[1])}{each[2]}" for each in _OF_KIND.finditer(text))
-    known = {each[2] for each in _OF_KIND.finditer(text)}
-    found |= dict.fromkeys(name for each in _QUALIFIED.finditer(text) if (name := f"{each[1]}/{each[2]}") not in known)
-    found |= dict.fromkeys(f"{each[2]}/{each[1]}" for each in _IN_NAMESPACE.finditer(text))
-    if namespace := _NAMESPACE.search(text):
-        found |= dict.fromkeys(f"{_kind(each[1])}{namespace[1]}/{each[2]}" for each in _NAME.finditer(text))
-    named = {each.rpartition("/")[2] for each in found}
-    alone = ((_kind(each[2]), each[1] or each[3]) for each in _ALONE.finditer(text))
-    found |= dict.fromkeys(
-        f"{kind}*/{name}" for kind, name in alone if name not in named and any(map(str.isalpha, name))
-    )
-    return tuple(found)[:_NAMED]
-
-
-def _kind(key: str | None) -> str:
-    """Return what stands before a name of which a line says the kind, with a slash; "" if it says none."""
-    return f"{key.lower()}/" if key and key.lower() != "name" else ""

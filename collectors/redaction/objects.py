@@ -21,29 +21,28 @@ from collectors.redaction.field_names import (
     rename_fields,
 )
 from collectors.redaction.roles import (
-    CONTEXTS,
     PARENTS,
+    WITH_CONTEXT,
     is_data,
     is_environment,
     is_flag,
+    is_pair,
     is_secret_within,
+    mask_context,
+    mask_texts,
     may_hold_more,
     naming,
     valuing,
 )
-from collectors.redaction.values import LETTER, harmless
+from collectors.redaction.values import harmless
 from timeline.core.masks import BY_NAME, COPY, UNSEARCHED
-from timeline.core.secret_names import Grade, folded, grade, is_reference, letters
+from timeline.core.secret_names import Grade, grade, is_reference, letters
 
 # Fields of a Secret that are not secret.
 _SECRET_METADATA = frozenset({"apiVersion", "kind", "metadata", "type", "immutable"})
 _TERRAFORM_SECRETS = re.compile(r"password|secret|token|private_key")  # types of Terraform resources
-_CONTEXTS = frozenset(CONTEXTS)
-_PUBLIC = ("ASYMMETRIC_PUBLIC", "REMOTE")  # types of keys of Tink that are no credentials
 _TRUE = (True, "true", "True")
 _OF_NAMES = ("names", "keys", "fields", "properties", "labels", "ids")  # how fields end that hold lists of names
-_PAIR_NAME = re.compile(rf"[ {LETTER}]{{1,60}}")
-_WORDS = re.compile(r"[a-z][a-z./_-]*")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _SHORT = 200  # characters; longer texts are not cached
 _MAX_DEPTH = 6  # levels of JSON inside strings of JSON; a deeper one is masked whole
@@ -129,8 +128,8 @@ def clean_fields(body: dict[str, Any], parent: str, depth: int = 0) -> None:
         renamed = is_credential(key) or renamed
     if values := [key for key in body if valuing(key) is not None]:
         _clean_pairs(body, values)
-    for known in _CONTEXTS.intersection(body):
-        _clean_context(body, known)
+    for known in WITH_CONTEXT.intersection(body):
+        mask_context(body, known)
     if "instances" in body and _TERRAFORM_SECRETS.search(str(body.get("type"))):
         _clean_state(body["instances"])
     if renamed:
@@ -154,7 +153,7 @@ def _clean_field(key: str, value: Any, parent: str, depth: int) -> Any:
         else:
             clean_fields(value, key, depth)
             if sensitivity and may_hold_more(key):
-                _mask_texts(value)
+                mask_texts(value)
     elif isinstance(value, list):
         if key == "managedFields":
             clean_managed(value)
@@ -198,15 +197,6 @@ def _mask_list(values: list[Any], kind: Grade, parent: str, depth: int) -> None:
             values[at] = clean_text(value, depth) if isinstance(value, str) and is_reference(parent) else BY_NAME
 
 
-def _mask_texts(body: dict[str, Any]) -> None:
-    """Mask in place the texts in a field such as `auth`, except those that only describe how it is done."""
-    for key, value in body.items():
-        if isinstance(value, dict):
-            _mask_texts(value)
-        elif isinstance(value, str) and not is_reference(key) and not harmless(value):
-            body[key] = BY_NAME
-
-
 def _clean_pairs(body: dict[str, Any], values: list[str]) -> None:
     """Mask the value in `name: password, value: x`, in any order and with any of the usual words for both.
 
@@ -234,13 +224,6 @@ def _mask_value(body: dict[str, Any], key: str) -> None:
         body[key] = BY_NAME
 
 
-def _clean_context(body: dict[str, Any], known: str) -> None:
-    """Mask in place the fields that are credentials because of a field beside them, as in a JSON Web Key."""
-    if body[known] not in _PUBLIC:
-        for key in CONTEXTS[known].intersection(body):
-            body[key] = BY_NAME
-
-
 def _clean_state(instances: Any) -> None:
     """Mask the attributes of a Terraform resource that is a credential."""
     for each in instances if isinstance(instances, list) else ():
@@ -254,7 +237,7 @@ def _clean_list(values: list[Any], parent: str, depth: int = 0) -> None:
         for at, value in enumerate(values):
             values[at] = _assignment(value) if isinstance(value, str) else _cleaned(value, parent, depth)
         return
-    if len(values) == 2 and _is_pair(*values) and not letters(parent).endswith(_OF_NAMES):
+    if len(values) == 2 and is_pair(*values) and not letters(parent).endswith(_OF_NAMES):
         values[1] = BY_NAME
         return
     if commands.may_be_arguments(values):
@@ -269,20 +252,6 @@ def _clean_list(values: list[Any], parent: str, depth: int = 0) -> None:
             _clean_list(value, parent, depth)
         elif isinstance(value, str) and value not in _harmless_texts:
             values[at] = clean_text(value, depth)
-
-
-def _is_pair(name: Any, value: Any) -> bool:
-    """Return whether a list is a name and a credential, such as `["password", "x"]`, and not a list of names."""
-    return (
-        isinstance(name, str)
-        and isinstance(value, str)
-        and bool(grade(name))
-        and _PAIR_NAME.fullmatch(folded(name)) is not None
-        and _WORDS.fullmatch(value) is None
-        and not grade(value)
-        and not value.startswith((name, "-"))
-        and not harmless(value)
-    )
 
 
 def _assignment(raw: str) -> str:

@@ -5,8 +5,11 @@ are compared by their words or letters, as in `timeline/core/secret_names.py`. T
 """
 
 import re
+from typing import Any
 
-from timeline.core.secret_names import Grade, grade, letters, name_words, remembered, word_set
+from collectors.redaction.values import LETTER, harmless
+from timeline.core.masks import BY_NAME
+from timeline.core.secret_names import Grade, folded, grade, is_reference, letters, name_words, remembered, word_set
 
 _ENVIRONMENT = re.compile(
     r"(?:.*[^\W_])?env(?:s|vars?|variables?|iron|ironment(?:vars?|variables?)?)?"
@@ -20,6 +23,9 @@ _VALUING = word_set("value values v val vals data content default string text") 
 FLAGS = word_set(  # fields of a parameter that say that its value is a credential
     "sensitive issensitive secret issecret secure issecure masked ismasked noecho encrypted isencrypted confidential"
 )
+_PAIR_NAME = re.compile(rf"[ {LETTER}]{{1,60}}")
+_WORDS = re.compile(r"[a-z][a-z./_-]*")
+_PUBLIC = ("ASYMMETRIC_PUBLIC", "REMOTE")  # types of keys of Tink that are no credentials
 PARENTS = frozenset(  # fields in which `key` and the like are credentials
     form
     for each in word_set("tls ssl ssh api jwt hmac aes rsa gpg pgp snmp encryption signing license wireguard eab")
@@ -30,6 +36,7 @@ CONTEXTS = {  # a name that an object or a text has -> names that are those of c
     "keyMaterialType": word_set("value"),  # a key of Tink
     "Private-key-format": word_set("PrivateExponent Prime1 Prime2 Exponent1 Exponent2 Coefficient"),  # a key of DNSSEC
 }
+WITH_CONTEXT = frozenset(CONTEXTS)
 TELLING = frozenset({"instances", "Secret", "SecretList", *CONTEXTS})
 TELLING_LETTERS = FLAGS | _DATA
 DEPENDENT = word_set("key community code phrase")  # fields that are credentials in one of PARENTS
@@ -88,3 +95,33 @@ def may_hold_more(field: str) -> bool:
 def is_secret_within(field: str, parent: str) -> bool:
     """Return whether a field is a credential only because of the field that holds it: `key` in `tls`."""
     return parent in PARENTS and letters(field) in DEPENDENT and grade(f"{parent} {field}") != Grade.PLAIN
+
+
+def is_pair(name: Any, value: Any) -> bool:
+    """Return whether a list is a name and a credential, such as `["password", "x"]`, and not a list of names."""
+    return (
+        isinstance(name, str)
+        and isinstance(value, str)
+        and bool(grade(name))
+        and _PAIR_NAME.fullmatch(folded(name)) is not None
+        and _WORDS.fullmatch(value) is None
+        and not grade(value)
+        and not value.startswith((name, "-"))
+        and not harmless(value)
+    )
+
+
+def mask_context(body: dict[str, Any], known: str) -> None:
+    """Mask in place the fields that are credentials because of a field beside them, as in a JSON Web Key."""
+    if body[known] not in _PUBLIC:
+        for key in CONTEXTS[known].intersection(body):
+            body[key] = BY_NAME
+
+
+def mask_texts(body: dict[str, Any]) -> None:
+    """Mask in place the texts in a field such as `auth`, except those that only describe how it is done."""
+    for key, value in body.items():
+        if isinstance(value, dict):
+            mask_texts(value)
+        elif isinstance(value, str) and not is_reference(key) and not harmless(value):
+            body[key] = BY_NAME

@@ -11,6 +11,7 @@ from urllib.parse import urljoin
 import orjson
 from typing_extensions import TypedDict
 
+from dashboard.agents.reader import Payload
 from timeline.core.entries import moment
 
 BYTES = 48_000  # the most bytes of an answer as JSON
@@ -20,7 +21,7 @@ ABOUT = (
 )
 # The lengths of texts and of lists to which an answer is cut until it is small enough, one pair after the other.
 _CUTS = ((2000, 1000), (1000, 200), (500, 60), (300, 20), (200, 8), (100, 3), (60, 1))
-
+_LINES = 120  # the most lines of a difference
 _TIMES = {"start", "end", "first", "last", "at", "created"}  # fields of payloads that are microseconds since 1970
 _ADDRESSES = {"url", "timeline"}
 
@@ -110,3 +111,40 @@ class _Cut:
         if self._lists:
             found.append(f"{self._lists} lists are cut to {self._items} items: ask for less at a time.")
         return found
+
+
+def without(payload: Payload, *fields: str) -> Payload:
+    """Return a payload without some of its fields."""
+    return {name: value for name, value in payload.items() if name not in fields}
+
+
+def occurrence(row: Payload) -> Payload:
+    """Return a row of the list of findings with the ids and subjects of its findings, which repeat the rest."""
+    findings = [
+        {"id": each["id"], "subject": each["subject"], "delay_bounds": each["delay_bounds"]} for each in row["findings"]
+    ]
+    proof = [_proof(each) for each in row["proof"]]
+    return {**without(row, "key", "focus", "incidents", "acknowledged"), "proof": proof, "findings": findings}
+
+
+def _proof(event: Payload) -> Payload:
+    return {name: value for name, value in event.items() if name != "at" and value is not None}
+
+
+def change(event: Payload) -> Payload:
+    """Return a change without the fields that are empty."""
+    return {name: value for name, value in event.items() if value not in ("", None) or name in ("latest", "text")}
+
+
+def revision(change: Payload) -> Payload:
+    """Return a change of an object with its difference as text of a bounded length."""
+    shown = {name: value for name, value in change.items() if value is not None and name not in ("body", "sequence")}
+    difference = shown.pop("difference", None)
+    if difference:
+        lines = [f"{sign}{text}" for sign, text in difference["lines"][:_LINES]]
+        shown |= {"whole": difference["whole"], "lines": "\n".join(lines), "notes": difference["notes"]}
+        if difference["nothing"]:
+            shown["nothing"] = difference["nothing"]
+        if difference["lines_total"] > len(lines):
+            shown["notes"] = [*shown["notes"], f"{difference['lines_total'] - len(lines)} more lines are left out."]
+    return shown

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from collectors.alerts.objects import LABELS, of_the_object
 from dashboard import __version__
-from dashboard.agents.answers import BYTES, Answer, answer, remaining
+from dashboard.agents.answers import BYTES, Answer, answer, change, occurrence, remaining, revision, without
 from dashboard.agents.reader import Parameters, Payload, Reader, Refused
 from dashboard.web.timestamps import parsed
 
@@ -28,7 +28,6 @@ INSTRUCTIONS = (
 )
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _ROOM = BYTES - 4_000  # bytes of the rows of an answer
-_LINES = 120  # the most lines of a difference
 _LABELS = {*LABELS, "cluster", "source", "namespace", "kind", "name", "uid", "ip", "instance"}
 _DRAWN = ("times", "roots", "silenced")  # fields of incidents that only drawings need
 
@@ -145,7 +144,7 @@ class Tools:
             **({} if source is None else {"start": _time("start", start), "end": _time("end", end)}),
         }
         found = await self._reader.incidents(source, asked)
-        rows = [_without(each, *_DRAWN) for each in found["incidents"]]
+        rows = [without(each, *_DRAWN) for each in found["incidents"]]
         shown = len(rows)
         more = [
             f"{found['total']} incidents match ({found['findings']} findings)." if found["next"] else "",
@@ -166,9 +165,9 @@ class Tools:
         shown = len(page["findings"])
         return self._answer(
             {
-                "incident": _without(row, *_DRAWN),
+                "incident": without(row, *_DRAWN),
                 "cause": cause,
-                "occurrences": [_occurrence(each) for each in page["findings"]],
+                "occurrences": [occurrence(each) for each in page["findings"]],
             },
             row["url"],
             remaining(page["total"], shown, "occurrences", "Ask with a higher limit."),
@@ -180,9 +179,9 @@ class Tools:
         do, and its cause where one is proven."""
         found = await self._reader.finding(source, finding)
         occurrences = found.get("occurrences", [])
-        shown = [_without(each, "key") for each in occurrences[:5]]
+        shown = [without(each, "key") for each in occurrences[:5]]
         return self._answer(
-            {**_without(found, "acknowledged"), "occurrences": shown},
+            {**without(found, "acknowledged"), "occurrences": shown},
             found.get("url", ""),
             remaining(len(occurrences), len(shown), "occurrences", "The page shows them."),
         )
@@ -219,7 +218,7 @@ class Tools:
             "cursor": cursor,
         }
         found, events = await self._fitting(
-            limit, lambda most: self._reader.events(source, {**asked, "limit": most}), "events", _event
+            limit, lambda most: self._reader.events(source, {**asked, "limit": most}), "events", change
         )
         span = "&".join(f"{side}={at}" for side, at in (("start", since), ("end", until)) if at is not None)
         focus = f"focus={root}" if root is not None else ""
@@ -244,7 +243,7 @@ class Tools:
         """Return one incarnation of an object: its phase, status and conditions, who wrote last, its incidents, its
         owner, what it owns, what it refers to and what refers to it."""
         found = await self._reader.track(source, track)
-        return self._answer(_without(found, "short", "family", "number"), found["url"])
+        return self._answer(without(found, "short", "family", "number"), found["url"])
 
     async def get_object_history(self, source: Source, track: Track, cursor: Cursor = "", limit: Number = 10) -> Answer:
         """List the changes of one object in the order in which they were committed, each with its revision, its writer
@@ -253,7 +252,7 @@ class Tools:
             limit,
             lambda most: self._reader.revisions(source, track, {"cursor": cursor, "limit": most}),
             "revisions",
-            _revision,
+            revision,
         )
         return self._answer(
             {"changes": changes, "total": found["total"]},
@@ -308,9 +307,9 @@ class Tools:
         """Search objects, findings, actors and lines of logs by words: parts of names and namespaces, kinds, UIDs,
         nodes, images, IP addresses. All words have to match."""
         found = await self._reader.search(source, words)
-        findings = [_occurrence(each) for each in found["findings"]]
+        findings = [occurrence(each) for each in found["findings"]]
         return self._answer(
-            {**found, "objects": [_without(each, "key", "short") for each in found["objects"]], "findings": findings},
+            {**found, "objects": [without(each, "key", "short") for each in found["objects"]], "findings": findings},
             f"/sources/{source}/",
             "More objects match than are listed: use more words." if found["more"] else "",
         )
@@ -337,7 +336,7 @@ class Tools:
         found = await self._reader.resolve({**known, "at": at or None})
         match = found["match"]
         if match:
-            match = {**match, "incidents": [_without(each, *_DRAWN) for each in match["incidents"]]}
+            match = {**match, "incidents": [without(each, *_DRAWN) for each in match["incidents"]]}
         shown, total = len(found["choices"]), found["choices_total"]
         return self._answer(
             {**found, "match": match},
@@ -377,38 +376,3 @@ def _time(name: str, text: str) -> int | None:
         return parsed(text) if text else None
     except ValueError as error:
         raise Refused(f"{name}: {error}") from None
-
-
-def _without(payload: Payload, *fields: str) -> Payload:
-    return {name: value for name, value in payload.items() if name not in fields}
-
-
-def _occurrence(row: Payload) -> Payload:
-    """Return a row of the list of findings with the ids and subjects of its findings, which repeat the rest."""
-    findings = [
-        {"id": each["id"], "subject": each["subject"], "delay_bounds": each["delay_bounds"]} for each in row["findings"]
-    ]
-    proof = [_proof(each) for each in row["proof"]]
-    return {**_without(row, "key", "focus", "incidents", "acknowledged"), "proof": proof, "findings": findings}
-
-
-def _proof(event: Payload) -> Payload:
-    return {name: value for name, value in event.items() if name != "at" and value is not None}
-
-
-def _event(event: Payload) -> Payload:
-    """Return a change without the fields that are empty."""
-    return {name: value for name, value in event.items() if value not in ("", None) or name in ("latest", "text")}
-
-
-def _revision(change: Payload) -> Payload:
-    shown = {name: value for name, value in change.items() if value is not None and name not in ("body", "sequence")}
-    difference = shown.pop("difference", None)
-    if difference:
-        lines = [f"{sign}{text}" for sign, text in difference["lines"][:_LINES]]
-        shown |= {"whole": difference["whole"], "lines": "\n".join(lines), "notes": difference["notes"]}
-        if difference["nothing"]:
-            shown["nothing"] = difference["nothing"]
-        if difference["lines_total"] > len(lines):
-            shown["notes"] = [*shown["notes"], f"{difference['lines_total'] - len(lines)} more lines are left out."]
-    return shown

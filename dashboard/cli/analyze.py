@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from dashboard import environment
+from dashboard.cli import arguments
 from dashboard.cli.terminal import Progress, Terminal, say
 from timeline.core.printable import escaped
 
@@ -22,6 +23,72 @@ if TYPE_CHECKING:
 
 class Unwritten(Exception):
     """Standard output cannot be written. The message says why."""
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommands with their arguments."""
+    command = commands.add_parser(
+        "analyze",
+        parents=[arguments.judging()],
+        help="judge recordings without a server and a database",
+        epilog="Exit status: 0 nothing at or above the threshold, 1 findings, 2 input or command not understood, "
+        "or most of an input skipped.",
+    )
+    command.add_argument(
+        "--output",
+        choices=["table", "json"],
+        default="table",
+        help="a table to read, or the findings document (%(default)s)",
+    )
+    command.add_argument(
+        "--fail-on",
+        choices=["error", "warning", "never"],
+        default="warning",
+        help="the lowest severity for which the exit status is 1 (%(default)s)",
+    )
+    command.add_argument(
+        "--schema",
+        choices=["v1", "v2"],
+        default="v2",
+        help="the version of the findings document; v1 has no incidents (%(default)s)",
+    )
+    shown = command.add_mutually_exclusive_group()
+    shown.add_argument("--findings", action="store_true", help="show every finding with its proof instead of incidents")
+    shown.add_argument("--brief", action="store_true", help="show each incident in one line")
+    command.add_argument("--coverage", action="store_true", help="show what was observed, and what each rule can judge")
+    command.set_defaults(run=analyze)
+    command = commands.add_parser(
+        "report",
+        parents=[arguments.judging()],
+        help="write incidents, proof and timeline as one HTML file, or without the timeline as Markdown",
+        epilog="Exit status: 0 written, 2 input or command not understood, the file not writable, or most of an input "
+        "skipped: the file is written then, too.",
+    )
+    command.add_argument("-o", "--output", required=True, metavar="FILE", help="the file to write, or -")
+    command.add_argument("--title", default="", help="the title of the report (the names of the files)")
+    command.add_argument("--note", default="", metavar="TEXT", help="a note of yours, which the report begins with")
+    command.add_argument(
+        "--format",
+        choices=["html", "markdown"],
+        help="an HTML file, or Markdown to paste into a document (markdown if FILE ends in .md, else html)",
+    )
+    command.set_defaults(run=report)
+    command = commands.add_parser("rules", help="list the rules, or show one rule")
+    command.add_argument("id", nargs="?", metavar="ID", help="the rule, such as service-gap (all rules)")
+    command.add_argument("--markdown", action="store_true", help="print all rules as Markdown, as in docs/rules.md")
+    command.set_defaults(run=rules)
+    command = commands.add_parser(
+        "schema", help="print the JSON Schema of what analyze or compare --output json, or audit-trail prints"
+    )
+    command.add_argument(
+        "version",
+        nargs="?",
+        choices=["v1", "v2", "comparison", "tables", "audit"],
+        default="v2",
+        help="the version of the findings document, or the comparison document, or the tables as Markdown, or a "
+        "line of the audit trail (%(default)s)",
+    )
+    command.set_defaults(run=schema)
 
 
 def analyze(options: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dashboard import environment
+from dashboard.cli import arguments
 from dashboard.cli.analyze import writing_standard_output
 from dashboard.cli.compare import NotComparable, lives_of, owner_named
 from dashboard.cli.terminal import Progress, Terminal, say
@@ -23,6 +24,36 @@ _INCIDENTS = 50  # the most incidents of which the changes before them are liste
 _OF_INCIDENT = 5  # the most sets of changes that the table lists for each of them
 _WRITES = 5  # the most writes of a set that the table lists
 _INDENT = " " * 4
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand with its arguments."""
+    command = commands.add_parser(
+        "changes",
+        help="say what people changed before a time, or before each incident",
+        epilog="Exit status: 0 printed, 2 input or command not understood, or most of an input skipped.",
+    )
+    arguments.files(command)
+    command.add_argument(
+        "--before",
+        metavar="TIME",
+        help="list what changed before this time, such as 2026-11-21T07:52:00Z (before each incident)",
+    )
+    command.add_argument(
+        "--about", metavar="NS/KIND/NAME", help="rank by the distance from this object (before its end)"
+    )
+    command.add_argument(
+        "--minutes",
+        type=arguments.whole(1, 1_440),
+        default=30,
+        help="how many minutes to look back, up to a day (%(default)s)",
+    )
+    command.add_argument(
+        "--limit", type=arguments.whole(1, 1_000), default=20, help="the most changes to list (%(default)s)"
+    )
+    command.add_argument("--output", choices=["table", "json"], default="table", help="text or JSON (%(default)s)")
+    arguments.allow_skipped(command)
+    command.set_defaults(run=changes)
 
 
 def changes(options: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dashboard import environment
+from dashboard.cli import arguments
 from dashboard.cli.analyze import writing_standard_output
 from dashboard.cli.terminal import Progress, Terminal, say
 from timeline.core.printable import escaped, plain
@@ -46,6 +47,38 @@ class _Input(NamedTuple):
     name: str
     analysis: Analysis
     bodies: Bodies
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand with its arguments."""
+    command = commands.add_parser(
+        "compare",
+        help="say what differs between runs of the same work that went well and one that did not",
+        epilog="Exit status: 0 nothing differs, 1 something differs, 2 input or command not understood, or most of an "
+        "input skipped.",
+    )
+    command.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="a recording, an archive or a folder of them, for each run; the last one is the run that did not go well",
+    )
+    command.add_argument(
+        "--owner",
+        action="append",
+        default=[],
+        metavar="NS/KIND/NAME",
+        help="compare only this object and what it owns; may be repeated, with one FILE or with as many; #2 after the"
+        " name means its second incarnation",
+    )
+    command.add_argument(
+        "--output",
+        choices=["table", "json"],
+        default="table",
+        help="a table to read, or the comparison document (%(default)s)",
+    )
+    arguments.allow_skipped(command)
+    command.set_defaults(run=compare)
 
 
 def compare(options: argparse.Namespace) -> int:

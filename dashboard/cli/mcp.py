@@ -19,6 +19,20 @@ if TYPE_CHECKING:
     from dashboard.agents.reader import Reader
 
 
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
+    """Add the subcommand with its arguments."""
+    command = commands.add_parser(
+        "mcp",
+        parents=[shared],
+        help="answer an agent over MCP, on standard input and output: from a running Causeline, or from recordings",
+        epilog="A running Causeline is the one at CAUSELINE_URL, with the token in CAUSELINE_ACCESS_TOKEN or in the "
+        "file that CAUSELINE_ACCESS_TOKEN_FILE names, or else the one on this machine. Exit status: 0 the client has "
+        "gone, 1 no Causeline is known, 2 the input is not understood.",
+    )
+    command.add_argument("files", nargs="*", metavar="FILE", help="a recording, an archive or a folder of them")
+    command.set_defaults(run=mcp)
+
+
 def mcp(options: argparse.Namespace) -> int:
     """Answer from files, or from a running Causeline, until the client closes standard input.
 

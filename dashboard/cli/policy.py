@@ -25,6 +25,34 @@ _SHORTEST = 10_000_000  # µs that a sample shows at least if a rate is conclude
 _FEWEST = 10  # entries from which a rate is concluded
 
 
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand with its arguments."""
+    command = commands.add_parser(
+        "policy",
+        help="print the audit policy that rules need, and how much it would log",
+        epilog="Exit status: 0 printed, 2 command or sample not understood, or most of the sample skipped.",
+    )
+    command.add_argument("rules", nargs="*", metavar="RULE", help="a rule, such as service-gap (all rules)")
+    command.add_argument(
+        "--sample",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="an audit log of the cluster, of any level: say how much the policy would have logged of it",
+    )
+    command.add_argument(
+        "--namespace",
+        action="append",
+        default=[],
+        metavar="NS",
+        help="log only what is in this namespace, or in none; may be repeated",
+    )
+    command.add_argument(
+        "--allow-skipped", action="store_true", help="accept the figures even if most lines of the sample were skipped"
+    )
+    command.set_defaults(run=policy)
+
+
 def policy(options: argparse.Namespace) -> int:
     """Print an audit policy, and what it would have logged of a sample.
 

@@ -28,6 +28,48 @@ _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _SHOWN = 12  # the most kinds, gaps or resources that a line names
 
 
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
+    """Add the subcommand with its arguments."""
+    command = commands.add_parser(
+        "record",
+        parents=[shared],
+        help="watch a cluster without a server and a database, and write its changes to one file",
+        epilog="Exit status: 0 recorded, 1 the cluster cannot be reached or read, 2 not writable, or not understood.",
+    )
+    command.add_argument("-o", "--output", required=True, metavar="FILE", help="a new file, packed if it ends in .zst")
+    command.add_argument(
+        "--kubeconfig", metavar="F", help="the kubeconfig of the cluster (KUBECONFIG, or ~/.kube/config)"
+    )
+    command.add_argument(
+        "--context", default="", metavar="C", help="the context of the kubeconfig (its current context)"
+    )
+    command.add_argument(
+        "--in-cluster", action="store_true", help="use the ServiceAccount of the Pod in which this runs"
+    )
+    command.add_argument(
+        "--include",
+        action="append",
+        default=[],
+        metavar="R",
+        help="also watch this resource, as kubectl names it: crontabs.example.com, '*.example.com'; may be repeated",
+    )
+    command.add_argument(
+        "--exclude", action="append", default=[], metavar="R", help="do not watch this resource; may be repeated"
+    )
+    command.add_argument("--namespace", metavar="NS", help="watch only this namespace (all namespaces)")
+    command.add_argument(
+        "--for",
+        dest="duration",
+        type=duration,
+        metavar="T",
+        help="stop after this time, such as 90s, 10m or 1h30m (Ctrl-C)",
+    )
+    command.add_argument(
+        "--source", metavar="NAME", help="write what Causeline has observed of this connected cluster instead"
+    )
+    command.set_defaults(run=record)
+
+
 def duration(text: str) -> float:
     """Return the seconds of 90s, 10m or 1h30m. Raises ValueError."""
     found = _DURATION.fullmatch(text)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import environment
+from dashboard.cli import arguments
 from dashboard.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -16,6 +17,31 @@ if TYPE_CHECKING:
     from collectors.replay.commits import Tape
 
 SPEEDS = "a number, or max: as fast as it is read"
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand with its arguments."""
+    command = commands.add_parser(
+        "replay",
+        help="serve recordings as a Kubernetes API that kubectl and client libraries can read",
+        epilog="Exit status: 0 stopped, 1 the port is taken, 2 input or command not understood.",
+    )
+    arguments.files(command)
+    command.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
+    command.add_argument(
+        "--port", type=arguments.whole(0, 65_535), default=0, help="port to listen on (any that is free)"
+    )
+    command.add_argument("--speed", type=pace, default="1", help=f"{SPEEDS} (%(default)s)")
+    command.add_argument("--at", type=instant, metavar="TIME", help="the time to begin at (the start of the recording)")
+    command.add_argument("--loop", action="store_true", help="repeat the recording, each time as if it happened now")
+    command.add_argument("--paused", action="store_true", help="wait until POST /replay/control says play")
+    command.add_argument("--write-kubeconfig", metavar="FILE", help="write a kubeconfig for this API")
+    command.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="require the token in this file; the file is created if it does not exist",
+    )
+    command.set_defaults(run=replay)
 
 
 def pace(text: str) -> float:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import environment
+from dashboard.cli import arguments
 from dashboard.cli.analyze import writing_standard_output
 from dashboard.cli.servers import serve
 from dashboard.cli.terminal import Progress, say
@@ -22,6 +23,75 @@ if TYPE_CHECKING:
     from collectors.analysis import Analysis
 
 _ENTRIES = re.compile(r"\bentries\b", re.IGNORECASE)
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
+    """Add the subcommands with their arguments."""
+    command = commands.add_parser(
+        "export",
+        parents=[shared],
+        help="write the findings of a recording, the recording itself, or tables of it",
+        epilog="Exit status: 0 written, 1 the servers failed, 2 no such recording, or not writable.",
+    )
+    command.add_argument(
+        "source",
+        nargs="+",
+        metavar="SOURCE",
+        help="the name of the recording, or its number as in its address; with --format parquet also files, which need "
+        "no server",
+    )
+    command.add_argument(
+        "--format",
+        choices=["findings", "recording", "parquet"],
+        default="findings",
+        help="the findings document; or all entries in Causeline's own format, which import and analyze read back; or "
+        "tables as Parquet files (%(default)s)",
+    )
+    command.add_argument(
+        "-o",
+        "--output",
+        default="-",
+        metavar="FILE",
+        help="the file to write, packed if it ends in .zst (stdout); for tables a new folder",
+    )
+    command.add_argument(
+        "--allow-skipped", action="store_true", help="accept tables of files even if most lines of a file were skipped"
+    )
+    command.set_defaults(run=export)
+    command = commands.add_parser(
+        "sql",
+        help="ask recordings with SQL, without a server and a database",
+        epilog="docs/tables.md lists the tables. Exit status: 0 printed, 1 the query failed or took too much, 2 the "
+        "input is not understood, or most of it was skipped.",
+    )
+    command.add_argument(
+        "words",
+        nargs="+",
+        metavar="FILE… QUERY",
+        help="recordings, or a folder that export --format parquet wrote; and one query, or - for standard input",
+    )
+    command.add_argument(
+        "--output", choices=["table", "csv", "json"], default="table", help="how to print the answer (%(default)s)"
+    )
+    command.add_argument(
+        "--limit", type=arguments.whole(1, 1_000_000), default=1000, help="the most rows of a table (%(default)s)"
+    )
+    command.add_argument(
+        "--time-limit",
+        type=arguments.whole(1, 86_400),
+        default=60,
+        metavar="S",
+        help="seconds that the query may take (%(default)s)",
+    )
+    command.add_argument(
+        "--memory-limit",
+        type=arguments.whole(16, 1_000_000),
+        default=1024,
+        metavar="MB",
+        help="what the query may take (%(default)s)",
+    )
+    arguments.allow_skipped(command)
+    command.set_defaults(run=sql)
 
 
 def export(options: argparse.Namespace) -> int:

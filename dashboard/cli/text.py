@@ -13,15 +13,8 @@ from timeline.core.actors import KIND
 from timeline.core.durations import Length
 from timeline.core.printable import plain
 from timeline.judge import rulebook
-from timeline.judging.coverage.sources import (
-    CoverageRow,
-    RuleCoverage,
-    coverage,
-    judgeable,
-    judged_in_part,
-    of_parts,
-    partly_read,
-)
+from timeline.judging.coverage.judgeable import RuleCoverage, judgeable, judged_in_part
+from timeline.judging.coverage.sources import CoverageRow, coverage, of_parts, partly_read
 from timeline.judging.findings import Finding, Occurrence, digest
 from timeline.judging.rulebook import Rule, settings
 from timeline.judging.verdicts import DELAY

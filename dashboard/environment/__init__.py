@@ -49,7 +49,7 @@ def limits() -> Limits:
     """Return how much of a recording is read. Raises SettingError."""
     if not _any_given(*_LIMITS.values()):
         return Limits()
-    from dashboard.environment.declarations import Reading
+    from dashboard.environment.reading import Reading
 
     given = Reading.read()
     return Limits(**{field: getattr(given, name) for field, name in _LIMITS.items()})
@@ -60,7 +60,7 @@ def redaction(*, keeps: bool = True) -> None:
     if not _any_given(*_REDACTION):
         use(Policy())
         return
-    from dashboard.environment.declarations import Reading
+    from dashboard.environment.reading import Reading
 
     given = Reading.read()
     use(Policy(tuple(given.redact_patterns), keeps and given.redact == "strict"))

@@ -1,14 +1,14 @@
 """This module declares every setting once: its type, range, default and its sentence in docs/settings.md.
 
-A field `keep_days` is the variable `CAUSELINE_KEEP_DAYS`. The classes are divided by who reads them: a command that
-judges files needs neither a key nor a database.
+A field `keep_days` is the variable `CAUSELINE_KEEP_DAYS`. The classes are divided by subject and by who reads them: a
+command that judges files needs neither a key nor a database.
 """
 
 from typing import Annotated
 
 from pydantic import Field
 
-from collectors.formats.stream import Limits
+from dashboard.environment.keeping import Keeping
 from dashboard.environment.parsing import (
     Address,
     Ancestors,
@@ -26,99 +26,18 @@ from dashboard.environment.parsing import (
     OptionalDatabase,
     OptionalFile,
     OptionalKey,
-    Patterns,
     Services,
     Whole,
     Words,
     one_of,
 )
+from dashboard.environment.reading import Reading
 from dashboard.environment.services import USUAL
 from dashboard.environment.sign_in import SigningIn
-from dashboard.environment.sources import Environment, written
-
-KEEP_DAYS_AT_MOST = 36_500  # a hundred years; some thousand years more would lead to dates before year 1
-KEEP_BYTES_AT_MOST = 10**18
-INCIDENT_MINUTES_AT_MOST = 10_080  # a week
-HOURS_AT_MOST = 87_600  # ten years
-_LIMITS = Limits()
+from dashboard.environment.sources import written
 
 
-class Reading(Environment):
-    """These settings say how much of a recording is read, and what is redacted."""
-
-    line_limit_bytes: Whole = Field(
-        _LIMITS.line_bytes,
-        ge=1,
-        le=1024**3,
-        description=(
-            "The longest line of a recording, or object in it, in bytes. A longer one is skipped, counted and "
-            "shown; a worker needs a few times this much memory. From 1 to 1073741824."
-        ),
-    )
-    content_limit_bytes: Whole = Field(
-        _LIMITS.content_bytes,
-        ge=1,
-        le=10**18,
-        description=(
-            "How many bytes may come out of the compressed files and archives of one recording, and out of the "
-            "changes of a recording of kwok. The rest is not read, and the recording says so. "
-            "From 1 to 1000000000000000000."
-        ),
-    )
-    ratio_limit: Whole = Field(
-        _LIMITS.ratio,
-        ge=1,
-        le=10**9,
-        description=(
-            "How many times its own size a compressed file may unpack to, once more than 256 MiB came out of it. "
-            "The rest is not read, and the recording says so. From 1 to 1000000000."
-        ),
-    )
-    member_limit: Whole = Field(
-        _LIMITS.members,
-        ge=1,
-        le=10**9,
-        description=(
-            "How many files one recording may have, in folders and archives; folders in archives count. Further "
-            "files are not read, and the recording says so. From 1 to 1000000000."
-        ),
-    )
-    depth_limit: Whole = Field(
-        _LIMITS.depth,
-        ge=1,
-        le=250,
-        description=(
-            "How deeply the JSON of a stored object may be nested. A deeper one is skipped, counted and shown. "
-            "From 1 to 250."
-        ),
-    )
-    object_limit: Whole = Field(
-        _LIMITS.objects,
-        ge=1,
-        le=10**9,
-        description=(
-            "How many objects one recording may contain. Reading stops there, and the recording says so. From 1 "
-            "to 1000000000."
-        ),
-    )
-    redact: Annotated[str, one_of("normal", "strict")] = Field(
-        written("normal"),
-        description=(
-            "`strict` stores facts and no objects: findings stay the same, and the pages of objects show neither "
-            "YAML nor differences ([more](redaction.md#keep-no-objects-at-all))."
-        ),
-    )
-    redact_patterns: Patterns = Field(
-        written(""),
-        description=(
-            "Regular expressions of credentials of your own, one on each line, which are redacted besides all "
-            "that Causeline knows ([more](redaction.md#patterns-of-your-own)). Each repetition needs an upper "
-            "bound."
-        ),
-    )
-
-
-class Settings(Reading, SigningIn):
+class Settings(Reading, SigningIn, Keeping):
     """These are all settings of the processes that serve."""
 
     secret_key: Key = Field(
@@ -381,98 +300,6 @@ class Settings(Reading, SigningIn):
         description=(
             "How many compressed bytes of a collector may wait for the worker of its cluster. While more wait, the "
             "collector is asked to send them later. From 0 to 1000000000000000."
-        ),
-    )
-    upload_patience_hours: Whole = Field(
-        24,
-        ge=1,
-        le=HOURS_AT_MOST,
-        description=(
-            "How long an interrupted upload is kept so that it can be resumed, in hours since its last byte "
-            "arrived. From 1 to 87600."
-        ),
-    )
-    keep_days: Whole = Field(
-        14,
-        ge=1,
-        le=KEEP_DAYS_AT_MOST,
-        description=(
-            "How long the observations of live sources are kept, in days, unless a cluster has its own value. "
-            "From 1 to 36500, and the same for a cluster."
-        ),
-    )
-    keep_bytes: Whole = Field(
-        0,
-        ge=0,
-        le=KEEP_BYTES_AT_MOST,
-        description=(
-            "How many bytes the entries of a cluster may take in the database, unless the cluster has its own "
-            "value; the oldest are deleted first, a table at a time. From 0 to 1000000000000000000; 0 sets no "
-            "limit."
-        ),
-    )
-    keep_incident_days: Whole = Field(
-        0,
-        ge=0,
-        le=KEEP_DAYS_AT_MOST,
-        description=(
-            "How long what connected clusters did near incidents is kept, in days, if that is longer than "
-            "`CAUSELINE_KEEP_DAYS`, unless a cluster has its own value. From 0 to 36500; 0 keeps it no longer than the "
-            "rest."
-        ),
-    )
-    keep_incident_minutes: Whole = Field(
-        30,
-        ge=1,
-        le=INCIDENT_MINUTES_AT_MOST,
-        description=(
-            "What counts as near an incident for `CAUSELINE_KEEP_INCIDENT_DAYS`, in minutes before and after each time "
-            "that it happened, unless a cluster has its own value. From 1 to 10080."
-        ),
-    )
-    recording_days: Whole = Field(
-        0,
-        ge=0,
-        le=KEEP_DAYS_AT_MOST,
-        description=(
-            "How long recordings are kept, in days since their import, unless a recording has its own value. From 0 "
-            "to 36500; 0 keeps them until somebody deletes them."
-        ),
-    )
-    audit_days: Whole = Field(
-        365,
-        ge=1,
-        le=KEEP_DAYS_AT_MOST,
-        description=(
-            "How long records of the audit trail are kept, which say who did and saw what in Causeline, in days. "
-            "From 1 to 36500."
-        ),
-    )
-    alert_days: Whole = Field(
-        90,
-        ge=1,
-        le=KEEP_DAYS_AT_MOST,
-        description=(
-            "How long alerts that other programs have sent are kept, in days since their last notification came. "
-            "From 1 to 36500."
-        ),
-    )
-    alert_count: Whole = Field(
-        1_000_000,
-        ge=1,
-        le=10**9,
-        description=(
-            "How many alerts are kept. Those whose last notification came first are deleted first. From 1 to "
-            "1000000000."
-        ),
-    )
-    live_memory_hours: Whole = Field(
-        6,
-        ge=1,
-        le=HOURS_AT_MOST,
-        description=(
-            "How long a worker keeps deleted objects of a live source in memory, in hours. Objects that ended "
-            "earlier stay in the database and are not judged again. From 1 to 87600."
         ),
     )
     clock_ahead_seconds: Whole = Field(

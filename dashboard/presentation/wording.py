@@ -9,8 +9,8 @@ from dashboard.presentation.catalogue import Piece, words
 from timeline.core.entries import Level
 from timeline.judge import rulebook
 from timeline.judging.advice import steps
+from timeline.judging.coverage.judgeable import ANSWERS, Answer
 from timeline.judging.coverage.remedies import KEPT_OUT, POLICY, WHOLE_POLICY
-from timeline.judging.coverage.sources import ANSWERS, Answer
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import FindingPayload, ProofPayload, RulePayload, SourceDocumentPayload
 

@@ -6,7 +6,8 @@ from timeline.core.durations import duration
 from timeline.core.entries import ObjectRef, Unknown, moment
 from timeline.history.lifelines import public_uid
 from timeline.history.world.world import World
-from timeline.judging.coverage.sources import RuleCoverage, coverage, judgeable, judged_in_part, partly_read
+from timeline.judging.coverage.judgeable import RuleCoverage, judgeable, judged_in_part
+from timeline.judging.coverage.sources import coverage, partly_read
 from timeline.judging.findings import Finding, Occurrence, Proof
 from timeline.judging.rulebook import Rule
 from timeline.payloads.findings import (

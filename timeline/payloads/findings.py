@@ -10,7 +10,7 @@ from typing import (
 
 from typing_extensions import TypedDict
 
-from timeline.judging.coverage.sources import Answer
+from timeline.judging.coverage.judgeable import Answer
 from timeline.judging.findings import Severity
 
 VerdictName = Literal["exact", "bounded", "inconclusive"]

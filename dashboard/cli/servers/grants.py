@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dashboard.cli.arguments import ROLES
 from dashboard.cli.servers import serve
 
 if TYPE_CHECKING:
     import argparse
 
-ROLES = ("viewer", "responder", "editor", "admin")  # these are as in dashboard.access.roles.grants, which needs Django
 _REFUSED = "Exit status: 0 done, 1 the servers failed, 2 it is not possible, or the answer was no."
 
 

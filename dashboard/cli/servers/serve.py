@@ -6,6 +6,7 @@ supervisor.
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import subprocess
@@ -14,12 +15,14 @@ from typing import TYPE_CHECKING
 
 from collectors.addresses import is_loopback
 from dashboard import environment
+from dashboard.cli import arguments
 from dashboard.cli.output import NotWritable, written_by_root
 from dashboard.cli.servers import address, demo
 from dashboard.cli.terminal import say
 from dashboard.services import ServiceError, Supervisor, leave_root
 from dashboard.services.launcher import (
     CAUSE,
+    PORTS,
     SAMPLE,
     await_page,
     django_command,
@@ -32,10 +35,93 @@ from dashboard.services.launcher import (
 )
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Sequence
 
 ADDS_USER = "`causeline createuser --admin NAME` adds one."
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
+    """Add the subcommands with their arguments."""
+    served = argparse.ArgumentParser(add_help=False, parents=[shared])
+    served.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
+    served.add_argument(
+        "--port", type=arguments.whole(0, 65_535), help=f"port to listen on (the first free one from {PORTS.start})"
+    )
+    served.add_argument(
+        "--workers", type=arguments.whole(1, 256), default=2, help="processes that import recordings (%(default)s)"
+    )
+    served.add_argument(
+        "--no-token",
+        action="store_true",
+        help="while there are no accounts, let in anybody on this machine without the start-up token",
+    )
+    command = commands.add_parser("up", parents=[served], help="start everything; Ctrl-C stops it")
+    command.set_defaults(run=up)
+    command = commands.add_parser(
+        "demo", parents=[served], help="start everything with two example recordings and an example live cluster"
+    )
+    command.set_defaults(run=demonstrate)
+    command = commands.add_parser(
+        "token",
+        parents=[shared],
+        help="print the address of the running Causeline, with its token",
+        epilog="Exit status: 0 printed, 1 nothing runs.",
+    )
+    command.set_defaults(run=print_address)
+    command = commands.add_parser(
+        "import",
+        parents=[shared],
+        help="import files as one recording, whether Causeline is running or not",
+        epilog="Exit status: 0 imported, 1 the servers failed, 2 input or command not understood.",
+    )
+    arguments.files(command)
+    command.add_argument(
+        "--name", metavar="N", help="the recording to add to, or the name of a new one (the first file's name)"
+    )
+    command.add_argument(
+        "--cluster", metavar="C", help="add audit logs to what is watched of this connected cluster, while it goes on"
+    )
+    command.set_defaults(run=import_files)
+    command = commands.add_parser("createuser", parents=[shared], help="add an account")
+    command.add_argument("name")
+    role = command.add_mutually_exclusive_group()
+    role.add_argument(
+        "--admin", action="store_const", dest="role", const="admin", default="", help="the same as --role admin"
+    )
+    role.add_argument(
+        "--role",
+        choices=arguments.ROLES,
+        default="",
+        help="the role on all clusters and recordings (none)",
+    )
+    command.set_defaults(run=create_user)
+    for name, change, does in (
+        (
+            "deactivate",
+            "deactivate",
+            "let somebody not sign in any more, end the sessions, and refuse the access tokens",
+        ),
+        ("activate", "activate", "let somebody sign in again who was deactivated"),
+        ("reset-totp", "reset_totp", "remove the second factor of somebody who has lost it"),
+    ):
+        command = commands.add_parser(name, parents=[shared], help=does)
+        command.add_argument("name", metavar="NAME", help="the account")
+        command.set_defaults(run=change_account, change=change)
+    command = commands.add_parser("unlock", parents=[shared], help="let a person sign in again who failed too often")
+    command.add_argument("name", nargs="?", metavar="NAME", help="the account (all accounts)")
+    command.add_argument("--address", metavar="A", help="only attempts from this address, for all accounts")
+    command.set_defaults(run=unlock)
+    command = commands.add_parser(
+        "backup", parents=[shared], help="write the database to one file, whether it is in use or not"
+    )
+    command.add_argument("file", metavar="FILE", help="the file to write, or -")
+    command.set_defaults(run=back_up)
+    command = commands.add_parser("restore", parents=[shared], help="fill an empty database from a backup")
+    command.add_argument("file", metavar="FILE", help="the file to read, or -")
+    command.set_defaults(run=restore)
+    command = commands.add_parser("manage", parents=[shared], help="run a management command of Django")
+    command.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND …")
+    command.set_defaults(run=manage)
 
 
 def up(options: argparse.Namespace, *, sample: bool = False) -> int:

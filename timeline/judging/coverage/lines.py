@@ -2,7 +2,7 @@
 each has to be seen.
 
 From a declared line follow the parts of an audit policy that log it (`Line.logged`), whether a source has it
-(`judging.coverage.sources`), and the sentences of the catalogue.
+(`judging.coverage.judgeable`), and the sentences of the catalogue.
 """
 
 from typing import NamedTuple

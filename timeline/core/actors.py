@@ -1,4 +1,4 @@
-"""This pure module says who sent a request: which process, and which part of it.
+"""Say who sent a request: which process, and which part of it. It does no I/O.
 
 An API server that watches and a controller that writes may be one process under two user agents, and two replicas are
 two processes under one. The audit log tells processes apart by the Pod to which their token is bound; without such a
@@ -15,7 +15,7 @@ _OF_MANY = {"leader-election", "metadata-informers", "shared-informers"}  # part
 
 
 class Sent(Protocol):
-    """This protocol describes what an audit log shows of the sender of a request."""
+    """What an audit log shows of the sender of a request."""
 
     @property
     def actor(self) -> str: ...
@@ -26,7 +26,7 @@ class Sent(Protocol):
 
 
 class Actor(NamedTuple):
-    """This is one part of one process, such as the Job controller of a controller manager."""
+    """One part of one process, such as the Job controller of a controller manager."""
 
     process: str  # the UID of its Pod, else its address and program; equal for all parts of a process
     component: str  # "job-controller", or the program where its user agent names no part

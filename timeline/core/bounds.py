@@ -1,4 +1,4 @@
-"""This pure module refuses observations that cannot be stored, drawn and found again, whatever they were read from."""
+"""Refuse observations that cannot be stored, drawn and found again, wherever they were read. It does no I/O."""
 
 from msgspec.structs import astuple
 

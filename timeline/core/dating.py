@@ -1,4 +1,4 @@
-"""This pure module bounds the times of observations by the clock of this machine.
+"""Bound the times of observations by the clock of this machine. It does no I/O.
 
 Nothing is observed before it happens. What states a later time than the present has a clock that is wrong, or was
 forged, so its time says nothing. It is kept with a mark, `misdated`, and placed between bounds that are surely right.
@@ -18,7 +18,7 @@ _HELD = 10_000  # observations of a recording that lie in the future and are hel
 
 
 class Present(NamedTuple):
-    """This is the present, in microseconds since 1970."""
+    """The present, in microseconds since 1970."""
 
     now: int
     latest: int  # the latest time that an observation may have, as clocks differ a little

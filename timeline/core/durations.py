@@ -1,4 +1,4 @@
-"""This module formats lengths of time as text, with no more digits than are known. It is pure.
+"""Format lengths of time as text, with no more digits than are known. It does no I/O.
 
 `dashboard/static/dashboard/js/state/durations.js` follows the same rules; both are tested against `tests/lengths.json`.
 """
@@ -12,8 +12,8 @@ _UNITS = ((_SECOND, "s", 100 * _MILLISECOND), (_MILLISECOND, "ms", _MILLISECOND)
 
 
 class Length(NamedTuple):
-    """This is a length of time of which only bounds may be known, in microseconds: it lies between `least` and `most`,
-    both included. `most` is None where no upper bound is known."""
+    """A length of time in microseconds. Only bounds of it may be known: it lies between `least` and `most`, both
+    included. `most` is None where no upper bound is known."""
 
     least: int
     most: int | None

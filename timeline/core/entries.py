@@ -1,5 +1,5 @@
-"""This module defines what collectors observe: entries (changes of objects), requests that changed nothing, lines
-of the logs of programs, and marks (how complete a watch is).
+"""Define what collectors observe: entries (changes of objects), requests that changed nothing, lines of the logs of
+programs, and marks (how complete a watch is).
 
 It is pure. Times are whole microseconds since 1970, UTC. Resource versions are Python integers, since they may exceed
 64 bits.
@@ -44,7 +44,7 @@ _REVISION_DIGITS = 39  # as many as 128 bits need, the widest that the KEP names
 
 
 class ObjectRef(msgspec.Struct, frozen=True, gc=False):
-    """This identifies an object, with the fields that the findings document has. `group` is "" for the core API group,
+    """The identity of an object, with the fields that the findings document has. `group` is "" for the core API group,
     and `namespace` is "" for cluster-scoped objects."""
 
     group: str
@@ -56,7 +56,7 @@ class ObjectRef(msgspec.Struct, frozen=True, gc=False):
 
 
 class Change(StrEnum):
-    """This enumeration lists what an observation can say that happened to an object."""
+    """What happened to an object, as far as an observation can say it."""
 
     CREATED = "created"
     MODIFIED = "modified"
@@ -65,7 +65,7 @@ class Change(StrEnum):
 
 
 class Clock(StrEnum):
-    """This enumeration lists the clocks from which the times of an entry can come."""
+    """The clocks from which the times of an entry can come."""
 
     AUDIT = "audit"  # the audit log: the API server's time before and after the commit, in microseconds
     OBJECT = "object"  # a field of the object: the API server's time before the commit, in whole seconds
@@ -86,8 +86,7 @@ def _writer(actor: str, user_agent: str) -> str:
 
 
 class Level(StrEnum):
-    """This enumeration lists how much of a change an observation can show. The values are the levels of an audit
-    policy."""
+    """How much of a change an observation can show. The values are the levels of an audit policy."""
 
     METADATA = "Metadata"  # only that the change happened
     REQUEST = "Request"  # also the body of the request
@@ -98,8 +97,7 @@ FOREVER = 2**62  # the value of `Entry.staged` where no clock gives an upper bou
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """This is the part of an object's state that is kept for every kind. Each kind extends it by the fields that rules
-    and drawing need.
+    """The part of an object's state that is kept for every kind. Each kind adds the fields that rules and drawing need.
 
     Times are microseconds since 1970, in whole seconds of the API server's clock. A time that is not set is 0.
     """
@@ -113,7 +111,7 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Owner(msgspec.Struct, frozen=True, gc=False):
-    """This is the ownerReference of the controller, or the only ownerReference."""
+    """The ownerReference of the controller, or the only ownerReference."""
 
     group: str
     version: str
@@ -123,14 +121,14 @@ class Owner(msgspec.Struct, frozen=True, gc=False):
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """This says where an entry was read: the file, by the name that the user gave, and the line, counted from 1."""
+    """Where an entry was read: the file, by the name that the user gave, and the line, counted from 1."""
 
     file: str
     line: int
 
 
 class Client(msgspec.Struct, frozen=True, omit_defaults=True, gc=False, rename="camel"):
-    """This says which process sent a request, as far as the audit log shows it.
+    """The process that sent a request, as far as the audit log shows it.
 
     A Pod is known by the token that was bound to it (KEP-1205). `address` holds the source addresses of the request,
     with a comma between them if it came through proxies; anybody on the way can have written them. Without any of this,
@@ -153,7 +151,7 @@ _WITHIN = 999_999  # µs that a time can lose at most when it is cut to a whole 
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """This is one observed change of one object.
+    """One observed change of one object.
 
     The change was committed between `received` and `staged`, in microseconds since 1970; `staged` is FOREVER where
     nothing bounds the time. `resource_version` is the revision of this change, or None where the observation does not
@@ -220,7 +218,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class MarkType(StrEnum):
-    """This enumeration lists what the watch of a kind can report besides changes."""
+    """What the watch of a kind can report besides changes."""
 
     LISTED = "listed"  # the list is complete: every object that existed at its revision was reported before this mark
     BOOKMARK = "reached"  # every change up to a revision was reported before this mark
@@ -231,7 +229,7 @@ class MarkType(StrEnum):
 
 
 class Mark(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """This is one report of the watch of a kind that is not a change. Its times are by the clock of `Entry.arrived`."""
+    """One report of the watch of a kind that is not a change. Its times are by the clock of `Entry.arrived`."""
 
     group: str
     version: str
@@ -250,9 +248,10 @@ _READS = frozenset({"get", "list", "watch"})
 
 
 class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """This is one request that changed nothing but shows what its client knew: a write that the API server refused, a
-    write after which the object was as before, or a read. Or it created an object whose name the log does not show, or
-    is a write of which only an AdmissionReview is known, so that nothing shows whether it was committed (`code` is 0).
+    """One request that is not known to have changed an object, but shows what its client knew: a write that the API
+    server refused, a write after which the object was as before, or a read. It may also be the creation of an object
+    whose name the log does not show, or a write that only an AdmissionReview shows, so that nobody knows whether it was
+    committed (`code` is 0).
 
     It was received and answered between `received` and `staged`, in microseconds since 1970. A watch is answered when
     it ends; `staged` is FOREVER as long as no line of the log shows its end. `ref` has an empty name if the request is
@@ -295,7 +294,7 @@ class Request(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Unknown(StrEnum):
-    """This enumeration lists what the time of a line of a log may leave open."""
+    """What may be unknown about the time of a line of a log."""
 
     NOTHING = ""
     ZONE = "zone"  # the line has a date and a time, which are taken for UTC
@@ -310,8 +309,8 @@ UNDATED_YEAR = 1972
 
 
 class LogLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """This is one line of the log of a program, such as a controller in a container. It says nothing certain about an
-    object: it shows what the program wrote, by the program's own clock.
+    """One line of the log of a program, such as a controller in a container. It says nothing certain about an object:
+    it shows what the program wrote, by the program's own clock.
 
     `log` names the log: "namespace/pod/container" as far as that is known, else the file.
     """

@@ -1,4 +1,4 @@
-"""This pure module reads from an object what somebody wants of it, and the conditions that say whether it is well.
+"""Read from an object what somebody wants of it, and the conditions that say whether it is well. It does no I/O.
 
 The result is small and can be compared: if it differs between two states of an object, then somebody meant to change
 something, or the object went bad. A heartbeat does not change it. Values that may be long or private are kept as a
@@ -70,7 +70,7 @@ _Part = TypeVar("_Part", _Metadata, _Status)
 
 
 class _Wanted(NamedTuple):
-    """This is what a spec says: its aspects, and the hashes of its template and of all else; "" if there is none."""
+    """What a spec says: its aspects, and the hashes of its template and of all else; "" if there is none."""
 
     aspects: tuple[tuple[str, str], ...]
     template: str

@@ -1,6 +1,6 @@
-"""This module divides the life of a Job's Pod into spells: active, ended, or waiting to be counted by the Job.
+"""Divide the life of a Job's Pod into spells: active, ended, or waiting to be counted by the Job.
 
-A spell is a named stretch of time. The module is pure. A `moment` is a `Moment` and a `pod` is a `Track` of
+A spell is a named stretch of time. This module does no I/O. A `moment` is a `Moment` and a `pod` is a `Track` of
 timeline/history; they are typed as Any because this wing may not import that one.
 """
 

@@ -1,4 +1,4 @@
-"""This module joins writes that an audit log shows without their content to the changes that a watch shows. It is pure.
+"""Join writes that an audit log shows without their content to the changes that a watch shows. It does no I/O.
 
 A log of level Metadata says who wrote, when to the microsecond, and which revision an update named. A watch shows the
 content and the revision of each change, and the second and the manager of most. Where only one write of the log can be
@@ -21,7 +21,7 @@ from timeline.core.steps import MANY, Joined, Steps, by_time, is_bare, is_shown
 
 
 class Life(NamedTuple):
-    """These are the entries of one UID, or those of a name that belong to no UID."""
+    """The entries of one UID, or those of a name that belong to no UID."""
 
     entries: list[Entry]
     # Each of these writes made one of the changes among the entries, or changed nothing. Those without the UID may be
@@ -81,8 +81,8 @@ def join(groups: Sequence[list[Entry]], until: int = 0) -> Joined:
 
 
 class _Spans:
-    """This class finds the objects of a name that a write may be about, by the times (µs since 1970) between which each
-    was written. Objects are in the order of their revisions, so few of them are looked at for each write."""
+    """Find the objects of a name that a write may be about, by the times (µs since 1970) between which each was
+    written. Objects are in the order of their revisions, so few of them are looked at for each write."""
 
     def __init__(self, spans: Iterable[tuple[Steps, int, int]]) -> None:
         self._spans = list(spans)

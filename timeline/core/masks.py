@@ -1,6 +1,6 @@
-"""This module defines the masks that replace credentials, and counts them. Each mask says why it was set.
+"""Define the masks that replace credentials, and count them. Each mask says why it was set.
 
-It is pure.
+This module does no I/O.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""This module reads whole numbers from texts that come from outside, such as the parameters of an address."""
+"""Read whole numbers from texts that come from outside, such as the parameters of an address."""
 
 DIGITS = 18  # of the longest number that is read; each such number fits into a bigint of PostgreSQL
 

@@ -1,4 +1,4 @@
-"""This module finds out when two observations show the same change, and merges them. It is pure.
+"""Find out when two observations show the same change, and merge them. It does no I/O.
 
 See docs/decisions/0008-one-change-seen-twice.md.
 """

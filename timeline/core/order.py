@@ -1,4 +1,4 @@
-"""This module puts changes into commit order and finds the times at which to draw them. It is pure.
+"""Put changes into commit order and find the times at which to draw them. It does no I/O.
 
 Commit order is the order of resource versions. An audit log also bounds the time of each commit: it lies between the
 time the request was received and the time its response was finished. The drawn time is the running maximum of the
@@ -20,7 +20,7 @@ _OUTLIERS = 100  # one of this many bounds between two clocks is ignored, since 
 
 
 class Stamp(NamedTuple):
-    """This is everything that is known about when a change was committed.
+    """Everything that is known about when a change was committed.
 
     Times are microseconds since 1970; `staged` is FOREVER where nothing bounds it. `space` names the counter of the
     revision: two revisions of one space order their commits. `dated` is False if `received` is only the earliest
@@ -35,9 +35,9 @@ class Stamp(NamedTuple):
 
 
 class Affected(NamedTuple):
-    """This says which known commits may be drawn at another time because of a new one. Their revisions are between
-    `above` and `below`, both excluded. Those before the revision `since` are only affected if they carry no time of
-    their own and arrived after `time`, in microseconds since 1970."""
+    """The known commits that may be drawn at another time because of a new one. Their revisions are between `above` and
+    `below`, both excluded. Those before the revision `since` are only affected if they carry no time of their own and
+    arrived after `time`, in microseconds since 1970."""
 
     above: int
     below: int
@@ -46,7 +46,7 @@ class Affected(NamedTuple):
 
 
 class CommitClock:
-    """This class computes the time at which to draw each revision of one space.
+    """Compute the time at which to draw each revision of one space.
 
     The result does not depend on the order in which commits are added, nor on repetitions.
     """

@@ -1,5 +1,5 @@
-"""This pure module makes text safe to print: names come from recordings, and must not move a cursor, change colours,
-turn the text around them, or be computed by a spreadsheet."""
+"""Make text safe to print: names come from recordings, and must not move a cursor, change colours, turn the text around
+them, or be computed by a spreadsheet. It does no I/O."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""This module finds out whether the name of a field, variable or option marks its value as a credential. It is pure.
+"""Find out whether the name of a field, variable or option marks its value as a credential. It does no I/O.
 
 It has the only table of such names: `collectors/redaction` uses it to mask values, and the facts of custom resources
 leave out values under such names. Names are compared without their capitals, accents, separators and widths. A name is
@@ -17,7 +17,7 @@ from typing import TypeVar
 
 
 class Grade(IntEnum):
-    """This enumeration lists what a name can say about its value."""
+    """What a name can say about its value."""
 
     PLAIN = 0  # the name says nothing about the value
     SCALAR = 1  # a text or number under this name is a credential; a map or list is searched like any other

@@ -1,4 +1,4 @@
-"""This module finds out which writes of an audit log made which changes of one object. It is pure.
+"""Find out which writes of an audit log made which changes of one object. It does no I/O.
 
 It knows the changes of one UID, each with its revision and the bounds of the time of its commit, and the writes that
 are about it. `timeline.core.joining` says which writes those are.
@@ -20,7 +20,7 @@ _ROUNDS = 100  # how often what was found bounds the times of other changes anew
 
 
 class Joined(NamedTuple):
-    """This says which writes of a log made which changes. Entries are known by their identity (`id`)."""
+    """Which writes of a log made which changes. Entries are known by their identity (`id`)."""
 
     makers: dict[int, Entry]  # by what a watch shows: the write that made it
     possible: dict[int, list[Entry]]  # by a change whose write is not certain: the writes that may have made it
@@ -44,7 +44,7 @@ def by_time(entry: Entry) -> tuple[int, int, str]:
 
 
 class Steps:
-    """This is one UID: what is known of it by revision, in order, each with the bounds of the time of its commit."""
+    """What is known of one UID by revision, in order, each with the bounds of the time of its commit."""
 
     def __init__(self, entries: list[Entry]) -> None:
         self.uid = entries[0].ref.uid

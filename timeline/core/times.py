@@ -1,4 +1,4 @@
-"""This pure module reads the times that come from outside. Nothing else does, so every time has the same bounds.
+"""Read the times that come from outside. No other module does, so every time has the same bounds. It does no I/O.
 
 Times are whole microseconds since 1970, UTC. They lie in the years 1970 to 9999: what PostgreSQL, Python and browsers
 can all hold. 0 stands for a time that is not set.
@@ -19,14 +19,14 @@ _DIGITS = 20  # as many as 64 bits need
 
 
 class NoTime(ValueError):
-    """This is raised if what came from outside is no time, or lies beyond the years 1970 to 9999.
+    """What came from outside is no time, or lies beyond the years 1970 to 9999.
 
     The message is the end of a sentence that begins with where it stands. It does not quote the text.
     """
 
 
 class Beyond(NoTime):
-    """This is raised for a time that lies beyond the years 1970 to 9999."""
+    """A time lies beyond the years 1970 to 9999."""
 
 
 def within(time: int) -> int:

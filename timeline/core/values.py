@@ -1,4 +1,4 @@
-"""This pure module decodes JSON from outside, and bounds how much a text may hold before anything decodes it.
+"""Decode JSON from outside, and bound how much a text may hold before anything decodes it. It does no I/O.
 
 A decoder makes up to a hundred bytes of memory of two bytes of text, such as `0,` or `{}`.
 """

@@ -1,4 +1,4 @@
-"""This wing describes each Kubernetes kind: what is kept of an object, the phases its bar shows, and its references.
+"""Describe each Kubernetes kind: what is kept of an object, the phases its bar shows, and its references.
 
 There is one file for each kind, and all of it is pure. The code of a kind sees only the one object that it reads; the
 relations between objects are the task of `timeline.history`.
@@ -133,7 +133,7 @@ class Metadata(msgspec.Struct, gc=False):
 
 
 class Shape(msgspec.Struct, gc=False):
-    """This is the part of an object that is decoded.
+    """The part of an object that is decoded.
 
     Kinds extend it by the fields, labels and annotations that they need. The decoder skips everything else.
     """
@@ -144,21 +144,21 @@ class Shape(msgspec.Struct, gc=False):
 
 
 class Phase(NamedTuple):
-    """This is the phase of an object for as long as its facts do not change: one stretch of its bar."""
+    """The phase of an object for as long as its facts do not change: one stretch of its bar."""
 
     text: str  # the label on the bar
     tone: str  # strong, pale, muted or ended: the shade of the family's colour
 
 
 class Mark(NamedTuple):
-    """This is a symbol on a bar, at a change."""
+    """A symbol on a bar, at a change."""
 
     mark: str  # which symbol: scheduled, started, ready, finished, deleting, finalizer, status, …
     text: str
 
 
 class Reference(NamedTuple):
-    """This is one reference of an object to another object."""
+    """One reference of an object to another object."""
 
     group: str
     kind: str
@@ -208,8 +208,8 @@ def _clues(facts: Any) -> Iterable[str]:
 
 
 class Kind(NamedTuple):
-    """This describes how one kind is read, drawn and related to others. `facts` takes the Shape of the kind; the other
-    functions take its Facts, except for `spells`, which takes a Track of `timeline.history`."""
+    """How one kind is read, drawn and related to others. `facts` takes the Shape of the kind; the other functions take
+    its Facts, except for `spells`, which takes a Track of `timeline.history`."""
 
     group: str  # "" for core
     kind: str

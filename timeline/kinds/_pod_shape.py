@@ -1,4 +1,4 @@
-"""This module defines the part of a Pod that is decoded, with the field names of the Kubernetes API.
+"""The part of a Pod that is decoded, with the field names of the Kubernetes API.
 
 The decoder skips all other fields.
 """
@@ -31,8 +31,8 @@ class _Condition(msgspec.Struct, gc=False):
 
 
 class Source(msgspec.Struct, gc=False):
-    """This refers to the object from which a volume or a variable is read. Which of the fields holds its name depends
-    on the type of the volume."""
+    """The object from which a volume or a variable is read. Which of the fields holds its name depends on the type of
+    the volume."""
 
     name: str | None = None
     secretName: str | None = None

@@ -1,4 +1,4 @@
-"""This module reads what the status of an object says to people of how it is. Rules read facts instead.
+"""Read what the status of an object tells people about how it is. Rules read facts instead.
 
 It accepts every object: what is not as Kubernetes writes it is left out.
 """
@@ -26,14 +26,14 @@ _REPLICAS = (
 
 
 class Telling(NamedTuple):
-    """This says which parts of the status of a kind tell how an object is."""
+    """The parts of the status of a kind that say how an object is."""
 
     conditions: tuple[tuple[str, str], ...] = ()  # type and status of those that tell most, the most telling first
     numbers: tuple[tuple[str, str], ...] = _REPLICAS  # a word and the field with its number
 
 
 class Condition(NamedTuple):
-    """This is a condition of an object, or the state that its status names together with a reason or a message."""
+    """A condition of an object, or the state that its status names together with a reason or a message."""
 
     type: str
     status: str  # "True", "False" or "Unknown"; "" of a state
@@ -44,7 +44,7 @@ class Condition(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """This is how a container ended."""
+    """How a container ended."""
 
     exit_code: int
     signal: int  # 0 for none

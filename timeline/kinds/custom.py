@@ -1,4 +1,4 @@
-"""This module reads custom resources of unknown kinds, and guesses the meaning of fields from their names alone."""
+"""Read custom resources of unknown kinds, and guess the meaning of fields from their names alone."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ class CustomShape(Shape):
 
 
 class CustomFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """These facts are kept of a custom resource."""
+    """What is kept of a custom resource."""
 
     asks: int = -1  # the most children that its numbers and lists may request; -1 if no body of it was logged
     names: tuple[str, ...] = ()  # every value that may be the name of another object

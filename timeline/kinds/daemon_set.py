@@ -1,4 +1,4 @@
-"""This module reads DaemonSets, whose desired number of Pods is in their status."""
+"""Read DaemonSets, whose desired number of Pods is in their status."""
 
 from timeline.kinds import Telling, deployment
 from timeline.kinds.deployment import WorkloadFacts, WorkloadShape, locks

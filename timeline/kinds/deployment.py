@@ -1,4 +1,4 @@
-"""This module reads Deployments, and finds the Lease on which the replicas of a workload elect their leader."""
+"""Read Deployments, and find the Lease on which the replicas of a workload elect their leader."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -13,7 +13,7 @@ from timeline.kinds import Kind, Reference, Shape, Telling
 
 
 class Lock(NamedTuple):
-    """This identifies the Lease on which the replicas of a workload elect their leader.
+    """The Lease on which the replicas of a workload elect their leader.
 
     `schedulers` are the scheduler names that the leader serves; empty if it is not a scheduler.
     """
@@ -52,7 +52,7 @@ class WorkloadShape(Shape):
 
 
 class WorkloadFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """These facts are kept of a Deployment, StatefulSet or DaemonSet."""
+    """What is kept of a Deployment, StatefulSet or DaemonSet."""
 
     replicas: int = -1  # how many Pods it wants; -1 if no body of it was logged
     locks: tuple[Lock, ...] = ()  # from the arguments of its containers
@@ -75,7 +75,7 @@ def references(workload: WorkloadFacts) -> Iterable[Reference]:
 
 
 class _Program(NamedTuple):
-    """These are the values that a program uses where its arguments do not set them."""
+    """The values that a program uses where its arguments do not set them."""
 
     lock: tuple[str, str] = ("", "")  # namespace, name
     scheduler: str = ""

@@ -1,4 +1,4 @@
-"""This module reads Endpoints."""
+"""Read Endpoints."""
 
 from collections.abc import Iterable
 
@@ -37,7 +37,7 @@ class EndpointsShape(Shape):
 
 
 class EndpointsFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """These facts say how many addresses of an Endpoints object are ready, and on which nodes they are."""
+    """How many addresses of an Endpoints object are ready, and on which nodes they are."""
 
     managed_by: str = ""
     lock: bool = False  # the object is used for leader election, as was usual before Leases existed

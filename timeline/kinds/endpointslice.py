@@ -1,4 +1,4 @@
-"""This module reads EndpointSlices."""
+"""Read EndpointSlices."""
 
 from collections.abc import Iterable
 from zlib import crc32
@@ -33,7 +33,7 @@ class EndpointSliceShape(Shape):
 
 
 class EndpointSliceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """These facts say to which Service a slice belongs, how many endpoints are ready, and on which nodes they are."""
+    """The Service to which a slice belongs, how many endpoints are ready, and on which nodes they are."""
 
     service: str = ""
     managed_by: str = ""

@@ -1,4 +1,4 @@
-"""This module reads Events."""
+"""Read Events."""
 
 import re
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ _CHILD = re.compile(r"(?:[Cc]reated?|[Dd]eleted?) [A-Za-z]+:? ([a-z0-9][-.a-z0-9
 
 
 class Acted(NamedTuple):
-    """This says which copy of an object the writer of an Event held when it recorded the Event.
+    """The copy of an object that the writer of an Event held when it recorded the Event.
 
     Client libraries take the fields from the copy that the writer passes to them, so `revision` is that of the copy.
     """
@@ -52,8 +52,7 @@ class _Source(msgspec.Struct, gc=False):
 
 
 class EventShape(Shape):
-    """This is an Event with the field names of core/v1 and of events.k8s.io/v1. Fields stay raw until the reason is
-    known."""
+    """An Event with the field names of core/v1 and of events.k8s.io/v1. Fields stay raw until the reason is known."""
 
     reason: str | None = None
     involvedObject: msgspec.Raw = msgspec.Raw()
@@ -70,7 +69,7 @@ class EventShape(Shape):
 
 
 class EventFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """These facts are kept of an Event. If its reason is not one of KEPT, all but the metadata and `acted` is empty."""
+    """What is kept of an Event. If its reason is not one of KEPT, all but the metadata and `acted` is empty."""
 
     reason: str = ""
     message: str = ""

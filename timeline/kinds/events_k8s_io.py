@@ -1,4 +1,4 @@
-"""This module reads Events of the group events.k8s.io, which are the same objects as core Events in another API."""
+"""Read Events of the group events.k8s.io, which are the same objects as core Events in another API."""
 
 from timeline.kinds import event
 

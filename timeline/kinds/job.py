@@ -1,4 +1,4 @@
-"""This module reads the Jobs of Kubernetes."""
+"""Read the Jobs of Kubernetes."""
 
 from collections.abc import Iterable
 
@@ -52,7 +52,7 @@ class JobShape(Shape):
 
 
 class JobFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """These facts are kept of a Job."""
+    """What is kept of a Job."""
 
     finished: str = ""  # Complete or Failed
     closing: bool = False  # its result is decided: running Pods are stopped, and not all of them are counted

@@ -1,4 +1,4 @@
-"""This module reads Leases."""
+"""Read Leases."""
 
 from collections.abc import Iterable
 
@@ -21,7 +21,7 @@ class LeaseShape(Shape):
 
 
 class LeaseFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """These facts are kept of a Lease."""
+    """What is kept of a Lease."""
 
     holder: str = ""
     duration: int = 0  # seconds

@@ -1,4 +1,4 @@
-"""This module reads PersistentVolumeClaims."""
+"""Read PersistentVolumeClaims."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -19,7 +19,7 @@ class PhasedShape(Shape):
 
 
 class PhasedFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """These facts are kept of the kinds for which only the phase of the status matters."""
+    """What is kept of the kinds for which only the phase of the status matters."""
 
     phase: str = ""
 

@@ -1,4 +1,4 @@
-"""This module reads Pods."""
+"""Read Pods."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -11,7 +11,7 @@ from timeline.kinds._pod_shape import PodAnnotations, PodShape, PodSpec, PodStat
 
 
 class PodFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """These facts are kept of a Pod."""
+    """What is kept of a Pod."""
 
     phase: str = ""
     node: str = ""

@@ -1,4 +1,4 @@
-"""This module reads Volcano's PodGroups."""
+"""Read Volcano's PodGroups."""
 
 from timeline.kinds import Kind, Phase
 from timeline.kinds.persistent_volume_claim import PhasedFacts, PhasedShape, facts, marks

@@ -1,4 +1,4 @@
-"""This module reads ReplicaSets, of which only the number of Pods matters."""
+"""Read ReplicaSets. Only their numbers of Pods matter."""
 
 import msgspec
 
@@ -15,7 +15,7 @@ class ReplicaSetShape(Shape):
 
 
 class ReplicaSetFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """These facts are kept of a ReplicaSet."""
+    """What is kept of a ReplicaSet."""
 
     replicas: int = -1  # how many Pods it wants; -1 if no body of it was logged
 

@@ -1,4 +1,4 @@
-"""This module reads Services."""
+"""Read Services."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -47,7 +47,7 @@ class ServiceShape(Shape):
 
 
 class ServiceFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """These facts are kept of a Service."""
+    """What is kept of a Service."""
 
     headless: bool = False
     type: str = ""  # "" if no body of it was logged

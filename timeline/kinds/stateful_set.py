@@ -1,4 +1,4 @@
-"""This module reads StatefulSets, of which the same fields matter as of Deployments."""
+"""Read StatefulSets, whose facts are the same as those of Deployments."""
 
 from timeline.kinds import Telling, deployment
 

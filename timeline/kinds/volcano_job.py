@@ -1,4 +1,4 @@
-"""This module reads Volcano's Jobs."""
+"""Read Volcano's Jobs."""
 
 import re
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from timeline.kinds import Kind, Mark, Phase, Reference, Shape, Telling
 
 
 class _Claim(msgspec.Struct, gc=False):
-    """This is the claim template of a volume. Only its presence matters, so no field of it is decoded."""
+    """The claim template of a volume. Only its presence matters, so no field of it is decoded."""
 
 
 class _Volume(msgspec.Struct, gc=False):
@@ -39,7 +39,7 @@ class VolcanoJobShape(Shape):
 
 
 class VolcanoJobFacts(Facts, frozen=True, omit_defaults=True, gc=False):
-    """These facts are kept of a Volcano Job."""
+    """What is kept of a Volcano Job."""
 
     phase: str = ""
     version: int = 0  # the attempt; its Pods carry it as volcano.sh/job-version

@@ -1,1 +1,1 @@
-"""This package uses the memory and the processors of this machine well."""
+"""Use the memory and the processors of this machine well."""

@@ -1,5 +1,4 @@
-"""This module computes something in a copy of this process, so that a second processor shares the work. It is
-pure.
+"""Compute something in a copy of this process, so that a second processor shares the work.
 
 The copy has everything that this process has in memory, which would take longer to send to another process than to
 use. It is made by `fork`, so it may only compute and send: connections belong to this process.
@@ -25,8 +24,8 @@ _known: WeakSet[threading.Thread] = WeakSet()  # the threads that only wait whil
 
 
 class Broken(Exception):
-    """This is raised if the copy ended before it had sent everything, as when the system needs its memory, or if none
-    was made: the system refused it, or other threads are at work."""
+    """The copy ended before it had sent everything, as when the system needs its memory, or none was made: the system
+    refused it, or other threads are at work."""
 
 
 @contextmanager

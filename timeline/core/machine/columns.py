@@ -1,4 +1,4 @@
-"""This pure module keeps long lists of whole numbers in 8 bytes each."""
+"""Keep long lists of whole numbers in 8 bytes each. It does no I/O."""
 
 from array import array
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ def column(values: Iterable[int]) -> "list[int] | array[int]":
 
 
 class Numbers:
-    """This is a list of whole numbers that grows, as `column` returns it."""
+    """A list of whole numbers that grows, as `column` returns it."""
 
     __slots__ = ("values",)
 

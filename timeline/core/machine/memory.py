@@ -1,5 +1,5 @@
-"""This module says how much freed memory a process keeps for itself. Only the C library of GNU can be asked to; others
-do as they do. It is pure."""
+"""Limit how much freed memory a process keeps for itself. Only the C library of GNU can be asked to; others decide for
+themselves."""
 
 import ctypes
 from typing import Any

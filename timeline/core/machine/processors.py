@@ -1,4 +1,4 @@
-"""This pure module says how many processors there are."""
+"""Count the processors that this process may use."""
 
 import os
 import sys

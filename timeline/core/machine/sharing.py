@@ -1,4 +1,4 @@
-"""This module keeps one copy in memory of values that many objects have. It is pure."""
+"""Keep one copy in memory of values that many objects have. It does no I/O."""
 
 from collections.abc import Hashable
 from functools import lru_cache
@@ -23,8 +23,8 @@ def shared(value: T) -> T:
 
 
 class SharedTexts:
-    """This class lets values that were decoded from JSON share the texts that they have in common: of the facts of many
-    Pods, most texts are those of other Pods."""
+    """Let values that were decoded from JSON share the texts that they have in common: most texts in the facts of a Pod
+    are also those of other Pods."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}

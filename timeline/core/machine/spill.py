@@ -1,4 +1,4 @@
-"""This module keeps Python values in a temporary file, so that they take no memory until they are needed again.
+"""Keep Python values in a temporary file, so that they take no memory until they are needed again.
 
 The file has no name, so the system removes it when the process ends, whatever ends it. Only what this process has
 written is read from it; a copy of the process (see `timeline/core/machine/beside.py`) can read it, too.
@@ -21,7 +21,7 @@ _LENGTH = 4  # bytes of the length before each value
 
 
 class Spill:
-    """This class writes values to a temporary file in a folder, and reads them back.
+    """Write values to a temporary file in a folder, and read them back.
 
     The file is made with the first value.
     """
@@ -87,7 +87,7 @@ class Spill:
 
 
 class Spilling(NamedTuple):
-    """This says how much of a source is kept in memory, and where the rest is."""
+    """How much of a source is kept in memory, and where the rest is."""
 
     spill: Spill
     entries: int  # up to so many, all entries are in memory, and as many requests

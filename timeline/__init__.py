@@ -1,1 +1,1 @@
-"""This package orders observed changes, builds the tracks of objects, judges them by rules, and stores the results."""
+"""Order observed changes, build the tracks of objects, judge them by rules, and store the results."""

@@ -1,4 +1,4 @@
-"""This module runs the rules: it finds the subjects that a change affects, and the findings of the rules about them.
+"""Run the rules: find the subjects that a change affects, and the findings of the rules about them.
 
 It is pure. It is not in the wing `judging`, because it loads every rule.
 

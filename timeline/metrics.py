@@ -1,4 +1,4 @@
-"""This module declares the metrics that a process measures while it ingests and judges changes.
+"""Declare the metrics that a process measures while it ingests and judges changes.
 
 A worker has no port of its own: `dashboard.metrics.processes` writes its metrics to PostgreSQL, and the web process
 adds up those of all processes. Pure modules do not measure anything; their callers do.

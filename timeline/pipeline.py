@@ -1,4 +1,4 @@
-"""This module ingests entries of recordings and of live clusters.
+"""Ingest entries of recordings and of live clusters.
 
 Each call orders, judges and stores them, and notifies browsers, in one transaction.
 """
@@ -31,7 +31,7 @@ _FEWEST = 5_000  # tracks in a file that are worth a copy of the process
 
 
 class TwoClusters(Exception):
-    """This is raised if the entries cannot come from one cluster; `args` are two entries that show it."""
+    """The entries cannot come from one cluster; `args` are two entries that show it."""
 
 
 def ingest(source: Source, world: World, entries: Iterable[Observation]) -> int:
@@ -123,7 +123,7 @@ def _tracks(world: World, start: int, stop: int) -> Iterator[Track]:
 
 
 class Committed(NamedTuple):
-    """This is the result of one commit of a live source."""
+    """The result of one commit of a live source."""
 
     entries: int  # how many changes were new
     sequence: int  # the number of the commit, which browsers use as their cursor

@@ -1,4 +1,4 @@
-"""This module judges sources again that an older version of the rules has judged, from their stored entries.
+"""Judge sources again that an older version of the rules has judged, from their stored entries.
 
 It handles recordings and live sources that have ended. A live source that goes on is judged again whenever a worker
 takes it over (`live.open_again`).

@@ -1,5 +1,4 @@
-"""This pure module puts the runs of one owner side by side: their roles, and the steps that correspond to each
-other."""
+"""Put the runs of one owner side by side: their roles, and the steps that correspond to each other. It does no I/O."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -22,8 +21,8 @@ _PHRASES = {
 
 
 class Node(NamedTuple):
-    """This is a step that can be found in several runs: of the only object of a role, of one with a certain ordinal, or
-    of the object that takes it first or last."""
+    """A step that can be found in several runs: of the only object of a role, of one with a certain ordinal, or of the
+    object that takes it first or last."""
 
     role: Role
     part: str  # "" for the only object, "first", "last", or the ordinal
@@ -40,7 +39,7 @@ Nodes = Mapping[Node, Step]
 
 
 class Aligned(NamedTuple):
-    """These are the runs of one owner, with what corresponds in them."""
+    """The runs of one owner, with what corresponds in them."""
 
     good: Sequence[Tree]
     bad: Tree

@@ -1,5 +1,5 @@
-"""This pure module compares runs of the same work, and makes the comparison document. It is the entrance to this
-wing."""
+"""Compare runs of the same work, and make the comparison document. This is the entrance to this wing. It does no
+I/O."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""This pure module finds objects that are missing or too many, other last phases, and other findings."""
+"""Find objects that are missing or too many, other last phases, and other findings. It does no I/O."""
 
 import re
 from collections import Counter, defaultdict

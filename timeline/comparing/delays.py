@@ -1,5 +1,5 @@
-"""This pure module finds steps that took much longer, or much shorter, than in all good runs, where the clocks bound
-that."""
+"""Find steps that took much longer, or much shorter, than in all good runs, where the clocks bound that. It does no
+I/O."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""This pure module makes the payload of one difference."""
+"""Make the payload of one difference. It does no I/O."""
 
 from collections.abc import Iterable, Sequence, Sized
 

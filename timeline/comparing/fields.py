@@ -1,4 +1,4 @@
-"""This pure module finds what was written by other programs than in the good runs, and fields with other values."""
+"""Find what was written by other programs than in the good runs, and fields with other values. It does no I/O."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""This pure module defines what is compared: steps, lives, trees and runs. Times are microseconds since 1970, UTC."""
+"""Define what is compared: steps, lives, trees and runs. Times are microseconds since 1970, UTC. It does no I/O."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -37,7 +37,7 @@ OBSERVED = ("Endpoints", "EndpointSlice")  # kinds that hold what was observed, 
 
 
 class Change(NamedTuple):
-    """This is one change of an object, from a track of a world or from a stored lifeline."""
+    """One change of an object, from a track of a world or from a stored lifeline."""
 
     change: str  # the value of an `entries.Change`
     action: str  # the subresource that was written
@@ -51,7 +51,7 @@ class Change(NamedTuple):
 
 
 class Step(NamedTuple):
-    """This is a change that a comparison looks at, such as the creation of a Pod or its first readiness."""
+    """A change that a comparison looks at, such as the creation of a Pod or its first readiness."""
 
     what: str  # a key of WORDS, or "phase Running" of a kind that has phases of its own
     change: Change
@@ -63,14 +63,14 @@ class Step(NamedTuple):
 
 
 class Spec(NamedTuple):
-    """This holds what was asked for in an object: for each path in it, the values that it had."""
+    """What was asked for in an object: for each path in it, the values that it had."""
 
     whole: bool  # whether the values come from the object itself, and not only from the facts that rules use
     values: Mapping[str, frozenset[str]]
 
 
 class Life(NamedTuple):
-    """This is one incarnation of an object."""
+    """One incarnation of an object."""
 
     key: str  # identifies it within its run
     ref: ObjectRef
@@ -85,7 +85,7 @@ class Life(NamedTuple):
 
 
 class Found(NamedTuple):
-    """This is a finding about an object of a tree."""
+    """A finding about an object of a tree."""
 
     id: str
     rule: str
@@ -94,7 +94,7 @@ class Found(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """This is an owner with everything that it owns, and with what it needs or what needs it."""
+    """An owner with everything that it owns, and with what it needs or what needs it."""
 
     root: Life
     lives: Sequence[Life]  # the root as well
@@ -103,7 +103,7 @@ class Tree(NamedTuple):
 
 
 class Run(NamedTuple):
-    """This is one run of the work that is compared: an owner of a source, or a whole source."""
+    """One run of the work that is compared: an owner of a source, or a whole source."""
 
     label: str
     trees: Sequence[Tree]

@@ -1,4 +1,4 @@
-"""This pure module finds steps that came in another order than in all good runs."""
+"""Find steps that came in another order than in all good runs. It does no I/O."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _MOST = 200  # the most steps whose order is compared
 
 
 class Reversal(NamedTuple):
-    """These two steps came in the other order than in the good runs. `before` came first there."""
+    """Two steps that came in the other order than in the good runs. `before` came first there."""
 
     before: Node
     after: Node

@@ -1,5 +1,5 @@
-"""This pure module says which role an object has in a run, so that objects of two runs can be compared that have other
-names and come at other times."""
+"""Say which role an object has in a run, so that objects of two runs can be compared that have other names and come at
+other times. It does no I/O."""
 
 import re
 from collections import defaultdict
@@ -17,8 +17,8 @@ _ORDINAL = 5  # the most digits of an ordinal; a longer number is a time, as in 
 
 
 class Role(NamedTuple):
-    """This is what an object is in its run: the relation to the root, and kind and template of each object from the
-    root's child down to it. The root's own path is empty."""
+    """What an object is in its run: the relation to the root, and kind and template of each object from the root's
+    child down to it. The root's own path is empty."""
 
     relation: Relation
     path: tuple[tuple[str, str, str], ...]  # (group, kind, template of the name)
@@ -30,7 +30,7 @@ class Role(NamedTuple):
 
 
 class Member(NamedTuple):
-    """This is an object in its role. Members of several runs correspond if their ordinal and their number agree."""
+    """An object in its role. Members of several runs correspond if their ordinal and their number agree."""
 
     life: Life
     ordinal: tuple[int, ...]  # its completion index, or the numbers in its name; empty without any

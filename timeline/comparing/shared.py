@@ -1,4 +1,4 @@
-"""This pure module takes out of the owners of a recording what differs alike in many of them."""
+"""Take out of the owners of a recording what differs alike in many of them. It does no I/O."""
 
 from collections import defaultdict
 from collections.abc import Sequence

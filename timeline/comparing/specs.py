@@ -1,9 +1,9 @@
-"""This pure module reads what was asked for in an object, as values by path, so that objects of two runs can be
-compared.
+"""Read what was asked for in an object, as values by path, so that objects of two runs can be compared. It does no I/O.
 
 What Kubernetes makes up for each object (UIDs, generated names, cluster IPs, the node) is left out, or replaced by a
 word in braces: {name}, {owner}, {namespace}, {uid}. Of Secrets nothing is read, and of the data of ConfigMaps only a
-hash."""
+hash.
+"""
 
 import hashlib
 import re
@@ -69,7 +69,7 @@ def spec_of(ref: ObjectRef, owner: Owner | None, bodies: Iterable[bytes], create
 
 
 class _Words:
-    """This class replaces the names and UIDs of an object in values by words that are the same in all runs."""
+    """Replace the names and UIDs of an object in values by words that are the same in all runs."""
 
     def __init__(self, ref: ObjectRef, owner: Owner | None) -> None:
         self._words = {ref.namespace: "{namespace}", owner.name if owner else "": "{owner}", ref.name: "{name}"}

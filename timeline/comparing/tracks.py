@@ -1,4 +1,4 @@
-"""This pure module makes runs of a world: of one of its owners, or of all of them."""
+"""Make runs of a world: of one of its owners, or of all of them. It does no I/O."""
 
 import zlib
 from collections import defaultdict
@@ -20,7 +20,7 @@ FURNITURE = {"kube-root-ca.crt", "openshift-service-ca.crt", "default"}  # each 
 
 
 class Bodies:
-    """This class keeps the first and the last state of each object while a recording is read, in any order."""
+    """Keep the first and the last state of each object while a recording is read, in any order."""
 
     def __init__(self, namespaces: Iterable[str] = ()) -> None:
         """Keep the states of objects in these namespaces and of cluster-scoped objects; without namespaces, of all."""
@@ -85,7 +85,7 @@ def _kinds(world: World) -> dict[tuple[str, str], bool]:
 
 
 class _Trees:
-    """This class makes the trees of one world."""
+    """Make the trees of one world."""
 
     def __init__(self, world: World, findings: Sequence[Finding], bodies: Bodies) -> None:
         self._world = world

@@ -1,5 +1,4 @@
-"""This module writes an entry, a request, a line of a log or a mark as one line of JSON and reads it back, for
-storing and exporting.
+"""Write an entry, a request, a line of a log or a mark as one line of JSON and read it back, for storing and exporting.
 
 Times are microseconds since 1970, UTC; a `staged` of FOREVER is omitted. Revisions are text, since they may exceed 64
 bits. `facts` is the state after the change, and `sets` holds single facts that a partial response showed; both have the

@@ -1,4 +1,4 @@
-"""This pure module finds where values are that are kept elsewhere, with about 12 bytes in memory for each."""
+"""Find where values that are kept elsewhere are, with about 12 bytes in memory for each. It does no I/O."""
 
 from array import array
 from bisect import bisect_left
@@ -16,14 +16,14 @@ def digest(value: object) -> int:
 
 
 class _Run(NamedTuple):
-    """These are sorted digests of values, each with a number."""
+    """Sorted digests of values, each with a number."""
 
     digests: "array[int]"
     numbers: "array[int]"
 
 
 class Digests:
-    """This class knows values by their digests, each with a number, such as that of the place where it is."""
+    """Know values by their digests, each with a number, such as that of the place where it is."""
 
     __slots__ = ("_runs",)
 

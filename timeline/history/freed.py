@@ -1,4 +1,4 @@
-"""This module keeps the spans of time of which retention has deleted the changes. It is pure."""
+"""Keep the freed spans of a source: the times whose changes retention has deleted. It does no I/O."""
 
 from bisect import bisect_left
 from typing import NamedTuple
@@ -7,14 +7,14 @@ from timeline.core.entries import Mark, MarkType
 
 
 class Span(NamedTuple):
-    """This is a span of time, in microseconds since 1970. What happened at its very ends does not belong to it."""
+    """A span of time, in microseconds since 1970. What happened at its very ends does not belong to it."""
 
     since: int
     until: int
 
 
 class Freed:
-    """These are the freed spans of one source, in order. They do not depend on the order in which they are added."""
+    """The freed spans of one source, in order. They do not depend on the order in which they are added."""
 
     def __init__(self) -> None:
         self.spans: list[Span] = []

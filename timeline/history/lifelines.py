@@ -1,4 +1,4 @@
-"""This module defines the nouns of a history: names, moments and tracks. It is pure.
+"""Define the nouns of a history: names, moments and tracks. It does no I/O.
 
 A track is one incarnation of an object, from its first to its last observation. Its lifeline is the list of its moments
 in commit order. `timeline/history/ledger/incarnations.py` makes tracks from entries.
@@ -19,8 +19,8 @@ ANONYMOUS = "life-"  # the beginning of the UID that is made up for a track whos
 
 
 class Name(NamedTuple):
-    """This names an object, and stays the same when the object is deleted and created again. Each name is one lane of
-    the timeline."""
+    """The name of an object, which stays the same when the object is deleted and created again. Each name is one lane
+    of the timeline."""
 
     group: str
     kind: str
@@ -47,7 +47,7 @@ def public_uid(ref: ObjectRef) -> str:
 
 
 class Moment(msgspec.Struct, frozen=True, gc=False):
-    """This is one change in a lifeline, and the state of the object from then on.
+    """One change in a lifeline, and the state of the object from then on.
 
     Times are microseconds since 1970, UTC.
     """
@@ -122,8 +122,8 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
 
 
 class Track:
-    """This is one incarnation of an object: one UID, or, where the observations carry no UID, the time from one
-    creation of a name to its deletion."""
+    """One incarnation of an object: one UID, or, where the observations carry no UID, the time from one creation of a
+    name to its deletion."""
 
     __slots__ = (
         "_references", "_writers", "created", "ended", "first", "gone_by", "key", "kind", "last", "moments", "name",

@@ -1,4 +1,4 @@
-"""This module defines the shapes of the lines of JSON that `timeline/history/codec.py` writes and reads.
+"""Define the shapes of the lines of JSON that `timeline/history/codec.py` writes and reads.
 
 The names of their fields are part of the formats of stored sources and of exported recordings. It is pure.
 """
@@ -25,7 +25,7 @@ Time = Annotated[int, msgspec.Meta(ge=0, lt=FOREVER)]
 
 
 class EntryLine(msgspec.Struct, omit_defaults=True, gc=False):
-    """This is an entry as it is written."""
+    """An entry as it is written."""
 
     ref: ObjectRef
     change: Change
@@ -52,7 +52,7 @@ class EntryLine(msgspec.Struct, omit_defaults=True, gc=False):
 
 
 class EntryRead(EntryLine, gc=False):
-    """This is an entry as it is read. Fields whose type depends on the kind of the object stay raw JSON at first."""
+    """An entry as it is read. Fields whose type depends on the kind of the object stay raw JSON at first."""
 
     facts: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     sets: dict[str, msgspec.Raw] = {}
@@ -60,7 +60,7 @@ class EntryRead(EntryLine, gc=False):
 
 
 class MarkFields(msgspec.Struct, omit_defaults=True, gc=False):
-    """This is a mark as it is written and read."""
+    """A mark as it is written and read."""
 
     group: str
     version: str
@@ -80,7 +80,7 @@ class MarkLine(msgspec.Struct, gc=False):
 
 
 class RequestFields(msgspec.Struct, omit_defaults=True, gc=False):
-    """This is a request as it is written and read."""
+    """A request as it is written and read."""
 
     ref: ObjectRef
     verb: str
@@ -109,7 +109,7 @@ class RequestLine(msgspec.Struct, gc=False):
 
 
 class LogFields(msgspec.Struct, omit_defaults=True, gc=False):
-    """This is a line of the log of a program as it is written and read."""
+    """A line of the log of a program as it is written and read."""
 
     log: str
     time: Time

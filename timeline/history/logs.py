@@ -1,4 +1,4 @@
-"""This module keeps the lines of the logs of programs of one source. It is pure."""
+"""Keep the lines of the logs of programs of one source. It does no I/O."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ _PLACED = microseconds(datetime(UNDATED_YEAR + 20, 1, 1, tzinfo=UTC))  # before 
 
 
 class Logs:
-    """This class keeps lines by the log in which they stand and by the objects that they name.
+    """Keep lines by the log in which they stand and by the objects that they name.
 
     What it answers does not depend on the order in which lines were learned, nor on repetitions: a line with the same
     time, text and number in the same log is one line, whatever its file is called.
@@ -107,7 +107,7 @@ class Logs:
 
 
 class _Dates:
-    """This class takes from beside what lines do not say: a year, or a date."""
+    """Complete the times of lines that lack a year or a date from what is known beside them."""
 
     def __init__(self, lines: Collection[LogLine], about: int) -> None:
         self._ends: dict[str, int] = {}  # the last time that is known in each file

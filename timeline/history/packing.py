@@ -1,4 +1,4 @@
-"""This module compresses stored data with zstd, using dictionaries that were trained on data of the same sort.
+"""Compress stored data with zstd, using dictionaries that were trained on data of the same sort.
 
 A zstd frame names the dictionary that it needs. New dictionaries may be added, but none may be changed or removed,
 because stored data needs them. See docs/decisions/0011-entries-in-chunks.md.
@@ -19,7 +19,7 @@ _LEVEL = 1  # higher levels take longer and make lines that resemble each other 
 
 
 class Packer:
-    """This class compresses with the dictionary of a number. Each thread needs a Packer of its own."""
+    """Compress with the dictionary of a number. Each thread needs a Packer of its own."""
 
     def __init__(self, dictionary: int) -> None:
         self._compressor = zstandard.ZstdCompressor(level=_LEVEL, dict_data=_dictionary(dictionary))
@@ -45,8 +45,8 @@ def unpacked_bytes(head: bytes) -> int:
 
 
 class _OfThread(threading.local):
-    """These are the decompressors of a thread by the numbers of their dictionaries, because to make one takes ten times
-    as long as to unpack a lifeline."""
+    """The decompressors of a thread by the numbers of their dictionaries. They are kept because to make one takes ten
+    times as long as to unpack a lifeline."""
 
     def __init__(self) -> None:
         self.decompressors: dict[int, zstandard.ZstdDecompressor] = {}

@@ -1,4 +1,4 @@
-"""This module keeps the requests of one source that changed nothing: refused writes, writes without effect, and reads.
+"""Keep the requests of one source that changed nothing: refused writes, writes without effect, and reads.
 
 It is pure.
 """
@@ -26,7 +26,7 @@ _ANSWERS = 4  # names of which the requests stay in memory, however many they ar
 
 
 class Requests:
-    """This class keeps requests by the object, or the kind, that they are about.
+    """Keep requests by the object, or the kind, that they are about.
 
     What it answers does not depend on the order in which requests were learned, nor on repetitions. With `spilling`,
     requests that are too many for memory are in a file.

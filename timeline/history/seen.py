@@ -1,4 +1,4 @@
-"""This module counts how much of each kind a source shows. It is pure."""
+"""Count how much of each kind a source shows. It does no I/O."""
 
 from collections import Counter
 
@@ -8,8 +8,8 @@ GroupKind = tuple[str, str]  # API group and kind
 
 
 class Seen:
-    """This class counts how much of one kind was observed. The result does not depend on the order of observations.
-    Times are microseconds since 1970."""
+    """Count how much of one kind was observed. The result does not depend on the order of observations. Times are
+    microseconds since 1970."""
 
     def __init__(self) -> None:
         self.changes = 0

@@ -1,6 +1,6 @@
-"""This module counts which sorts of lines a source shows, by kind and namespace. It is pure.
+"""Count which sorts of lines a source shows, by kind and namespace. It does no I/O.
 
-A sort is a verb and how much of it was seen, such as "deletions of which only that they happened". What is known only
+A sort is a verb and how much of it was seen, such as "deletions, but only that they happened". What is known only
 grows, so the result does not depend on the order of observations, on repetition, nor on how they were divided.
 """
 
@@ -14,7 +14,7 @@ from timeline.history.seen import GroupKind
 
 
 class Verb(StrEnum):
-    """This enumeration lists what a line can show."""
+    """What a line can show."""
 
     STATE = "state"  # an object as it stands, after a write or in a list
     CREATE = "create"
@@ -30,7 +30,7 @@ class Verb(StrEnum):
 
 
 class Depth(StrEnum):
-    """This enumeration lists how much of a change can be seen: the levels of an audit log, and an object alone."""
+    """How much of a change can be seen: the levels of an audit log, and an object alone."""
 
     METADATA = Level.METADATA.value
     REQUEST = Level.REQUEST.value
@@ -68,7 +68,7 @@ _WATCH, _CONFLICT, _VAIN = (_bits([verb], _LEVELS[Level.METADATA]) for verb in (
 
 
 class Shown:
-    """This class holds which sorts of lines were seen, each as one bit, by kind and namespace."""
+    """Hold which sorts of lines were seen, each as one bit, by kind and namespace."""
 
     def __init__(self) -> None:
         self._bits: dict[GroupKind, dict[str, int]] = defaultdict(dict)

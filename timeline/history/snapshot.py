@@ -1,4 +1,4 @@
-"""This module writes a snapshot of a live source as lines of JSON and reads it back.
+"""Write a snapshot of a live source as lines of JSON and read it back.
 
 With a snapshot, a worker that takes over a source need not read all of its entries. The names of the fields are part of
 the stored format. The module is pure.
@@ -18,7 +18,7 @@ _READ = (1, VERSION)  # version 1 has no evidence
 
 
 class ObjectSnapshot(NamedTuple):
-    """This is one object in a snapshot: its number, the number of its lane, and its entries without their bodies."""
+    """One object in a snapshot: its number, the number of its lane, and its entries without their bodies."""
 
     number: int
     lane: int
@@ -26,7 +26,7 @@ class ObjectSnapshot(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """This is everything that is known of a live source. Times are microseconds since 1970."""
+    """Everything that is known of a live source. Times are microseconds since 1970."""
 
     first: int  # the beginning of the source
     last: int  # the end of the source

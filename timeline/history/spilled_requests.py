@@ -1,4 +1,4 @@
-"""This module keeps the requests of a source that are too many for memory in a temporary file. It is pure.
+"""Keep the requests of a source that are too many for memory in a temporary file.
 
 In memory are the requests that were learned last, and about 12 bytes of each other one: a digest by which a repetition
 is found, and where it is. A few requests of one name that were learned after one another are together in the file, and
@@ -18,7 +18,7 @@ _TOGETHER = 16  # requests that are read together at most
 
 
 class _Written:
-    """These are the requests about one name that are in the file."""
+    """The requests about one name that are in the file."""
 
     __slots__ = ("_keys", "places")
 
@@ -41,7 +41,7 @@ class _Written:
 
 
 class SpilledRequests:
-    """These are requests by the name that they are about, and by what identifies each.
+    """Keep requests by the name that they are about, and by what identifies each.
 
     At most `most` of them are in memory while they are learned.
     """

@@ -1,5 +1,5 @@
-"""This module keeps what the watches of a live cluster reported besides changes: up to where each watch is complete,
-and which kinds share a counter of revisions. It is pure."""
+"""Keep what the watches of a live cluster reported besides changes: up to where each watch is complete, and which kinds
+share a counter of revisions. It does no I/O."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ PASSES = 3  # how many comparisons must agree before two kinds are taken to shar
 
 
 class Reach:
-    """This is up to where a watch is complete. Times are microseconds since 1970."""
+    """Up to where a watch is complete. Times are microseconds since 1970."""
 
     def __init__(self) -> None:
         self.since = 0  # when the kind was listed for the first time; 0 if never
@@ -26,8 +26,8 @@ class Reach:
 
 
 class Stream:
-    """This is the state of the watch of one kind, or of its watches in some namespaces. It does not depend on the order
-    of the marks."""
+    """The state of the watch of one kind, or of its watches in some namespaces. It does not depend on the order of the
+    marks."""
 
     def __init__(self) -> None:
         self.gaps: list[Mark] = []  # sorted by time

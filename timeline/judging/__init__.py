@@ -1,4 +1,4 @@
-"""This package holds what rules share: findings, how sure an order is, and facts about Kubernetes.
+"""What rules share: findings, how sure an order is, and facts about Kubernetes.
 
 - For every rule: `rulebook` (rules and their settings), `findings`, `verdicts` (how sure an order is), `requests`,
   `advice` and `cleanup`.

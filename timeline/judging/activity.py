@@ -1,4 +1,4 @@
-"""This pure module adds up what each actor of a source did: its writes, refusals, copies, Leases and findings.
+"""Add up what each actor of a source did: its writes, refusals, copies, Leases and findings. It does no I/O.
 
 The result does not depend on the order in which observations were learned, nor on repetitions.
 """
@@ -28,7 +28,7 @@ Sender = tuple[str, str, Client | None]  # what a log shows of who sent a reques
 
 
 class Activity:
-    """This is what one actor did."""
+    """What one actor did."""
 
     def __init__(self) -> None:
         self.seen: Counter[Actor] = Counter()  # one process may have several user agents and accounts
@@ -112,7 +112,7 @@ def _of(found: dict[Key, Activity], actor: Actor) -> Activity:
 
 
 class _Writes:
-    """These are the writes of one sender. A source has few senders and many writes, so these are added up at once."""
+    """The writes of one sender. A source has few senders and many writes, so these are added up at once."""
 
     __slots__ = ("account", "activity", "actor", "copies", "key", "named", "received")
 
@@ -197,7 +197,7 @@ def _add_refusals(
 
 
 class _Lives:
-    """These are the tracks that a refused write may be about."""
+    """The tracks that a refused write may be about."""
 
     def __init__(self, tracks: Sequence[Track], world: World) -> None:
         self.tracks = tracks

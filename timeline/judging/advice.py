@@ -1,4 +1,4 @@
-"""This pure module divides the advice of a finding into steps, in the order in which to take them.
+"""Divide the advice of a finding into steps, in the order in which to take them. It does no I/O.
 
 A rule gives its advice as lines of text. A line may begin with the name of its step (`Look: `, `Stop: `, …); a line
 without one belongs to the same step as the line before it. Commands are in `backticks`, ready to be copied. To look
@@ -17,7 +17,7 @@ _STEP = re.compile(rf"({'|'.join(STEPS)}): ")
 
 
 class Step(NamedTuple):
-    """This is one step of the advice and its lines, without the name of the step in front of them."""
+    """One step of the advice and its lines, without the name of the step in front of them."""
 
     name: str
     lines: list[str]

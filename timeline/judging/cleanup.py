@@ -1,4 +1,4 @@
-"""This pure module writes the advice on deleting the objects that a controller left behind, and no others."""
+"""Write the advice on deleting the objects that a controller left behind, and no others. It does no I/O."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""This pure module defines what a rule reports: findings, their occurrences, and the events that prove them."""
+"""Define what a rule reports: findings, their occurrences, and the events that prove them. It does no I/O."""
 
 import hashlib
 from collections.abc import Iterable
@@ -17,8 +17,8 @@ Severity = Literal["error", "warning", "info"]
 
 
 class Status(StrEnum):
-    """This enumeration says whether a finding is certain. Only findings of live clusters can be suspected (they may
-    still turn out to be wrong) or withdrawn (they did)."""
+    """Whether a finding is certain. Only findings of live clusters can be suspected (they may still turn out to be
+    wrong) or withdrawn (they did)."""
 
     SUSPECTED = "suspected"
     CONFIRMED = "confirmed"
@@ -26,8 +26,7 @@ class Status(StrEnum):
 
 
 class Effect(StrEnum):
-    """This enumeration says whether a violation was observed to do harm. The severity of the finding follows from
-    it."""
+    """Whether a violation was observed to do harm. The severity of the finding follows from it."""
 
     NONE = "none"
     POSSIBLE = "possible"
@@ -42,7 +41,7 @@ _SEVERITY: dict[Effect, Severity] = {Effect.NONE: "info", Effect.POSSIBLE: "warn
 
 
 class Proof(msgspec.Struct, frozen=True, gc=False):
-    """This is one event that proves a finding: its role in the finding, the object, and the change of that object."""
+    """One event that proves a finding: its role in the finding, the object, and the change of that object."""
 
     role: str
     ref: ObjectRef
@@ -50,8 +49,8 @@ class Proof(msgspec.Struct, frozen=True, gc=False):
 
 
 class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
-    """This is one time that a violation happened. `first` and `last` are drawn times in microseconds since 1970.
-    Rules create it with the function `occurrence`."""
+    """One time that a violation happened. `first` and `last` are drawn times in microseconds since 1970. Rules create
+    it with the function `occurrence`."""
 
     first: int
     last: int
@@ -125,8 +124,8 @@ def worst(occurrences: Iterable[Occurrence]) -> Occurrence:
 
 
 class Cause(msgspec.Struct, frozen=True, gc=False):
-    """This is what is behind a violation, as far as it is proven: which rule reports causes of this kind, one or two
-    sentences, and the events that prove it, in commit order."""
+    """What is behind a violation, as far as it is proven: which rule reports causes of this kind, one or two sentences,
+    and the events that prove it, in commit order."""
 
     rule: str
     sentence: str
@@ -134,7 +133,7 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """This is one violation of a rule by one subject, however often it happened."""
+    """One violation of a rule by one subject, however often it happened."""
 
     rule: str  # the id of the rule
     subject: ObjectRef

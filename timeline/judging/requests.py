@@ -1,4 +1,4 @@
-"""This pure module lets rules use requests that changed nothing as proof, and relates them to changes of objects."""
+"""Let rules use requests that changed nothing as proof, and relate them to changes of objects. It does no I/O."""
 
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Request
 from timeline.history.lifelines import Moment, Track
@@ -38,8 +38,8 @@ def refused_as_old(request: Request) -> bool:
 
 
 class Explaining:
-    """This says quickly which refused writes a track surely does not explain. A name may have thousands of tracks and
-    of refused writes that name no UID, and each of these may be about each of the tracks."""
+    """Say quickly which refused writes a track surely does not explain. A name may have thousands of tracks and of
+    refused writes that name no UID, and each of these may be about each of the tracks."""
 
     def __init__(self, track: Track, world: World) -> None:
         self._revisions = {

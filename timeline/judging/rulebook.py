@@ -107,8 +107,7 @@ _rules: dict[str, Rule] = {}
 
 
 class Setting:
-    """This is a threshold of a rule, which the operator can set. `value` is in seconds if `unit` is "s", else a
-    count."""
+    """A threshold of a rule, which the operator can set. `value` is in seconds if `unit` is "s", else a count."""
 
     def __init__(self, rule: str, name: str, default: float, unit: str, meaning: str) -> None:
         self.rule = rule

@@ -1,4 +1,4 @@
-"""This pure module finds out how sure the order of two changes is, and how much time lies between them."""
+"""Find out how sure the order of two changes is, and how much time lies between them. It does no I/O."""
 
 from enum import StrEnum
 
@@ -11,7 +11,7 @@ IN_FLIGHT = 5 * SECOND  # µs before the end of a source in which a request may 
 
 
 class Verdict(StrEnum):
-    """This enumeration says how sure the order of events is on which a finding rests."""
+    """How sure the order of events is on which a finding rests."""
 
     EXACT = "exact"  # both events have revisions of one space, or the times of audit logs order them
     BOUNDED = "bounded"  # clocks of whole seconds order the events, which are at least one second apart

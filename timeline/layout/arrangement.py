@@ -1,5 +1,4 @@
-"""This module orders lanes: it finds the root owner and the number of each, and the lanes that form a strip. It is
-pure.
+"""Order lanes: find the root owner and the number of each, and the lanes that form a strip. It does no I/O.
 
 `Arrangement.of` arranges all of a recording at once. A live source begins with the ranks that the database has, and
 `arrange` then updates the order change by change. Both compare tracks by `places.member_key`, so they give the same
@@ -17,14 +16,14 @@ from timeline.layout.strips import LaneKey, OwnedKind, Strips
 
 
 class StoredGroups(NamedTuple):
-    """These are the groups of a live source that the database has, by the track number of their root."""
+    """The groups of a live source that the database has, by the track number of their root."""
 
     ranks: Mapping[int, int]
     forgotten: Mapping[int, int]  # how many members the worker no longer holds in memory
 
 
 class Moved(NamedTuple):
-    """These are the rows that a change of some tracks has moved or changed."""
+    """The rows that a change of some tracks has moved or changed."""
 
     lanes: list[Lane]
     strips: list[Strip]
@@ -32,7 +31,7 @@ class Moved(NamedTuple):
 
 
 class Arrangement:
-    """This class keeps the lanes of one world in the order of creation, in groups by root owner."""
+    """Keep the lanes of one world in the order of creation, in groups by root owner."""
 
     def __init__(self, world: World, stored: StoredGroups | None = None) -> None:
         self._world = world

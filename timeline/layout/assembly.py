@@ -1,4 +1,4 @@
-"""This pure module assembles a window from its rows and from what is drawn on them.
+"""Assemble a window from its rows and from what is drawn on them. It does no I/O.
 
 The dashboard (`timeline.queries.window.windows`) and the report (`excerpt`) choose rows and read tracks in different
 ways, but both assemble their windows here, so they show the same.
@@ -15,7 +15,7 @@ MARKS = 2500  # the number of bars and marks that a browser redraws within 100 m
 
 
 class Page(NamedTuple):
-    """These are the rows of a window, and where they are among all rows that match its filter."""
+    """The rows of a window, and where they are among all rows that match its filter."""
 
     rows: list[LaneRow]  # the pinned rows come first
     pins: int  # how many rows are pinned
@@ -34,7 +34,7 @@ class Page(NamedTuple):
 
 
 class Range(NamedTuple):
-    """This is the part of a source that a window shows. Times are microseconds since 1970, UTC."""
+    """The part of a source that a window shows. Times are microseconds since 1970, UTC."""
 
     source: int  # the id of the source
     sequence: int  # the number of the last batch that is shown of a live source; else 0

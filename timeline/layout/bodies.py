@@ -1,5 +1,5 @@
-"""This pure module formats objects as YAML with sorted keys, and the difference between two revisions, within a bound
-on the work of one answer."""
+"""Format objects as YAML with sorted keys, and the difference between two revisions, within a bound on the work of one
+answer. It does no I/O."""
 
 import difflib
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _SORTED = 2  # lines of which the places are found in one step
 
 
 class _Dumper(yaml.CSafeDumper):
-    """This dumper writes texts of several lines as blocks, and never uses YAML aliases."""
+    """Write texts of several lines as blocks, and never use YAML aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -43,8 +43,8 @@ Sign = Literal["+", "-", " ", "@"]
 
 
 class Line(NamedTuple):
-    """This is a line of a difference. Its kind says whether it was added (+), removed (-) or is unchanged, or whether
-    it is the path of the lines that follow (@)."""
+    """A line of a difference. Its kind says whether it was added (+), removed (-) or is unchanged, or whether it is the
+    path of the lines that follow (@)."""
 
     kind: Sign
     text: str
@@ -55,7 +55,7 @@ class TooLarge(Exception):
 
 
 class Work:
-    """This is how much formatting and comparing objects may still cost for one answer, in steps. A step is about a
+    """How much work formatting and comparing objects may still take for one answer, in steps. A step is about a
     microsecond of a processor. Counted steps, unlike a clock, give the same answer on a busy machine."""
 
     def __init__(self, steps: int = STEPS) -> None:
@@ -151,8 +151,8 @@ def difference(old: Sequence[str], new: Sequence[str], work: Work) -> list[Line]
 
 
 class _Matcher(difflib.SequenceMatcher[str]):
-    """This class counts each search for the longest match before it is made: there may be as many searches as lines,
-    and each looks at all pairs of equal lines. Many pairs are avoided by what difflib calls `autojunk`."""
+    """Count each search for the longest match before it is made: there may be as many searches as lines, and each looks
+    at all pairs of equal lines. Many pairs are avoided by what difflib calls `autojunk`."""
 
     b2j: dict[str, list[int]]  # the places of each line in the new text
 

@@ -1,4 +1,4 @@
-"""This pure module counts how many bars and marks a drawing would have, without drawing them.
+"""Count how many bars and marks a drawing would have, without drawing them. It does no I/O.
 
 A window is drawn at the finest width of a pixel at which its marks are few enough for a browser. To count takes a tenth
 of the time that drawing takes.
@@ -11,7 +11,7 @@ from timeline.layout.phases import Reading
 
 
 class Density:
-    """These are the bars and marks of tracks between two times (µs), as far as their number depends on the pixel."""
+    """The bars and marks of tracks between two times (µs), as far as their number depends on the pixel."""
 
     def __init__(self, span: tuple[int, int]) -> None:
         self._start, self._end = span

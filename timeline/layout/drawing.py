@@ -1,4 +1,4 @@
-"""This module turns tracks into bars and marks, and findings into holes, shades and arrows.
+"""Turn tracks into bars and marks, and findings into holes, shades and arrows.
 
 The results are lists of values ("columns") of one window. The module is pure. Times are microseconds since 1970, UTC.
 """
@@ -18,7 +18,7 @@ _WEIGHTY = ("restarted", "finished", "taken")  # merged marks get the shape of o
 
 
 class Cell(NamedTuple):
-    """This is a slice of time of a strip, with the greatest number of its objects that existed at once in it."""
+    """A slice of time of a strip, with the greatest number of its objects that existed at once in it."""
 
     strip: int
     start: int
@@ -27,7 +27,7 @@ class Cell(NamedTuple):
 
 
 class Lives(NamedTuple):
-    """These are lives of one lane that are drawn as one bar, because they are too many for a screen."""
+    """Lives of one lane that are drawn as one bar, because they are too many for a screen."""
 
     lane: int  # Track.lane
     root: int  # Track.root
@@ -39,7 +39,7 @@ class Lives(NamedTuple):
 
 
 class Drawing:
-    """This class collects the columns of a window: tracks, strips and findings are added one by one.
+    """Collect the columns of a window: tracks, strips and findings are added one by one.
 
     Bars and marks that are closer than a pixel are merged, except for deletions. `pixel` is in microseconds, and may be
     changed before each track. `readings` has what `spans_and_events` returns for tracks for which that is known.

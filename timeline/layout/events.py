@@ -1,4 +1,4 @@
-"""This pure module lists the changes of tracks in commit order, each with what the timeline draws of it.
+"""List the changes of tracks in commit order, each with what the timeline draws of it. It does no I/O.
 
 Times are microseconds since 1970, UTC.
 """
@@ -19,7 +19,7 @@ Place = tuple[int, int, int, int]  # of an event among all: its drawn time, revi
 
 
 class Life(NamedTuple):
-    """This is a track whose changes are listed."""
+    """A track whose changes are listed."""
 
     track: int
     ref: ObjectRef

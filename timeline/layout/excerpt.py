@@ -1,5 +1,4 @@
-"""This module chooses the lanes that a report shows, which has no server to load more. The lanes of findings come
-first.
+"""Choose the lanes that a report shows, which has no server to load more. The lanes of findings come first.
 
 The module is pure. Times are microseconds since 1970, UTC.
 """
@@ -34,7 +33,7 @@ _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 class Excerpt(NamedTuple):
-    """This is what a report shows of a recording."""
+    """What a report shows of a recording."""
 
     window: WindowPayload
     findings: list[FindingGroupPayload]

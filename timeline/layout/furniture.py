@@ -1,4 +1,4 @@
-"""This pure module knows the furniture of a cluster: objects that every namespace or node has."""
+"""Know the furniture of a cluster: objects that every namespace or node has. It does no I/O."""
 
 from typing import NamedTuple
 

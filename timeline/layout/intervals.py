@@ -1,4 +1,4 @@
-"""This module computes intervals to draw: gaps in the observation, and the bounds of the time between two events.
+"""Compute intervals to draw: gaps in the observation, and the bounds of the time between two events.
 
 The module is pure. Times are microseconds since 1970, UTC.
 """

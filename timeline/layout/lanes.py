@@ -1,4 +1,4 @@
-"""This pure module builds the rows of a window: lanes and strips, their keys, and the headings above them."""
+"""Build the rows of a window: lanes and strips, their keys, and the headings above them. It does no I/O."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -29,14 +29,14 @@ class Folded(NamedTuple):
 
 
 class Count(NamedTuple):
-    """This says how many lanes are under a heading."""
+    """How many lanes are under a heading."""
 
     lanes: int  # shown or not
     folded: Folded = Folded(0, 0)
 
 
 class LaneRow(NamedTuple):
-    """This is a row of a window: a lane, a strip that stands for many lanes, or the heading of a closed group."""
+    """A row of a window: a lane, a strip that stands for many lanes, or the heading of a closed group."""
 
     lane: int  # the number of the lane; 0 for a strip and for a closed group
     root: int  # the track number of the first incarnation of its root owner

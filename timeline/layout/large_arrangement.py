@@ -1,4 +1,4 @@
-"""This pure module orders the lanes of a world whose tracks are in a file, as `timeline/layout/arrangement.py` does.
+"""Order the lanes of a world whose tracks are in a file, as `timeline/layout/arrangement.py` does.
 
 It has about 30 bytes of each track in memory, and some hundred of each lane.
 """
@@ -16,7 +16,7 @@ from timeline.layout.strips import LaneKey, OwnedKind, Strips
 
 
 class LargeArrangement:
-    """This class keeps the lanes of a world in the order of creation, in groups by root owner."""
+    """Keep the lanes of a world in the order of creation, in groups by root owner."""
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -1,4 +1,4 @@
-"""This module summarises a settled world for drawing: lifelines, and the numbers of changes and lanes over time.
+"""Summarise a settled world for drawing: lifelines, and the numbers of changes and lanes over time.
 
 The module is pure. Times are microseconds since 1970, UTC.
 """
@@ -22,7 +22,7 @@ STEPS = 20_000  # the most steps of revisions in a report; with more, it has non
 
 
 class Census:
-    """This class counts lanes by namespace and family."""
+    """Count lanes by namespace and family."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -101,8 +101,8 @@ def actors(world: World) -> list[tuple[str, int]]:
 
 
 class Tide(NamedTuple):
-    """This says how many lanes there were in each slice of time of the histogram, by which queries choose and count the
-    lanes of a window quickly."""
+    """How many lanes there were in each slice of time of the histogram, by which queries choose and count the lanes of
+    a window quickly."""
 
     reach: list[int]  # the highest place of the lanes that had begun by the end of the slice
     begun: list[int]  # how many lanes had begun by the end of the slice
@@ -114,7 +114,7 @@ class Tide(NamedTuple):
 
 
 class Tides:
-    """This class counts the lanes in each of the `SLICES` slices of time of a world."""
+    """Count the lanes in each of the `SLICES` slices of time of a world."""
 
     def __init__(self, world: World) -> None:
         self._first, self._last = world.first, world.last

@@ -1,4 +1,4 @@
-"""This module derives the bars and marks of a track from its lifeline: phases become bars, and events become marks.
+"""Derive the bars and marks of a track from its lifeline: phases become bars, and events become marks.
 
 The module is pure. Times are microseconds since 1970, UTC.
 """
@@ -16,7 +16,7 @@ from timeline.payloads.windows import Within
 
 
 class Span(NamedTuple):
-    """This is a time in which a track was in one phase."""
+    """A time in which a track was in one phase."""
 
     start: int
     end: int
@@ -28,7 +28,7 @@ class Span(NamedTuple):
 
 
 class Event(NamedTuple):
-    """This is a change of a track that is drawn as a mark."""
+    """A change of a track that is drawn as a mark."""
 
     time: int
     mark: str

@@ -1,4 +1,4 @@
-"""This pure module defines the order of lanes, and numbers them in that order.
+"""Define the order of lanes, and number them in that order. It does no I/O.
 
 Lanes are in groups, one for each root owner. Groups are ordered by the beginning of their root, and lanes within a
 group by the beginning of their first track. A place joins both in one number, so that a database index can follow the
@@ -23,7 +23,7 @@ MemberKey = tuple[bool, Beginning]  # the sort key of tracks in a group; it is T
 
 
 class Lane(NamedTuple):
-    """These are the tracks of one name under one root owner, in the order in which they began."""
+    """The tracks of one name under one root owner, in the order in which they began."""
 
     place: int  # its position among all lanes of the source, in the order of creation (see `place`)
     strip: int  # the place of the strip that it belongs to; 0 for none
@@ -31,7 +31,7 @@ class Lane(NamedTuple):
 
 
 class Strip(NamedTuple):
-    """These are the lanes of one owner, kind and namespace, drawn as one row until it is opened."""
+    """The lanes of one owner, kind and namespace, drawn as one row until it is opened."""
 
     place: int  # the number right before the place of its first lane
     owner: Track
@@ -64,7 +64,7 @@ def rank_of(place: int) -> int:
 
 
 class Group:
-    """These are the tracks under one root owner, in the order of creation. Their numbers begin with 1."""
+    """The tracks under one root owner, in the order of creation. Their numbers begin with 1."""
 
     def __init__(self, root: Name, head: Beginning, forgotten: int) -> None:
         self.root = root
@@ -98,8 +98,8 @@ class Group:
 
 
 class Ranks:
-    """This class keeps the groups in the order of their heads, and gives them ranks. A group that is found later gets a
-    rank between its neighbours."""
+    """Keep the groups in the order of their heads, and give them ranks. A group that is found later gets a rank between
+    its neighbours."""
 
     def __init__(self) -> None:
         self._heads: list[Beginning] = []

@@ -1,5 +1,5 @@
-"""This pure module decides which lanes of one owner, kind and namespace are combined into a strip, because there are
-many."""
+"""Decide which lanes of one owner, kind and namespace are combined into a strip, because there are many. It does no
+I/O."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -14,7 +14,7 @@ OwnedKind = tuple[Key, str, str, str]
 
 
 class Strips:
-    """This class keeps the lanes of each owner and kind, and the places of the strips that combine them."""
+    """Keep the lanes of each owner and kind, and the places of the strips that combine them."""
 
     def __init__(self) -> None:
         self._lanes: dict[OwnedKind, dict[LaneKey, None]] = defaultdict(dict)

@@ -1,4 +1,4 @@
-"""This package declares the tables. Frequent writes are in `timeline.storage.store`, reads in `timeline.queries`."""
+"""Declare the tables. Frequent writes are in `timeline.storage.store`, reads in `timeline.queries`."""
 
 from timeline.models.alerts import Alert, Duration
 from timeline.models.collectors import CollectedBatch, Collector

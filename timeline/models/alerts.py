@@ -1,4 +1,4 @@
-"""This module declares the table of the alerts that other programs have sent."""
+"""Declare the table of the alerts that other programs have sent."""
 
 from django.contrib.postgres.fields import ArrayField, DateTimeRangeField
 from django.contrib.postgres.indexes import GinIndex, GistIndex
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class Duration(models.Func):
-    """This expression is the time in which an alert fired; it has no upper bound while the alert fires."""
+    """The time in which an alert fired, as an expression of SQL; it has no upper bound while the alert fires."""
 
     function = "tstzrange"
     template = "%(function)s(%(expressions)s, '[]')"
@@ -14,7 +14,7 @@ class Duration(models.Func):
 
 
 class Alert(models.Model):
-    """This is one alert from its beginning to its end: the greatest of its notifications (see `storage.alerts`).
+    """One alert from its beginning to its end: the greatest of its notifications (see `storage.alerts`).
 
     It belongs to no source, because it may come before what it is about is observed, and because it names a cluster
     that may have several sources. `timeline.queries.alerts.received` finds what it is about when it is shown.

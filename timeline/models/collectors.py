@@ -1,4 +1,4 @@
-"""This module declares the tables of collectors, which watch a cluster from inside and send what they observe."""
+"""Declare the tables of collectors, which watch a cluster from inside and send what they observe."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from timeline.models.sources import Cluster
 
 
 class Collector(models.Model):
-    """This is what is known of the collectors of one cluster, of which one at a time is active.
+    """What is known of the collectors of one cluster. Only one at a time is active.
 
     The active one holds a lease, as workers do: it has the latest epoch, and only its batches are accepted.
     """
@@ -32,7 +32,7 @@ class Collector(models.Model):
 
 
 class CollectedBatch(models.Model):
-    """This is a batch of a collector that waits for the worker of its cluster, or that was put aside."""
+    """A batch of a collector that waits for the worker of its cluster, or that was put aside."""
 
     pk = models.CompositePrimaryKey("cluster", "number")
     cluster = models.ForeignKey(Cluster, models.CASCADE, db_index=False)

@@ -1,4 +1,4 @@
-"""This module declares the types of columns, and the manager that leaves out what somebody has deleted."""
+"""Declare the types of columns, and the manager that leaves out what somebody has deleted."""
 
 from typing import Any, TypeVar
 
@@ -10,14 +10,14 @@ from timeline.history.packing import unpack
 
 
 class Packed(models.BinaryField):  # type: ignore[type-arg]  # it takes no parameter at run time
-    """This column holds JSON that is packed with zstd (see `timeline.history.packing`)."""
+    """A column with JSON that is packed with zstd (see `timeline.history.packing`)."""
 
     def from_db_value(self, value: bytes | None, *_: object) -> Any:
         return None if value is None else unpacked(value)
 
 
 class Sparse(ArrayField):  # type: ignore[type-arg]  # it takes no parameter at run time
-    """This column holds null for an empty array, because that takes no space. Conditions treat both alike."""
+    """A column with null for an empty array, because that takes no space. Conditions treat both alike."""
 
     def from_db_value(self, value: list[Any] | None, *_: object) -> list[Any]:
         return value or []
@@ -32,7 +32,7 @@ _Row = TypeVar("_Row", bound=models.Model)
 
 
 class NotDeleted(models.Manager[_Row]):
-    """This manager leaves out the rows that somebody has deleted and that can still be restored (see
+    """Leave out the rows that somebody has deleted and that can still be restored (see
     `timeline.storage.keeping.deletion`)."""
 
     def get_queryset(self) -> models.QuerySet[_Row]:

@@ -1,4 +1,4 @@
-"""This module declares the tables of findings and incidents, and of what people say of them."""
+"""Declare the tables of findings and incidents, and of what people say of them."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -172,8 +172,8 @@ class Silence(models.Model):
 
 
 class BaselineIncident(models.Model):
-    """This incident was known when somebody set the baseline of its source. It is out of the lists until it gets worse:
-    graver, or more frequent than twice its rate of the day before."""
+    """An incident that was known when somebody set the baseline of its source. It is out of the lists until it gets
+    worse: graver, or more frequent than twice its rate of the day before."""
 
     pk = models.CompositePrimaryKey("source", "identity")
     source = models.ForeignKey(Source, models.CASCADE, db_index=False)

@@ -1,4 +1,4 @@
-"""This module declares the tables of objects: their bars, their changes, who acted on them, and what was logged."""
+"""Declare the tables of objects: their bars, their changes, who acted on them, and what was logged."""
 
 from django.contrib.postgres.fields import ArrayField, DateTimeRangeField
 from django.contrib.postgres.indexes import GinIndex
@@ -99,8 +99,7 @@ class Chunk(models.Model):
 
 
 class IntentChange(models.Model):
-    """This is one change of an object that somebody meant, such as another image (see
-    `timeline.judging.incidents.intents`).
+    """One change of an object that somebody meant, such as another image (see `timeline.judging.incidents.intents`).
 
     The rows are derived from the entries. They make it quick to say what changed before an incident.
     """
@@ -130,7 +129,7 @@ class IntentChange(models.Model):
 
 
 class Log(models.Model):
-    """This is the log of a program, such as a controller in a container. Other tables name it by its number."""
+    """The log of a program, such as a controller in a container. Other tables name it by its number."""
 
     pk = models.CompositePrimaryKey("source", "number")
     source = models.ForeignKey(Source, models.CASCADE, db_index=False)
@@ -168,7 +167,7 @@ class LogPage(models.Model):
 
 
 class ActorRow(models.Model):
-    """This is what one part of one process did in a source (see `judging.activity`). The rows are derived."""
+    """What one part of one process did in a source (see `judging.activity`). The rows are derived."""
 
     pk = models.CompositePrimaryKey("source", "identity")
     source = models.ForeignKey(Source, models.CASCADE, db_index=False)
@@ -193,8 +192,7 @@ class ActorRow(models.Model):
 
 
 class ObjectView(models.Model):
-    """This says which copies of one object its actors acted on, where one of these was old (see
-    `judging.copies.views`).
+    """The copies of one object on which its actors acted, where one of these was old (see `judging.copies.views`).
 
     The rows are derived from the entries. Most objects have none.
     """

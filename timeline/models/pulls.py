@@ -1,4 +1,4 @@
-"""This module declares the tables of log stores from which the audit log of a connected cluster is pulled."""
+"""Declare the tables of log stores from which the audit log of a connected cluster is pulled."""
 
 from django.conf import settings
 from django.db import models

@@ -1,4 +1,4 @@
-"""This module declares the tables that say what must not be deleted, and what sources take."""
+"""Declare the tables that say what must not be deleted, and how much room sources take."""
 
 from django.db import models
 from django.db.models.functions import Now
@@ -30,7 +30,7 @@ class Hold(models.Model):
 
 
 class Usage(models.Model):
-    """This is what a source took at the end of a day (UTC), or when it was measured last. Sizes are in bytes."""
+    """How much room a source took at the end of a day (UTC), or when it was measured last. Sizes are in bytes."""
 
     pk = models.CompositePrimaryKey("source", "day")
     source = models.ForeignKey(Source, models.CASCADE, db_index=False)

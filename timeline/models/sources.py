@@ -1,4 +1,4 @@
-"""This module declares the tables of clusters and recordings: how they are reached and what is watched."""
+"""Declare the tables of clusters and recordings: how they are reached and what is watched."""
 
 from django.conf import settings
 from django.db import models
@@ -131,7 +131,7 @@ class Source(models.Model):
 
 
 class Share(models.Model):
-    """This is how much of a source one namespace is. Readers of some namespaces see the sum of theirs."""
+    """How much of a source one namespace is. Readers of some namespaces see the sum of theirs."""
 
     pk = models.CompositePrimaryKey("source", "namespace")
     source = models.ForeignKey(Source, models.CASCADE, db_index=False)

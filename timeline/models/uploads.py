@@ -1,5 +1,4 @@
-"""This module declares the tables of what was received until it is imported: uploaded files, and batches that API
-servers sent."""
+"""Declare the tables of what was received until it is imported: uploaded files, and batches that API servers sent."""
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -46,7 +45,7 @@ class Upload(models.Model):
 
 
 class UploadFile(models.Model):
-    """This is a file of an upload. The number of bytes that have arrived is its size on the disk."""
+    """A file of an upload. The number of bytes that have arrived is its size on the disk."""
 
     upload = models.ForeignKey(Upload, models.CASCADE, related_name="files")
     number = models.IntegerField()
@@ -87,7 +86,7 @@ class Portion(models.Model):
 
 
 class PortionPart(models.Model):
-    """These are observations of a portion that wait until the import takes them."""
+    """Observations of a portion that wait until the import takes them."""
 
     pk = models.CompositePrimaryKey("upload", "portion", "reader", "number")
     upload = models.ForeignKey(Upload, models.CASCADE, db_index=False)
@@ -104,7 +103,7 @@ class PortionPart(models.Model):
 
 
 class Addition(models.Model):
-    """These are observations of an upload that wait until the worker of a live source has added them to the source."""
+    """Observations of an upload that wait until the worker of a live source has added them to the source."""
 
     pk = models.CompositePrimaryKey("source", "upload", "number")
     source = models.ForeignKey(Source, models.CASCADE, db_index=False)
@@ -117,15 +116,15 @@ class Addition(models.Model):
 
 
 class Way(models.TextChoices):
-    """This enumeration lists the ways by which an API server says by itself who changed something."""
+    """The ways by which an API server says by itself who changed something."""
 
     AUDIT = "audit"
     ADMISSION = "admission"
 
 
 class AuditBatch(models.Model):
-    """This is what an API server sent in one request, until the worker of the source has taken it. The row stays for
-    some time after that, without its lines, to recognise the batch if it is sent again."""
+    """What an API server sent in one request, until the worker of the source has taken it. The row stays for some time
+    after that, without its lines, to recognise the batch if it is sent again."""
 
     pk = models.CompositePrimaryKey("source", "way", "digest")
     source = models.ForeignKey(Source, models.CASCADE, db_index=False)
@@ -148,7 +147,7 @@ class AuditBatch(models.Model):
 
 
 class ActorFeed(models.Model):
-    """This says how one of these ways flows for a source. All counts are since its first batch."""
+    """How one of these ways flows for a source. All counts are since its first batch."""
 
     pk = models.CompositePrimaryKey("source", "way")
     source = models.ForeignKey(Source, models.CASCADE, db_index=False)

@@ -1,4 +1,4 @@
-"""This module declares the rows of the page of actors. Times are microseconds since 1970, UTC."""
+"""Declare the rows of the page of actors. Times are microseconds since 1970, UTC."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""This module declares the payloads of alerts that other programs have sent. Times are microseconds since 1970, UTC."""
+"""Declare the payloads of alerts that other programs have sent. Times are microseconds since 1970, UTC."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""This module declares annotations, which Grafana draws over its panels."""
+"""Declare annotations, which Grafana draws over its panels."""
 
 from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 

@@ -1,4 +1,4 @@
-"""This module declares the payload of "what changed before" and makes it of ranked sets of changes. It is pure.
+"""Declare the payload of "what changed before", and make it of ranked sets of changes. It does no I/O.
 
 Times are ISO 8601 UTC.
 """

@@ -1,4 +1,4 @@
-"""This module declares the payloads of connected clusters. Times are whole microseconds since 1970, UTC."""
+"""Declare the payloads of connected clusters. Times are whole microseconds since 1970, UTC."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""This module declares the comparison document, which `causeline compare --output json`, the API and the page use.
+"""Declare the comparison document, which `causeline compare --output json`, the API and the page use.
 
 Lengths of time are in seconds, as [least, most] between which they are known to lie.
 """

@@ -1,4 +1,4 @@
-"""This pure module builds the findings document, and the parts of it that describe the source."""
+"""Build the findings document, and the parts of it that describe the source. It does no I/O."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

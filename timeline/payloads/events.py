@@ -1,4 +1,4 @@
-"""This module declares the payload of the changes in a time, listed one by one in commit order."""
+"""Declare the payload of the changes in a time, listed one by one in commit order."""
 
 from typing import Literal
 

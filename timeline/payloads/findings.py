@@ -1,4 +1,4 @@
-"""This module declares the payloads of findings, of their list, and of the findings document.
+"""Declare the payloads of findings, of their list, and of the findings document.
 
 Times are ISO 8601 where they are text, and microseconds since 1970, UTC, where they are integers.
 """
@@ -55,7 +55,7 @@ class CausePayload(TypedDict):
 
 
 class FirstFindingPayload(TypedDict):
-    """This is one violation, as in the first version of the findings document."""
+    """One violation, as in the first version of the findings document."""
 
     id: str
     rule: str
@@ -124,7 +124,7 @@ class SourcePayload(TypedDict):
 
 
 class SourceDocumentPayload(TypedDict):
-    """This describes the source as a whole. The findings document contains parts of it."""
+    """The source as a whole. The findings document contains parts of this."""
 
     coverage: list[CoveragePayload]
     rules: list[RulePayload]

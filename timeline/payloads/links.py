@@ -1,4 +1,4 @@
-"""This module declares the answer to the link of an alert as JSON.
+"""Declare the answer to the link of an alert as JSON.
 
 Times are ISO 8601 in UTC. Addresses are absolute.
 """

@@ -1,4 +1,4 @@
-"""This module declares the messages by which changes of a live source reach a page.
+"""Declare the messages by which changes of a live source reach a page.
 
 Times are microseconds since 1970, UTC.
 """
@@ -12,8 +12,8 @@ from timeline.payloads.windows import Within
 
 
 class TailPayload(TypedDict):
-    """This is what new batches changed of one track: its bars from `since` on, which replace those that the page has,
-    and its additional marks."""
+    """What new batches changed of one track: its bars from `since` on, which replace those that the page has, and its
+    additional marks."""
 
     track: int
     lane: str  # LanePayload.key
@@ -28,7 +28,7 @@ class TailPayload(TypedDict):
 
 
 class DeltaPayload(TypedDict):
-    """This is what the batches since a given one changed, so that a window that shows that one can be updated."""
+    """What the batches since a given one changed, so that a window that shows that one can be updated."""
 
     type: Literal["delta"]
     sequence: int  # the number of the last of these batches
@@ -44,7 +44,7 @@ class DeltaPayload(TypedDict):
 
 
 class HealthPayload(TypedDict):
-    """This is the state of the collection of a source."""
+    """The state of the collection of a source."""
 
     type: Literal["health"]
     sequence: int

@@ -1,5 +1,5 @@
-"""This module declares the payloads of the logs of programs. Times are microseconds since 1970, UTC, by the clock of
-the machine on which a program ran."""
+"""Declare the payloads of the logs of programs. Times are microseconds since 1970, UTC, by the clock of the machine on
+which a program ran."""
 
 from typing import Literal
 

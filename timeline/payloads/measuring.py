@@ -1,4 +1,4 @@
-"""This module declares the payloads of measuring between two times. Times are whole microseconds since 1970, UTC."""
+"""Declare the payloads of measuring between two times. Times are whole microseconds since 1970, UTC."""
 
 from typing import Literal
 
@@ -33,7 +33,7 @@ class MeasurePayload(TypedDict):
 
 
 class StepsPayload(TypedDict):
-    """These are the times at which the latest revision of a source increased, and those revisions, in order."""
+    """The times at which the latest revision of a source increased, and those revisions, in order."""
 
     time: list[int]
     resource_version: list[str]

@@ -1,4 +1,4 @@
-"""This module declares the payloads of the pages of objects, findings, coverage and rules.
+"""Declare the payloads of the pages of objects, findings, coverage and rules.
 
 Times are ISO 8601 where they are text, and microseconds since 1970, UTC, where they are integers.
 """
@@ -164,7 +164,7 @@ class ObjectIncidentsPayload(TypedDict):
 
 
 class RelationsPayload(TypedDict):
-    """This is one incarnation of an object, and its relations to others."""
+    """One incarnation of an object, and its relations to others."""
 
     source: int
     track: int
@@ -199,7 +199,7 @@ class TrackPayload(RelationsPayload):
 
 
 class ChangePayload(TypedDict):
-    """This is one observed change of one object."""
+    """One observed change of one object."""
 
     sequence: int  # its number within the source, in the order of reading
     uid: str | None  # null if the observation does not show it, as in an audit log of level Metadata
@@ -223,7 +223,7 @@ Attribution = Literal["uid", "time", "possible"]
 
 
 class RevisionPayload(ChangePayload):
-    """This is one change of the requested object.
+    """One change of the requested object.
 
     `attribution` says how it is known to be a change of this object: "uid" by its UID, or because no observation of the
     object has one; "time" because no other object had the name at that time; "possible" if it may be a change of
@@ -248,7 +248,7 @@ class PossibleWritePayload(TypedDict):
 
 
 class DifferencePayload(TypedDict):
-    """This is what one change made of an object. Its size is limited."""
+    """What one change made of an object. Its size is limited."""
 
     whole: bool  # whether `lines` are the object, because it was seen for the first time; else they are the difference
     lines: list[tuple[Literal["+", "-", " ", "@"], str]]  # the first of them, each cut to a length; "@" is a path

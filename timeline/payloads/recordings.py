@@ -1,4 +1,4 @@
-"""This module declares the payloads of recordings and their uploads. Times are microseconds since 1970, UTC."""
+"""Declare the payloads of recordings and their uploads. Times are microseconds since 1970, UTC."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""This pure module makes the payload of one observed change of one object."""
+"""Make the payload of one observed change of one object. It does no I/O."""
 
 from timeline.core.entries import FOREVER, Entry
 from timeline.core.values import decoded

@@ -1,4 +1,4 @@
-"""This module declares the payloads of what sources take in the database. Times are microseconds since 1970, UTC."""
+"""Declare the payloads of how much room sources take in the database. Times are microseconds since 1970, UTC."""
 
 from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 

@@ -1,4 +1,4 @@
-"""This module says what pages draw of an actor's copies of one object, and of what its watch had shown.
+"""Say what pages draw of an actor's copies of one object, and of what its watch had shown.
 
 Times are microseconds since 1970, UTC. Revisions are text, since JavaScript's numbers cannot hold all of them.
 """
@@ -50,7 +50,7 @@ class UsePayload(TypedDict):
 
 
 class ViewPayload(TypedDict):
-    """This is what is known of one actor's copies of one object, on some of which it acted although they were old."""
+    """What is known of one actor's copies of one object, some of which were old when it acted on them."""
 
     track: int  # the object
     kind: str

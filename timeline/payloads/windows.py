@@ -1,5 +1,4 @@
-"""This module declares the payloads of a timeline: windows, the overview, and the search. Times are microseconds since
-1970, UTC."""
+"""Declare the payloads of a timeline: windows, the overview, and the search. Times are microseconds since 1970, UTC."""
 
 from typing_extensions import TypedDict  # Pydantic does not accept that of typing before Python 3.12
 
@@ -155,7 +154,7 @@ class LaneViewPayload(ViewPayload):
 
 
 class Columns(TypedDict):
-    """These are the columns that are drawn for a window."""
+    """The columns that are drawn for a window."""
 
     lanes: list[LanePayload]
     bars: Bars

@@ -1,1 +1,1 @@
-"""This package holds the rules, one in each file. `timeline.judge` loads and runs them. No rule imports another one."""
+"""The rules, one in each file. `timeline.judge` loads and runs them. No rule imports another one."""

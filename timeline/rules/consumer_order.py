@@ -53,7 +53,7 @@ WAIT = setting("consumer-order", "wait", 5, "s", "How long a program must have d
 
 
 class _Overlooked(NamedTuple):
-    """This is one run in which a Service was overlooked."""
+    """One run in which a Service was overlooked."""
 
     handled: LogLine
     known: LogLine

@@ -59,7 +59,7 @@ DOUBT = "Inconclusive: writes of Services are missing from this source, and amon
 
 
 class Case(NamedTuple):
-    """This is one violation: endpoints that were created before their Service, or remained without it."""
+    """One violation: endpoints that were created before their Service, or remained without it."""
 
     summary: str
     service: Track | None

@@ -49,7 +49,7 @@ _EFFECT = Effect.OBSERVED, "{names} counts more Pods than ended: work may be lef
 
 
 class Return(NamedTuple):
-    """These are the three states of a Job that show that it listed a Pod's UID again after it had counted it."""
+    """The three states of a Job that show that it listed a Pod's UID again after it had counted it."""
 
     listed: Moment
     counted: Moment

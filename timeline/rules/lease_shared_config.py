@@ -52,7 +52,7 @@ BRIEF = setting("lease-shared-config", "brief", 30, "s", "How long one may overl
 
 
 class Configured(NamedTuple):
-    """This is a workload, with the write from which on its arguments name a Lease."""
+    """A workload, with the write from which on its arguments name a Lease."""
 
     workload: Track
     since: Moment
@@ -60,7 +60,7 @@ class Configured(NamedTuple):
 
 
 class Clash(NamedTuple):
-    """These are two workloads that elect on one Lease at the same time, for different schedulers."""
+    """Two workloads that elect on one Lease at the same time, for different schedulers."""
 
     sides: tuple[Configured, Configured]  # in the order in which they were configured to do so
     sure: bool  # whether the first was observed to exist after the second was configured

@@ -76,7 +76,7 @@ _LOST = "Inconclusive: lines may be missing that would show it, or that nobody w
 
 
 class _Waiting(NamedTuple):
-    """This is an object that needs others, with the drawn times at which it went on and stopped waiting, if it did."""
+    """An object that needs others, with the drawn times at which it went on and at which it stopped waiting, if it did."""
 
     user: Track
     ran: int | None
@@ -85,7 +85,7 @@ class _Waiting(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """This is the evidence that an object was missing."""
+    """The evidence that an object was missing."""
 
     end: int  # the drawn time up to which it was missing, as far as that is known
     verdict: Verdict

@@ -76,7 +76,7 @@ _WORKLOADS = {"Pod", "Job", "CronJob", "Deployment", "StatefulSet", "DaemonSet"}
 
 
 class Runaway(NamedTuple):
-    """These are the children that an owner created, and that it neither names nor uses."""
+    """The children that an owner created, and that it neither names nor uses."""
 
     leaked: list[Track]  # in order of creation
     verdict: Verdict

@@ -60,7 +60,7 @@ _BACK = "Inconclusive: writes of Services are missing from this source, perhaps 
 
 
 class Gap(NamedTuple):
-    """This is a time in which the Service of one Pod did not exist."""
+    """A time in which the Service of one Pod did not exist."""
 
     service: Track  # the Service that was deleted
     went: Moment  # its deletion

@@ -50,7 +50,7 @@ STILL = setting("stale-write", "still", 1, "s", "How long after a conflict a cli
 
 
 class _Conflict:
-    """This is one refused write, and the write that had replaced what it named, or at the latest had done so."""
+    """One refused write, and the write by which, at the latest, the revision that it named had been replaced."""
 
     def __init__(self, request: Request, replacing: Moment, *, known: bool) -> None:
         self.request = request

@@ -56,8 +56,8 @@ _SHOWN = 20  # occurrences that a finding has at most
 
 
 class _Return(NamedTuple):
-    """This is one return to an older revision: the watch of the newest revision before it, the watch after it, and what
-    the client then did on the strength of what it saw."""
+    """One return to an older revision: the watch of the newest revision before it, the watch after it, and what the
+    client then did on the strength of what it saw."""
 
     newest: Request
     older: Request

@@ -1,4 +1,4 @@
-"""This module writes alerts. What is stored does not depend on the order in which notifications come.
+"""Write alerts. What is stored does not depend on the order in which notifications come.
 
 All notifications of one alert are ordered: one that says when it ended is greater than one that does not, a later end
 is greater than an earlier one, and else their texts decide. The row of the alert is the greatest of them. So an alert

@@ -1,4 +1,4 @@
-"""This module writes rows to PostgreSQL with COPY: into a table, or through a temporary one."""
+"""Write rows to PostgreSQL with COPY: into a table, or through a temporary one."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

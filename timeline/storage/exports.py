@@ -1,4 +1,4 @@
-"""This module builds the findings document of a stored source."""
+"""Build the findings document of a stored source."""
 
 from functools import cache
 from typing import Any, get_args, get_origin

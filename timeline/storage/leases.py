@@ -1,4 +1,4 @@
-"""This module decides which worker watches a cluster, by leases on the rows of clusters.
+"""Decide which worker watches a cluster, by leases on the rows of clusters.
 
 A worker takes the lease of a cluster for some seconds, by the database's clock, and renews it while it watches. Taking
 a lease and giving it back both increment its epoch, and `hold` refuses writes under an older epoch: a worker that was
@@ -58,18 +58,18 @@ _FOLLOWER = "causeline follower "
 
 
 class Lost(Exception):
-    """This is raised if the worker no longer holds the lease. What it has not committed must be abandoned."""
+    """The worker no longer holds the lease. What it has not committed must be abandoned."""
 
 
 class Lease(NamedTuple):
-    """This is a lease of a cluster, valid as long as the row of the cluster has this epoch."""
+    """A lease of a cluster, valid as long as the row of the cluster has this epoch."""
 
     cluster: int
     epoch: int
 
 
 class Watched(NamedTuple):
-    """This is the state of a cluster and its lease. `holder` is "" if the lease has expired or nobody holds it."""
+    """The state of a cluster and its lease. `holder` is "" if the lease has expired or nobody holds it."""
 
     lease: Lease
     holder: str

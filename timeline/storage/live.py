@@ -1,4 +1,4 @@
-"""This module keeps a live source for its worker: the world in memory, and its rows in PostgreSQL.
+"""Keep a live source for its worker: the world in memory, and its rows in PostgreSQL.
 
 Each batch writes only what it changes: the lanes that it moves, and the findings of subjects that were judged again.
 """
@@ -75,7 +75,7 @@ _TOTALS_SHARE = 20  # computing the totals takes at most 1/20 of a worker's time
 
 
 class KnownObject(NamedTuple):
-    """This is an object that is believed to exist. A watch compares a new list with these to find what has changed."""
+    """An object that is believed to exist. A watch compares a new list with these to find what has changed."""
 
     ref: ObjectRef
     revision: int
@@ -84,7 +84,7 @@ class KnownObject(NamedTuple):
 
 
 class Live:
-    """This class keeps one live source and its world. After `pipeline.follow` has raised, it must not be used again."""
+    """Keep one live source and its world. After `pipeline.follow` has raised, it must not be used again."""
 
     def __init__(self, source: Source, world: RecordingWorld, stored: StoredGroups) -> None:
         self.source = source

@@ -1,4 +1,4 @@
-"""This module writes the lines of the logs of programs to pages, from which screens read them.
+"""Write the lines of the logs of programs to pages, from which screens read them.
 
 The pages are derived from the world, because only there a line has its year, and counts once. They are in the order of
 time, and name the objects that their lines name, so that the lines of a range or of an object are found by an index.

@@ -1,4 +1,4 @@
-"""This module notifies every process that something was committed, with PostgreSQL's NOTIFY.
+"""Notify every process that something was committed, with PostgreSQL's NOTIFY.
 
 NOTIFY takes effect with the commit, so no process is notified before it can read the data.
 """

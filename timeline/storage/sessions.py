@@ -1,4 +1,4 @@
-"""This module decides by which address a process reaches PostgreSQL if there is a pooler.
+"""Decide by which address a process reaches PostgreSQL if there is a pooler.
 
 PgBouncer in transaction mode gives a client a session of PostgreSQL for one transaction only. Listening, leases,
 locks of a session and `pg_stat_activity` need one for longer. Only the number of sessions of web processes grows with

@@ -1,4 +1,4 @@
-"""This module writes sources, tracks, strips and gaps to PostgreSQL, and creates and deletes sources."""
+"""Write sources, tracks, strips and gaps to PostgreSQL, and create and delete sources."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -105,7 +105,7 @@ _SKIPS = 10_000  # skipped pieces of which the reason is kept
 
 
 class Overtaken(Exception):
-    """This is raised if another import has changed the source meanwhile, or the source was deleted."""
+    """Another import has changed the source meanwhile, or the source was deleted."""
 
 
 def hold(source: Source, stored: int) -> None:
@@ -265,7 +265,7 @@ def set_aside(source: Source, where: str, reason: str) -> None:
 
 
 class Totals(NamedTuple):
-    """These are figures and descriptions of a whole source, which are stored once for it and not for each object."""
+    """Figures and descriptions of a whole source, which are stored once for it and not for each object."""
 
     document: SourceDocumentPayload  # describes its coverage
     shares: shares.Shares

@@ -1,4 +1,4 @@
-"""This module stores the state of the watches of a live source, so that pages can show what is not watched."""
+"""Store the state of the watches of a live source, so that pages can show what is not watched."""
 
 from django.db import transaction
 from django.utils import timezone

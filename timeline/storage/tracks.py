@@ -1,4 +1,4 @@
-"""This module writes all tracks of a recording to PostgreSQL, with the help of a second processor if there is one."""
+"""Write all tracks of a recording to PostgreSQL, with the help of a second processor if there is one."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +27,7 @@ _MOST = 300_000  # tracks in memory; what the copy shares with this process take
 
 
 class Totals(NamedTuple):
-    """This is what follows from the order of all tracks of a recording besides their rows."""
+    """What follows from the order of all tracks of a recording besides their rows."""
 
     census: list[tuple[str, str, int]]
     tide: dict[str, Any]
@@ -78,7 +78,7 @@ def _write(source: Source, world: World) -> None:
 
 
 class _Arranged:
-    """This makes the rows of all tracks, and meanwhile what follows from their order."""
+    """Make the rows of all tracks, and meanwhile what follows from their order."""
 
     def __init__(self, source: Source, world: World) -> None:
         self._source = source

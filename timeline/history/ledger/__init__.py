@@ -1,1 +1,1 @@
-"""This package learns the observations of one source, keeps them by object, and puts them into commit order."""
+"""Learn the observations of one source, keep them by object, and put them into commit order."""

@@ -1,4 +1,4 @@
-"""This module keeps which copy of an object each writer of an Event held when it recorded the Event. It is pure."""
+"""Keep which copy of an object each writer of an Event held when it recorded the Event. It does no I/O."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,8 +18,8 @@ _ANSWERS = 64  # answers that are kept, since the children of one owner are judg
 
 
 class Act(msgspec.Struct, frozen=True, gc=False):
-    """This is one Event, as far as it shows what its writer knew: when it recorded the Event, its copy of the object
-    `ref` had this revision. Times are microseconds since 1970.
+    """One Event, as far as it shows what its writer knew: when it recorded the Event, its copy of the object `ref` had
+    this revision. Times are microseconds since 1970.
 
     `recorded` is by the writer's clock, all other times are by that of the API server. The creation of the Event was
     received and answered between `received` and `staged`, up to half a minute after the Event was recorded.
@@ -46,21 +46,21 @@ class Act(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Seen(NamedTuple):
-    """These are the best observations of one Event. Both are often the same."""
+    """The best observations of one Event. Both are often the same."""
 
     created: Entry | None  # shows its creation
     shown: Entry | None  # shows what it says
 
 
 class _Answer(NamedTuple):
-    """These are all acts about the objects of a name. A controller may have recorded one for each of many children."""
+    """All acts about the objects of a name. A controller may have recorded one for each of many children."""
 
     acts: list[Act]
     by_child: dict[str, list[Act]]
 
 
 class Acts:
-    """This class keeps the acts of one source by the object that they are about.
+    """Keep the acts of one source by the object that they are about.
 
     An audit log of level Metadata shows who created an Event, and a watch beside it what the Event says. What this
     class answers does not depend on the order in which entries were learned, nor on repetitions.

@@ -1,4 +1,4 @@
-"""This module decides at which time each change of one source is drawn. It is pure.
+"""Decide at which time each change of one source is drawn. It does no I/O.
 
 For that it keeps the clock offset of each file, which is how far the clock of its API server is ahead of the others;
 the space of each kind, which is the counter of its revisions (see `timeline/history/ledger/spaces.py`); and one commit
@@ -36,7 +36,7 @@ Moved = dict[Name, tuple[int, int]]  # by name: the least and the highest revisi
 
 
 class _Recent(NamedTuple):
-    """This is one of the latest changes of a space, with its times in microseconds since 1970."""
+    """One of the latest changes of a space, with its times in microseconds since 1970."""
 
     revision: int
     near: int
@@ -55,7 +55,7 @@ def corrected(each: _Timed, offsets: Mapping[str, int]) -> _Timed:
 
 
 class Clocks:
-    """This class keeps the clock offsets, the spaces and the commit clocks of one source.
+    """Keep the clock offsets, the spaces and the commit clocks of one source.
 
     `seen` and `streams` belong to the ledger, by kind; this class only reads them.
     """

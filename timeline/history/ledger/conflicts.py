@@ -1,4 +1,4 @@
-"""This module finds entries that cannot come from one cluster. It is pure."""
+"""Find entries that cannot come from one cluster. It does no I/O."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator

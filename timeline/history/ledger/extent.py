@@ -1,4 +1,4 @@
-"""This module knows which time the observations of one source cover. It is pure."""
+"""Know which time the observations of one source cover. It does no I/O."""
 
 from timeline.core.entries import FOREVER, Change, Clock, Entry
 
@@ -6,7 +6,7 @@ _LATE = 86_400_000_000  # µs; a change that arrives later than a day after the 
 
 
 class Extent:
-    """This is the range of time that a source covers, in microseconds since 1970. It does not depend on the order of
+    """The range of time that a source covers, in microseconds since 1970. It does not depend on the order of
     observations."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""This module leaves out repetitive writes: those between two writes that carry the same information. It is pure.
+"""Leave out repetitive writes: those between two writes that carry the same information. It does no I/O.
 
 Leases are renewed, and Nodes report that they are alive, every few seconds for years. Of such a write only its revision
 and its times are kept, so that it does not count as missing. Memory therefore grows only with what changes.
@@ -21,7 +21,7 @@ _WIDEST = 2**62  # writes with greater revisions are kept, because arrays of 64 
 
 
 class Stamps(NamedTuple):
-    """These are the revisions and times (µs since 1970) of the writes that one file shows, sorted by revision."""
+    """The revisions and times (µs since 1970) of the writes that one file shows, sorted by revision."""
 
     revisions: "array[int]"
     received: "array[int]"
@@ -29,7 +29,7 @@ class Stamps(NamedTuple):
 
 
 class Folded:
-    """These are the writes of one object that were left out. Each takes 24 bytes of memory."""
+    """The writes of one object that were left out. Each takes 24 bytes of memory."""
 
     def __init__(self) -> None:
         self._files: dict[str, Stamps] = {}

@@ -1,4 +1,4 @@
-"""This module gives the lines of a log that name no UID to the object that had the name then. It is pure.
+"""Give the lines of a log that name no UID to the object that had the name then. It does no I/O.
 
 A log without bodies has the UID of an object only where an update names it, and not where it was created, patched or
 deleted. Nor does it show whether a request for deletion ended the object.

@@ -1,4 +1,4 @@
-"""This module divides the entries of one name into its incarnations, each a track in commit order. It is pure."""
+"""Divide the entries of one name into its incarnations, each a track in commit order. It does no I/O."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""This module keeps what an audit log without bodies and a watch show together of one source, by name. It is pure.
+"""Keep what an audit log without bodies and a watch of one source show together, by name. It does no I/O.
 
 `timeline.core.joining` says which writes of the log made which changes of the watch.
 """
@@ -15,7 +15,7 @@ from timeline.history.streams import Stream
 
 
 class Joins:
-    """This class joins the entries of each name, and knows what that changes since the last time.
+    """Join the entries of each name, and know what has changed in that since the last time.
 
     `seen` and `streams` belong to the ledger, by kind, and `groups` returns the entries of a name, by UID and in
     corrected times; this class only reads them.

@@ -1,4 +1,4 @@
-"""This module learns the entries of one source, and keeps them by object. It is pure."""
+"""Learn the entries of one source, and keep them by object. It does no I/O."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -37,7 +37,7 @@ EVENTS, OTHER_EVENTS = ("", "Event"), ("events.k8s.io", "Event")  # the same obj
 
 
 class Learned:
-    """This class keeps what was learned of one source, by object. `Ledger` has the arguments."""
+    """What was learned of one source, by object. `Ledger` describes the arguments."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""This module keeps everything that was learned of one source, by object, and puts it into commit order. It is pure.
+"""Keep everything that was learned of one source, by object, and put it into commit order. It does no I/O.
 
 A `Ledger` accepts entries with `learn`, and `settle` returns the tracks of the names that changed. Nothing is decided
 between the two calls, so the order, the repetition and the batching of the entries do not matter.
@@ -19,7 +19,7 @@ from timeline.history.snapshot import ObjectSnapshot, Snapshot
 
 
 class Ledger(Settled):
-    """This class keeps the entries of one source, by object.
+    """Keep the entries of one source, by object.
 
     `keeps` returns whether an entry is worth keeping; all other entries are only counted. A ledger with `keeps` is
     settled only once, when everything was learned, and leaves out repetitive writes (see

@@ -1,4 +1,4 @@
-"""This module keeps the entries of one object, without repetitive writes. It is pure."""
+"""Keep the entries of one object, without repetitive writes. It does no I/O."""
 
 from collections.abc import Callable
 
@@ -17,7 +17,7 @@ _LONGEST = 2_000  # the most changes that are kept of one object of a live sourc
 
 
 class ObjectEntries:
-    """These are the entries of one UID, or of one name where the observations carry no UID."""
+    """The entries of one UID, or of one name where the observations carry no UID."""
 
     __slots__ = ("entries", "folded", "fresh", "name", "number", "room", "seen", "track", "uid")
 

@@ -1,4 +1,4 @@
-"""This module puts everything that was learned of one source into commit order. It is pure."""
+"""Put everything that was learned of one source into commit order. It does no I/O."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ _ALL = 0, FOREVER  # the range of all revisions
 
 
 class Settled(Learned):
-    """This class returns what was learned of one source as tracks, and its times as they are corrected."""
+    """Return what was learned of one source as tracks, and its times as they are corrected."""
 
     def settle(self) -> dict[Name, list[Track]]:
         """Return all tracks of each name of which something may have changed since the last call, sorted by name."""

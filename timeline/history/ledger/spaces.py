@@ -1,6 +1,6 @@
-"""This module finds out which kinds share one counter of revisions, so that revisions order their commits.
+"""Find out which kinds share one counter of revisions, so that revisions order their commits.
 
-Such a counter is called a space. The module is pure. See docs/decisions/0006-spaces-of-revisions.md.
+Such a counter is called a space. This module does no I/O. See docs/decisions/0006-spaces-of-revisions.md.
 """
 
 from bisect import bisect_left

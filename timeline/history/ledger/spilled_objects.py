@@ -1,5 +1,5 @@
-"""This module keeps the objects of a ledger that has more entries than memory should hold. Only those used last are
-in memory; all others are in a temporary file.
+"""Keep the objects of a ledger that has more entries than memory should hold. Only those used last are in memory; all
+others are in a temporary file.
 
 An object that is asked for comes back from the file as it was, so a ledger knows the same with any number of objects in
 memory. An object with many entries is in the file in parts: a new entry begins another part, and a line that is
@@ -22,7 +22,7 @@ _LONG = 32  # entries; an object that leaves memory with so many is kept in part
 
 
 class _Parts:
-    """This is an object of which all entries, or all but the latest, are in the file in parts."""
+    """An object whose entries are in the file in parts: all of them, or all but the latest."""
 
     __slots__ = ("_changes", "is_folded", "number", "places")
 
@@ -45,7 +45,7 @@ class _Parts:
 
 
 class SpilledObjects:
-    """This class has the part of the interface of a dictionary that a ledger needs for its objects.
+    """The objects of a ledger, with as much of the interface of a dictionary as the ledger needs.
 
     At most about `most` entries are in memory.
     """
@@ -220,7 +220,7 @@ def _name(key: ObjectKey) -> Name:
 
 
 class SpilledLanes(Mapping[Name, Sequence[ObjectEntries]]):
-    """These are the same objects by name."""
+    """The same objects by name."""
 
     def __init__(self, objects: SpilledObjects) -> None:
         self._objects = objects

@@ -1,4 +1,4 @@
-"""This module finds who created objects whose creation a log shows without their name. It is pure.
+"""Find who created objects whose creation a log shows without their name. It does no I/O.
 
 A log without bodies does not show the name of what is created by generateName. But each such creation made one object,
 and every object was created before anything else is seen of it. Where, up to some time, as many creations were received
@@ -40,7 +40,7 @@ _Step = tuple[int, int, int]  # a revision, and the times at which the request t
 
 
 class Maker(NamedTuple):
-    """This is who created an object, and the bounds of the time at which that was requested and answered."""
+    """Who created an object, and the bounds of the time at which that was requested and answered."""
 
     actor: str
     user_agent: str  # without its component if several components of the process created objects meanwhile
@@ -52,7 +52,7 @@ class Maker(NamedTuple):
 
 
 class _Birth(NamedTuple):
-    """This is an object that was created since the log begins, and whose creation the log does not show by name."""
+    """An object that was created since the log begins, and whose creation the log does not show by name."""
 
     time: int  # µs since 1970 by which the creation had been received
     name: Name
@@ -62,7 +62,7 @@ class _Birth(NamedTuple):
 
 
 class Unnamed:
-    """This class keeps who created the objects of each kind and namespace in which a log shows such creations.
+    """Keep who created the objects of each kind and namespace in which a log shows such creations.
 
     What it answers does not depend on the order in which anything was learned.
     """

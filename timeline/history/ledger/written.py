@@ -1,4 +1,4 @@
-"""This pure module keeps the revisions and times of the entries of a ledger whose entries are in a file.
+"""Keep the revisions and times of the entries of a ledger whose entries are in a file. It does no I/O.
 
 From them follow the clocks of the source and where lines are missing from it, without reading all entries again. Each
 takes about 30 bytes.
@@ -20,7 +20,7 @@ _AUDIT, _CREATED, _DELETED, _REVISED = 1, 2, 4, 8
 
 
 class Write(NamedTuple):
-    """This is an entry as far as clocks need it; its fields are those of `Entry`."""
+    """An entry as far as clocks need it; its fields are those of `Entry`."""
 
     resource_version: int | None
     received: int
@@ -33,7 +33,7 @@ class Write(NamedTuple):
 
 
 class Writes:
-    """These are entries in columns."""
+    """Entries in columns."""
 
     def __init__(self) -> None:
         self._revisions = Numbers()
@@ -109,7 +109,7 @@ class Writes:
 
 
 class Written:
-    """These are the entries of all objects of a ledger."""
+    """The entries of all objects of a ledger."""
 
     def __init__(self) -> None:
         self.revised: dict[GroupKind, Writes] = defaultdict(Writes)  # by kind: those with a revision

@@ -1,2 +1,1 @@
-"""This package answers questions about the history of one source: its tracks, their relations, and how complete it
-is."""
+"""Answer questions about the history of one source: its tracks, their relations, and how complete it is."""

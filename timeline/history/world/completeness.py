@@ -1,4 +1,4 @@
-"""This module finds out whether writes are missing from an audit log or a watch, by means of the writes that it has.
+"""Find out whether writes are missing from an audit log or a watch, by means of the writes that it has.
 
 An update names the revision that it replaces, and an object carries the time of its creation. If a log should show that
 revision or creation and does not, then the write is lost. Losses that all lie in one stretch of time are a hole, in
@@ -28,7 +28,7 @@ _MARGIN = SECOND  # µs after the beginning of a log in which a missing write pr
 
 
 class Loss(NamedTuple):
-    """This is a write that the source should show and does not. Times are microseconds since 1970."""
+    """A write that the source should show and does not. Times are microseconds since 1970."""
 
     kind: GroupKind
     earliest: int  # the write was committed between this time
@@ -81,8 +81,8 @@ def _unseen(track: Track) -> Iterator[int]:
 
 
 class Completeness:
-    """This class knows which writes are missing from a source, and so where rules may conclude from the absence of a
-    write that it never happened."""
+    """Know which writes are missing from a source, and so where rules may conclude from the absence of a write that it
+    never happened."""
 
     def __init__(self, found: Sequence[Loss], ledger: Ledger) -> None:
         self._ledger = ledger
@@ -158,8 +158,7 @@ class Completeness:
 
 
 class _Commits(NamedTuple):
-    """These are all observed writes in columns; those with a revision are sorted by it and then by time, the others by
-    time."""
+    """All observed writes in columns; those with a revision are sorted by it and then by time, the others by time."""
 
     revisions: Sequence[int]
     received: Sequence[int]

@@ -1,5 +1,5 @@
-"""This module tracks which parts of a world each judgement read, so that only the judgements that a change may affect
-have to be repeated. It is pure.
+"""Track which parts of a world each judgement read, so that only the judgements that a change may affect have to be
+repeated. It does no I/O.
 
 A subject is the track that a rule judges.
 """
@@ -26,8 +26,8 @@ _T = TypeVar("_T")
 
 
 class _Reads(NamedTuple):
-    """This is what the last judgement of a subject read, in the order in which it did (see `Dependencies`). Beside each
-    tuple, the next one has the bits of the rules that read its items."""
+    """What the last judgement of a subject read, in that order (see `Dependencies`). The tuple after each tuple of
+    items has, for each item, the bits of the rules that read it."""
 
     looked: tuple[What, ...] = ()
     looked_by: tuple[int, ...] = ()
@@ -43,8 +43,8 @@ _NOTHING = _Reads()
 
 
 class Dependencies:
-    """This class records what the rules read when they judged a subject, which is one object. When some of that
-    changes, it marks the subject to be judged again, by the rules that have read it. Each rule is one bit of a number.
+    """Record what the rules read when they judged a subject, which is one object. When some of that changes, mark the
+    subject to be judged again, by the rules that have read it. Each rule is one bit of a number.
 
     A judgement mostly reads the same as the last one of its subject. Only what differs is noted among the readers.
     """

@@ -1,4 +1,4 @@
-"""This module decides which tracks of a live source may be forgotten because they ended long ago. It is pure.
+"""Decide which tracks of a live source may be forgotten because they ended long ago. It does no I/O.
 
 A track is kept, however old, while another track that is kept needs it to be judged or drawn correctly.
 """

@@ -1,5 +1,4 @@
-"""This module indexes tracks by UID, kind, owner and reference, and counts the children that were in a spell. It is
-pure.
+"""Index tracks by UID, kind, owner and reference, and count the children that were in a spell. It does no I/O.
 
 A spell is a named stretch of time of a track, as `Kind.spells` gives it, such as the time in which a Pod was active.
 """
@@ -13,7 +12,7 @@ from timeline.history.lifelines import Key, Name, Track, public_uid
 
 
 class Index:
-    """This class indexes tracks. If a track changes, forget its old state and enter the new one."""
+    """Index tracks. If a track changes, forget its old state and enter the new one."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Track] = {}

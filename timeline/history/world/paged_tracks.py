@@ -1,4 +1,4 @@
-"""This module keeps the settled tracks of a source that is too large for memory.
+"""Keep the settled tracks of a source that is too large for memory.
 
 A few tracks of one name after another are together in a temporary file, and are read when a rule asks for one of them:
 who goes through one name asks for the next one soon, and to read them together takes half the time. What finds the
@@ -30,7 +30,7 @@ _MOMENTS = 64  # of these tracks, unless a track alone has more
 
 
 class PagedTrack(Track):
-    """This is a track that was read from the file. As long as anything holds it, it is not read again."""
+    """A track that was read from the file. As long as anything holds it, it is not read again."""
 
     __slots__ = ("__weakref__", "number", "ordinal")
 
@@ -78,7 +78,7 @@ def _together(tracks: Sequence[Track]) -> Iterator[list[Track]]:
 
 
 class _Found:
-    """These are ordinals by digests, in columns sorted by both."""
+    """Ordinals by digests, in columns sorted by both."""
 
     def __init__(self) -> None:
         self._rows: list[array[int]] = [array("q"), array("I")]
@@ -104,7 +104,7 @@ class _Found:
 
 
 class _Edges:
-    """These are the beginnings or ends of spells, by owner and spell, in columns sorted by place."""
+    """The beginnings or ends of spells, by owner and spell, in columns sorted by place."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[array[int], array[int], Numbers]] = [(array("q"), array("q"), Numbers())]
@@ -135,7 +135,7 @@ class _Edges:
 
 
 class _Lives(Sequence[Track]):
-    """These are tracks of one name in the order in which they began. Each is read when it is asked for."""
+    """The tracks of one name in the order in which they began. Each is read when it is asked for."""
 
     def __init__(self, read: Callable[[int], Track], ordinals: Sequence[int]) -> None:
         self._read = read
@@ -166,7 +166,7 @@ class _Lives(Sequence[Track]):
 
 
 class PagedTracks(Lookups):
-    """This class keeps the tracks of one source in a file. `seen` says how much of each kind was observed.
+    """Keep the tracks of one source in a file. `seen` says how much of each kind was observed.
 
     Of the tracks that were read, those with `most` moments in all stay in memory. `number` returns the number of a
     track within the source.

@@ -1,4 +1,4 @@
-"""This module defines a `World` that records what each judgement reads. It is pure.
+"""Define a `World` that records what each judgement reads. It does no I/O.
 
 A source that grows batch by batch, such as a live cluster, is judged through it: when something changes, only the
 subjects whose judgement read it are judged again.
@@ -21,7 +21,7 @@ from timeline.history.world.world import T, World
 
 
 class RecordingWorld(World):
-    """This class answers like `World`, and records for each judgement which questions it asked.
+    """Answer like `World`, and record for each judgement which questions it asked.
 
     Call `dependencies.begin` with a subject before it is judged; outside of a judgement nothing is recorded.
     """

@@ -1,4 +1,4 @@
-"""This module answers questions about one source as a whole: its times, watches, requests and logs. It is pure."""
+"""Answer questions about one source as a whole: its times, watches, requests and logs. It does no I/O."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -13,7 +13,7 @@ from timeline.history.streams import Stream
 
 
 class WholeSource:
-    """This class says what is known of a source beside its tracks."""
+    """What is known of a source beside its tracks."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger

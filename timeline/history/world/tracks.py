@@ -1,4 +1,4 @@
-"""This module keeps the settled tracks of one source, by name, by key, and in an index of their relations.
+"""Keep the settled tracks of one source, by name, by key, and in an index of their relations.
 
 It is pure. A track is one incarnation of an object; the tracks of one name share a lane.
 """
@@ -15,7 +15,7 @@ from timeline.history.world.index import Index
 
 
 class Replacement(NamedTuple):
-    """This is a track that is new, or that differs from the track of the same key that it replaces."""
+    """A track that is new, or that differs from the track of the same key that it replaces."""
 
     track: Track
     before: Track | None
@@ -23,7 +23,7 @@ class Replacement(NamedTuple):
 
 
 class Settlement(NamedTuple):
-    """This is what one call of `Tracks.settle` changed."""
+    """What one call of `Tracks.settle` changed."""
 
     replaced: list[Replacement]
     removed: list[Track]  # tracks whose key no longer exists
@@ -36,7 +36,7 @@ class Settlement(NamedTuple):
 
 
 class Lookups(ABC):
-    """This is what can be asked about the tracks of one source, wherever they are kept."""
+    """What can be asked about the tracks of one source, wherever they are kept."""
 
     def __init__(self, seen: Mapping[GroupKind, Seen]) -> None:
         self._seen = seen
@@ -106,7 +106,7 @@ class Lookups(ABC):
 
 
 class Tracks(Lookups):
-    """This class keeps the tracks of one source in memory. `seen` says how much of each kind was observed."""
+    """Keep the tracks of one source in memory. `seen` says how much of each kind was observed."""
 
     def __init__(self, seen: Mapping[GroupKind, Seen]) -> None:
         super().__init__(seen)

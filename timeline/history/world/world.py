@@ -1,5 +1,5 @@
-"""This module answers all questions about the history of one source: its tracks, their relations, and how complete it
-is. It is pure.
+"""Answer all questions about the history of one source: its tracks, their relations, and how complete it is. It does no
+I/O.
 
 A `World` learns entries in any order. After `settle`, its answers take everything into account that it has learned.
 Times are drawn times (see `timeline/core/order.py`) in microseconds since 1970, UTC.
@@ -29,7 +29,7 @@ _SINCE_LISTED = -1
 
 
 class World(WholeSource):
-    """This class holds the tracks of one source, and answers the questions that rules ask about them.
+    """Hold the tracks of one source, and answer the questions that rules ask about them.
 
     `keeps` returns whether an entry belongs to a track; all other entries are only counted. For a source that grows,
     use `timeline.history.world.recording.RecordingWorld`, which also records what each judgement reads. Without

@@ -1,1 +1,1 @@
-"""This package holds what rules share about old copies of objects on which actors acted."""
+"""What rules share about old copies of objects on which actors acted."""

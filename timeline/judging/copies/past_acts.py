@@ -1,4 +1,4 @@
-"""This pure module finds what a client did on the strength of a past that it saw again.
+"""Find what a client did on the strength of a past that it saw again. It does no I/O.
 
 A client that goes back to an older revision no longer sees the changes after it, until they arrive once more. It acted
 on that past if a request of it rests on a state that one of these changes had replaced.
@@ -23,7 +23,7 @@ Unseen = tuple[Track, Moment]  # an object, and a change of it that the client n
 
 
 class PastAct(NamedTuple):
-    """This is one request that rests on the past, and what it did, as the rest of a sentence about the client."""
+    """One request that rests on the past, and what it did, as the rest of a sentence about the client."""
 
     track: Track
     moment: Moment

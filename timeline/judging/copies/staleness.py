@@ -1,4 +1,4 @@
-"""This pure module finds out what a controller had seen of an owner when it created or deleted one of its children.
+"""Find out what a controller had seen of an owner when it created or deleted one of its children. It does no I/O.
 
 When a controller creates or deletes a child, it records an Event about the owner, which names the revision of its copy
 of the owner. The controller did not heed any change of the owner that was committed between this revision and the
@@ -22,7 +22,7 @@ _APART = 2 * SECOND  # µs between a request and the Event about it, by the cloc
 
 
 class StaleAct(NamedTuple):
-    """This is one creation or deletion of a child by a controller that had not seen the newest state of the owner."""
+    """One creation or deletion of a child by a controller that had not seen the newest state of the owner."""
 
     actor: Actor
     act: Act  # the Event that names the revision of the copy

@@ -1,4 +1,4 @@
-"""This pure module finds out on which revisions of one object each actor acted, and what its watch had shown it surely.
+"""Find out on which revisions of one object each actor acted, and what its watch had surely shown it. It does no I/O.
 
 The revisions that requests and Events name are those of copies, each of which was read at some earlier time. What the
 watch of a process had shown is known only as bounds: within one watch it never goes back, and the address of a watch
@@ -24,7 +24,7 @@ from timeline.judging.requests import refused_as_old
 
 
 class Use(NamedTuple):
-    """This is one request or Event that shows the revision of the actor's copy of an object."""
+    """One request or Event that shows the revision of the actor's copy of an object."""
 
     time: int  # when the request was received, or, without a request, when the Event was recorded: µs since 1970
     sure: int  # a time by which the copy had surely been read, by the API server's clock
@@ -47,7 +47,7 @@ class Use(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """This says between which revisions the watch of a process was, from `start` until before `end`."""
+    """The revisions between which the watch of a process was, from `start` until before `end`."""
 
     start: int
     end: int
@@ -56,7 +56,7 @@ class Bound(NamedTuple):
 
 
 class View(NamedTuple):
-    """This is what is known of one actor's copies of one object, and of the watch by which its process reads it."""
+    """What is known of one actor's copies of one object, and of the watch by which its process reads it."""
 
     actor: Actor
     owner: Track

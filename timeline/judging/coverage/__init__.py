@@ -1,1 +1,1 @@
-"""This package finds out what a source shows, and what to record so that rules can judge."""
+"""Find out what a source shows, and what to record so that rules can judge."""

@@ -1,4 +1,4 @@
-"""This pure module is an audit policy of Kubernetes: which requests the API server logs, and how much of each.
+"""An audit policy of Kubernetes: which requests the API server logs, and how much of each. It does no I/O.
 
 The structs have the fields of `Policy` of `audit.k8s.io/v1`, and lines match as in the API server:
 https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/
@@ -14,8 +14,8 @@ Stage = Literal["RequestReceived", "ResponseStarted", "ResponseComplete", "Panic
 
 
 class Attributes(NamedTuple):
-    """This tuple holds what the API server knows of a request when it chooses the line. `resource` is "" if the request
-    is not about a resource, such as one for /healthz."""
+    """What the API server knows of a request when it chooses the line of the policy. `resource` is "" if the request is
+    not about a resource, such as one for /healthz."""
 
     verb: str
     group: str = ""
@@ -29,7 +29,7 @@ class Attributes(NamedTuple):
 
 
 class Resources(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
-    """This struct is `GroupResources`: resources of one API group.
+    """Resources of one API group: `GroupResources` in Kubernetes.
 
     "*" stands for all; as a group, older API servers refuse it.
     """
@@ -54,7 +54,7 @@ class Resources(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel",
 
 
 class PolicyLine(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True):
-    """This struct is `PolicyRule`: one line of a policy. An empty field does not limit it."""
+    """One line of a policy: `PolicyRule` in Kubernetes. An empty field does not limit it."""
 
     level: PolicyLevel
     users: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ def _is_path(path: str, pattern: str) -> bool:
 
 
 class Policy(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """This struct is a policy. The first line that matches a request decides, and what matches none is not logged."""
+    """A policy. The first line that matches a request decides, and a request that no line matches is not logged."""
 
     api_version: Literal["audit.k8s.io/v1"]
     kind: Literal["Policy"]

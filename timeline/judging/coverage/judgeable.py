@@ -1,4 +1,4 @@
-"""This pure module finds out what each rule can judge in a source, why, and what to record to let it judge more."""
+"""Find out what each rule can judge in a source, why, and what to record to let it judge more. It does no I/O."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ ANSWERS: dict[Answer, str] = {"can": "can judge", "part": "can judge in part", "
 
 
 class RuleCoverage(NamedTuple):
-    """This says what one rule can judge in a source."""
+    """What one rule can judge in a source."""
 
     rule: str
     verdict: Judgement  # the best verdict that its findings can have; "exact" only if nothing that it needs is missing
@@ -53,7 +53,7 @@ class RuleCoverage(NamedTuple):
 
 
 class _Lack(NamedTuple):
-    """This is something that a source does not show, or not everywhere."""
+    """Something that a source does not show, or not everywhere."""
 
     what: str  # as a sentence without its stop
     remedies: tuple[str, ...]

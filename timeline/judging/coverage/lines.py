@@ -1,5 +1,5 @@
-"""This pure module lets a rule declare the lines of a source that it needs: objects or requests, and how much of
-each has to be seen.
+"""Let a rule declare the lines of a source that it needs: objects or requests, and how much of each has to be seen. It
+does no I/O.
 
 From a declared line follow the parts of an audit policy that log it (`Line.logged`), whether a source has it
 (`judging.coverage.judgeable`), and the sentences of the catalogue.
@@ -53,7 +53,7 @@ OF_OBJECTS = frozenset({Verb.STATE, Verb.CREATE, Verb.UPDATE, Verb.STATUS, Verb.
 
 
 class Logged(NamedTuple):
-    """This is one part of an audit policy: requests with these verbs, about one resource, at one level at least."""
+    """One part of an audit policy: requests with these verbs, about one resource, at one level at least."""
 
     level: Level
     verbs: tuple[str, ...]
@@ -62,7 +62,7 @@ class Logged(NamedTuple):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """This stands for all lines that show any of `verbs` of objects of any of `kinds`.
+    """All lines that show any of `verbs` of objects of any of `kinds`.
 
     Kinds are qualified ("Pod", "Job.batch.volcano.sh"). With `others`, objects of all other kinds count as well, and
     `kinds` are those whose lines a source should show.
@@ -88,8 +88,8 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Need(msgspec.Struct, frozen=True):
-    """This is one thing that a rule needs: any one of these lines. Without it, the rule misses `misses`, or can judge
-    nothing if that is empty."""
+    """One thing that a rule needs: any one of these lines. Without it, the rule misses `misses`, or can judge nothing
+    if that is empty."""
 
     lines: tuple[Line, ...]
     misses: str = ""  # as the object of a sentence, such as "Services that came back"

@@ -1,4 +1,4 @@
-"""This pure module derives an audit policy from the lines that rules need, and writes it as YAML with comments.
+"""Derive an audit policy from the lines that rules need, and write it as YAML with comments. It does no I/O.
 
 The policy logs as little as possible: bodies only of the kinds whose bodies a rule reads. Of objects that hold
 credentials by their nature, it never logs them.
@@ -41,7 +41,7 @@ _RESERVED = frozenset({"false", "n", "no", "null", "off", "on", "true", "y", "ye
 
 
 class Reach(NamedTuple):
-    """This tuple says what one rule can judge with what a policy logs."""
+    """What one rule can judge with what a policy logs."""
 
     rule: str
     judges: Literal["in full", "in part", "not"]
@@ -49,7 +49,7 @@ class Reach(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """This tuple holds a policy, and says what it is for."""
+    """A policy, and what it is for."""
 
     policy: Policy
     purposes: tuple[str, ...]  # what each line of the policy is for
@@ -93,7 +93,7 @@ def plan(rules: Sequence[Rule], namespaces: Sequence[str] = (), others: Iterable
 
 
 class _Part(NamedTuple):
-    """This tuple is one line of a policy before it has its form."""
+    """One line of a policy before it has its form."""
 
     level: Level
     verbs: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""This pure module says what to record so that a rule can judge: lines of an audit policy, and kubectl commands."""
+"""Say what to record so that a rule can judge: lines of an audit policy, and kubectl commands. It does no I/O."""
 
 from timeline.core.entries import WRITES, Level
 from timeline.kinds import resource_of

@@ -1,4 +1,4 @@
-"""This pure module finds out how completely a source shows each kind, and each line that a rule may need."""
+"""Find out how completely a source shows each kind, and each line that a rule may need. It does no I/O."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ Requests = Literal["kept", "lost", "part", "none"]
 
 
 class CoverageRow(NamedTuple):
-    """This row says how completely a source shows one kind."""
+    """How completely a source shows one kind."""
 
     group: str
     kind: str
@@ -128,7 +128,7 @@ def enumerated(words: Iterable[str], joint: str = "and") -> str:
 
 
 class Sight(NamedTuple):
-    """This says how much of a line was seen: of each sort, the namespaces by kind."""
+    """How much of a line was seen: of each sort, the namespaces by kind."""
 
     enough: Mapping[GroupKind, set[str]]
     shallow: Mapping[GroupKind, set[str]]  # bodies, but no revisions
@@ -138,7 +138,7 @@ class Sight(NamedTuple):
 
 
 class Sights:
-    """This class answers what a source shows of the lines that rules need."""
+    """Answer what a source shows of the lines that rules need."""
 
     def __init__(self, world: World) -> None:
         self.world = world

@@ -1,1 +1,1 @@
-"""This package holds what rules share about the endpoints of Services."""
+"""What rules share about the endpoints of Services."""

@@ -1,4 +1,4 @@
-"""This pure module reads from the logs of consumers of endpoints what they did with the endpoints of each Service.
+"""Read from the logs of consumers of endpoints what they did with the endpoints of each Service. It does no I/O.
 
 Consumers write what they do for people to read, so each of them needs patterns of its own. Those of kube-vip are from
 its source: https://github.com/kube-vip/kube-vip/tree/v0.8.9/pkg/manager
@@ -18,7 +18,7 @@ KUBE_VIP = "kube-vip"
 
 
 class Step(Enum):
-    """This enumeration lists what a consumer does for a Service, as far as its log says it."""
+    """What a consumer does for a Service, as far as its log says it."""
 
     HANDLED = "handled"  # it looked at usable endpoints of the Service and did nothing
     KNOWN = "known"  # it had the Service in its table, so that endpoints which come from now on are used
@@ -27,7 +27,7 @@ class Step(Enum):
 
 
 class Taken(NamedTuple):
-    """This is one step of a consumer, with the line that shows it."""
+    """One step of a consumer, with the line that shows it."""
 
     step: Step
     line: LogLine
@@ -51,7 +51,7 @@ _STEPS = (
 
 
 class Run(NamedTuple):
-    """This is what one process of a consumer did for one Service, until it stopped to serve it or wrote its last line.
+    """What one process of a consumer did for one Service, until it stopped serving it or wrote its last line.
 
     Only processes whose start stands in the log have runs: others may have done what is missing before the log begins.
     """

@@ -1,5 +1,4 @@
-"""This pure module finds out how long a Service of type LoadBalancer, and others of its class, waited for an
-address."""
+"""Find out how long a Service of type LoadBalancer, and others of its class, waited for an address. It does no I/O."""
 
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ READY, REQUESTED = "endpoint ready", "load balancer asked for"  # the roles of t
 
 
 class Wait(NamedTuple):
-    """This is a time in which a Service had no address, although one was requested and an endpoint was ready."""
+    """A time in which a Service had no address, although one was requested and an endpoint was ready."""
 
     since: Proof  # the event with which the wait began
     came: Moment | None  # the write of the first address; None if none was observed
@@ -33,7 +32,7 @@ class Wait(NamedTuple):
 
 
 class Peers(NamedTuple):
-    """This says how the other Services of the same load balancer class were served."""
+    """How the other Services of the same load balancer class were served."""
 
     served: bool  # whether any of them ever had an address
     prompt: tuple[Length, ...]  # how long those waited that got theirs in time, before this Service was overdue

@@ -1,4 +1,4 @@
-"""This pure module finds the times in which endpoints of a Service were ready."""
+"""Find the times in which endpoints of a Service were ready. It does no I/O."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -10,7 +10,7 @@ from timeline.history.world.world import World
 
 
 class Span(NamedTuple):
-    """This is a time in which a condition held for a track."""
+    """A time in which a condition held for a track."""
 
     track: Track
     since: Moment

@@ -1,4 +1,4 @@
-"""This pure module finds out who writes the endpoints of a Service, and which endpoints remained without a Service."""
+"""Find out who writes the endpoints of a Service, and which endpoints remained without a Service. It does no I/O."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,7 +18,7 @@ _PEOPLE = {"", "staff", "cluster-admins"}
 
 
 class Orphan(NamedTuple):
-    """This is a time in which an EndpointSlice remained although its Service did not exist.
+    """A time in which an EndpointSlice remained although its Service did not exist.
 
     `first`, `last` and `overdue` are drawn times in microseconds since 1970.
     """

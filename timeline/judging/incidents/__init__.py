@@ -1,1 +1,1 @@
-"""This package finds what belongs together in an incident: its subject, its causes, and what changed before."""
+"""Find what belongs together in an incident: its subject, its causes, and what changed before."""

@@ -1,4 +1,4 @@
-"""This pure module finds what is behind a violation, where that is proven: an old copy, or a lost Lease.
+"""Find what is behind a violation, where that is proven: an old copy, or a lost Lease. It does no I/O.
 
 A finding says what went wrong. If one of the writes that prove it was sent by a controller that acted on an old copy of
 the owner, or by a process that had lost its Lease, then that is its cause.

@@ -1,4 +1,4 @@
-"""This pure module answers what changed before: it puts changes that somebody meant into sets and ranks them.
+"""Answer what changed before: put changes that somebody meant into sets and rank them. It does no I/O.
 
 The writes of one apply are one set, and so is a rollout with its steps. A set ranks by how near its objects are in the
 graph of objects, by what it changed, and by how short before the asked time it was made. Nothing here says that a
@@ -26,7 +26,7 @@ MOST_PODS = 50  # Pods whose nodes are looked at
 
 
 class Distance(IntEnum):
-    """This enumeration lists how near a changed object is to what is asked about, the nearest first."""
+    """How near a changed object is to what is asked about, the nearest first."""
 
     OBJECT = 0  # the object itself, or another incarnation of its name
     OWNER = 1  # its owner, or what has the same root owner
@@ -41,7 +41,7 @@ _DISTANCES = (1.0, 0.8, 0.7, 0.5, 0.4, 0.3, 1.0)  # by Distance
 
 
 class Surroundings(NamedTuple):
-    """These are the numbers of the lanes, and the namespaces, that surround what is asked about."""
+    """The numbers of the lanes, and the namespaces, that surround what is asked about."""
 
     objects: Collection[int]
     family: Collection[int]
@@ -66,7 +66,7 @@ class Surroundings(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """This is a change with the number of its track and its distance from what is asked about."""
+    """A change with the number of its track and its distance from what is asked about."""
 
     track: int
     change: IntentChange
@@ -74,8 +74,8 @@ class Placed(NamedTuple):
 
 
 class ChangeSet(NamedTuple):
-    """These are the changes that one person or program made together. `writes` is empty for a rollout whose beginning
-    is not among the changes."""
+    """The changes that one person or program made together. `writes` is empty for a rollout whose beginning is not
+    among the changes."""
 
     writes: tuple[Placed, ...]  # the nearest first, then in order of time
     steps: tuple[Placed, ...]  # of the rollouts that these began, in order of time
@@ -167,7 +167,7 @@ def _place(placed: Placed) -> tuple[int, tuple[str, ...], int, str, str]:
 
 
 class Known(NamedTuple):
-    """This is a change of a world, with the numbers of its track and its lane."""
+    """A change of a world, with the numbers of its track and its lane."""
 
     track: int
     lane: int

@@ -1,4 +1,4 @@
-"""This pure module finds fields of an object that two programs set in turn, each undoing what the other did.
+"""Find fields of an object that two programs set in turn, each undoing what the other did. It does no I/O.
 
 It compares what successive writes wanted of the object (see `timeline/core/intent.py`). A status, conditions, data,
 finalizers and taints are no part of that, since several programs write these together by design.
@@ -25,7 +25,7 @@ _TURNS = re.compile(
 
 
 class Setting(NamedTuple):
-    """This is one change of one field. `before` and `after` are its values, or the hashes of these."""
+    """One change of one field. `before` and `after` are its values, or the hashes of these."""
 
     manager: str
     before: str
@@ -34,7 +34,7 @@ class Setting(NamedTuple):
 
 
 class Fight(NamedTuple):
-    """This is one field that two programs set in turn."""
+    """One field that two programs set in turn."""
 
     aspect: str
     settings: tuple[Setting, ...]  # from the first to the last that was undone or undid, in commit order

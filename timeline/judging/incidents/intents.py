@@ -1,5 +1,5 @@
-"""This pure module finds the changes of an object that somebody meant: what people and their tools set, what a rollout
-did about it, and conditions that went bad.
+"""Find the changes of an object that somebody meant: what people and their tools set, what a rollout did about it, and
+conditions that went bad. It does no I/O.
 
 Heartbeats, status updates, Leases, Events and the ordinary work of the controllers of Kubernetes on what they own are
 not among them. Each change is known from the states of one object in commit order, so the order of arrival does not
@@ -20,7 +20,7 @@ from timeline.kinds import qualified
 
 
 class Verb(StrEnum):
-    """This enumeration lists what somebody did to an object."""
+    """What somebody did to an object."""
 
     CREATED = "created"
     CHANGED = "changed"
@@ -31,7 +31,7 @@ class Verb(StrEnum):
 
 
 class Detail(msgspec.Struct, frozen=True, gc=False):
-    """This is one aspect that a change set. A value is None where the aspect was not there."""
+    """One aspect that a change set. A value is None where the aspect was not there."""
 
     aspect: str  # "image web", "replicas", "finalizers", …
     before: str | None
@@ -39,7 +39,7 @@ class Detail(msgspec.Struct, frozen=True, gc=False):
 
 
 class IntentChange(msgspec.Struct, frozen=True, gc=False):
-    """This is one change that somebody meant. Times are microseconds since 1970, UTC."""
+    """One change that somebody meant. Times are microseconds since 1970, UTC."""
 
     ref: ObjectRef
     verb: Verb

@@ -1,1 +1,1 @@
-"""This package holds what rules share about Jobs and their Pods."""
+"""What rules share about Jobs and their Pods."""

@@ -1,5 +1,5 @@
-"""This pure module finds the children that an owner created, whether anything uses them, and how fast they were
-created."""
+"""Find the children that an owner created, whether anything uses them, and how fast they were created. It does no
+I/O."""
 
 import re
 from collections import defaultdict

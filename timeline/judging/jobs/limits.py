@@ -1,4 +1,4 @@
-"""This pure module finds out whether a Job already had all the Pods that it allows when another one was created."""
+"""Find out whether a Job already had all the Pods that it allows when another one was created. It does no I/O."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _SURE = (Verdict.EXACT, Verdict.BOUNDED)
 
 
 class Excess(NamedTuple):
-    """This says why a Pod was one too many for its Job."""
+    """Why a Pod was one too many for its Job."""
 
     since: Moment  # the state of the Job that allowed no further Pod
     verdict: Verdict

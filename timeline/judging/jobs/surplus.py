@@ -1,4 +1,4 @@
-"""This pure module finds the Pods that a controller created beyond what their owner asks for, and deleted again.
+"""Find the Pods that a controller created beyond what their owner asks for, and deleted again. It does no I/O.
 
 Only ReplicaSets are judged: one of them never wants more Pods than its spec says. Deployments, DaemonSets and the
 workloads of other projects may create Pods beyond their number for a while, to replace others (surge).
@@ -18,7 +18,7 @@ from timeline.judging.jobs.limits import until_surely_later
 
 
 class Done(NamedTuple):
-    """This is one creation or deletion of a Pod by a controller."""
+    """One creation or deletion of a Pod by a controller."""
 
     pod: Track
     moment: Moment
@@ -26,7 +26,7 @@ class Done(NamedTuple):
 
 
 class Surplus(NamedTuple):
-    """These are the Pods of an owner beyond what its spec asked for while it had one generation."""
+    """The Pods of an owner beyond what its spec asked for while it had one generation."""
 
     allowed: int  # the number of Pods that the owner asked for
     state: Moment  # the state of the owner that asked for it
@@ -69,7 +69,7 @@ def surpluses(owner: Track, world: World, notice: int, within: int) -> Iterator[
 
 
 class _Wanted(NamedTuple):
-    """This says what an owner asked for when a Pod was created or deleted."""
+    """What an owner asked for when a Pod was created or deleted."""
 
     state: Moment  # the last known state of the owner before it
     most: int  # the greatest number of the states that may have been in force, or that the controller may have seen

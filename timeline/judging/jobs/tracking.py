@@ -1,4 +1,4 @@
-"""This pure module finds out whether a Job had counted a Pod before the Job's finalizer was removed from the Pod."""
+"""Find out whether a Job had counted a Pod before the Job's finalizer was removed from the Pod. It does no I/O."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from timeline.kinds.job import JobFacts
 
 
 class Release(NamedTuple):
-    """These are the moments of a Pod that finished, and whose finalizer was then removed."""
+    """The moments of a Pod that finished, and whose finalizer was then removed."""
 
     ended: Moment  # the first moment that shows it Succeeded or Failed
     tracked: Moment  # the last moment with the finalizer
@@ -19,7 +19,7 @@ class Release(NamedTuple):
 
 
 class StatusHistory(NamedTuple):
-    """These are the writes of a Job around the time when one of its Pods lost its finalizer (the release)."""
+    """The writes of a Job around the time when one of its Pods lost its finalizer (the release)."""
 
     before: list[Moment]  # from the last state before the Pod ended to the last write before the release
     after: list[Moment]  # the writes after the release, up to the first that shows the Job's state

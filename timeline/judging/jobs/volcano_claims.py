@@ -1,4 +1,4 @@
-"""This pure module finds the PersistentVolumeClaims that Volcano created for a Job, and those that it leaked.
+"""Find the PersistentVolumeClaims that Volcano created for a Job, and those that it leaked. It does no I/O.
 
 For a volume that names no claim, Volcano creates one. It writes the names into the spec of the Job once it has found or
 created the claims of all volumes. If it fails before that, the names of the claims that it created are lost, and the
@@ -15,7 +15,7 @@ from timeline.kinds.volcano_job import makes_claim
 
 
 class Claims(NamedTuple):
-    """This says which of the claims that Volcano created for one Job were leaked."""
+    """Which of the claims that Volcano created for one Job were leaked."""
 
     volumes: int  # the number of volumes for which Volcano creates a claim
     made: int  # the number of claims that it created

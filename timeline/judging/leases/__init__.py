@@ -1,1 +1,1 @@
-"""This package holds what rules share about Leases and their holders."""
+"""What rules share about Leases and their holders."""

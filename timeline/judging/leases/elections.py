@@ -1,5 +1,5 @@
-"""This pure module finds the handovers of a Lease from holder to holder, and whether the old holder should still have
-been running."""
+"""Find the handovers of a Lease from holder to holder, and whether the old holder should still have been running. It
+does no I/O."""
 
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ Handover = tuple[Term, Term]  # the terms of the old holder and of the new one
 
 
 class Election:
-    """This class analyses the leader election on one Lease: its terms and its holders."""
+    """Analyse the leader election on one Lease: its terms and its holders."""
 
     def __init__(self, lease: Track, world: World) -> None:
         self.lease = lease

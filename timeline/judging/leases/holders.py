@@ -1,4 +1,4 @@
-"""This pure module finds which workload the holder of a Lease belongs to.
+"""Find which workload the holder of a Lease belongs to. It does no I/O.
 
 A Lease identifies its holder by a text, usually `<Pod>_<uuid>`. The workload is found by the owners of that Pod, by the
 names that workloads give their Pods, or by the Events in which the holder says that it leads. If none of these shows
@@ -24,7 +24,7 @@ _LEADS = re.compile(r"(\S+) (?:became leader|stopped leading)")
 
 
 class Holders:
-    """This class finds the Pod, the workload and the component of each holder of one Lease."""
+    """Find the Pod, the workload and the component of each holder of one Lease."""
 
     def __init__(self, lease: Track, world: World) -> None:
         self.lease = lease

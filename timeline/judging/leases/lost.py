@@ -1,4 +1,4 @@
-"""This pure module finds what a process wrote after it had lost a Lease to another process.
+"""Find what a process wrote after it had lost a Lease to another process. It does no I/O.
 
 Who writes a Lease shows who holds it: only its holder renews it, and only the next holder takes it over. The audit log
 shows that at every level.
@@ -21,7 +21,7 @@ _WITHOUT_LEASE = frozenset({"Event", "Lease"})  # kinds that replicas write whic
 
 
 class Term(NamedTuple):
-    """This is the time in which one process wrote a Lease, and no other did."""
+    """The time in which one process wrote a Lease, and no other did."""
 
     actor: Actor
     first: Moment
@@ -34,7 +34,7 @@ class Term(NamedTuple):
 
 
 class LateWrite(NamedTuple):
-    """This is what a process wrote to one object after it had lost a Lease."""
+    """What a process wrote to one object after it had lost a Lease."""
 
     lease: Track
     old: Term

@@ -1,4 +1,4 @@
-"""This pure module finds the terms of a Lease: who held it, and which writes began, renewed and ended that."""
+"""Find the terms of a Lease: who held it, and which writes began, renewed and ended that. It does no I/O."""
 
 from math import inf
 from typing import NamedTuple
@@ -11,7 +11,7 @@ OF_NODES = "kube-node-lease"  # the namespace of the Leases of nodes, which are 
 
 
 class Term(NamedTuple):
-    """This is the time in which one holder held a Lease. Writes are given as indexes into the moments of the Lease."""
+    """The time in which one holder held a Lease. Writes are given as indexes into the moments of the Lease."""
 
     holder: str
     taken: int  # the first write that names the holder

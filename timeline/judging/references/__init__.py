@@ -1,1 +1,1 @@
-"""This package holds what rules share about objects that need, own or replace each other."""
+"""What rules share about objects that need, own or replace each other."""

@@ -1,4 +1,4 @@
-"""This pure module finds out whether an object still existed at a drawn time, or was about to be deleted."""
+"""Find out whether an object still existed at a drawn time, or was about to be deleted. It does no I/O."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""This pure module finds out whether a container failed while something that its Pod needs was missing."""
+"""Find out whether a container failed while something that its Pod needs was missing. It does no I/O."""
 
 from itertools import pairwise
 

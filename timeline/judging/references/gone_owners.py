@@ -1,5 +1,5 @@
-"""This pure module finds deletions that a controller carried out for an owner that was gone already, although the
-deleted object belonged to the next owner of the same name.
+"""Find deletions that a controller carried out for an owner that was gone already, although the deleted object belonged
+to the next owner of the same name. It does no I/O.
 
 Controllers often know their owners by name. One that has not seen that an owner was deleted and created again still
 acts for the old one. Two things prove that: its own Event, which names the UID of the old owner and the child that it
@@ -20,7 +20,7 @@ _APART = 5 * SECOND  # µs after a deletion in which its Event is recorded, by t
 
 
 class MistakenDeletion(NamedTuple):
-    """This is the deletion of an object for an owner that was gone."""
+    """The deletion of an object for an owner that was gone."""
 
     actor: Actor
     done: Moment  # the request for the deletion of the object

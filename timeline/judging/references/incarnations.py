@@ -1,4 +1,4 @@
-"""This pure module orders the incarnations of one name, and finds the times in which no object had the name."""
+"""Order the incarnations of one name, and find the times in which no object had the name. It does no I/O."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from timeline.judging.verdicts import order_of
 
 
 class Absence(NamedTuple):
-    """This is a time in which no object of a name existed: from a deletion until the next creation."""
+    """A time in which no object of a name existed: from a deletion until the next creation."""
 
     deleted: Track
     went: Moment  # the deletion

@@ -1,5 +1,5 @@
-"""This pure module finds the objects that another object needs, when they did not exist, and what Events say about
-that."""
+"""Find the objects that another object needed while they did not exist, and what Events say about that. It does no
+I/O."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ _NOT_FOUND = re.compile(r"\b([a-z]{1,253}+)(?:\.[a-z0-9.]{1,253}+)? \"?([^\s\"]{
 
 
 class Missing(NamedTuple):
-    """This is a time in which no object of a name existed, although another object needed it."""
+    """A time in which no object of a name existed, although another object needed it."""
 
     start: Moment  # the moment since which the other object needed it, or the deletion
     came: tuple[Track, Moment] | None  # the next object of that name and its creation

@@ -1,1 +1,1 @@
-"""This package makes incidents of findings."""
+"""Make incidents of findings."""

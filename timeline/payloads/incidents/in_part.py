@@ -1,5 +1,5 @@
-"""This pure module says what a finding shows to readers who may see the namespace of its subject, but not all of the
-objects that it names.
+"""Say what a finding shows to readers who may see the namespace of its subject, but not all of the objects that it
+names. It does no I/O.
 
 Of the others nothing is left: no name, no time, no proof. Texts of rules may name any of these objects, so they are
 replaced.
@@ -19,7 +19,7 @@ _WHY = f"The order of the events was judged together with those of {OTHER}."
 
 
 class PartPayload(TypedDict):
-    """This is what takes the place of columns of a stored finding. Times are microseconds since 1970, UTC."""
+    """What takes the place of columns of a stored finding. Times are microseconds since 1970, UTC."""
 
     document: FindingPayload
     occurrences: list[dict[str, Any]]  # without those of which no event is left

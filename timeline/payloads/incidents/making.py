@@ -1,4 +1,4 @@
-"""This pure module makes incidents of findings. It is used alike by the command line, the report and the database."""
+"""Make incidents of findings, alike for the command line, the report and the database. It does no I/O."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ TIMES = 256  # of the latest occurrences that are kept to be drawn
 
 
 class InView(NamedTuple):
-    """This is an incident as a view shows it, which may leave out some of its findings."""
+    """An incident as a view shows it, which may leave out some of its findings."""
 
     incident: IncidentRowPayload  # all of it
     findings: int  # of these, in the view
@@ -31,7 +31,7 @@ class InView(NamedTuple):
 
 
 class Incident(NamedTuple):
-    """This is one incident: what the findings of one rule about one anchor have in common."""
+    """One incident: what the findings of one rule about one anchor have in common."""
 
     id: str
     rule: str

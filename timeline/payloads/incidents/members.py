@@ -1,4 +1,4 @@
-"""This pure module keeps the findings of one incident, so that a change of one finding need not look at the others."""
+"""Keep the findings of one incident, so that a change of one finding need not look at the others. It does no I/O."""
 
 from bisect import bisect_left, insort
 from collections import Counter
@@ -15,7 +15,7 @@ _EFFECTS = list(Effect)
 
 
 class Part(NamedTuple):
-    """This is what one finding contributes to its incident. Times are microseconds since 1970, UTC."""
+    """What one finding contributes to its incident. Times are microseconds since 1970, UTC."""
 
     id: str
     rule: str
@@ -38,7 +38,7 @@ class Part(NamedTuple):
 
 
 class Members:
-    """These are the findings of one incident, and what they have in common.
+    """The findings of one incident, and what they have in common.
 
     Everything that is counted is counted while findings are added and removed. Lists are kept in order, so their ends
     are known.

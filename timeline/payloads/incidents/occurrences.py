@@ -1,4 +1,4 @@
-"""This module builds the occurrences of findings as they are stored and drawn, and the rows of the list of findings.
+"""Build the occurrences of findings as they are stored and drawn, and the rows of the list of findings.
 
 A finding is stored once, as its document and its occurrences (`StoredFinding`). The list of findings and the drawing of
 a window are derived from these. This module is pure.
@@ -41,7 +41,7 @@ def occurrence(finding: Finding, each: Occurrence, number: Callable[[ObjectRef],
 
 
 class StoredFinding(NamedTuple):
-    """This is a finding as it is stored. `subject` and `root` are track numbers, as `World.id_of` returns them."""
+    """A finding as it is stored. `subject` and `root` are track numbers, as `World.id_of` returns them."""
 
     subject: int
     root: int  # the root owner of the subject

@@ -1,1 +1,1 @@
-"""This is the database engine of web processes: Django's for PostgreSQL, but sessions are kept between requests."""
+"""The database engine of web processes: Django's for PostgreSQL, but sessions are kept between requests."""

@@ -1,4 +1,4 @@
-"""This module keeps sessions of PostgreSQL open between requests. Django loads it as the module of an engine.
+"""Keep sessions of PostgreSQL open between requests. Django loads this module as an engine.
 
 A request is served in a thread of its own, so Django would open a session for each, and close it at the end. To open
 one takes PostgreSQL and this process more time than to answer most requests, since a new session knows nothing of the
@@ -18,7 +18,7 @@ AGE = 600.0  # seconds for which a session is used, because what it knows of tab
 
 
 class Session(NamedTuple):
-    """This is a session that may be used again."""
+    """A session that may be used again."""
 
     connection: Any
     parameters: dict[str, Any]  # with which it was opened
@@ -41,7 +41,7 @@ waiting: queue.LifoQueue[Session] = queue.LifoQueue(MOST)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """This is Django's wrapper of a session, which comes from an earlier request and goes to a later one."""
+    """Django's wrapper of a session, which comes from an earlier request and goes to a later one."""
 
     _opened = 0.0
 

@@ -1,1 +1,1 @@
-"""This package stores entries in chunks, and the tables that hold them."""
+"""Store entries in chunks, and manage the tables that hold them."""

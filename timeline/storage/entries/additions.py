@@ -1,4 +1,4 @@
-"""This module keeps what was read from audit logs until the worker of a live source adds it to the source.
+"""Keep what was read from audit logs until the worker of a live source adds it to the source.
 
 Only that worker may write to the source, since it has the source's world in memory. It commits each part together with
 the part's removal, so nothing is added twice or lost, whatever dies when.

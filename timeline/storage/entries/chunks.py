@@ -1,4 +1,4 @@
-"""This module stores entries in PostgreSQL, compressed together in chunks, so that repetitions take little space.
+"""Store entries in PostgreSQL, compressed together in chunks, so that repetitions take little space.
 
 Each row is a chunk: consecutive entries with the keys of their tracks, their range of time, and their lines in one
 compressed frame. Each import writes a table of its own, which becomes a partition when the import is done. The table is
@@ -50,7 +50,7 @@ class Stored(NamedTuple):
 
 
 class Part(NamedTuple):
-    """This is a part of the entries of some tracks, small enough to be read and put in order for one answer."""
+    """A part of the entries of some tracks, small enough to be read and put in order for one answer."""
 
     before: int  # how many entries of these tracks are in the parts before this one
     entries: int

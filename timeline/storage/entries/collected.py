@@ -1,4 +1,4 @@
-"""This module keeps what collectors send until the worker of their cluster takes it, and decides which one is active.
+"""Keep what collectors send until the worker of their cluster takes it, and decide which one is active.
 
 A batch is stored in one transaction, and only then acknowledged. The worker takes it in the transaction that commits
 what is in it. Batches are numbered without a hole, so a batch that is sent twice is recognised. A collector that begins
@@ -22,15 +22,15 @@ ASIDE = 20  # batches of a cluster that are kept aside at most: the newest
 
 
 class Held(Exception):
-    """This is raised if another collector is active."""
+    """Another collector is active."""
 
 
 class Stale(Exception):
-    """This is raised if a collector is not the active one any more."""
+    """A collector is not the active one any more."""
 
 
 class OutOfOrder(Exception):
-    """This is raised if a batch is missing before the one that was sent."""
+    """A batch is missing before the one that was sent."""
 
     def __init__(self, accepted: int) -> None:
         super().__init__(f"Batch {accepted + 1} is missing.")
@@ -38,11 +38,11 @@ class OutOfOrder(Exception):
 
 
 class Full(Exception):
-    """This is raised if so much waits for the worker that the collector has to wait, too."""
+    """So much waits for the worker that the collector has to wait, too."""
 
 
 class Report(NamedTuple):
-    """This is what a collector says of itself when it begins, and from time to time."""
+    """What a collector says of itself when it begins, and from time to time."""
 
     holder: str
     version: str
@@ -52,7 +52,7 @@ class Report(NamedTuple):
 
 
 class Epoch(NamedTuple):
-    """This is the right to send batches, and the number of the last batch that was accepted."""
+    """The right to send batches, and the number of the last batch that was accepted."""
 
     epoch: int
     accepted: int
@@ -97,7 +97,7 @@ def give_up(cluster_id: int, epoch: int) -> None:
 
 
 class Received(NamedTuple):
-    """This is a batch as it arrived."""
+    """A batch as it arrived."""
 
     number: int
     lines: bytes  # packed

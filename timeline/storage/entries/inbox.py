@@ -1,4 +1,4 @@
-"""This module keeps what API servers send by themselves until the worker of a live source takes it.
+"""Keep what API servers send by themselves until the worker of a live source takes it.
 
 A batch is stored in one transaction, and only then acknowledged. The worker takes it in the transaction that commits
 what is in it. So nothing is lost or doubled, whatever dies when. A batch that is sent again, because the answer to the
@@ -40,15 +40,15 @@ WHERE batch.source_id = moving.ended AND batch.way = moving.way AND batch.digest
 
 
 class NotWatched(Exception):
-    """This is raised if nothing of the cluster is watched, so that there is no source to which a batch could belong."""
+    """Nothing of the cluster is watched, so that there is no source to which a batch could belong."""
 
 
 class Full(Exception):
-    """This is raised if so much waits for the worker that the sender has to wait, too."""
+    """So much waits for the worker that the sender has to wait, too."""
 
 
 class Batch(NamedTuple):
-    """This is a batch as it arrived. `events` are counted as they were sent, `unread` those that could not be read."""
+    """A batch as it arrived. `events` are counted as they were sent, `unread` those that could not be read."""
 
     digest: str
     lines: bytes  # packed

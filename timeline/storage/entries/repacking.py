@@ -1,4 +1,4 @@
-"""This module packs closed tables of live sources again, so that they take as little space as those of recordings.
+"""Pack closed tables of live sources again, so that they take as little space as those of recordings.
 
 A live source is written a few entries at a time, so its chunks are small. After packing them again, a closed table
 takes a third of the space, and the entries of an object are next to each other.

@@ -1,5 +1,5 @@
-"""This module stores how many changes each namespace of a source has, which readers of some namespaces get in place of
-those of the whole source."""
+"""Store how many changes each namespace of a source has. Readers of some namespaces get these numbers in place of those
+of the whole source."""
 
 from collections import Counter
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ _COLUMNS = ("source_id", "namespace", "changes", "histogram")
 
 
 class Shares(NamedTuple):
-    """These are the numbers of changes of a source over time."""
+    """The numbers of changes of a source over time."""
 
     histogram: list[int]  # of all namespaces together
     rows: list[tuple[Any, ...]]  # of each namespace

@@ -1,4 +1,4 @@
-"""This module manages the tables of chunks: each import writes one, which becomes a partition at the end of the import.
+"""Manage the tables of chunks: each import writes one, which becomes a partition at the end of the import.
 
 A live source begins a new table from time to time, so that old data can be dropped table by table.
 """
@@ -115,7 +115,7 @@ def build_indexes(cursor: "psycopg.Cursor[Any]", table: sql.Identifier, *, of: s
 
 
 class Table(NamedTuple):
-    """This is a closed table, to which nothing is written any more."""
+    """A closed table, to which nothing is written any more."""
 
     name: str
     first: int  # the sequence number of its first entry

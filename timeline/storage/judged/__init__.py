@@ -1,2 +1,2 @@
-"""This package stores what rules and counts conclude from the entries of a source: findings, incidents, what people
-changed, and what each actor did."""
+"""Store what rules and counts conclude from the entries of a source: findings, incidents, what people changed, and what
+each actor did."""

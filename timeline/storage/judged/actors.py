@@ -1,4 +1,4 @@
-"""This module stores what each actor of a source did, which is derived from the entries and the findings."""
+"""Store what each actor of a source did, which is derived from the entries and the findings."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""This module writes the changes that somebody meant, which are derived from the entries, to their table."""
+"""Write the changes that somebody meant, which are derived from the entries, to their table."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -33,7 +33,7 @@ def write(source: Source, rows: Iterable[tuple[Any, ...]]) -> None:
 
 
 class LiveChanges:
-    """This class writes the rows of a live source for the tracks that a batch has changed."""
+    """Write the rows of a live source for the tracks that a batch has changed."""
 
     def __init__(self, source: Source, world: World) -> None:
         self._source = source

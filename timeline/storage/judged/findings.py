@@ -1,4 +1,4 @@
-"""This module stores findings: each finding once, and a row of the list of findings for each occurrence."""
+"""Store findings: each finding once, and a row of the list of findings for each occurrence."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -102,7 +102,7 @@ def _track_numbers(ref: ObjectRef, world: World) -> Iterable[int]:
 
 
 class Stored(NamedTuple):
-    """This is where a stored finding is shown: its incident, and the rows of the list of findings that name it."""
+    """Where a stored finding is shown: its incident, and the rows of the list of findings that name it."""
 
     incident: str
     rows: set[str]

@@ -1,5 +1,4 @@
-"""This module writes the findings of a live source: it stores those that are new or changed, and withdraws those that
-no longer hold."""
+"""Write the findings of a live source: store those that are new or changed, and withdraw those that no longer hold."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class LiveFindings:
-    """This class keeps the findings of one live source, as they were judged last."""
+    """Keep the findings of one live source, as they were judged last."""
 
     def __init__(self, source: models.Source, world: World) -> None:
         self._source = source

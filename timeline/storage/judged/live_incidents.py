@@ -11,7 +11,7 @@ _KEPT = 100_000  # the most findings of incidents that are kept in memory, besid
 
 
 class LiveIncidents:
-    """This class keeps the findings of the incidents of one live source that changed last."""
+    """Keep the findings of the incidents of one live source that changed last."""
 
     def __init__(self, source: models.Source) -> None:
         self._source = source

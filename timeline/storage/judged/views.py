@@ -1,4 +1,4 @@
-"""This module stores the views of objects on old copies of which somebody acted, which are derived from the entries.
+"""Store which old copies of objects somebody acted on, which is derived from the entries.
 
 Most objects have none. So they cost no room in most sources, and windows of these ask for none.
 """

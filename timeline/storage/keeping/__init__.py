@@ -1,1 +1,1 @@
-"""This package deletes what is too old or too large, and keeps what must be kept."""
+"""Delete what is too old or too large, and keep what must be kept."""

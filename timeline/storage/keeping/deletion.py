@@ -1,4 +1,4 @@
-"""This module deletes sources and clusters in two steps, so that a deletion can be undone for a minute.
+"""Delete sources and clusters in two steps, so that a deletion can be undone for a minute.
 
 The first step marks the row, which hides it everywhere (see `models.NotDeleted`). After the minute, a periodic task
 removes it with everything that was stored of it.
@@ -21,7 +21,7 @@ _PATIENCE = 10  # seconds to wait for a transaction that still writes to the row
 
 
 class NameTaken(Exception):
-    """This is raised if another cluster has the name of the one that is to be restored."""
+    """Another cluster has the name of the one that is to be restored."""
 
 
 def delete_source(source_id: int) -> bool:

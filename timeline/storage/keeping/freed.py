@@ -1,4 +1,4 @@
-"""This module stores the spans of time of which retention has deleted the changes of a source.
+"""Store the freed spans of a source: the times whose changes retention has deleted.
 
 Retention writes those of live sources. Those of a recording are written when it is imported, from the marks in it.
 """

@@ -1,4 +1,4 @@
-"""This module keeps what is under a legal hold: nobody and nothing deletes it until the hold is lifted.
+"""Keep what is under a legal hold: nobody and nothing deletes it until the hold is lifted.
 
 Whoever deletes locks the table of holds first (`refuse`), so no hold can be placed between the check and the deletion.
 """
@@ -15,7 +15,7 @@ REASON_LENGTH = 1000  # the most characters of a reason
 
 
 class Held(Exception):
-    """This is raised if something is to be deleted that a hold keeps. Its message names the reason of the hold."""
+    """Something is to be deleted that a hold keeps. The message names the reason of the hold."""
 
     def __init__(self, hold: Hold) -> None:
         by = f" by {hold.by}" if hold.by else ""

@@ -1,4 +1,4 @@
-"""This module says until when recordings are kept: for the days of the setting, unless a recording has its own."""
+"""Say until when recordings are kept: for the days of the setting, unless a recording has its own."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""This module deletes the data of live sources that is too old or takes too much space: entries, lanes and findings.
+"""Delete the data of live sources that is too old or takes too much space: entries, lanes and findings.
 
 `timeline.storage.keeping.periods` says how long recordings are kept.
 """
@@ -24,7 +24,7 @@ _LATE = timedelta(minutes=1)  # how long after an entry was received a watch may
 
 
 class Dropped(NamedTuple):
-    """These are the numbers of tables, tracks and findings of one source that were deleted, and of tables thinned."""
+    """The numbers of tables, tracks and findings of one source that were deleted, and of tables thinned."""
 
     tables: int
     tracks: int
@@ -33,7 +33,7 @@ class Dropped(NamedTuple):
 
 
 class Foreseen(NamedTuple):
-    """This is what retention will delete of one source."""
+    """What retention will delete of one source."""
 
     source: int
     held: bool  # whether a legal hold keeps all of it

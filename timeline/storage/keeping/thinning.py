@@ -1,4 +1,4 @@
-"""This module deletes what is away from incidents in closed tables of live sources, and keeps what is near them.
+"""Delete what is away from incidents in closed tables of live sources, and keep what is near them.
 
 Near an incident is what happened in its windows: so many minutes before and after each time that it happened. Between
 two windows, the last change of each object stays in each table, and tells how it was when the next window begins. What
@@ -25,7 +25,7 @@ _LAST = 2**62  # after every revision
 
 
 class Incidents(NamedTuple):
-    """This says what of a source is near incidents and stays, while everything else is freed."""
+    """What of a source is near incidents and stays, while everything else is freed."""
 
     windows: list[Span]  # in order, and apart from each other; their ends belong to them
     before: datetime  # what happened later is not thinned yet
@@ -78,7 +78,7 @@ def waiting(source: Source, before: datetime) -> list[tables.Table]:
 
 
 class Plan(NamedTuple):
-    """This says what thinning a table deletes."""
+    """What thinning a table deletes."""
 
     stays: bytearray  # of each observation in the table, in order: 1 if it stays
     freed: list[Span]

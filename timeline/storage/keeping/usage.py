@@ -1,4 +1,4 @@
-"""This module measures what each source takes in the database, and keeps one measurement for each day."""
+"""Measure how much room each source takes in the database, and keep one measurement for each day."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime

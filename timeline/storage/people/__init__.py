@@ -1,1 +1,1 @@
-"""This package stores what people say of findings and incidents."""
+"""Store what people say of findings and incidents."""

@@ -1,4 +1,4 @@
-"""This module writes acknowledgements, by which users record that they know of findings and incidents."""
+"""Write acknowledgements, by which users record that they know of findings and incidents."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime

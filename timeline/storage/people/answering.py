@@ -1,4 +1,4 @@
-"""This module says which findings and incidents the present reader may answer, with all that they involve.
+"""Say which findings and incidents the present reader may answer, with all that they involve.
 
 Of others, readers of some namespaces see a part, or are only viewers of a part. What somebody does about these would
 hold for what is hidden, or for what others answer for, too.

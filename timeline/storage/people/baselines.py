@@ -1,4 +1,4 @@
-"""This module writes baselines, which take what is known out of the lists until it gets worse."""
+"""Write baselines, which take what is known out of the lists until it gets worse."""
 
 from datetime import datetime, timedelta
 

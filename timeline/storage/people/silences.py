@@ -1,4 +1,4 @@
-"""This module writes silences, which take incidents out of the lists until they expire."""
+"""Write silences, which take incidents out of the lists until they expire."""
 
 from datetime import datetime, timedelta
 

@@ -1,1 +1,1 @@
-"""This package limits what each reader may see."""
+"""Limit what each reader may see."""

@@ -1,4 +1,4 @@
-"""This module has the conditions of SQL by which views leave out what a limited reader may not see.
+"""The conditions of SQL by which views leave out what a limited reader may not see.
 
 The settings of the reader are objects of JSON, whose keys say what is seen. Each query reads them once and finds a key
 by bisection: PostgreSQL compares no row with all of hundreds of namespaces. Conditions are as short as they can be,
@@ -110,8 +110,8 @@ NOTHING, ALL = "FALSE", "TRUE"
 
 @dataclass(frozen=True)
 class View:
-    """This says which rows of a table a limited reader sees, as a condition of SQL in which the table is named `t`, and
-    what some columns show in place of what they hold."""
+    """The rows of a table that a limited reader sees, as a condition of SQL in which the table is named `t`, and what
+    some columns show in place of what they hold."""
 
     rows: str
     columns: Mapping[str, str] = field(default_factory=dict)  # the expression of SQL of each

@@ -1,4 +1,4 @@
-"""This module says what the present reader may see: everything, whole sources, or some namespaces of a source.
+"""Say what the present reader may see: everything, whole sources, or some namespaces of a source.
 
 What a limited reader may not see is left out by the database: its queries find the views of `storage.seen.views` in
 place of the tables. Views and settings hold for one transaction, so that a pooler may stand before PostgreSQL.
@@ -20,7 +20,7 @@ _SETTINGS = ("sources", "namespaces", "whole", "partly", "clusters", "reader")
 
 @dataclass(frozen=True)
 class Seen:
-    """This is what a reader may see: everything, or these sources as a whole and these namespaces of other sources."""
+    """What a reader may see: everything, or these sources as a whole and these namespaces of other sources."""
 
     everything: bool = False
     whole: frozenset[int] = frozenset()  # Source.id

@@ -1,4 +1,4 @@
-"""This module makes the views that limited readers read in place of the tables: one for each table, with its name.
+"""Make the views that limited readers read in place of the tables: one for each table, with its name.
 
 They are in a schema of their own, which `storage.seen.limits` makes the place where queries of a limited reader find
 tables. A table that is not listed here has no view, and such a query fails instead of showing too much. The views are

@@ -1,2 +1,1 @@
-"""This package reads from PostgreSQL what screens show. The size of every answer is limited, whatever the size of the
-source."""
+"""Read from PostgreSQL what screens show. The size of every answer is limited, whatever the size of the source."""

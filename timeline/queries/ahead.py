@@ -1,4 +1,4 @@
-"""This module sends queries ahead: PostgreSQL answers on another processor while this process does something else."""
+"""Send queries ahead: PostgreSQL answers on another processor while this process does something else."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

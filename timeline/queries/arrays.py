@@ -1,4 +1,4 @@
-"""This module passes arrays to PostgreSQL as text, which takes a tenth of the time that the driver needs for a list."""
+"""Pass arrays to PostgreSQL as text, which takes a tenth of the time that the driver needs for a list."""
 
 from collections.abc import Iterable
 

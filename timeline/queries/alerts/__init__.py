@@ -1,1 +1,1 @@
-"""This package reads the alerts of other programs, and finds the objects that they are about."""
+"""Read the alerts of other programs, and find the objects that they are about."""

@@ -1,4 +1,4 @@
-"""This module builds the address of the timeline that shows a track at the time of an alert, with a finding nearby."""
+"""Build the address of the timeline that shows a track at the time of an alert, with a finding nearby."""
 
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -19,7 +19,7 @@ _RANKS = ("error", "warning", "info")
 
 
 class Landing(NamedTuple):
-    """This is the address of a timeline, and the range of time that it shows, in microseconds since 1970."""
+    """The address of a timeline, and the range of time that it shows, in microseconds since 1970."""
 
     url: str
     start: int

@@ -1,4 +1,4 @@
-"""This module finds the track that an alert means: the one that existed at its time, or else the nearest one."""
+"""Find the track that an alert means: the one that existed at its time, or else the nearest one."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal, NamedTuple
@@ -21,7 +21,7 @@ _CLASSES = {"alive": 0, "ended": 1, "unseen": 1, "began": 2}
 
 
 class LinkQuery(NamedTuple):
-    """This is what a link asks for. Of several targets, the first one counts for which a track is found."""
+    """What a link asks for. Of several targets, the first one counts for which a track is found."""
 
     targets: tuple[Target, ...]
     namespace: str = ""
@@ -32,7 +32,7 @@ class LinkQuery(NamedTuple):
 
 
 class Place(NamedTuple):
-    """This says whether an object existed at a time ("alive"), had ended, or began later.
+    """Whether an object existed at a time ("alive"), had ended, or began later.
 
     "unseen" means that it existed at the end of its source, which was before the time.
     """
@@ -42,7 +42,7 @@ class Place(NamedTuple):
 
 
 class Match(NamedTuple):
-    """This is a track that a link may mean, how it relates to the time, and the target that matched it."""
+    """A track that a link may mean, how it relates to the time, and the target that matched it."""
 
     candidate: Candidate
     place: Place
@@ -54,7 +54,7 @@ class Match(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """This is the answer to a link: the track that it means, or the tracks to choose from, or why there is none."""
+    """The answer to a link: the track that it means, or the tracks to choose from, or why there is none."""
 
     match: Match | None = None
     choice: Sequence[Match] = ()

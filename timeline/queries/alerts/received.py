@@ -1,4 +1,4 @@
-"""This module reads the alerts that other programs have sent, and finds the objects that they are about.
+"""Read the alerts that other programs have sent, and find the objects that they are about.
 
 What an alert is about is decided here, each time it is shown, and not when it arrives: an alert may come before its
 object is observed, sources come and go, and nothing has to be corrected afterwards. The labels were read when the alert
@@ -31,7 +31,7 @@ _FEW = 5  # the most clusters and recordings that a sentence names
 
 
 class AlertFilter(NamedTuple):
-    """This is what the list of alerts is narrowed to. Empty fields match all."""
+    """What the list of alerts is narrowed to. Empty fields match all."""
 
     state: AlertState | None = None
     name: str = ""  # a part of it

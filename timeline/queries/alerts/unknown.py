@@ -1,4 +1,4 @@
-"""This module explains that an object, a cluster or a recording is not known, and suggests similar names."""
+"""Explain that an object, a cluster or a recording is not known, and suggest similar names."""
 
 import difflib
 from collections.abc import Sequence

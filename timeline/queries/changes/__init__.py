@@ -1,1 +1,1 @@
-"""This package reads changes in commit order, what changed before something, and who changed it."""
+"""Read changes in commit order, what changed before something, and who changed it."""

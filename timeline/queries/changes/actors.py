@@ -1,4 +1,4 @@
-"""This module reads what the actors of a source did."""
+"""Read what the actors of a source did."""
 
 from django.db.models import Q
 

@@ -1,4 +1,4 @@
-"""This module reads what changed before a time, an incident or an object. Its cost is bounded, however much changed."""
+"""Read what changed before a time, an incident or an object. The cost is bounded, however much changed."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ _Row = list[Any]  # track, number, lane, namespace, wide, document
 
 
 class Asked(NamedTuple):
-    """This is what a person asks about: the tracks, and the time before which to look, in microseconds since 1970."""
+    """What a person asks about: the tracks, and the time before which to look, in microseconds since 1970."""
 
     tracks: list[int]
     at: int
@@ -92,7 +92,7 @@ def _address(source_id: int, placed: Placed) -> str:
 
 
 class _Parts(NamedTuple):
-    """These are the rows that a question is about, and whether there were more than are ranked."""
+    """The rows that a question is about, and whether there were more than are ranked."""
 
     rows: list[_Row]
     cut: bool

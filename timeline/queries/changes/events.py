@@ -1,4 +1,4 @@
-"""This module reads the changes in a time, one by one in commit order. It reads tracks, and no entries."""
+"""Read the changes in a time, one by one in commit order. Only tracks are read, and no entries."""
 
 from collections.abc import Iterator
 

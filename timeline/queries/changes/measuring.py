@@ -1,4 +1,4 @@
-"""This module measures what happened between two times in the whole of a source."""
+"""Measure what happened between two times in the whole of a source."""
 
 from typing import NamedTuple
 

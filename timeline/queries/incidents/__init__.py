@@ -1,1 +1,1 @@
-"""This package reads incidents and findings: their lists, each by itself, and what is behind it."""
+"""Read incidents and findings: their lists, each by itself, and what is behind it."""

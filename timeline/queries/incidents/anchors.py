@@ -1,4 +1,4 @@
-"""This module finds the object in a connected cluster that an incident is about."""
+"""Find the object in a connected cluster that an incident is about."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from timeline.models import Cluster, Incident, Track
 
 
 class Anchor(NamedTuple):
-    """This is the latest incarnation of the object, as its cluster knows it."""
+    """The latest incarnation of the object, as its cluster knows it."""
 
     cluster: Cluster
     api_version: str  # "apps/v1"

@@ -1,4 +1,4 @@
-"""This module reads what happened in a range of time, of one source or several, as rows for Grafana's annotations."""
+"""Read what happened in a range of time, of one source or several, as rows for Grafana's annotations."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _ROUNDS = 5  # how often more rows are read instead of silenced ones
 
 @dataclass(frozen=True)
 class AnnotationFilter:
-    """This filter selects annotations; the empty one selects all that are not silenced."""
+    """Select annotations; the empty filter selects all that are not silenced."""
 
     severity: Severity | None = None
     rule: str = ""

@@ -1,4 +1,4 @@
-"""This module reads what is behind a finding, with the tracks of the objects that prove it."""
+"""Read what is behind a finding, with the tracks of the objects that prove it."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -14,7 +14,7 @@ _MOST = 5  # findings that are listed as caused by another one
 
 
 class CauseOf(TypedDict):
-    """This is the cause of a finding as its page shows it."""
+    """The cause of a finding as its page shows it."""
 
     rule: str
     sentence: str

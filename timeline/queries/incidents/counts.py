@@ -1,4 +1,4 @@
-"""This module counts the incidents of sources, and finds the ones that a list of sources names."""
+"""Count the incidents of sources, and find those that a list of sources names."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -18,8 +18,7 @@ _LATEST = 20  # of each source, from which the newest are taken
 
 @dataclass(frozen=True)
 class IncidentCounts:
-    """This is how many incidents a source has, counted as in `queries.incidents.lists`: silenced ones only in
-    `silenced`."""
+    """How many incidents a source has, counted as in `queries.incidents.lists`: silenced ones only in `silenced`."""
 
     incidents: int = 0
     findings: int = 0

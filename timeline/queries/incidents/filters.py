@@ -1,4 +1,4 @@
-"""This module selects incidents, of one source or of all, by what a user filters."""
+"""Select incidents, of one source or of all, by what a user filters."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _CHOICES = 200  # of each field of the filter
 
 @dataclass(frozen=True)
 class IncidentFilter:
-    """This filter selects incidents; the empty one selects all."""
+    """Select incidents; the empty filter selects all."""
 
     severity: Severity | None = None
     rule: str = ""

@@ -1,4 +1,4 @@
-"""This module reads one finding with everything that its page shows."""
+"""Read one finding with everything that its page shows."""
 
 from typing import Any
 

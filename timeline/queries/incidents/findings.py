@@ -1,4 +1,4 @@
-"""This module reads the list of findings page by page."""
+"""Read the list of findings page by page."""
 
 from django.db.models import Count
 

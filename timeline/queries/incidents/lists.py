@@ -1,4 +1,4 @@
-"""This module reads the list of incidents page by page."""
+"""Read the list of incidents page by page."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -211,7 +211,7 @@ def _payload(
 
 @dataclass(frozen=True)
 class Origin:
-    """This is what a list of incidents shows of a source."""
+    """What a list of incidents shows of a source."""
 
     name: str
     live: bool

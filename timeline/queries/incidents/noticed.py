@@ -1,4 +1,4 @@
-"""This module reads the incidents that routes have to look at."""
+"""Read the incidents that routes have to look at."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
@@ -21,7 +21,7 @@ _NEEDED = ("rule", "rank", "namespace", "name", "open", "last", "actors")
 
 
 class IncidentNow(NamedTuple):
-    """These are the fields of an incident that decide whether a route tells of it."""
+    """The fields of an incident that decide whether a route sends a message about it."""
 
     key: Key
     cluster: int | None

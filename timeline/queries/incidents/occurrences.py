@@ -1,4 +1,4 @@
-"""This module reads the rows of the list of findings, which are derived from stored findings."""
+"""Read the rows of the list of findings, which are derived from stored findings."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ class _Proof(TypedDict):
 
 
 class _Drawn(TypedDict):
-    """These are the fields of an occurrence that are drawn (see `occurrences.occurrence`)."""
+    """The fields of an occurrence that are drawn (see `occurrences.occurrence`)."""
 
     group: str
     first: int

@@ -1,4 +1,4 @@
-"""This module has the orders of the lists of findings and incidents, and cursors that walk through them."""
+"""Define the orders of the lists of findings and incidents, and cursors that walk through them."""
 
 from datetime import datetime
 from typing import Protocol
@@ -16,11 +16,11 @@ _ORDERS: dict[FindingOrder, tuple[str, ...]] = {
 
 
 class WrongOrder(ValueError):
-    """This is raised for a cursor that belongs to a list in another order; its message says so."""
+    """A cursor belongs to a list in another order; the message says so."""
 
 
 class Row(Protocol):
-    """This is a row of such a list."""
+    """A row of such a list."""
 
     first: datetime
     last: datetime

@@ -1,4 +1,4 @@
-"""This module reads the incidents of a view, each with its rows of the list of findings, for reports."""
+"""Read the incidents of a view, each with its rows of the list of findings, for reports."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ _SHARING = 100  # of this many findings, one row of the list may be shared befor
 
 
 class IncidentsInView(NamedTuple):
-    """These are the incidents of a view, the gravest first, and how many there are in the view and in the source."""
+    """The incidents of a view, the gravest first, and how many there are in the view and in the source."""
 
     incidents: list[InView]
     incidents_total: int
@@ -67,7 +67,7 @@ def incidents_in_view(
 
 
 class _Found(NamedTuple):
-    """This is an incident in a view: how many of its findings and rows are in it, and the keys of the first rows."""
+    """An incident in a view: how many of its findings and rows are in it, and the keys of the first rows."""
 
     incident: str
     findings: int
@@ -118,7 +118,7 @@ def _first_rows(source: Source, incidents: list[str], findings: int, rows: int) 
 
 
 class _Groups(Func):
-    """This expression gives the keys of the first `rows` rows of a finding, as JSON."""
+    """The keys of the first `rows` rows of a finding, as JSON in an expression of SQL."""
 
     template = "jsonb_path_query_array(%(expressions)s, '$[0 to %(last)s].group')::text"
     output_field = TextField()

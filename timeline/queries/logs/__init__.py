@@ -1,1 +1,1 @@
-"""This package reads the lines of the logs of programs."""
+"""Read the lines of the logs of programs."""

@@ -1,5 +1,5 @@
-"""This module reads the lines of the logs of programs: which logs a source has, where their lines are in time, and the
-lines of a log, about an object, or with certain words.
+"""Read the lines of the logs of programs: which logs a source has, where their lines are in time, and the lines of a
+log, about an object, or with certain words.
 
 Times are microseconds since 1970, UTC.
 """
@@ -40,7 +40,7 @@ _ROWS = 200  # the most incarnations of a name that are looked at
 
 
 class Cursor(NamedTuple):
-    """This is the place of a line among all lines of a source."""
+    """The place of a line among all lines of a source."""
 
     time: int
     log: int

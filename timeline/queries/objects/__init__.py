@@ -1,1 +1,1 @@
-"""This package reads objects: their lives, their changes, what they own, and which copies of them were used."""
+"""Read objects: their lives, their changes, what they own, and which copies of them were used."""

@@ -1,4 +1,4 @@
-"""This module finds the owners with which an owner can be compared."""
+"""Find the owners with which an owner can be compared."""
 
 from timeline.models import Source, Track
 

@@ -1,4 +1,4 @@
-"""This module finds the track to which a stored entry belongs.
+"""Find the track to which a stored entry belongs.
 
 Entries are stored with a key, which is the number of their track. All entries of one name without UIDs share one key,
 although they may belong to several tracks.

@@ -1,4 +1,4 @@
-"""This module finds the tracks that an alert may mean by a name, a UID or an IP address, using a database index."""
+"""Find the tracks that an alert may mean by a name, a UID or an IP address, using a database index."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -23,7 +23,7 @@ _SHORT = {  # the short names of kinds that kubectl knows
 
 
 class Target(NamedTuple):
-    """This is one way in which a link names an object: by name, perhaps with a kind; by UID; or by IP address."""
+    """One way in which a link names an object: by name, perhaps with a kind; by UID; or by IP address."""
 
     name: str = ""
     kind: str = ""
@@ -39,7 +39,7 @@ class Target(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """This is a track that a link may mean, and the range of time in which it matches the link.
+    """A track that a link may mean, and the range of time in which it matches the link.
 
     An IP address may pass from one object to another, so the range may be shorter than that of the track.
     """

@@ -1,4 +1,4 @@
-"""This module reads runs that are compared: an owner of a source with what belongs to it, or a whole source."""
+"""Read runs that are compared: an owner of a source with what belongs to it, or a whole source."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ _BEFORE = 3_600_000_000  # µs before the beginning of a track in which its firs
 
 
 class Chosen(NamedTuple):
-    """This names a run: an owner of a source, or the whole source."""
+    """Which run is meant: an owner of a source, or the whole source."""
 
     source: int
     track: int | None = None
@@ -64,7 +64,7 @@ def compare(good: Sequence[Chosen], bad: Chosen) -> ComparisonPayload:
 
 
 class _Loaded:
-    """This class holds the rows of one run."""
+    """Hold the rows of one run."""
 
     def __init__(self, chosen: Chosen) -> None:
         self._source = Source.objects.get(pk=chosen.source, ready=True)

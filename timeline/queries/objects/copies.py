@@ -1,4 +1,4 @@
-"""This module reads the act on an old copy that is behind a finding, and compares such a copy with what stood."""
+"""Read the act on an old copy that is behind a finding, and compare such a copy with the state of the object then."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ _ROOM = 0.25  # the share of a picture's time that is left before its first even
 
 
 class ShownView(NamedTuple):
-    """This is the view that explains a finding, and the range of time in which its picture shows it."""
+    """The view that explains a finding, and the range of time in which its picture shows it."""
 
     view: ViewPayload
     use: UsePayload  # the act on an old copy that the picture is about

@@ -1,4 +1,4 @@
-"""This module reads stored entries, a page at a time."""
+"""Read stored entries, a page at a time."""
 
 from timeline.models import Source, Track
 from timeline.payloads.documents import object_payload

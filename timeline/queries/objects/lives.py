@@ -1,4 +1,4 @@
-"""This module reads one object: its incarnations, its owner, what it needs, and the findings that name it."""
+"""Read one object: its incarnations, its owner, what it needs, and the findings that name it."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""This module reads the incidents of an object's page: those that name the object or what it owns."""
+"""Read the incidents of an object's page: those that name the object or what it owns."""
 
 from django.db.models import BooleanField, Case, Count, Min, Q, Sum, When
 

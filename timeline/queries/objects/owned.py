@@ -1,4 +1,4 @@
-"""This module finds what an object owns: its children, their children, and so on."""
+"""Find what an object owns: its children, their children, and so on."""
 
 from collections.abc import Collection
 

@@ -1,4 +1,4 @@
-"""This module reads everything that the page of an object begins with."""
+"""Read everything that the page of an object begins with."""
 
 from timeline.models import Source, Track
 from timeline.payloads.objects import TrackPayload

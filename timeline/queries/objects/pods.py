@@ -1,6 +1,6 @@
-"""This module counts the Pods that an object owns, and reads how the containers of the worst of them ended.
+"""Count the Pods that an object owns, and read how the containers of the worst of them ended.
 
-It reads no bodies but those of the worst Pods.
+No bodies are read but those of the worst Pods.
 """
 
 from collections import Counter
@@ -104,7 +104,7 @@ def _containers(source_id: int, troubled: list[_Pod]) -> list[tuple[_Pod, tuple[
 
 
 class _How(NamedTuple):
-    """This is what containers have in common that are shown in one row."""
+    """What the containers that are shown in one row have in common."""
 
     stopped: bool
     container: str

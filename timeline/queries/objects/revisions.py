@@ -1,4 +1,4 @@
-"""This module reads the changes of one object in commit order."""
+"""Read the changes of one object in commit order."""
 
 from collections.abc import Collection, Sequence
 from itertools import islice
@@ -33,7 +33,7 @@ _BEFORE = 100  # the number of changes before a page among which a body is sough
 
 
 class Revision(NamedTuple):
-    """This is one change of an object, with the last body that was observed before it."""
+    """One change of an object, with the last body that was observed before it."""
 
     sequence: int
     time: int  # the drawn time, in microseconds since 1970
@@ -55,7 +55,7 @@ class Page(NamedTuple):
 
 
 class ChangeInPlace(NamedTuple):
-    """This is one change of an object, with its place among all of them."""
+    """One change of an object, with its place among all of them."""
 
     life: LifePayload
     revision: Revision
@@ -71,7 +71,7 @@ class _Change(NamedTuple):
 
 
 class _Belonging(NamedTuple):
-    """These are the stored entries of one track, or of one part of them. Some may belong to it only by their time."""
+    """The stored entries of one track, or of one part of them. Some may belong to it only by their time."""
 
     entries: list[Stored]
     by_time: dict[int, bool]  # by sequence number of such an entry: whether it surely belongs to the track
@@ -139,7 +139,7 @@ def change_in_place(
 
 
 class Latest(NamedTuple):
-    """This is the last change of an object, and the last body that was observed of it."""
+    """The last change of an object, and the last body that was observed of it."""
 
     time: int  # the drawn time of the change, in microseconds since 1970
     sequence: int

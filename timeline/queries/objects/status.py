@@ -1,4 +1,4 @@
-"""This module reads what a recording says of how an object is: its phase, its conditions, who wrote it last."""
+"""Read what a recording says about how an object is: its phase, its conditions, who wrote it last."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""This module reads which copies of objects their actors acted on, where one of these copies was old."""
+"""Read which copies of objects their actors acted on, where one of these copies was old."""
 
 from collections.abc import Collection, Iterator
 

@@ -1,4 +1,4 @@
-"""This module reads the last Warning Events about an object and what it owns.
+"""Read the last Warning Events about an object and what it owns.
 
 Whether an Event is a warning is known only from its body. Events about an object are found by their names: Kubernetes
 names an Event after the object, with a dot and a number behind it.
@@ -51,7 +51,7 @@ class _Source(msgspec.Struct):
 
 
 class _Event(msgspec.Struct):
-    """These are the fields of an Event that are read, in the core API (v1) or in the group events.k8s.io."""
+    """The fields of an Event that are read, in the core API (v1) or in the group events.k8s.io."""
 
     type: str | None = None
     reason: str | None = None

@@ -1,1 +1,1 @@
-"""This package reads what people said of findings and incidents."""
+"""Read what people said of findings and incidents."""

@@ -1,4 +1,4 @@
-"""This module reads acknowledgements, by which users record that they know of findings and incidents."""
+"""Read acknowledgements, by which users record that they know of findings and incidents."""
 
 from collections.abc import Collection
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""This module reads baselines, which take what is known out of the lists until it gets worse."""
+"""Read baselines, which take what is known out of the lists until it gets worse."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _WORSE = 200  # incidents that have got worse, which are listed
 
 @dataclass(frozen=True)
 class Baseline:
-    """This is the baseline of a source as a whole."""
+    """The baseline of a source as a whole."""
 
     at: datetime
     by: str

@@ -1,4 +1,4 @@
-"""This module reads silences, which take incidents out of the lists until they expire."""
+"""Read silences, which take incidents out of the lists until they expire."""
 
 import re
 from collections.abc import Iterable

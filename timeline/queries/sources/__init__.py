@@ -1,1 +1,1 @@
-"""This package reads sources as a whole: clusters, recordings, uploads, and what was observed."""
+"""Read sources as a whole: clusters, recordings, uploads, and what was observed."""

@@ -1,4 +1,4 @@
-"""This module reads the state of connected clusters, and the health of the sources that they feed."""
+"""Read the state of connected clusters, and the health of the sources that they feed."""
 
 from datetime import datetime, timedelta
 from typing import NamedTuple, cast

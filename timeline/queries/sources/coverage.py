@@ -1,4 +1,4 @@
-"""This module reads what was observed of a source, and what rules can therefore judge in it."""
+"""Read what was observed of a source, and what rules can therefore judge in it."""
 
 from typing import TYPE_CHECKING
 

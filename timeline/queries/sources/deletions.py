@@ -1,4 +1,4 @@
-"""This module reads what a deletion would remove, and which deletions can still be undone."""
+"""Read what a deletion would remove, and which deletions can still be undone."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -13,7 +13,7 @@ _LISTED = 20  # the most deletions of each sort that are listed
 
 
 class Contents(NamedTuple):
-    """This is how much is stored of some sources."""
+    """How much is stored of some sources."""
 
     recordings: int
     changes: int
@@ -25,7 +25,7 @@ class Contents(NamedTuple):
 
 
 class Deletion(NamedTuple):
-    """This is a deletion that can still be undone."""
+    """A deletion that can still be undone."""
 
     sort: str  # "source" or "cluster"
     id: int

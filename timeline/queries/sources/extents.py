@@ -1,4 +1,4 @@
-"""This module reads sources as a whole: their lists, and the time that they cover."""
+"""Read sources as a whole: their lists, and the time that they cover."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""This module reads how API servers say by themselves who changed something, and what was added in files."""
+"""Read how API servers say by themselves who changed something, and what was added in files."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from timeline.models import ActorFeed, Cluster, Upload, Way
 
 
 class Feed(NamedTuple):
-    """This is how one way flows. The counts are those of `timeline.models.ActorFeed`."""
+    """How one way flows. The counts are those of `timeline.models.ActorFeed`."""
 
     way: str
     since: datetime
@@ -28,7 +28,7 @@ class Feed(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """This is a time in which changes came without who made them, although others of their kind do not."""
+    """A time in which changes came without who made them, although others of their kind do not."""
 
     since: datetime
     until: datetime
@@ -36,7 +36,7 @@ class Missed(NamedTuple):
 
 
 class Feeds(NamedTuple):
-    """This is everything that says who made the changes of a source, besides what its watches show."""
+    """Everything that says who made the changes of a source, besides what its watches show."""
 
     feeds: list[Feed]  # the audit log first
     files: int  # uploads that were added

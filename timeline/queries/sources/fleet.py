@@ -1,4 +1,4 @@
-"""This module reads all connected clusters and recordings as one table, which is sorted, filtered and read by pages."""
+"""Read all connected clusters and recordings as one table, which is sorted, filtered and read by pages."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ _DELTAS = 300  # the latest batches of a source in which its lag is looked for
 
 @dataclass
 class FleetRow:
-    """This is a connected cluster, or a recording."""
+    """A connected cluster, or a recording."""
 
     name: str
     cluster: int | None
@@ -48,7 +48,7 @@ class FleetRow:
 
 @dataclass(frozen=True)
 class Fleet:
-    """This is a page of the table."""
+    """A page of the table."""
 
     rows: list[FleetRow]
     clusters: int  # that match
@@ -60,7 +60,7 @@ class Fleet:
 
 @dataclass(frozen=True)
 class NamedSource:
-    """This is a source of which incidents are listed."""
+    """A source whose incidents are listed."""
 
     name: str
     last: datetime | None

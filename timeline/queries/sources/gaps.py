@@ -1,5 +1,4 @@
-"""This module reads the gaps of a source: the times in which a kind was not observed, or of which retention has
-deleted the changes."""
+"""Read the gaps of a source: the times in which a kind was not observed, or whose changes retention has deleted."""
 
 from django.db import connection
 

@@ -1,4 +1,4 @@
-"""This module reads the recordings of the home page."""
+"""Read the recordings of the home page."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ _PLACES = 120  # the number of different positions of ticks above a histogram
 
 @dataclass(frozen=True)
 class RecordingCard:
-    """This is what the home page shows of a recording."""
+    """What the home page shows of a recording."""
 
     source: SourceRow
     histogram: list[int]

@@ -1,4 +1,4 @@
-"""This module reads the health of live sources for the messages that pages receive."""
+"""Read the health of live sources for the messages that pages receive."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""This module reads uploads and their files."""
+"""Read uploads and their files."""
 
 from typing import cast
 

@@ -1,4 +1,4 @@
-"""This module reads what the sources were measured to take in the database (see `timeline.storage.keeping.usage`)."""
+"""Read how much room the sources take in the database, as it was measured (see `timeline.storage.keeping.usage`)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +16,7 @@ _SUM = "chunks + tracks + findings + logs + evidence"
 
 @dataclass(frozen=True)
 class UsageRow:
-    """This is the latest measurement of a source, with what keeps and what ends it."""
+    """The latest measurement of a source, with what keeps and what ends it."""
 
     source: int
     name: str

@@ -1,1 +1,1 @@
-"""This package reads what the page of a timeline draws: windows, their rows, the overview and the search."""
+"""Read what the page of a timeline draws: windows, their rows, the overview and the search."""

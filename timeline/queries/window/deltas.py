@@ -1,4 +1,4 @@
-"""This module reads what new batches of a live source changed: just enough for a page to update its right edge.
+"""Read what new batches of a live source changed: just enough for a page to update its right edge.
 
 Only the tail of a track is sent: its bars from `since` on, and additional marks. The page keeps what it has of earlier
 times. A bar without an end goes on. If the first bar has no start, it began before the tail, and the page has it.
@@ -36,8 +36,7 @@ Mark = tuple[int, str, str, str | None, Within | None, str]
 
 
 class Missed(Exception):
-    """This is raised if the batches after the cursor are deleted, or changed so much that loading the window again is
-    cheaper."""
+    """The batches after the cursor are deleted, or changed so much that loading the window again is cheaper."""
 
 
 class _Tail(NamedTuple):
@@ -47,7 +46,7 @@ class _Tail(NamedTuple):
 
 
 class _Changed(TypedDict):
-    """This is the part of `DeltaPayload` that says what has changed."""
+    """The part of `DeltaPayload` that says what has changed."""
 
     tracks: list[TailPayload]
     findings: list[FindingGroupPayload]
@@ -57,7 +56,7 @@ class _Changed(TypedDict):
 
 
 class Deltas:
-    """This class reads what the batches of one source after a cursor changed. It leaves out what it returned before."""
+    """Read what the batches of one source after a cursor changed, without what was returned before."""
 
     def __init__(self, source_id: int, cursor: int) -> None:
         self._source = source_id

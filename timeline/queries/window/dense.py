@@ -1,5 +1,5 @@
-"""This module reads lanes with so many lives that a screen has no room for each: lives of a lane that begin in the same
-slice of time are read together, without their lifelines.
+"""Read lanes with so many lives that a screen has no room for each: lives of a lane that begin in the same slice of
+time are read together, without their lifelines.
 
 Times are microseconds since 1970, UTC.
 """

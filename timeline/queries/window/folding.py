@@ -1,4 +1,4 @@
-"""This module decides in SQL which lanes of a window are folded: lanes without a change in view, and furniture.
+"""Decide in SQL which lanes of a window are folded: lanes without a change in view, and furniture.
 
 A lane whose last change is before the view certainly has none in it. A lane that changes only before and after the view
 is not folded; it is drawn without colour.
@@ -29,7 +29,7 @@ NOTHING = Folded(0, 0)
 
 
 class Folding:
-    """This is what is folded in a view between two times (µs). Its SQL uses the parameters of `Rows`, and `values`."""
+    """What is folded in a view between two times (µs). The SQL uses the parameters of `Rows`, and `values`."""
 
     def __init__(self, source: Source, view: View, start: int, end: int, heading: str, unfolded: list[Any]) -> None:
         self.on = view.fold and not (view.searching or view.active or view.scope is not None)

@@ -1,4 +1,4 @@
-"""This module reads how many changes sources have over time, as far as the present reader may see them."""
+"""Read how many changes sources have over time, as far as the present reader may see them."""
 
 from collections.abc import Iterable
 from functools import lru_cache

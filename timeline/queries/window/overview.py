@@ -1,4 +1,4 @@
-"""This module reads the overview of a source: what its minimap and its filters show."""
+"""Read the overview of a source: what its minimap and its filters show."""
 
 from collections import Counter
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""This module finds the rows that a window shows, with SQL.
+"""Find the rows that a window shows, with SQL.
 
 Lanes are found by an index scan in the order of their headings and places, which ends as soon as it has found enough,
 so that a page takes the same time in a source of any size. Strips, opened strips, closed groups and the group in focus
@@ -40,7 +40,7 @@ _SHUT = """0 AS lane, {root} AS root, 0 AS strip, 0 AS number, '' AS "group", ''
 
 
 class Rows:
-    """These are the rows of a view between two times (µs): lanes, strips, and the headings of closed groups."""
+    """The rows of a view between two times (µs): lanes, strips, and the headings of closed groups."""
 
     def __init__(self, source: Source, view: View, start: int, end: int) -> None:
         self._source, self._view = source, view

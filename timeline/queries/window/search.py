@@ -1,4 +1,4 @@
-"""This module finds objects, findings, actors and lines of logs of a source by words, over all of its time.
+"""Find objects, findings, actors and lines of logs of a source by words, over all of its time.
 
 One scan of the tracks of a source finds objects by all that is searched at once. The number of words is limited, and so
 is the number of hits of each sort.

@@ -1,4 +1,4 @@
-"""This module defines the view of a timeline: its filter, its grouping, and what is opened, closed or pinned."""
+"""Define the view of a timeline: its filter, its grouping, and what is opened, closed or pinned."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -19,7 +19,7 @@ NOT_KNOWN = "?"  # filters by this actor select changes of which nothing says wh
 
 @dataclass(frozen=True)
 class View:
-    """This is the filter and the arrangement of a timeline. The default shows everything but noise, by owner.
+    """The filter and the arrangement of a timeline. The default shows everything but noise, by owner.
 
     Grouped by actor, lanes are under the actor that created their first object.
     """

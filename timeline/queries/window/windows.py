@@ -1,4 +1,4 @@
-"""This module reads windows: what a screen shows of a range of time. It reads tracks, and no entries.
+"""Read windows: what a screen shows of a range of time. Only tracks are read, and no entries.
 
 Times are microseconds since 1970, UTC.
 """
@@ -94,7 +94,7 @@ def _page(source: Source, view: View, rows: Rows, offset: int, limit: int) -> Pa
 
 
 class _Lives(NamedTuple):
-    """These are the lives of the rows of a window in its range of time."""
+    """The lives of the rows of a window in its range of time."""
 
     single: list[int]  # the numbers of the tracks that are drawn one by one
     tracks: list[tuple[Any, ...]]  # what `_tracks` returns of them

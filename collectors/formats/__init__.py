@@ -1,4 +1,4 @@
-"""This package reads recordings as entries. Each module in it that has a `FORMAT` reads one format."""
+"""Read recordings as entries. Each module in this package that has a `FORMAT` reads one format."""
 
 import importlib
 import pkgutil
@@ -52,7 +52,7 @@ _UNKNOWN = "is not a recording that Causeline knows: "
 
 
 class Format(NamedTuple):
-    """This tuple is one format, which each module of this package with a `FORMAT` declares."""
+    """One format, which each module of this package with a `FORMAT` declares."""
 
     name: str  # how it is called in messages
     sniff: Callable[[bytes], bool]  # say whether a recording that begins with these bytes has this format
@@ -134,7 +134,7 @@ def named(inputs: Iterable[tuple[Path, str]]) -> list[tuple[Path, str]]:
 
 
 class AnyReading(Protocol):
-    """This protocol describes what yields the entries of a recording, and says how far it has come."""
+    """What yields the entries of a recording, and says how far it has come."""
 
     files: dict[str, str]  # each file that was begun so far -> the name of its format
 
@@ -150,7 +150,7 @@ class AnyReading(Protocol):
 
 
 class Reading:
-    """This class iterates, once, over the entries of a recording and over what was skipped in it."""
+    """Iterate, once, over the entries of a recording and over what was skipped in it."""
 
     def __init__(
         self, inputs: Sequence[tuple[Path, str]], bodies: bool, limits: Limits, processes: int, part: bool
@@ -233,7 +233,7 @@ def _batches(items: Iterator[Observation | Skipped | Redacted]) -> Iterator[list
 
 
 class Bounds:
-    """This class leaves out what is more than one reading may keep: objects, lines of logs, and depth of objects."""
+    """Leave out what is more than one reading may keep: objects, lines of logs, and depth of objects."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits

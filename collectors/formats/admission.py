@@ -1,4 +1,4 @@
-"""This module reads AdmissionReviews, as a webhook that logs what it is asked writes them.
+"""Read AdmissionReviews, as a webhook that logs what it is asked writes them.
 
 They are JSON documents on lines or not, or an array of them, each with the request, the answer, or both. What a review
 proves is in collectors/normalise/admission.py.
@@ -47,7 +47,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
 
 
 class _Reviews:
-    """This class joins the requests of one file with their answers."""
+    """Join the requests of one file with their answers."""
 
     def __init__(self, file: str, bodies: bool) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""This module reads the audit log of Azure AKS, as diagnostic settings send it and as Log Analytics returns it.
+"""Read the audit log of Azure AKS, as diagnostic settings send it and as Log Analytics returns it.
 
 It reads these shapes:
 

@@ -1,4 +1,4 @@
-"""This module reads a Kubernetes audit log: lines of JSON, each an Event of `audit.k8s.io/v1`.
+"""Read a Kubernetes audit log: lines of JSON, each an Event of `audit.k8s.io/v1`.
 
 The API server writes them so to a file: https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/
 """
@@ -65,7 +65,7 @@ Learned = tuple[dict[tuple[str, str], str], list[tuple[str, Observed]]]
 
 
 class AuditEvents:
-    """This class reads the lines of one log, and keeps until the end the entries that need all lines."""
+    """Read the lines of one log, and keep until the end the entries that need all lines."""
 
     def __init__(self, bodies: bool, kinds: dict[tuple[str, str], str] | None = None) -> None:
         self._bodies = bodies

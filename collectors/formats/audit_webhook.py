@@ -1,4 +1,4 @@
-"""This module reads what an API server sends to an audit webhook: a list of audit events, as it arrives.
+"""Read what an API server sends to an audit webhook: a list of audit events, as it arrives.
 
 https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/#webhook-backend describes what is sent. Only one event is
 held in memory at a time, and what it shows is redacted, normalised and packed at once.
@@ -33,15 +33,15 @@ Kinds = dict[tuple[str, str], str]  # (API group, resource) -> kind
 
 
 class NotAList(Exception):
-    """This exception is raised if what was sent is not a list of audit events. Its message says why."""
+    """What was sent is not a list of audit events. The message says why."""
 
 
 class TooLong(Exception):
-    """This exception is raised if what was sent has more bytes than are allowed."""
+    """What was sent has more bytes than are allowed."""
 
 
 class Read(NamedTuple):
-    """This tuple is what was read of a list of audit events."""
+    """What was read of a list of audit events."""
 
     lines: bytes  # what the events show, packed as it waits for the worker
     identities: list[str]  # of the events; a client may choose its auditID
@@ -87,7 +87,7 @@ def read(pieces: Iterator[bytes], packed: bool, most: int, kinds: Kinds, limits:
 
 
 class _List:
-    """This class takes the events out of a list. Its fields may come in any order."""
+    """Take the events out of a list. Its fields may come in any order."""
 
     def __init__(self, pieces: Iterator[bytes], limits: Limits) -> None:
         self._stream = JsonStream(pieces, limits.line_bytes)

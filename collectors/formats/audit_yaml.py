@@ -1,4 +1,4 @@
-"""This module reads audit events in YAML, and entries of Google's Cloud Logging that hold one.
+"""Read audit events in YAML, and entries of Google's Cloud Logging that hold one.
 
 `gcloud logging read` prints YAML unless it is asked for JSON; other events were converted to YAML.
 """

@@ -1,4 +1,4 @@
-"""This module reads the audit log of Amazon EKS as CloudWatch Logs returns it.
+"""Read the audit log of Amazon EKS as CloudWatch Logs returns it.
 
 It reads these shapes:
 

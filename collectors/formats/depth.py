@@ -1,4 +1,4 @@
-"""This pure module says how deeply JSON is nested."""
+"""Say how deeply JSON is nested. It does no I/O."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""This module turns JSON documents of the Kubernetes API into entries: objects, lists of objects, and watch events."""
+"""Turn JSON documents of the Kubernetes API into entries: objects, lists of objects, and watch events."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from timeline.core.values import decoder
 
 
 class Piece(NamedTuple):
-    """This tuple holds one document, or one item of a list, as JSON; `line` is where it begins."""
+    """One document, or one item of a list, as JSON; `line` is where it begins."""
 
     line: int
     data: bytes
@@ -26,7 +26,7 @@ class Piece(NamedTuple):
 
 
 class Header(msgspec.Struct, gc=False):
-    """This struct holds the fields of a list beside its items."""
+    """The fields of a list beside its items."""
 
     apiVersion: str | None = None
     kind: str | None = None
@@ -39,7 +39,7 @@ class Header(msgspec.Struct, gc=False):
 
 
 class Listing:
-    """This class passes on the items of one list; items without a kind wait if their list's kind comes after them."""
+    """Pass on the items of one list; items without a kind wait if their list's kind comes after them."""
 
     def __init__(self, file: str, header: Header, limit: int) -> None:
         self._file = file
@@ -71,7 +71,7 @@ class Listing:
 
 
 class _Document(msgspec.Struct, gc=False):
-    """This struct holds the fields that distinguish an object, a list and a watch event."""
+    """The fields that distinguish an object, a list and a watch event."""
 
     type: Any = None
     object: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
@@ -114,7 +114,7 @@ def entries_of(
 
 
 class _Reading:
-    """This class turns the documents of one recording into entries."""
+    """Turn the documents of one recording into entries."""
 
     def __init__(self, file: str, bodies: bool) -> None:
         self._file = file

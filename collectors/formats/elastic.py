@@ -1,4 +1,4 @@
-"""This module reads the answer to a search of Elasticsearch or OpenSearch, and dumps of an index with one hit a line.
+"""Read the answer to a search of Elasticsearch or OpenSearch, and dumps of an index with one hit a line.
 
 The shapes are {"hits": {"hits": [{"_source": {…}}]}}, or {"_source": {…}} on lines or in an array. The event is the
 source itself, an object in it (the kubernetes integration writes kubernetes.audit), or text (message, log,

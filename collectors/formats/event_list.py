@@ -1,4 +1,4 @@
-"""This module reads audit events that are not on lines of their own.
+"""Read audit events that are not on lines of their own.
 
 It reads the EventList of `audit.k8s.io/v1`, which the API server sends to a webhook, arrays of events, and
 pretty-printed events.

@@ -1,4 +1,4 @@
-"""This module reads Events as kubernetes-event-exporter writes them to a file or to standard output, one on each line.
+"""Read Events as kubernetes-event-exporter writes them to a file or to standard output, one on each line.
 
 Without a `layout` of its own, it writes the Event of core/v1 without its apiVersion and kind, with the name of the
 cluster, and with what the API server knows of the object that the Event is about.
@@ -21,7 +21,7 @@ _NO_EVENT = "it is not an Event as kubernetes-event-exporter writes it without a
 
 
 class _Exported(msgspec.Struct, gc=False):
-    """This struct holds the fields by which an exported Event is recognised."""
+    """The fields by which an exported Event is recognised."""
 
     metadata: msgspec.Raw
     involvedObject: msgspec.Raw

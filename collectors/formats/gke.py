@@ -1,4 +1,4 @@
-"""This module reads the audit log of Google GKE as Cloud Logging returns it, with a `protoPayload` as the event.
+"""Read the audit log of Google GKE as Cloud Logging returns it, with a `protoPayload` as the event.
 
 The entries are on lines (a sink to a bucket), in an array (`gcloud logging read --format json`), or in {"entries": […]}
 (the API).

@@ -1,4 +1,4 @@
-"""This module reads the Events of an archive of OpenShift's Insights operator (`events/<namespace>.json`).
+"""Read the Events of an archive of OpenShift's Insights operator (`events/<namespace>.json`).
 
 It writes of each Event only the namespace, the time, the reason, the message and the type: neither its name nor the
 object that it is about. So an Event becomes a line of a log.
@@ -22,7 +22,7 @@ _LEVELS = {"Normal": "info", "Warning": "warning"}
 
 
 class _Event(msgspec.Struct, gc=False):
-    """This struct is a CompactedEvent of the Insights operator."""
+    """A CompactedEvent of the Insights operator."""
 
     lastTimestamp: str
     namespace: str = ""

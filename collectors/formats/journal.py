@@ -1,4 +1,4 @@
-"""This module reads the journal of systemd as `journalctl -o export` and `-o verbose` write it: each field on a line.
+"""Read the journal of systemd as `journalctl -o export` and `-o verbose` write it: each field on a line.
 
 The other forms of journalctl have a line for each entry, and are read as logs of programs.
 """

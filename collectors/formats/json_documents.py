@@ -1,4 +1,4 @@
-"""This module reads JSON documents that follow each other, as `kubectl` prints them.
+"""Read JSON documents that follow each other, as `kubectl` prints them.
 
 They come from `kubectl get -o json`, `get -w -o json`, `kubectl events` and `cluster-info dump`: lists, single objects
 and pretty-printed watch events in any mixture, and the container logs between the documents of a dump. An item of a
@@ -31,11 +31,11 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
 
 
 class _ArrayLost(Exception):
-    """This exception says that the rest of an array is lost, which was reported; another document comes next."""
+    """The rest of an array is lost, which was reported; another document comes next."""
 
 
 class _Documents:
-    """This class cuts a recording into documents and the items of lists."""
+    """Cut a recording into documents and the items of lists."""
 
     def __init__(self, recording: Recording) -> None:
         self._file = recording.name

@@ -1,4 +1,4 @@
-"""This module finds values by their place in JSON documents of any size, and passes their bytes on undecoded.
+"""Find values by their place in JSON documents of any size, and pass their bytes on undecoded.
 
 A pattern is a tuple of keys that leads to values; "*" stands for every item of an array. `("items", "*")` finds each
 item of a list; `()` finds each of several documents that follow each other, on one line or on several. Only one value

@@ -1,4 +1,4 @@
-"""This module reads lines of logs that stand in JSON over several lines, or in an array.
+"""Read lines of logs that stand in JSON over several lines, or in an array.
 
 `gcloud logging read --format json` writes an array of entries, and `journalctl -o json-pretty` an object over several
 lines. JSON with an object on each line is read as the log of a program.

@@ -1,4 +1,4 @@
-"""This module steps through JSON that arrives in pieces, value by value.
+"""Step through JSON that arrives in pieces, value by value.
 
 Only one value is held in memory at a time, and its bytes stay unchanged.
 """
@@ -21,11 +21,11 @@ _KEPT = 1024  # bytes that are searched again with the next piece, since the mat
 
 
 class MalformedJson(Exception):
-    """This exception says that a value cannot be read. Its message says why."""
+    """A value cannot be read. The message says why."""
 
 
 class Item(NamedTuple):
-    """This tuple is one value with its place."""
+    """One value with its place."""
 
     line: int  # where it begins, from 1
     path: tuple[str | int, ...]  # the keys and indexes that lead to it in its document
@@ -37,7 +37,7 @@ class Item(NamedTuple):
 
 
 class JsonStream:
-    """This class reads JSON that comes in pieces; it keeps nothing that was read."""
+    """Read JSON that comes in pieces, and keep nothing that was read."""
 
     def __init__(self, pieces: Iterator[bytes], limit: int) -> None:
         self.line = 1

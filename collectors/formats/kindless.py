@@ -1,4 +1,4 @@
-"""This module reads single objects in JSON that do not say their kind, as the Insights operator writes them.
+"""Read single objects in JSON that do not say their kind, as the Insights operator writes them.
 
 The selfLink of the object says the kind, which API servers before Kubernetes 1.20 set; else the path of the file does.
 """

@@ -1,4 +1,4 @@
-"""This module reads the table that `kubectl get events` and `kubectl events` print, by default and with -A or -o wide.
+"""Read the table that `kubectl get events` and `kubectl events` print, by default and with -A or -o wide.
 
 A row says how long ago an Event was last seen, not when, and names no Event. So it becomes a line of a log, at the
 latest time that it may have: its age before the file was written.

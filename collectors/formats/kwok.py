@@ -1,4 +1,4 @@
-"""This module reads recordings of kwok: `kwokctl snapshot export --record`, and `kwokctl snapshot export` without.
+"""Read recordings of kwok: `kwokctl snapshot export --record`, and `kwokctl snapshot export` without.
 
 They are YAML documents: the objects at the start, and then a ResourcePatch for each change that a watch delivered. kwok
 removes the resourceVersions, and writes each time as its distance from the start of the recording, but not when that
@@ -50,7 +50,7 @@ class _Target(msgspec.Struct, gc=False):
 
 
 class _Patch(msgspec.Struct, gc=False):
-    """This struct is a ResourcePatch of `action.kwok.x-k8s.io/v1alpha1`."""
+    """A ResourcePatch of `action.kwok.x-k8s.io/v1alpha1`."""
 
     resource: _Resource
     target: _Target
@@ -71,7 +71,7 @@ class _Head(msgspec.Struct, gc=False):
 
 
 class _Known(NamedTuple):
-    """This tuple is an object as the recording left it last."""
+    """An object as the recording left it last."""
 
     data: bytes
     received: int  # of its last entry
@@ -104,7 +104,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
 
 
 class _Objects:
-    """This class keeps the objects of one recording, since a change names only what it changed."""
+    """Keep the objects of one recording, since a change names only what it changed."""
 
     def __init__(self, file: str, bodies: bool, most: int) -> None:
         self._file = file

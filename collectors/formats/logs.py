@@ -1,4 +1,4 @@
-"""This module reads the logs of programs, such as controllers, as `kubectl logs` prints them and as nodes keep them.
+"""Read the logs of programs, such as controllers, as `kubectl logs` prints them and as nodes keep them.
 
 A support bundle, a must-gather and a folder of a node say in the path of a file which container wrote it. A line of a
 stack trace belongs to the line before it. Any other line without a time is left out and counted.
@@ -98,7 +98,7 @@ def read(recording: Recording, bodies: bool) -> Iterator[Observation | Skipped]:
 
 
 class _Reader:
-    """This class reads the lines of one log in their order."""
+    """Read the lines of one log in their order."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording

@@ -1,4 +1,4 @@
-"""This module reads what Grafana Loki answers, receives and exports.
+"""Read what Grafana Loki answers, receives and exports.
 
 It reads the answer to a query, the body of a push request, logcli's jsonl, and the downloads of Grafana:
 

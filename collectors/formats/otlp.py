@@ -1,4 +1,4 @@
-"""This module reads logs in OTLP, as the OpenTelemetry Collector's file exporter writes them.
+"""Read logs in OTLP, as the OpenTelemetry Collector's file exporter writes them.
 
 They are documents of JSON, on lines or not, or messages of protobuf. Three kinds of records are read: objects of
 Kubernetes from the receiver k8sobjects (watched: `{"type", "object"}`; pulled: the object), audit events, and lines of
@@ -34,7 +34,7 @@ _NOTHING = "it holds no object of Kubernetes, no audit event and no line of a lo
 
 
 class Record(NamedTuple):
-    """This tuple is one log record, from JSON or from protobuf."""
+    """One log record, from JSON or from protobuf."""
 
     line: int  # of JSON the line, of protobuf the number of the record
     time: int  # µs since 1970; when it was observed if it has no time of its own, and 0 if it has neither
@@ -45,7 +45,7 @@ class Record(NamedTuple):
 
 
 class _Fields(msgspec.Struct, gc=False):
-    """This struct holds the fields of a LogRecord in JSON that are used. The times are nanoseconds since 1970."""
+    """The fields of a LogRecord in JSON that are used. The times are nanoseconds since 1970."""
 
     timeUnixNano: str | int = 0
     observedTimeUnixNano: str | int = 0
@@ -81,7 +81,7 @@ def _found(head: bytes) -> list[tuple[str, ...]]:
 
 
 class _Records:
-    """This class says what each record of a file holds."""
+    """Say what each record of a file holds."""
 
     def __init__(self, file: str, bodies: bool) -> None:
         self._file = file

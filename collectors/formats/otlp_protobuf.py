@@ -1,4 +1,4 @@
-"""This module takes the log records out of OTLP in protobuf, one after the other.
+"""Take the log records out of OTLP in protobuf, one after the other.
 
 The OpenTelemetry Collector's file exporter writes messages with their length before each, in 4 bytes; a bare message
 (LogsData, ExportLogsServiceRequest) is read, too. The outer messages are walked by hand, so that only one log record is
@@ -28,11 +28,11 @@ _DAMAGED = "the protobuf message is damaged"
 
 
 class Damaged(ValueError):
-    """This exception says that a protobuf message cannot be read."""
+    """A protobuf message cannot be read."""
 
 
 class Raw(NamedTuple):
-    """This tuple is one log record and the resource that wrote it, as protobuf."""
+    """One log record and the resource that wrote it, as protobuf."""
 
     number: int  # of the record in the file, from 1
     resource: bytes

@@ -1,4 +1,4 @@
-"""This module reads and writes Causeline's own recordings, which keep every field of an entry.
+"""Read and write Causeline's own recordings, which keep every field of an entry.
 
 A recording is JSON, one document a line. The first line is the header, {"schema": "causeline.recording/v3"}; each other
 line is an entry, a request that changed nothing, a line of a log, or a mark of a stream, as timeline/history/codec.py

@@ -1,4 +1,4 @@
-"""This module reads a long recording with several processes, since what a line says does not depend on other lines.
+"""Read a long recording with several processes, since what a line says does not depend on other lines.
 
 The process that reads the bytes hands blocks of lines to helper processes as long as these keep up, and reads the other
 blocks itself, so that all stay busy. It does not look into the blocks that it hands over. The entries come in the order
@@ -34,7 +34,7 @@ _MOST_HELPERS = 7  # more could not be given work as fast as they do it
 
 
 class Reader(Protocol):
-    """This protocol describes what reads the lines of one recording."""
+    """What reads the lines of one recording."""
 
     def read(self, lines: Iterable[Line | Skipped]) -> Iterator[Entry | Request | Skipped]: ...
 
@@ -85,7 +85,7 @@ def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | R
 
 
 class _Helper:
-    """This class runs the helper process. If that ends early, the blocks it has not answered are read here."""
+    """Run the helper process. If it ends early, the blocks that it has not answered are read here."""
 
     def __init__(self, reader: Reader, recording: Recording, others: Sequence["_Helper"]) -> None:
         self._reader = reader

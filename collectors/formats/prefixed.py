@@ -1,4 +1,4 @@
-"""This module reads lines that have something before the audit event: a time, the name of a stream, labels.
+"""Read lines that have something before the audit event: a time, the name of a stream, labels.
 
 Such lines come from `aws logs tail`, an export of CloudWatch to S3, logcli's default output, `kubectl logs
 --timestamps` of an API server that logs to its standard output, the files in which a node keeps that log, and syslog.

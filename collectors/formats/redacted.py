@@ -1,4 +1,4 @@
-"""This module removes credentials from what was observed, for many observations at a time."""
+"""Remove credentials from what was observed, for many observations at a time."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ _FEW = 8  # observations that are checked one by one, because some of them may h
 
 
 class Redacted(NamedTuple):
-    """These items were redacted already, as those that a helper process has read."""
+    """Items that were redacted already, such as those that a helper process has read."""
 
     items: list[Observation | Skipped]
 

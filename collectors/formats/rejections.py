@@ -1,4 +1,4 @@
-"""This module says why a file is not a recording, and why a line cannot be used. It never quotes file contents."""
+"""Say why a file is not a recording, and why a line cannot be used. File contents are never quoted."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""This module reads audit events in the records of any other log store or log shipper.
+"""Read audit events in the records of any other log store or log shipper.
 
 Examples are Filebeat, Fluent Bit, Vector and Splunk. The event is searched in the whole record, as an object or as
 text. The first record shows where the records are: on lines of their own, or in an array somewhere in a document.

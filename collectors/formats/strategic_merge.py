@@ -1,4 +1,4 @@
-"""This pure module applies a strategic merge patch of Kubernetes to an object, without the schema of its kind.
+"""Apply a strategic merge patch of Kubernetes to an object, without the schema of its kind. It does no I/O.
 
 The key by which the items of a list are merged is in the patch itself, in `$setElementOrder`. A list without that is
 replaced.

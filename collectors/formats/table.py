@@ -1,4 +1,4 @@
-"""This module reads CSV with audit events in one column.
+"""Read CSV with audit events in one column.
 
 Logs Insights exports the column @message, Log Analytics the column log_s; the column may have any name.
 """

@@ -1,5 +1,4 @@
-"""This module keeps what was read of a log and has to wait for its end. It is packed, since that may be a sixth of all
-lines."""
+"""Keep what was read of a log and has to wait for its end. It is packed, since that may be a sixth of all lines."""
 
 import pickle
 from bisect import bisect_left
@@ -15,7 +14,7 @@ _END = 2**63
 
 
 class Waiting(Generic[T]):
-    """These are items in the order of their lines. `line` returns the number of an item's line."""
+    """Items in the order of their lines. `line` returns the number of an item's line."""
 
     def __init__(self, line: Callable[[T], int]) -> None:
         self._line = line

@@ -1,4 +1,4 @@
-"""This module reads watch events, one on each line, as `kubectl get -w --output-watch-events -o json` prints them.
+"""Read watch events, one on each line, as `kubectl get -w --output-watch-events -o json` prints them.
 
 A watch request to the API (`?watch=1`) returns the same: https://kubernetes.io/docs/reference/using-api/api-concepts/
 """

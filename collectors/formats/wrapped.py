@@ -1,4 +1,4 @@
-"""This module is shared by all formats in which a log store or a log shipper wraps audit events in records.
+"""What all formats share in which a log store or a log shipper wraps audit events in records.
 
 It takes the records out of documents, takes one audit event out of each record, and reads the events as an audit log. A
 record without one is a line of the log of a program if it says so: stores keep both together.
@@ -28,7 +28,7 @@ _CUT = "not JSON: Input data was truncated"
 
 
 class Shape(NamedTuple):
-    """This tuple describes one shape of documents: the pattern of their records, and a place that only it has."""
+    """One shape of documents: the pattern of their records, and a place that only it has."""
 
     records: Pattern
     sign: Pattern

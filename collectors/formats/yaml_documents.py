@@ -1,4 +1,4 @@
-"""This module reads what `kubectl get -o yaml` prints, with -w or without: documents between lines of `---`.
+"""Read what `kubectl get -o yaml` prints, with -w or without: documents between lines of `---`.
 
 kubectl indents the dashes of all items of a list alike, so the text is cut at these dashes before it is parsed. A list
 may therefore have any size, and damage in one item affects no other.
@@ -30,7 +30,7 @@ _WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
 
 
 class _Text:
-    """This class collects the lines of one document, or of one item of a list."""
+    """Collect the lines of one document, or of one item of a list."""
 
     def __init__(self, limit: int) -> None:
         self.line = 0  # number of its first line
@@ -57,7 +57,7 @@ class _Text:
 
 
 class _Cut:
-    """This class cuts the lines of a recording into documents and the items of lists."""
+    """Cut the lines of a recording into documents and the items of lists."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording

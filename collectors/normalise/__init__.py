@@ -1,4 +1,4 @@
-"""This pure package turns what was observed, in any form, into entries. This module has what all forms share."""
+"""Turn what was observed, in any form, into entries. This module has what all forms share. The package does no I/O."""
 
 from typing import Any
 

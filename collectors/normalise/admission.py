@@ -1,4 +1,4 @@
-"""This pure module reads an AdmissionReview: what an API server asks an admission webhook about a write.
+"""Read an AdmissionReview: what an API server asks an admission webhook about a write. It does no I/O.
 
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/ describes it. A review is sent
 before the write is committed, and an admitted write may still fail: another webhook refuses it, the object was changed
@@ -26,7 +26,7 @@ _REFUSED = 403  # a webhook may answer any code, also 409, which would look like
 
 
 class _Group(msgspec.Struct, gc=False):
-    """This struct is a GroupVersionKind or a GroupVersionResource (meta/v1)."""
+    """A GroupVersionKind or a GroupVersionResource (meta/v1)."""
 
     group: str = ""
     version: str = ""
@@ -40,7 +40,7 @@ class _Options(msgspec.Struct, gc=False):
 
 
 class AdmissionRequest(msgspec.Struct, gc=False):
-    """This struct holds the fields of a request that are used; the objects stay undecoded until they are needed."""
+    """The fields of a request that are used; the objects stay undecoded until they are needed."""
 
     uid: str = ""
     kind: _Group = msgspec.field(default_factory=_Group)

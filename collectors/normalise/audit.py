@@ -1,4 +1,4 @@
-"""This pure module turns one event of an audit log into entries."""
+"""Turn one event of an audit log into entries. It does no I/O."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -25,7 +25,7 @@ from timeline.kinds import Kind, Metadata, kind_of
 
 
 class _Answer(msgspec.Struct, gc=False):
-    """This struct holds the fields that every response has, before its kind is known."""
+    """The fields that every response has, before its kind is known."""
 
     kind: str = ""
     metadata: Metadata | None = None
@@ -120,7 +120,7 @@ def _check_size(event: AuditEvent) -> None:
 
 
 class _EventReader:
-    """This class turns one audit event into an entry, or the entries of a deletecollection."""
+    """Turn one audit event into an entry, or the entries of a deletecollection."""
 
     __slots__ = ("_bodies", "_event", "_interner", "_place", "_ref")
 

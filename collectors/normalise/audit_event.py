@@ -1,4 +1,4 @@
-"""This pure module decodes an audit event (`audit.k8s.io/v1` Event) and parses its timestamps."""
+"""Decode an audit event (`audit.k8s.io/v1` Event) and parse its timestamps. It does no I/O."""
 
 import re
 
@@ -12,7 +12,7 @@ from timeline.kinds import Metadata, address
 
 
 class _Extra(msgspec.Struct, gc=False, rename=lambda name: f"authentication.kubernetes.io/{name.replace('_', '-')}"):
-    """This struct holds what a token that is bound to a Pod says of the client."""
+    """What a token that is bound to a Pod says of the client."""
 
     pod_name: list[str] = []
     pod_uid: list[str] = []
@@ -25,7 +25,7 @@ class User(msgspec.Struct, gc=False):
 
 
 class ObjectReference(msgspec.Struct, gc=False):
-    """This struct is the `objectRef` of an audit event."""
+    """The `objectRef` of an audit event."""
 
     resource: str = ""
     apiGroup: str = ""
@@ -43,7 +43,7 @@ class _Outcome(msgspec.Struct, gc=False):
 
 
 class AuditEvent(msgspec.Struct, gc=False):
-    """This struct holds the fields of an audit event that are used; bodies stay undecoded until they are needed.
+    """The fields of an audit event that are used; bodies stay undecoded until they are needed.
 
     The type is Event of `audit.k8s.io/v1`: https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/
     """

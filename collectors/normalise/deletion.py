@@ -1,4 +1,4 @@
-"""This pure module decides from an audit event whether a deletion removed an object or only asked for its removal."""
+"""Decide from an audit event whether a deletion removed an object or only asked for its removal. It does no I/O."""
 
 from typing import Any
 
@@ -16,14 +16,14 @@ class _Namespace(msgspec.Struct, gc=False):
 
 
 class DeletedList(msgspec.Struct, gc=False):
-    """This struct is the response to a deletecollection: a list of the deleted objects."""
+    """The response to a deletecollection: a list of the deleted objects."""
 
     kind: str = ""
     items: tuple[msgspec.Raw, ...] | None = None
 
 
 class DeleteOptions(msgspec.Struct, gc=False):
-    """This struct holds the fields of DeleteOptions (meta/v1) that decide whether an object is deleted at once."""
+    """The fields of DeleteOptions (meta/v1) that decide whether an object is deleted at once."""
 
     gracePeriodSeconds: int | None = None
     propagationPolicy: str | None = None

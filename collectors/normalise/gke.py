@@ -1,4 +1,4 @@
-"""This pure module restores the audit event from a LogEntry of Google's Cloud Logging, as far as the entry has it.
+"""Restore the audit event from a LogEntry of Google's Cloud Logging, as far as the entry has it. It does no I/O.
 
 The entry has no stage and one time, `timestamp`, which is used as the receipt of the request. The commit was certainly
 before `receiveTimestamp`, when the entry arrived in Cloud Logging some seconds later. Without resourceVersions, only

@@ -1,4 +1,4 @@
-"""This pure module decides which objects of a recorded watch existed when it began, and which changed afterwards.
+"""Decide which objects of a recorded watch existed when it began, and which changed afterwards. It does no I/O.
 
 A watch begins with an ADDED event for each existing object, and a recording by kubectl does not say where these end.
 They come in the order of names; later events come in the order of resourceVersions, each greater than all before. So an
@@ -20,7 +20,7 @@ _SIGNED = ("Lease",)  # kinds whose every write leaves the same managedFields: o
 
 
 class _Trace(NamedTuple):
-    """These are hashes of an object, by which it is recognised when it comes again, and who wrote it last."""
+    """Hashes of an object, by which it is recognised when it comes again, and who wrote it last."""
 
     managers: int  # of its managedFields
     content: int  # of everything but the resourceVersion; 0 if it is not needed
@@ -28,7 +28,7 @@ class _Trace(NamedTuple):
 
 
 class _Stream:
-    """This class keeps track of the watch of one kind: which objects exist, and whether it has listed all of them."""
+    """Keep track of the watch of one kind: which objects exist, and whether it has listed all of them."""
 
     def __init__(self) -> None:
         self.listing = True  # whether an added object may have existed before the watch
@@ -81,7 +81,7 @@ class _Stream:
 
 
 class InitialEvents:
-    """This class decides about the observed objects of one recording, in the order in which they are in it."""
+    """Decide about the observed objects of one recording, in the order in which they are in it."""
 
     def __init__(self) -> None:
         self._streams: dict[tuple[str, str], _Stream] = defaultdict(_Stream)

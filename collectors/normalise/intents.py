@@ -1,4 +1,4 @@
-"""This pure module reads from an object in JSON what somebody wants of it, as `intent_of` does from its redacted form.
+"""Read from an object in JSON what somebody wants of it, as `intent_of` does from its redacted form. It does no I/O.
 
 Most writes of an object repeat all of that and change only what is not read: its revision, managedFields, the times of
 its conditions. So only the parts that are read are redacted, and what they say is remembered.
@@ -17,7 +17,7 @@ _REMEMBERED = 1000  # objects of which is remembered what they say
 
 
 class _Metadata(msgspec.Struct, gc=False, omit_defaults=True):
-    """This struct holds the metadata that `intent_of` reads."""
+    """The metadata that `intent_of` reads."""
 
     finalizers: msgspec.Raw = msgspec.Raw()
     ownerReferences: msgspec.Raw = msgspec.Raw()

@@ -1,4 +1,4 @@
-"""This pure module keeps one copy of values that many events of one log repeat, such as names and references."""
+"""Keep one copy of values that many events of one log repeat, such as names and references. It does no I/O."""
 
 from collectors.normalise import owner
 from collectors.normalise.audit_event import AuditEvent, ObjectReference, client_of
@@ -8,7 +8,7 @@ from timeline.kinds import Kind, Metadata, kind_of
 
 
 class _Texts(dict[str, str]):
-    """This is one copy of each of many texts."""
+    """One copy of each of many texts."""
 
     def __missing__(self, text: str) -> str:
         if len(self) >= _TEXTS:
@@ -18,8 +18,8 @@ class _Texts(dict[str, str]):
 
 
 class Interner:
-    """This class keeps one copy of each object reference, owner, client and text of one log, and the kinds the log
-    names. It begins anew when there are too many, since the objects of a long log come and go."""
+    """Keep one copy of each object reference, owner, client and text of one log, and the kinds the log names. Begin
+    anew when there are too many, since the objects of a long log come and go."""
 
     def __init__(self) -> None:
         self.text = _Texts().__getitem__  # it returns the first copy of an equal text

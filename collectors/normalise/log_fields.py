@@ -1,4 +1,4 @@
-"""This pure module reads the fields of a line of a log that is an object of JSON."""
+"""Read the fields of a line of a log that is an object of JSON. It does no I/O."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -21,8 +21,8 @@ _PROGRAM_OF = re.compile(r"[\w.-]{1,253}/[\w./@()-]{1,64}")
 
 
 class Fields:
-    """This class finds the fields of a line of JSON by their names in lower case, with a dot before the name of one in
-    an object."""
+    """Find the fields of a line of JSON by their names in lower case. A field within an object has a dot before its
+    name."""
 
     def __init__(self, fields: dict[str, Any]) -> None:
         document = fields.get("_source")  # of Elasticsearch

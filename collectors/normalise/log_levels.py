@@ -1,4 +1,4 @@
-"""This pure module finds the level that a line of a log states, in any of the notations that programs use."""
+"""Find the level that a line of a log states, in any of the notations that programs use. It does no I/O."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""This pure module reads lines of the logs of programs: a table of shapes, each with a time in any notation.
+"""Read lines of the logs of programs: a table of shapes, each with a time in any notation. It does no I/O.
 
 `collectors.normalise.log_times` has the notations. A line may stand in the wrapping of a container runtime (CRI,
 Docker), a log shipper, a journal, or `kubectl logs --timestamps --prefix`. The time of the wrapping is preferred,
@@ -24,7 +24,7 @@ _SAME = 2_000_000  # µs by which two times of one line may differ, one of them 
 
 
 class LogText(NamedTuple):
-    """This tuple is what one line of a log says."""
+    """What one line of a log says."""
 
     time: int  # µs since 1970; of times that leave something open, see `Unknown`
     unknown: Unknown
@@ -38,7 +38,7 @@ class LogText(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """This tuple is the same of a line that may have no time, as programs write lines into a wrapping."""
+    """What a line says that may have no time, as programs write lines into a wrapping."""
 
     at: Written | None
     level: str

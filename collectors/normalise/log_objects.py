@@ -1,4 +1,4 @@
-"""This pure module finds the objects that a text of a program names."""
+"""Find the objects that a text of a program names. It does no I/O."""
 
 import re
 

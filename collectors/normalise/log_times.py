@@ -1,4 +1,4 @@
-"""This pure module reads the notations in which programs write times, at the beginning of a text or as a whole field.
+"""Read the notations in which programs write times, at the beginning of a text or as a whole field. It does no I/O.
 
 A notation may leave out the zone, the year, or the whole date. Such a time is in UTC; without a year, it is in 1972,
 and without a date, on the first day of 1972: what stands beside the log places it (see `timeline.history.logs`).
@@ -70,7 +70,7 @@ _OF_KLOG = _notation(r"(?P<year>\d{4})?(?P<month>\d\d)(?P<day>\d\d) " + _CLOCK) 
 
 
 class Written(NamedTuple):
-    """This tuple is a time as a program wrote it."""
+    """A time as a program wrote it."""
 
     time: int  # µs since 1970
     unknown: Unknown

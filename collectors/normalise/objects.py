@@ -1,4 +1,4 @@
-"""This pure module turns a whole object, from a list, a watch or a file, into an entry."""
+"""Turn a whole object, from a list, a watch or a file, into an entry. It does no I/O."""
 
 import re
 from typing import NamedTuple
@@ -27,14 +27,14 @@ from timeline.kinds import Metadata, kind_of, seconds
 
 
 class Signature(NamedTuple):
-    """This tuple is what the managedFields of an object say about its latest write."""
+    """What the managedFields of an object say about its latest write."""
 
     written: int  # in whole seconds, as µs since 1970
     writers: tuple[tuple[str, str, int, int], ...]  # of that second: manager, subresource, and size and hash of fields
 
 
 class ObservedObject(NamedTuple):
-    """This tuple is an object as it was observed, with what it says about its own past."""
+    """An object as it was observed, with what it says about its own past."""
 
     entry: Entry
     managers: bytes  # its managedFields as JSON; b"" if it has none
@@ -55,7 +55,7 @@ class _Managed(msgspec.Struct, gc=False):
 
 
 class _Head(msgspec.Struct, gc=False):
-    """This struct holds the fields that every object has, before its kind is known."""
+    """The fields that every object has, before its kind is known."""
 
     apiVersion: str | None = None
     kind: str | None = None
@@ -67,7 +67,7 @@ class _Series(msgspec.Struct, gc=False):
 
 
 class _EventTimes(msgspec.Struct, gc=False):
-    """This struct holds the timestamps of an Event of core/v1 or of events.k8s.io/v1."""
+    """The timestamps of an Event of core/v1 or of events.k8s.io/v1."""
 
     series: _Series | None = None
     lastTimestamp: str | None = None

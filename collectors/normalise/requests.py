@@ -1,5 +1,5 @@
-"""This pure module reads from events of an audit log what shows the knowledge of a client: which revisions its requests
-named, and the requests that changed nothing."""
+"""Read from events of an audit log what shows the knowledge of a client: which revisions its requests named, and the
+requests that changed nothing. It does no I/O."""
 
 import re
 from urllib.parse import unquote_plus
@@ -30,8 +30,8 @@ class _Preconditions(msgspec.Struct, gc=False):
 
 
 class _Body(msgspec.Struct, gc=False):
-    """This struct holds where a body names a revision: an object or list in its metadata, the options of a deletion in
-    their preconditions."""
+    """Where a body names a revision: an object or list in its metadata, the options of a deletion in their
+    preconditions."""
 
     metadata: _Metadata | None = None
     preconditions: _Preconditions | None = None

@@ -1,5 +1,5 @@
-"""This pure module reads what an admission review says about a write that may follow: who asked for it, which revision
-it replaces, and what the object will be.
+"""Read what an admission review says about a write that may follow: who asked for it, which revision it replaces, and
+what the object will be. It does no I/O.
 
 The webhook is asked before the write is committed, so a review is never a change by itself. `Review.content` lets the
 change that a watch shows be recognised: the API server calls validating webhooks with the object as it will be stored,
@@ -27,7 +27,7 @@ _SET_BY_STORING = ("managedFields", "resourceVersion", "generation")
 
 
 class Review(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """This struct is one review. Times are microseconds since 1970, by the clock of this machine."""
+    """One review. Times are microseconds since 1970, by the clock of this machine."""
 
     id: str  # the UID of the request
     at: int  # when it arrived
@@ -82,7 +82,7 @@ def content_of(body: bytes) -> str:
 
 
 class Read(NamedTuple):
-    """This tuple is what was read of several requests to the webhook."""
+    """What was read of several requests to the webhook."""
 
     lines: bytes  # the reviews, packed as they wait for the worker
     identities: list[str]  # of the reviews

@@ -1,4 +1,4 @@
-"""This pure package removes from everything that is observed what must never be stored, before anything else sees it.
+"""Remove from everything that is observed what must never be stored, before anything else sees it. It does no I/O.
 
 `timeline/core/secret_names.py` decides which names belong to credentials; `forms.py` recognises credentials by their
 form. `objects.py` walks an object, `field_names.py` judges its fields, and `roles.py` says what the name of one makes

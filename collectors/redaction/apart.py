@@ -1,4 +1,4 @@
-"""This pure module redacts single fields of an object in JSON, without a walk through the rest of it.
+"""Redact single fields of an object in JSON, without a walk through the rest of it. It does no I/O.
 
 The names of some fields matter for their values, but what is around them does not: the environment of a container is
 redacted in the same way in each Pod. Such a value is cut out, redacted by itself and put back, and what was done to it
@@ -33,7 +33,7 @@ _value = msgspec.json.Decoder(msgspec.Raw)
 
 
 class Apart(NamedTuple):
-    """This tuple is an object in JSON of which some fields were redacted by themselves."""
+    """An object in JSON, some of whose fields were redacted by themselves."""
 
     redacted: bytes  # the whole, with these fields redacted
     rest: bytes  # the same without these fields

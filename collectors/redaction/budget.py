@@ -1,4 +1,4 @@
-"""This pure module bounds the processor time that the redaction of one object takes.
+"""Bound the processor time that the redaction of one object takes. It does no I/O.
 
 Whoever may create an object chooses its texts. Every step takes time that grows no faster than a text, so ordinary
 objects need a fraction of their time. Of an object that needs more, each text that is left is replaced whole.
@@ -17,11 +17,11 @@ clock = time.thread_time
 
 
 class OutOfTime(Exception):
-    """This exception says that the time of an object is over, or that a text is too long to be searched."""
+    """The time of an object is over, or a text is too long to be searched."""
 
 
 class _Running(threading.local):
-    """This object says how long the redaction that a thread does may take."""
+    """How long the redaction that a thread does may take."""
 
     seconds = 0.0  # 0 if the thread redacts nothing
     until = 0.0  # on the clock; 0 before the first look at it

@@ -1,4 +1,4 @@
-"""This pure module redacts an object in JSON as `objects.redact` does, but quickly.
+"""Redact an object in JSON as `objects.redact` does, but quickly. It does no I/O.
 
 Most changes of an object repeat what the previous one had. So an object is split into parts, and the results for parts
 that rarely change are cached.
@@ -158,7 +158,7 @@ def _redact_field(name: str, value: Any) -> Any:
 
 
 class _Results(Generic[T]):
-    """This class remembers what was made of parts in JSON, and forgets everything when that takes too much memory."""
+    """Remember what was made of parts in JSON, and forget everything when that takes too much memory."""
 
     def __init__(self, redact: Callable[[bytes, str], T]) -> None:
         """`redact` is called with a part and with the field that holds it."""

@@ -1,4 +1,4 @@
-"""This pure module removes credentials from arguments and command lines."""
+"""Remove credentials from arguments and command lines. It does no I/O."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""This pure module removes credentials from everything in an entry except the object.
+"""Remove credentials from everything in an entry except the object. It does no I/O.
 
 A user name may be a token, a message may quote one, and so may any field that clients of the cluster can fill.
 """

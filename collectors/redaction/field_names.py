@@ -1,4 +1,4 @@
-"""This pure module decides by the name of a field whether its value is a credential, or a copy of a whole object."""
+"""Decide by the name of a field whether its value is a credential, or a copy of a whole object. It does no I/O."""
 
 import re
 from typing import Any

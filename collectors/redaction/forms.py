@@ -1,4 +1,4 @@
-"""This pure module recognises credentials by their form, at any place in a text.
+"""Recognise credentials by their form, at any place in a text. It does no I/O.
 
 The forms are facts that their issuers publish: how a credential begins, of which letters it is, and how long it is.
 Each is in the table of the place that it comes from. `deploy/check_forms.py` finds forms of maintained lists that are

@@ -1,4 +1,4 @@
-"""This pure module finds credentials in text by the name before them, as in `name=value` or `"name": "value"`."""
+"""Find credentials in text by the name before them, as in `name=value` or `"name": "value"`. It does no I/O."""
 
 import re
 from bisect import bisect_left
@@ -225,7 +225,7 @@ _END = re.compile(r"</(?:[\w.-]*+:)?+([\w.$/-]*+)")
 
 
 class Elements:
-    """This class knows where the XML elements of a text end."""
+    """Know where the XML elements of a text end."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -1,4 +1,4 @@
-"""This pure module removes from an object what must never be stored."""
+"""Remove from an object what must never be stored. It does no I/O."""
 
 import re
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""This pure module redacts an object in JSON of which large parts are often known from earlier objects.
+"""Redact an object in JSON when large parts of it are known from earlier objects, as they often are. It does no I/O.
 
 From one change of an object to the next, its spec and most entries of its managedFields stay the same. These are cut
 out without being parsed, and looked up with what redaction makes of them. Only the rest, and parts that are new, are

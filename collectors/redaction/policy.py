@@ -1,4 +1,4 @@
-"""This pure module holds what the operator adds to redaction: own patterns of credentials, and to keep no objects.
+"""Hold what the operator adds to redaction: own patterns of credentials, and to keep no objects. It does no I/O.
 
 A pattern is a Python regular expression whose time is bounded, because its repetitions are limited. A process calls
 `use` once, when it starts, before it reads anything.
@@ -17,18 +17,18 @@ _REPEATS = (constants.MAX_REPEAT, constants.MIN_REPEAT, constants.POSSESSIVE_REP
 
 
 class PatternError(ValueError):
-    """This exception says that a pattern cannot be used. Its message says why."""
+    """A pattern cannot be used. The message says why."""
 
 
 class Policy(NamedTuple):
-    """This tuple holds the operator's settings of redaction."""
+    """The operator's settings of redaction."""
 
     patterns: tuple[str, ...] = ()
     strict: bool = False  # keep no objects, only the facts that the rules read
 
 
 class Pattern(NamedTuple):
-    """This tuple is a pattern of the operator that can be used."""
+    """A pattern of the operator that can be used."""
 
     compiled: re.Pattern[str]
     reach: int  # characters from where a match begins that may decide whether it is one

@@ -1,4 +1,4 @@
-"""This pure module finds out for many observations at once that none of them has credentials, as most never have.
+"""Find out for many observations at once that none of them has credentials, as most never have. It does no I/O.
 
 It collects the different texts of all of them and searches these together, which takes a third of the time that
 `entries.without_credentials` takes one by one. It never says of an observation that it has none if that function would

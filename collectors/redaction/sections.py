@@ -1,4 +1,4 @@
-"""This pure module finds credentials in text by the section that they are in, as in files of INI and TOML."""
+"""Find credentials in text by the section that they are in, as in files of INI and TOML. It does no I/O."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""This pure module finds credentials in text that only white space separates from their names."""
+"""Find credentials in text that only white space separates from their names. It does no I/O."""
 
 import re
 from collections.abc import Callable, Iterator

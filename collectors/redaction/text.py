@@ -1,4 +1,4 @@
-"""This pure module removes credentials from text in any notation: JSON, YAML, INI, XML, commands, addresses, messages.
+"""Remove credentials from text in any notation: JSON, YAML, INI, XML, commands, addresses, messages. It does no I/O.
 
 It searches for a name, what separates it from its value, and the value; `timeline/core/secret_names.py` says whether
 the name is one of a credential. Every expression takes time that grows no faster than the text: names are matched whole

@@ -1,4 +1,4 @@
-"""This pure module redacts an object in JSON without a walk through it, if only few of its strings matter to redaction.
+"""Redact an object in JSON without a walk through it, if only few of its strings matter to redaction. It does no I/O.
 
 An object stays as it is if all of its strings are neutral. Most objects are such objects and repeat the strings of
 earlier ones, so the module remembers neutral strings, and pieces of JSON that have no others. What it remembers is
@@ -29,7 +29,7 @@ _LONGEST = 2048  # bytes of an item that is remembered
 
 
 class _Memory(set[bytes]):
-    """This set forgets everything when it takes too much memory."""
+    """A set that forgets everything when it takes too much memory."""
 
     __slots__ = ("_taken",)
 

@@ -1,4 +1,4 @@
-"""This pure module finds where a value ends that follows a name in text, whatever notation the text uses."""
+"""Find where a value ends that follows a name in text, whatever notation the text uses. It does no I/O."""
 
 import re
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from timeline.core.secret_names import is_reference
 
 
 class Span(NamedTuple):
-    """This tuple is a part of a text that is replaced by a mask."""
+    """A part of a text that is replaced by a mask."""
 
     start: int
     end: int

@@ -76,7 +76,7 @@ _LOST = "Inconclusive: lines may be missing that would show it, or that nobody w
 
 
 class _Waiting(NamedTuple):
-    """An object that needs others, with the drawn times at which it went on and at which it stopped waiting, if it did."""
+    """An object that needs others, with the drawn times at which it went on and stopped waiting, if it did."""
 
     user: Track
     ran: int | None

@@ -1,4 +1,4 @@
-"""This package opens recordings: files, folders and archives become named streams of bytes, bounded and counted.
+"""Open recordings: files, folders and archives become named streams of bytes, bounded and counted.
 
 It does not interpret the bytes. It recognises compression and archives by content, never by name, and never unpacks
 anything to disk.

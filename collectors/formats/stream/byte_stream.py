@@ -1,4 +1,4 @@
-"""This module has a stream of bytes that is read once, front to back, with lookahead."""
+"""A stream of bytes that is read once, front to back, with lookahead."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ PIECE = 256 * 1024  # bytes that are passed on at a time, at most; larger ones d
 
 
 class ByteStream:
-    """This class reads pieces of bytes as they are needed; only what was looked at ahead is held in memory.
+    """Read pieces of bytes as they are needed; only what was looked at ahead is held in memory.
 
     It has the methods of a file that tarfile needs: it can read, tell, and seek forward.
     """

@@ -1,4 +1,4 @@
-"""This module decompresses gzip, zstd, bzip2 and xz, which it recognises by their first bytes, in bounded pieces."""
+"""Decompress gzip, zstd, bzip2 and xz, recognised by their first bytes, in bounded pieces."""
 
 import bz2
 import lzma

@@ -1,4 +1,4 @@
-"""This module opens the files, folders, archives and the standard input that a user names, one recording at a time."""
+"""Open the files, folders, archives and the standard input that a user names, one recording at a time."""
 
 import os
 import stat

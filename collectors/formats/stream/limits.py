@@ -1,4 +1,4 @@
-"""This module counts what a reading has consumed, against the limits that protect memory and time from bad input."""
+"""Count what a reading has consumed, against the limits that protect memory and time from bad input."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ RATIO_FLOOR = 256 * 1024**2  # bytes; below this size any ratio is accepted, sin
 
 
 class Limits(NamedTuple):
-    """This tuple holds how much one reading may take. An environment variable raises each limit (docs/settings.md)."""
+    """How much one reading may take. An environment variable raises each limit (docs/settings.md)."""
 
     line_bytes: int = 64 * 1024**2  # far longer than the largest object that the API accepts
     content_bytes: int = 1024**4  # bytes that decompression may produce in all
@@ -23,11 +23,11 @@ def too_long(limit: int) -> str:
 
 
 class Unreadable(Exception):
-    """This exception says that a stream cannot be read further. Its message says why, as the end of a sentence."""
+    """A stream cannot be read further. The message says why, as the end of a sentence."""
 
 
 class Usage:
-    """This class keeps the counts of one reading.
+    """Keep the counts of one reading.
 
     `bytes_read` of `bytes_total` is its progress; input from a pipe is not in the total. `bytes_decompressed` have come
     out of what is packed.

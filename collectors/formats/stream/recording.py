@@ -1,4 +1,4 @@
-"""This module has the recording: one named stream of bytes, read as lines or as pieces."""
+"""A recording: one named stream of bytes, read as lines or as pieces."""
 
 from collections.abc import Iterable, Iterator
 from itertools import compress
@@ -18,11 +18,11 @@ _LENGTHS = (1, 2, 3)  # NUL bytes with which the length of a message of protobuf
 
 
 class NotARecording(Exception):
-    """This exception says that the input cannot be understood at all. Its message says what to do."""
+    """The input cannot be understood at all. The message says what to do."""
 
 
 class Skipped(NamedTuple):
-    """This tuple names a piece of a recording that could not be used."""
+    """A piece of a recording that could not be used."""
 
     file: str
     line: int  # 0 if it is not a single line
@@ -66,7 +66,7 @@ def fewer(items: Iterable[T | Skipped]) -> Iterator[T | Skipped]:
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
-    """This struct is one line without its line break."""
+    """One line without its line break."""
 
     file: str
     number: int  # from 1
@@ -74,7 +74,7 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
-    """This struct holds consecutive lines, with a line break between each two.
+    """Consecutive lines, with a line break between each two.
 
     A line that is too long is kept up to one byte more than the limit at least, so that it is known to be too long.
     """
@@ -104,7 +104,7 @@ def _lines(file: str, first: int, lines: list[bytes], limit: int) -> Iterator[Li
 
 
 class Recording:
-    """This class holds the unpacked content of one file; it is read once, front to back, as lines or as pieces.
+    """The unpacked content of one file; it is read once, front to back, as lines or as pieces.
 
     `name` is how the user knows the file; a member of an archive is called `dump.tar.zst/default/pods.json`. `error`
     says why it could not be read to its end; the caller that opened the recording reports it (`report_error`), so that

@@ -1,4 +1,4 @@
-"""This module reads the files of a tar archive one after the other, and writes nothing to disk."""
+"""Read the files of a tar archive one after the other, and write nothing to disk."""
 
 import sys
 import tarfile
@@ -77,7 +77,7 @@ def _why(error: Exception) -> str:
 
 
 class _Source:
-    """This class is the file that tarfile reads from, with a limit on headers.
+    """The file that tarfile reads from, with a limit on headers.
 
     tarfile takes a damaged header for the end of the archive, and reads a header of any length into memory. `last`
     shows how the archive really ended, and `allowed` limits what tarfile may read.

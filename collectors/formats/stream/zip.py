@@ -1,4 +1,4 @@
-"""This module reads the files of a zip archive one after the other, as they arrive.
+"""Read the files of a zip archive one after the other, as they arrive.
 
 Python's zipfile starts with the directory at the end of the archive, so it can read neither a pipe nor a truncated
 archive. The header before each file is enough. The format is PKWARE's APPNOTE.TXT (section 4.3);
@@ -31,7 +31,7 @@ _METHODS: dict[int, Decompress | None] = {
 
 
 class _Header(NamedTuple):
-    """This tuple holds what the local header of a file says."""
+    """What the local header of a file says."""
 
     name: str
     checksum: int

@@ -1,1 +1,1 @@
-"""This package reads recordings and watches clusters, and turns what it reads into entries."""
+"""Read recordings, watch clusters, and turn what is read into entries."""

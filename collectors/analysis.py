@@ -1,4 +1,4 @@
-"""This module turns recordings into findings without a server: it reads them, puts changes in order, and judges."""
+"""Turn recordings into findings without a server: read them, put changes in order, and judge."""
 
 import gc
 import time
@@ -28,7 +28,7 @@ SKIPS_KEPT = 10_000  # skipped lines that are kept; more are only counted
 
 
 class Analysis(NamedTuple):
-    """This tuple holds what the rules found in one recording."""
+    """What the rules found in one recording."""
 
     name: str
     world: World
@@ -123,7 +123,7 @@ def analyse(
 
 
 class Skips:
-    """This class counts what was skipped and keeps a bounded part of it: every line of a file may be broken."""
+    """Count what was skipped and keep a bounded part of it: every line of a file may be broken."""
 
     def __init__(self) -> None:
         self.kept: list[Skipped] = []

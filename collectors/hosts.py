@@ -1,4 +1,4 @@
-"""This module decides what may be connected to where people choose the address: of clusters, log stores, destinations.
+"""Decide what may be connected to where people choose the address: of clusters, log stores, destinations.
 
 An operator allows schemes and hosts by a setting. A name is resolved once, and all of its addresses are checked: those
 are the ones to connect to.
@@ -30,7 +30,7 @@ class Unresolved(Exception):
 
 
 class AllowedHost(NamedTuple):
-    """This tuple is one entry of a setting such as CAUSELINE_DESTINATION_HOSTS: `[scheme://]host[:port]`."""
+    """One entry of a setting such as CAUSELINE_DESTINATION_HOSTS: `[scheme://]host[:port]`."""
 
     scheme: str
     host: (
@@ -65,7 +65,7 @@ class AllowedHost(NamedTuple):
 
 
 class Gate(NamedTuple):
-    """This tuple is what a setting allows to connect to."""
+    """What a setting allows to connect to."""
 
     setting: str  # its name, for messages
     allowed: Sequence[AllowedHost]

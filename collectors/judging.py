@@ -1,4 +1,4 @@
-"""This module judges the tracks of a recording with several processes, since one judgement does not depend on another.
+"""Judge the tracks of a recording with several processes, since one judgement does not depend on another.
 
 Each process is a copy of this one, so it knows the whole world without being sent it; it answers with its findings,
 which are few.

@@ -1,4 +1,4 @@
-"""This module decodes and redacts what strangers send in processes of its own.
+"""Decode and redact what strangers send, in processes of its own.
 
 A web process answers everybody in one interpreter, which a regular expression or a decoder holds until it has ended,
 and freed memory does not all return to the system. So what programs send to it is read by a few other processes, each
@@ -32,7 +32,7 @@ Pieces = Iterator[bytes]
 
 
 class Died(Exception):
-    """This exception says that a process has ended before its answer, most likely because of what it read."""
+    """A process has ended before its answer, most likely because of what it read."""
 
 
 def call(function: Callable[Concatenate[Pieces, P], T], pieces: Iterable[bytes], *args: P.args, **named: P.kwargs) -> T:
@@ -58,7 +58,7 @@ def call(function: Callable[Concatenate[Pieces, P], T], pieces: Iterable[bytes],
 
 
 class _Process:
-    """This class is one of the processes. It ends when this one ends, because its pipe is closed then."""
+    """One of the processes. It ends when this one ends, because its pipe is closed then."""
 
     def __init__(self) -> None:
         self._pipe, theirs = Pipe()

@@ -1,4 +1,4 @@
-"""This module records a cluster into one file without a server or a database.
+"""Record a cluster into one file without a server or a database.
 
 The file holds what all watches delivered, and marks that say up to where each of them is complete.
 """
@@ -27,7 +27,7 @@ _AT_ONCE = 8  # requests at a time
 
 
 class Recorder:
-    """This class makes one recording. Its counts may be read while it runs."""
+    """Make one recording. Its counts may be read while it runs."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""This pure module predicts how much an audit policy logs, from a sample of a cluster's audit log.
+"""Predict how much an audit policy logs, from a sample of a cluster's audit log. It does no I/O.
 
 It decides about each event of the sample by the lines of the policy. What the policy leaves out of an event is counted
 exactly. Bodies that the policy logs and the sample lacks are estimated from other bodies in it, or not at all.
@@ -38,7 +38,7 @@ class _Outcome(msgspec.Struct, gc=False):
 
 
 class Event(msgspec.Struct, gc=False):
-    """This struct holds the fields of an audit event by which a policy decides, and its bodies."""
+    """The fields of an audit event by which a policy decides, and its bodies."""
 
     auditID: str
     level: str = ""
@@ -71,7 +71,7 @@ _body = msgspec.json.Decoder(_Body)
 
 
 class Asked(NamedTuple):
-    """This tuple is a kind of request. Bodies of one kind have similar sizes."""
+    """A kind of request. Bodies of one kind have similar sizes."""
 
     group: str
     resource: str
@@ -81,7 +81,7 @@ class Asked(NamedTuple):
 
 
 class Size(msgspec.Struct):
-    """This struct adds up entries of a log.
+    """Add up entries of a log.
 
     `size` is in bytes, of JSON without white space, as the API server writes it. `estimated` is the part of it that
     stands for bodies that the sample does not have. `bare` counts the entries of which nothing in the sample shows how
@@ -95,7 +95,7 @@ class Size(msgspec.Struct):
 
 
 class Prediction(NamedTuple):
-    """This tuple says what a policy would have logged of the requests in a sample."""
+    """What a policy would have logged of the requests in a sample."""
 
     sample: Size  # the sample as it is
     lines: list[Size]  # one for each line of the policy
@@ -154,7 +154,7 @@ def predict(policy: Policy, events: Iterable[Line | Skipped]) -> Prediction:
 
 
 class _Lengths:
-    """This class gives the mean length in bytes of the bodies of one kind of request, as far as a sample has any."""
+    """Give the mean length in bytes of the bodies of one kind of request, as far as a sample has any."""
 
     def __init__(self) -> None:
         # (body, kind of request) -> the number of bodies, their length, and the length of their managedFields
@@ -178,7 +178,7 @@ class _Lengths:
 
 
 class _Sampling:
-    """This class adds up the events of a sample."""
+    """Add up the events of a sample."""
 
     def __init__(self, policy: Policy) -> None:
         self.skips = Skips()

@@ -1,4 +1,4 @@
-"""This module has the Celery tasks of collectors. Each of them ends; watching clusters is not a task."""
+"""The Celery tasks of collectors. Each of them ends; watching clusters is not a task."""
 
 import logging
 import time

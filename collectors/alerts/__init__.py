@@ -1,4 +1,4 @@
-"""This pure package reads notifications of alerts, as Alertmanager, Grafana or a script sends them.
+"""Read notifications of alerts, as Alertmanager, Grafana or a script sends them. It does no I/O.
 
 It checks everything that a sender can write, once: what it returns is stored and shown as it is. `objects.py` says
 which objects the labels of an alert name. It sends nothing, and does not know which objects exist.

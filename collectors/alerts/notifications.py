@@ -1,4 +1,4 @@
-"""This module parses the three forms of notifications, and checks each field of them."""
+"""Parse the three forms of notifications, and check each field of them."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -40,7 +40,7 @@ class Invalid(ValueError):
 
 
 class Notification(NamedTuple):
-    """This is what one notification says of one alert. Times are microseconds since 1970, UTC."""
+    """What one notification says of one alert. Times are microseconds since 1970, UTC."""
 
     identity: str  # what is the same in all notifications of one alert, and in no other: 32 hexadecimal digits
     fingerprint: str  # as the sender gave it; "" if it gave none

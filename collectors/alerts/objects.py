@@ -1,4 +1,4 @@
-"""This module says which objects the labels of an alert name."""
+"""Say which objects the labels of an alert name."""
 
 import re
 from collections.abc import Mapping

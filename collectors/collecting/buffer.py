@@ -1,4 +1,4 @@
-"""This module keeps batches on disk until the server has acknowledged them."""
+"""Keep batches on disk until the server has acknowledged them."""
 
 import os
 import threading
@@ -17,7 +17,7 @@ class Batch(NamedTuple):
 
 
 class Place(msgspec.Struct):
-    """This struct is what a collector has to remember besides its batches."""
+    """What a collector has to remember besides its batches."""
 
     holder: str
     epoch: int | None = None
@@ -28,7 +28,7 @@ _place = msgspec.json.Decoder(Place)
 
 
 class Buffer:
-    """This class keeps batches in a folder, at most so many bytes of them.
+    """Keep batches in a folder, at most so many bytes of them.
 
     Each batch is a file, which is on disk when `put` returns. One collector uses a folder at a time. Raise OSError if
     the folder cannot be used.

@@ -1,4 +1,4 @@
-"""This module watches a cluster, writes what its streams deliver to the buffer, and begins where the server stands.
+"""Watch a cluster, write what its streams deliver to the buffer, and begin where the server stands.
 
 One collector of a cluster is active at a time: the server gives it an epoch, and refuses batches of older ones. When it
 begins, it first sends what its buffer still holds. Then it asks the server up to where everything is known, and watches
@@ -41,7 +41,7 @@ _LEAVE_SECONDS = 5.0  # seconds in which the last batches are sent when the coll
 
 
 class Collector:
-    """This class is one collector. `connect` returns the API of the cluster, and raises ApiError."""
+    """One collector. `connect` returns the API of the cluster, and raises ApiError."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""This module sends the batches of the buffer to the server, and keeps the right to send."""
+"""Send the batches of the buffer to the server, and keep the right to send."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RENEW_SECONDS = 5.0  # seconds between two reports to the server
 
 
 class Sender(threading.Thread):
-    """This thread sends batches in order until it is stopped, or until the right to send is lost (`lost`)."""
+    """Send batches in order until the thread is stopped, or until the right to send is lost (`lost`)."""
 
     def __init__(self, server: Server, buffer: Buffer, epoch: int, report: Callable[[], Mapping[str, object]]) -> None:
         super().__init__(name="sender", daemon=True)

@@ -1,4 +1,4 @@
-"""This module sends the requests of a collector to Causeline's server.
+"""Send the requests of a collector to Causeline's server.
 
 Every wait is limited, and no redirect is followed, since it could lead the token elsewhere.
 """
@@ -26,11 +26,11 @@ _RETRY_AFTER_LIMIT = 300.0  # seconds that a server may ask us to wait
 
 
 class Unusable(Exception):
-    """This exception says that the collector cannot be configured like this. Its message says what to do."""
+    """The collector cannot be configured like this. The message says what to do."""
 
 
 class Away(Exception):
-    """This exception says that the server did not do what was asked, and may later."""
+    """The server did not do what was asked, and may later."""
 
     def __init__(self, why: str, retry_after: float = 0) -> None:
         super().__init__(why)
@@ -38,19 +38,19 @@ class Away(Exception):
 
 
 class Standby(Away):
-    """This exception says that another collector is active."""
+    """Another collector is active."""
 
 
 class SteppedDown(Exception):
-    """This exception says that this collector is not the active one any more."""
+    """This collector is not the active one any more."""
 
 
 class OutOfOrder(Exception):
-    """This exception says that the server has another number of batches than this collector expects."""
+    """The server has another number of batches than this collector expects."""
 
 
 class Epoch(msgspec.Struct):
-    """This struct is the right to send batches, and the number of the last one that the server has."""
+    """The right to send batches, and the number of the last one that the server has."""
 
     epoch: int
     accepted: int
@@ -66,7 +66,7 @@ _detail = msgspec.json.Decoder(_Detail)
 
 
 class Pause:
-    """This class grows the pauses between attempts that fail, with jitter, so that collectors do not ask together."""
+    """Grow the pauses between attempts that fail, with jitter, so that collectors do not ask together."""
 
     def __init__(self) -> None:
         self._attempts = 0
@@ -83,7 +83,7 @@ class Pause:
 
 
 class Server:
-    """This class knows the address of the server and the token, which `token` reads again for each request."""
+    """The address of the server and the token, which `token` reads again for each request."""
 
     def __init__(self, url: str, cluster: str, token: Callable[[], str], authority: Path | None = None) -> None:
         """`authority` is a file with the certificates of the authority that signed the server's; None for those of the

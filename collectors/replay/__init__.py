@@ -1,4 +1,4 @@
-"""This package serves a recording as a Kubernetes API server, for kubectl, client libraries and Causeline itself."""
+"""Serve a recording as a Kubernetes API server, for kubectl, client libraries and Causeline itself."""
 
 from collectors.replay.serving import Replay, replaying, serve
 

@@ -1,4 +1,4 @@
-"""This pure module answers SelfSubjectAccessReviews, in JSON or in the Protocol Buffers that kubectl sends.
+"""Answer SelfSubjectAccessReviews, in JSON or in the Protocol Buffers that kubectl sends. It does no I/O.
 
 The envelope of Protocol Buffers is `runtime.Unknown`:
 https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding
@@ -23,7 +23,7 @@ _RAW, _SPEC, _RESOURCE, _VERB, _GROUP, _PLURAL, _NAMESPACE = 2, 2, 1, 2, 3, 5, 1
 
 
 class RequestedAccess(NamedTuple):
-    """This tuple is what a review asks for; `resource` is the plural, "" if it asks for something else."""
+    """What a review asks for; `resource` is the plural, "" if it asks for something else."""
 
     verb: str
     group: str

@@ -1,4 +1,4 @@
-"""This pure module builds the responses of an API server except single objects, such as Status, lists and events."""
+"""Build the responses of an API server except single objects, such as Status, lists and events. It does no I/O."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -24,7 +24,7 @@ _REASONS = {
 
 
 class StatusError(Exception):
-    """This exception makes the server answer with a Status (meta/v1)."""
+    """Make the server answer with a Status (meta/v1)."""
 
     def __init__(self, code: int, message: str, *, details: dict[str, Any] | None = None) -> None:
         super().__init__(message)

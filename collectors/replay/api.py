@@ -1,4 +1,4 @@
-"""This module routes the paths of an API server (discovery, objects, lists, watches) and decides who may read what."""
+"""Route the paths of an API server (discovery, objects, lists, watches) and decide who may read what."""
 
 import asyncio
 from collections import Counter
@@ -16,7 +16,7 @@ HEALTH = ("/readyz", "/healthz", "/livez")
 
 
 class Api:
-    """This class answers every request except those that control the replay."""
+    """Answer every request except those that control the replay."""
 
     def __init__(self, player: Player, faults: Faults, *, bookmark_seconds: float = 60) -> None:
         self.faults = faults

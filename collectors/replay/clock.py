@@ -1,4 +1,4 @@
-"""This pure module has the clock of a replay: the recording's own time, which passes as fast as it is played."""
+"""The clock of a replay: the recording's own time, which passes as fast as it is played. It does no I/O."""
 
 import time
 from collections.abc import Callable
@@ -7,7 +7,7 @@ MAX = 0.0  # this speed means as fast as the readers can read
 
 
 class Clock:
-    """This class gives the time in the recording, in µs since 1970."""
+    """Give the time in the recording, in µs since 1970."""
 
     def __init__(self, begins: int, speed: float, ticks: Callable[[], float] = time.monotonic) -> None:
         """Stop at `begins` until the clock is started.

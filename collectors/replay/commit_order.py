@@ -1,4 +1,4 @@
-"""This pure module puts changes into the order of commits, and gives each its resourceVersion and time.
+"""Put changes into the order of commits, and give each its resourceVersion and time. It does no I/O.
 
 A change that was recorded without a resourceVersion, such as most deletions in an audit log, gets an unused one between
 its neighbours.
@@ -19,7 +19,7 @@ GroupKind = tuple[str, str]
 
 
 class Commit(msgspec.Struct, frozen=True, gc=False):
-    """This struct is one change as it is served.
+    """One change as it is served.
 
     `change` is the type of the watch event, and `body` the object after the change, as JSON.
     """
@@ -40,7 +40,7 @@ class Commit(msgspec.Struct, frozen=True, gc=False):
 
 
 class Draft(NamedTuple):
-    """This tuple is a commit that may lack its resourceVersion."""
+    """A commit that may lack its resourceVersion."""
 
     track: Track
     moment: Moment

@@ -1,4 +1,4 @@
-"""This pure module turns a recording into the objects that exist when it begins, and the commits that follow.
+"""Turn a recording into the objects that exist when it begins, and the commits that follow. It does no I/O.
 
 Order and times are those of Causeline's timeline (`timeline/history/ledger/ledger.py`). An audit log does not show the
 Pod of a binding: the replay serves the Pod as it was before, with the node filled in.
@@ -26,7 +26,7 @@ __all__ = ["Commit", "Tape", "tape"]
 
 
 class Tape(NamedTuple):
-    """This tuple is a recording prepared for replay.
+    """A recording prepared for replay.
 
     Resources of one space share a counter, so that their resourceVersions can be compared.
     """
@@ -73,7 +73,7 @@ def _observations(reading: Reading, skipped: list[Skipped]) -> Iterator[Observat
 
 
 class _Bodies:
-    """This class holds the bodies of recorded objects, by object and change."""
+    """Hold the bodies of recorded objects, by object and change."""
 
     def __init__(self) -> None:
         self._observations: dict[tuple[str, object], bytes] = {}

@@ -1,4 +1,4 @@
-"""This module controls a running replay (POST /replay/control) and shows its state (GET /replay/status)."""
+"""Control a running replay (POST /replay/control) and show its state (GET /replay/status)."""
 
 import asyncio
 import hmac
@@ -26,7 +26,7 @@ _Shift = Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]
 
 
 class ControlRequest(msgspec.Struct, forbid_unknown_fields=True):
-    """This struct is the body of a control request. A field that is left out changes nothing."""
+    """The body of a control request. A field that is left out changes nothing."""
 
     play: bool | None = None
     speed: _More | Literal["max"] | None = None
@@ -47,7 +47,7 @@ class ControlRequest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Control:
-    """This class answers the control requests, and passes all others on."""
+    """Answer the control requests, and pass all others on."""
 
     def __init__(self, player: Player, api: Api, token: str = "", token_file: Path | None = None) -> None:
         """Accept only requests with `token`; "" accepts every program of this machine."""

@@ -1,4 +1,4 @@
-"""This pure module also serves Events of events.k8s.io as Events of v1, which kubectl reads, as an API server does.
+"""Serve Events of events.k8s.io also as Events of v1, which kubectl reads, as an API server does. It does no I/O.
 
 Both are one change, with one resourceVersion.
 """

@@ -1,4 +1,4 @@
-"""This pure module has the faults that a replayed server can be made to produce, once or several times."""
+"""The faults that a replayed server can be made to produce, once or several times. It does no I/O."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -33,7 +33,7 @@ IN_OBJECT: tuple[Kind, ...] = ("no-revision", "odd-revision", "no-metadata")
 
 
 class Fault(msgspec.Struct, forbid_unknown_fields=True):
-    """This struct is one fault, and the requests that it applies to."""
+    """One fault, and the requests that it applies to."""
 
     kind: Kind
     resource: str = "*"  # as kubectl names it: pods, jobs.batch.volcano.sh; * for any
@@ -44,7 +44,7 @@ class Fault(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Faults:
-    """This class holds the faults that have not happened yet."""
+    """Hold the faults that have not happened yet."""
 
     def __init__(self) -> None:
         self.armed: list[Fault] = []

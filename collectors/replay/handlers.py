@@ -1,4 +1,4 @@
-"""This module answers get, list and watch requests, with objects or with the Tables that kubectl shows."""
+"""Answer get, list and watch requests, with objects or with the Tables that kubectl shows."""
 
 import base64
 import binascii
@@ -24,7 +24,7 @@ _DEFAULT_WATCH_SECONDS = 1800.0  # seconds of a watch without timeoutSeconds
 
 
 class Target(NamedTuple):
-    """This tuple is what a path names: all objects of a resource, those of a namespace, or one object."""
+    """What a path names: all objects of a resource, those of a namespace, or one object."""
 
     resource: Resource
     namespace: str
@@ -32,7 +32,7 @@ class Target(NamedTuple):
 
 
 class Handlers:
-    """This class answers requests for the recorded objects."""
+    """Answer requests for the recorded objects."""
 
     def __init__(self, player: Player, faults: Faults, bookmark_seconds: float) -> None:
         self._player = player

@@ -1,4 +1,4 @@
-"""This pure module holds what has been played so far of each resource: objects, changes and resourceVersions."""
+"""Hold what has been played so far of each resource: objects, changes and resourceVersions. It does no I/O."""
 
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ Key = tuple[str, str]  # namespace and name, by which lists are ordered
 
 
 class Log:
-    """This class holds the changes of one resource in the order of resourceVersions.
+    """Hold the changes of one resource in the order of resourceVersions.
 
     A position counts all commits since the beginning, including those that were dropped.
     """
@@ -76,7 +76,7 @@ def _apply(state: dict[Key, Commit], commit: Commit) -> None:
 
 
 class History:
-    """This class holds the logs of all resources of a tape, as far as it was played."""
+    """Hold the logs of all resources of a tape, as far as it was played."""
 
     def __init__(self, tape: Tape) -> None:
         self.logs = {resource: Log(resource, tape.spaces[resource]) for resource in tape.resources}

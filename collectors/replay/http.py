@@ -1,4 +1,4 @@
-"""This module serves HTTP/1.1 for the replay, with full control of each connection.
+"""Serve HTTP/1.1 for the replay, with full control of each connection.
 
 h11 parses requests and frames responses. The connection stays in our hands because tests need to reset it, to send half
 an object, or to close the port for a minute, which no HTTP framework offers
@@ -29,7 +29,7 @@ _BUFFER_BYTES = 256 * 1024  # that may wait for the client of one connection bef
 
 
 class Request(NamedTuple):
-    """This tuple is one request. The body is at most _BODY_BYTES long."""
+    """One request. The body is at most _BODY_BYTES long."""
 
     method: str
     path: str
@@ -50,7 +50,7 @@ class Response(NamedTuple):
 
 
 class _BadRequest(Exception):
-    """This exception says that a request cannot be served. `status` is the HTTP status that says why."""
+    """A request cannot be served. `status` is the HTTP status that says why."""
 
     def __init__(self, status: int) -> None:
         super().__init__(HTTPStatus(status).phrase)
@@ -58,7 +58,7 @@ class _BadRequest(Exception):
 
 
 class _Connection:
-    """This class is one connection of a client: h11's state of it, and its two streams."""
+    """One connection of a client: h11's state of it, and its two streams."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, now: Callable[[], float]) -> None:
         self.reader, self.writer, self._now = reader, writer, now
@@ -117,7 +117,7 @@ class _Connection:
 
 
 class ResponseStream:
-    """This class writes the body of a response without a known end, such as a watch, to one client."""
+    """Write the body of a response without a known end, such as a watch, to one client."""
 
     def __init__(self, connection: _Connection) -> None:
         self._connection = connection
@@ -143,7 +143,7 @@ AdmissionCheck = Callable[[Request], Response | None]  # None: the request is ad
 
 
 class _Protocol(asyncio.StreamReaderProtocol):
-    """This protocol adds the transport of its connection to a set for as long as the connection is open."""
+    """Add the transport of a connection to a set for as long as the connection is open."""
 
     def __init__(
         self, accept: Callable[[asyncio.StreamReader, asyncio.StreamWriter], None], opened: set[asyncio.BaseTransport]
@@ -162,7 +162,7 @@ class _Protocol(asyncio.StreamReaderProtocol):
 
 
 class Server:
-    """This class listens on one address, and serves each connection in a task of its own."""
+    """Listen on one address, and serve each connection in a task of its own."""
 
     def __init__(self, answer: Handler, now: Callable[[], float], admit: AdmissionCheck = lambda request: None) -> None:
         """`now` gives the time of the Date header in seconds since 1970; `admit` gets a request without its body."""

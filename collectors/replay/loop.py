@@ -1,4 +1,4 @@
-"""This pure module plays a tape in a loop as if it happened now.
+"""Play a tape in a loop as if it happened now. It does no I/O.
 
 Each lap is a new run: times move to now by whole seconds, objects get new UIDs, and resourceVersions continue. When a
 lap ends, objects that still exist are deleted, each before those that it uses. Cluster-scoped objects stay, and later
@@ -31,7 +31,7 @@ _USERS_FIRST = (
 
 
 class Schedule(NamedTuple):
-    """This tuple gives the commits of one lap, which are made when they are taken."""
+    """The commits of one lap, which are made when they are taken."""
 
     times: Sequence[int]  # of the commits, µs
     take: Callable[[int, int], list[Commit]]  # the commits between two positions
@@ -56,7 +56,7 @@ def _of_one(commit: Commit, other: Commit) -> bool:
 
 
 class Loop:
-    """This class makes the schedule of each lap of a tape."""
+    """Make the schedule of each lap of a tape."""
 
     def __init__(self, tape: Tape) -> None:
         self._spaces = tape.spaces
@@ -127,7 +127,7 @@ def _renumber(commits: list[Commit], spaces: dict[Resource, str]) -> tuple[list[
 
 
 class _Rewriting:
-    """This class rewrites the commits for one lap."""
+    """Rewrite the commits for one lap."""
 
     def __init__(self, number: int, shift: int, cluster_scoped: dict[str, int]) -> None:
         """Shift times by `shift` seconds.

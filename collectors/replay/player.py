@@ -1,4 +1,4 @@
-"""This module plays a tape: it adds commits to the history when their time has come, and wakes the watches."""
+"""Play a tape: add commits to the history when their time has come, and wake the watches."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ _SLOW_READER_SECONDS = 1.0  # seconds for which one slow reader delays the other
 
 
 class Reader:
-    """This class is one open watch from the player's point of view."""
+    """One open watch from the player's point of view."""
 
     def __init__(self, resource: Resource) -> None:
         self.resource = resource
@@ -27,7 +27,7 @@ class Reader:
 
 
 class Player:
-    """This class holds the position in a tape, and moves it."""
+    """Hold the position in a tape, and move it."""
 
     def __init__(
         self, tape: Tape, *, speed: float, playing: bool, at: int | None = None, now: int | None = None

@@ -1,4 +1,4 @@
-"""This pure module says under which paths a recording's kinds are served, and how discovery lists them."""
+"""Say under which paths a recording's kinds are served, and how discovery lists them. It does no I/O."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ _ALL = {
 
 
 class Resource(NamedTuple):
-    """This tuple is a resource that is served under one path. `group` is "" for core; `plural` is as in paths."""
+    """A resource that is served under one path. `group` is "" for core; `plural` is as in paths."""
 
     group: str
     version: str
@@ -57,7 +57,7 @@ class Resource(NamedTuple):
 
 
 class Names(NamedTuple):
-    """This tuple holds the names of a kind as paths and kubectl have them."""
+    """The names of a kind as paths and kubectl have them."""
 
     plural: str
     namespaced: bool

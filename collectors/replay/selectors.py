@@ -1,4 +1,4 @@
-"""This pure module evaluates label and field selectors as the API server does."""
+"""Evaluate label and field selectors as the API server does. It does no I/O."""
 
 import re
 from collections.abc import Callable
@@ -33,7 +33,7 @@ _FIELDS = {
 
 
 class Selection:
-    """This class selects objects of a kind. Raise ValueError for a selector that cannot be parsed."""
+    """Select objects of a kind. Raise ValueError for a selector that cannot be parsed."""
 
     def __init__(self, group: str, kind: str, labels: str, fields: str) -> None:
         self._labels = _label_tests(labels)

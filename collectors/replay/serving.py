@@ -1,4 +1,4 @@
-"""This module starts a replay: in this process until it is stopped, or in a thread beside a test."""
+"""Start a replay: in this process until it is stopped, or in a thread beside a test."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ _REQUEST_SECONDS = 30
 
 
 class Replay:
-    """This class is a client of a running replay."""
+    """A client of a running replay."""
 
     def __init__(self, url: str, token: str = "") -> None:
         self.url = url

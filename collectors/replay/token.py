@@ -1,4 +1,4 @@
-"""This module keeps the token of a replay in a file that only its owner can read."""
+"""Keep the token of a replay in a file that only its owner can read."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""This module serves one watch: the changes since a resourceVersion, and those that follow while the tape is played."""
+"""Serve one watch: the changes since a resourceVersion, and those that follow while the tape is played."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ Write = Callable[[Sequence[Commit]], bytes]
 
 
 class Watch:
-    """This class serves the watch of one client, once."""
+    """Serve the watch of one client, once."""
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
-"""This package reads the part of an audit log that lies in a time window from a log store, such as CloudWatch or Loki.
-Each module with a `KIND` is for one of these services.
+"""Read the part of an audit log that lies in a time window from a log store, such as CloudWatch or Loki. Each module
+with a `KIND` is for one of these services.
 
 It uses no Django. The clients of the services are optional, so each module imports its client only when a store is
 opened. What is pulled is written in a form that `collectors.formats` reads, so pulled and uploaded logs take one road.

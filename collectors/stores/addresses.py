@@ -1,4 +1,4 @@
-"""This pure module checks addresses that people write, before clients connect to them.
+"""Check addresses that people write, before clients connect to them. It does no I/O.
 
 Clients read odd addresses differently: `https://one\\@two` leads to one for some and to two for others. So only plain
 addresses are accepted, and clients get an address that is put together again from the parts that were read.

@@ -1,4 +1,4 @@
-"""This module resumes stores that return their records in order of time.
+"""Resume stores that return their records in order of time.
 
 A service's token for the next page expires, so a cursor that outlives the process names a time instead. Many records
 may have the same time, and a page may end between them, so the cursor also names those records of that time that were
@@ -16,7 +16,7 @@ Token = TypeVar("Token")
 
 
 class Border(NamedTuple):
-    """This tuple is how far records were written: all before `time`, and of those with this time the ones in `seen`."""
+    """How far records were written: all before `time`, and of those with this time the ones in `seen`."""
 
     time: int  # in the unit of the store
     seen: frozenset[str] = frozenset()
@@ -45,8 +45,8 @@ class Border(NamedTuple):
 
 
 class Continuation(Generic[Token]):
-    """This class keeps the token with which a service continues after one page. It is valid for that page's cursor
-    alone, for this process, and for a limited time."""
+    """Keep the token with which a service continues after one page. It is valid for that page's cursor alone, for this
+    process, and for a limited time."""
 
     def __init__(self) -> None:
         self._kept: tuple[Cursor, Token, float] | None = None

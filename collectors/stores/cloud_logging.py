@@ -1,4 +1,4 @@
-"""This module pulls the audit log of Google GKE from Cloud Logging by `entries.list`, with Google's authorised session.
+"""Pull the audit log of Google GKE from Cloud Logging by `entries.list`, with Google's authorised session.
 
 A page has up to 1,000 entries in order of timestamp, entries of one timestamp in order of insertId, and may be empty
 although more follow. A page token is valid for a day (https://cloud.google.com/logging/quotas), and no token outlives

@@ -1,4 +1,4 @@
-"""This module pulls the audit log of Amazon EKS from CloudWatch Logs by FilterLogEvents, with boto3.
+"""Pull the audit log of Amazon EKS from CloudWatch Logs by FilterLogEvents, with boto3.
 
 A page has up to 1 MB or 10,000 events, and may be empty although more follow. Events are sorted by their timestamp in
 whole milliseconds, then by the time of their ingestion. `startTime` and `endTime` both belong to the range

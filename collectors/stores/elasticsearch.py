@@ -1,4 +1,4 @@
-"""This module pulls from Elasticsearch and OpenSearch, with their official clients.
+"""Pull from Elasticsearch and OpenSearch, with their official clients.
 
 Records come in order of time from a point in time (PIT), which later writes do not change; `search_after` continues
 after the last one, with a tie-breaker for records of one time. A PIT expires some minutes after its last use, and with
@@ -38,7 +38,7 @@ _FLAVOURS = ("elasticsearch", "opensearch")
 
 
 class _Expired(Exception):
-    """This exception says that the service does not know a PIT any more."""
+    """The service does not know a PIT any more."""
 
 
 class _Place(NamedTuple):
@@ -47,7 +47,7 @@ class _Place(NamedTuple):
 
 
 class _Client(Protocol):
-    """This protocol has the calls that a pull makes. One class implements it for each of the two services."""
+    """The calls that a pull makes. One class implements them for each of the two services."""
 
     ties: list[dict[str, str]]
 

@@ -1,4 +1,4 @@
-"""This module declares what a log store is: its fields, its pages of records, and the errors that it raises."""
+"""Declare what a log store is: its fields, its pages of records, and the errors that it raises."""
 
 import os
 import re
@@ -15,11 +15,11 @@ _PASSWORD = re.compile(r"\w++://[^/@:]*+:[^/@]*+@")  # in an address
 
 
 class Refused(Exception):
-    """This says that a pull cannot go on, however often it is tried. Its message says why, and has no secrets."""
+    """A pull cannot go on, however often it is tried. The message says why, and has no secrets."""
 
 
 class Transient(Exception):
-    """This exception says that the service could not answer now. `after` is how many seconds it asked to wait, or 0."""
+    """The service could not answer now. `after` is how many seconds it asked to wait, or 0."""
 
     def __init__(self, words: str, after: float = 0) -> None:
         super().__init__(words)
@@ -27,14 +27,14 @@ class Transient(Exception):
 
 
 class Window(NamedTuple):
-    """This tuple is a range of time: `since` belongs to it, `until` does not. Both are microseconds since 1970, UTC."""
+    """A range of time: `since` belongs to it, `until` does not. Both are microseconds since 1970, UTC."""
 
     since: int
     until: int
 
 
 class Page(NamedTuple):
-    """This tuple is one page of records. Its records may be produced while they are iterated, which may raise."""
+    """One page of records. Its records may be produced while they are iterated, which may raise."""
 
     records: Iterable[bytes]  # documents of JSON without line breaks, in a form that `collectors.formats` reads
     cursor: Cursor | None  # where the next page begins; None after the last one
@@ -45,7 +45,7 @@ class Page(NamedTuple):
 
 @dataclass(frozen=True)
 class Cost:
-    """This is what a store says of a window before it is pulled; None for what it does not say."""
+    """What a store says of a window before it is pulled; None for what it does not say."""
 
     scanned: int | None = None  # bytes that the service reads for it
     records: int | None = None
@@ -53,7 +53,7 @@ class Cost:
 
 
 class Store(Protocol):
-    """This protocol is an open log store. Each method raises Transient and Refused."""
+    """An open log store. Each method raises Transient and Refused."""
 
     def cost(self, window: Window) -> Cost: ...
 
@@ -65,7 +65,7 @@ class Store(Protocol):
 
 
 class Field(NamedTuple):
-    """This tuple is something that has to be configured for a store."""
+    """Something that has to be configured for a store."""
 
     name: str
     label: str
@@ -79,7 +79,7 @@ class Field(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """This tuple is one kind of log store."""
+    """One kind of log store."""
 
     name: str
     label: str

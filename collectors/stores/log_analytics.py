@@ -1,4 +1,4 @@
-"""This module pulls the audit log of Azure AKS from a Log Analytics workspace by queries, with azure-monitor-query.
+"""Pull the audit log of Azure AKS from a Log Analytics workspace by queries, with azure-monitor-query.
 
 A query has no pages: its answer has at most 500,000 rows and about 100 MB, and it may take 10 minutes at most. What is
 more comes back as a partial result (https://learn.microsoft.com/azure/azure-monitor/service-limits). So the window is
@@ -41,7 +41,7 @@ _LATER = {408, 429, 500, 502, 503}
 
 
 class _TooMuch(Exception):
-    """This exception says that the answer to a query is not whole."""
+    """The answer to a query is not whole."""
 
 
 class _LogAnalytics:

@@ -1,4 +1,4 @@
-"""This module pulls from Grafana Loki by `GET /loki/api/v1/query_range`, with httpx.
+"""Pull from Grafana Loki by `GET /loki/api/v1/query_range`, with httpx.
 
 Loki has no token for the next page: the next query begins at the time of the last line. `start` belongs to the range
 and `end` does not (https://grafana.com/docs/loki/latest/reference/loki-http-api/). Lines of one nanosecond can fill a
@@ -149,7 +149,7 @@ class _Loki:
 
 
 class _LimitedTo(Exception):
-    """This exception says how many lines one answer of this Loki may have."""
+    """One answer of this Loki may have no more than so many lines."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

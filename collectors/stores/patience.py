@@ -1,4 +1,4 @@
-"""This module repeats a step that a service could not answer, later and later, and ends when somebody stops it."""
+"""Repeat a step that a service could not answer, later and later, and end when somebody stops it."""
 
 import random
 import threading
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 class Stopped(Exception):
-    """This exception says that a pull was stopped on purpose. What it has written stays."""
+    """A pull was stopped on purpose. What it has written stays."""
 
 
 def patiently(step: Callable[[], Result], stop: threading.Event, report: Callable[[str], None] | None = None) -> Result:

@@ -1,4 +1,4 @@
-"""This module pulls a window into a file, page after page, and continues where a killed process had stopped.
+"""Pull a window into a file, page after page, and continue where a killed process had stopped.
 
 Beside the file is its cursor, `FILE.cursor`, which says how many bytes of the file are whole pages, and where the next
 page begins. A page is written to the disk first and its cursor after it, so a kill at any time leaves at most a part of
@@ -27,12 +27,12 @@ Report = Callable[["Progress"], None]
 
 
 class Busy(Exception):
-    """This exception says that another process pulls into the same file."""
+    """Another process pulls into the same file."""
 
 
 @dataclass
 class Progress:
-    """This is how far a pull has come. It is written beside the file after each page."""
+    """How far a pull has come. It is written beside the file after each page."""
 
     store: str
     window: Window

@@ -1,4 +1,4 @@
-"""This module pulls audit logs from objects in Amazon S3, Google Cloud Storage and Azure Blob Storage, with fsspec.
+"""Pull audit logs from objects in Amazon S3, Google Cloud Storage and Azure Blob Storage, with fsspec.
 
 Objects have no index by the times of their records. Those that may have records of the window are chosen by the date
 in their name, or by their last modification, with a margin for what was buffered before it was written. Each audit

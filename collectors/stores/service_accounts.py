@@ -1,4 +1,4 @@
-"""This module checks the key of Google's service account, because a key names where it is sent."""
+"""Check the key of Google's service account, because a key names where it is sent."""
 
 from typing import Any
 

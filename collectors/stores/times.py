@@ -1,4 +1,4 @@
-"""This module reads and writes the times of log stores, which are more exact than a datetime."""
+"""Read and write the times of log stores, which are more exact than a datetime."""
 
 import re
 

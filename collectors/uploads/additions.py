@@ -1,5 +1,5 @@
-"""This module reads an audit log that is to be added to what the watches of a cluster show, and checks that both are of
-one cluster."""
+"""Read an audit log that is to be added to what the watches of a cluster show, and check that both are of one
+cluster."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -37,8 +37,7 @@ def read_into(cluster_id: int, upload: Upload, inputs: Inputs, limits: Limits, c
 
 
 class _Log:
-    """This class chooses what of a log belongs to a source that begins at a time, and notes what identifies its
-    cluster."""
+    """Choose what of a log belongs to a source that begins at a time, and note what identifies the log's cluster."""
 
     def __init__(self, begins: datetime) -> None:
         self._begins = microseconds(begins)

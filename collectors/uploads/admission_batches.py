@@ -1,4 +1,4 @@
-"""This module stores what the admission webhook was asked, in batches."""
+"""Store what the admission webhook was asked, in batches."""
 
 from collections.abc import Sequence
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""This module stores what an API server sends to an audit webhook: lists of audit events, redacted and normalised."""
+"""Store what an API server sends to an audit webhook: lists of audit events, redacted and normalised."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -14,7 +14,7 @@ _kinds: dict[int, audit_webhook.Kinds] = {}
 
 
 class Taken(NamedTuple):
-    """This tuple says what became of a batch."""
+    """What became of a batch."""
 
     events: int
     unread: int
@@ -23,7 +23,7 @@ class Taken(NamedTuple):
 
 
 class Body(NamedTuple):
-    """This tuple is the body of a request: at most `most` bytes, which come as gzip if it is `packed`."""
+    """The body of a request: at most `most` bytes, which come as gzip if it is `packed`."""
 
     pieces: Iterable[bytes]
     packed: bool

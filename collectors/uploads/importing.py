@@ -1,4 +1,4 @@
-"""This module imports a claimed upload as a recording, and reports the progress while it runs."""
+"""Import a claimed upload as a recording, and report the progress while it runs."""
 
 import json
 import logging
@@ -176,7 +176,7 @@ def _first_line(error: Exception) -> str:
 
 
 class Progress:
-    """This class writes the progress of an import to the upload's row.
+    """Write the progress of an import to the upload's row.
 
     It uses a thread and a database connection of its own, beside the transaction of the import.
     """

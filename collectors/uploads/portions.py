@@ -1,4 +1,4 @@
-"""This module divides the files of a large upload into portions that several workers read, on one machine or on many.
+"""Divide the files of a large upload into portions that several workers read, on one machine or on many.
 
 One worker imports the upload: it takes what the portions hold in their order, and judges and stores it. The others
 read: each claims a portion that nobody has, and stores its observations, redacted and packed, until the import takes
@@ -45,11 +45,11 @@ class UploadedFile(NamedTuple):
 
 
 class Taken(Exception):
-    """This exception says that another worker has the portion now, or that the import has ended."""
+    """Another worker has the portion now, or the import has ended."""
 
 
 class Portions:
-    """This class is the reading of an upload in portions, for the worker that imports it.
+    """The reading of an upload in portions, for the worker that imports it.
 
     While entries are copied, the connection of the import is busy. A thread has another one for the rows of portions.
     """

@@ -1,5 +1,5 @@
-"""This module pulls the audit log of connected clusters from their log stores: windows that people ask for, and those
-that follow each other while a cluster is watched.
+"""Pull the audit log of connected clusters from their log stores: windows that people ask for, and those that follow
+each other while a cluster is watched.
 
 Each step is a function that can be repeated after a kill. What is pulled waits in a file beside its cursor, in the
 folder `pulls` of the data directory, until it has become an upload. Which hosts may be connected to is decided by the

@@ -1,4 +1,4 @@
-"""This module receives files, whole or in pieces, and keeps them on disk until they are imported.
+"""Receive files, whole or in pieces, and keep them on disk until they are imported.
 
 The size of a file on disk is how much of it has arrived, so a broken connection, a reloaded page or a restarted server
 continues from there. A file that must never be stored, such as a kubeconfig, is refused by its name, or by its first
@@ -34,24 +34,24 @@ _NAME_LENGTH = 500
 
 
 class Readable(Protocol):
-    """This protocol describes a stream of bytes that can be read."""
+    """A stream of bytes that can be read."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
 class Announced(NamedTuple):
-    """This tuple names a file that the client will send."""
+    """A file that the client will send."""
 
     name: str
     size: int
 
 
 class TooLarge(Exception):
-    """This exception says that an upload exceeds a limit or what was announced. Its message says what to do."""
+    """An upload exceeds a limit or what was announced. The message says what to do."""
 
 
 class Misplaced(Exception):
-    """This exception says that a piece does not begin where the received part of its file ends."""
+    """A piece does not begin where the received part of its file ends."""
 
     def __init__(self, file: UploadFile, offset: int, received: int) -> None:
         self.received = received
@@ -59,11 +59,11 @@ class Misplaced(Exception):
 
 
 class Incomplete(Exception):
-    """This exception says that an upload was ended before all of it had arrived. Its message says what is missing."""
+    """An upload was ended before all of it had arrived. The message says what is missing."""
 
 
 class Ended(Exception):
-    """This exception says that an upload accepts nothing any more. Its message says why."""
+    """An upload accepts nothing any more. The message says why."""
 
 
 def folder_of(upload: Upload) -> Path:

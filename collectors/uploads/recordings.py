@@ -1,4 +1,4 @@
-"""This module imports recordings into a source: it reads, judges and stores them in one transaction."""
+"""Import recordings into a source: read, judge and store them in one transaction."""
 
 import gc
 import itertools
@@ -35,15 +35,15 @@ Inputs = Sequence[tuple[Path, str]]  # each path with the name that the user kno
 
 
 class Stopped(Exception):
-    """This exception says that the import was stopped on purpose."""
+    """The import was stopped on purpose."""
 
 
 class NoRoom(OSError):
-    """This exception says that the disk is full, or nearly. Its message says what to do."""
+    """The disk is full, or nearly. The message says what to do."""
 
 
 class Count:
-    """This class counts what an import has read so far."""
+    """Count what an import has read so far."""
 
     def __init__(self, refused: Iterable[Skipped] = (), report: Report | None = None) -> None:
         """Begin with `refused`, the inputs that were skipped before."""

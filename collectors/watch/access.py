@@ -1,4 +1,4 @@
-"""This module checks whether a cluster can be reached, and which resources may be watched in it."""
+"""Check whether a cluster can be reached, and which resources may be watched in it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _AT_ONCE = 8  # reviews that are requested at the same time
 
 
 class Grant(NamedTuple):
-    """This tuple says whether one resource may be watched."""
+    """Whether one resource may be watched."""
 
     resource: str  # as kubectl names it, such as "jobs.batch"
     kind: str  # as rules name it, such as "batch/Job"
@@ -40,7 +40,7 @@ class Grant(NamedTuple):
 
 
 class AffectedRule(NamedTuple):
-    """This tuple is a rule that cannot judge everything because a kind is not visible."""
+    """A rule that cannot judge everything because a kind is not visible."""
 
     rule: str
     title: str
@@ -49,7 +49,7 @@ class AffectedRule(NamedTuple):
 
 
 class AccessReport(NamedTuple):
-    """This tuple is the result of a check of one cluster."""
+    """The result of a check of one cluster."""
 
     version: str  # such as "v1.34.1"; "" if the cluster does not answer
     problem: str  # a sentence that says why the check failed; "" if it did not

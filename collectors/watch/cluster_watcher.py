@@ -1,4 +1,4 @@
-"""This module lets one worker watch one cluster, and stores what its streams deliver while the lease is held.
+"""Let one worker watch one cluster, and store what its streams deliver while the lease is held.
 
 After any failure, the state in memory is dropped and loaded again from what was committed, and the streams continue
 from there. So nothing is lost, and nothing is stored twice. What fails repeatedly is divided (see
@@ -40,7 +40,7 @@ LOCK_SECONDS = 10  # seconds that a commit waits at most for the lock of another
 
 
 class ClusterWatcher(threading.Thread):
-    """This thread watches a cluster until it is stopped or loses the lease.
+    """Watch a cluster until the thread is stopped or loses the lease.
 
     `connect` raises ApiError if a cluster cannot be reached.
     """

@@ -1,4 +1,4 @@
-"""This module holds this worker's fair share of the clusters, and runs a watcher for each of them."""
+"""Hold this worker's fair share of the clusters, and run a watcher for each of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STOP_SECONDS = 5.0  # seconds that watchers may take to end their last commits
 
 
 class ClusterWatcher(Protocol):
-    """This protocol is a thread that watches one cluster."""
+    """A thread that watches one cluster."""
 
     def start(self) -> None: ...
 
@@ -38,14 +38,15 @@ class ClusterWatcher(Protocol):
 
 
 class WatchedCluster(NamedTuple):
-    """This tuple is the watcher of a cluster, and what was configured when it began (`Watched.wanted`)."""
+    """The watcher of a cluster, and what was configured when it began (`Watched.wanted`)."""
 
     watcher: ClusterWatcher
     wanted: str
 
 
 class LeaseManager(threading.Thread):
-    """This thread exists once in each worker. `holder` names the worker to users and to other workers."""
+    """Hold leases of clusters, in one thread of each worker. `holder` names the worker to users and to other
+    workers."""
 
     def __init__(self, holder: str, follow: Callable[[Lease], ClusterWatcher]) -> None:
         super().__init__(name="lease manager", daemon=True)

@@ -1,4 +1,4 @@
-"""This module writes a recording in Causeline's own format as it grows. A killed process loses the last second only."""
+"""Write a recording in Causeline's own format as it grows. A killed process loses the last second only."""
 
 import threading
 from pathlib import Path
@@ -14,7 +14,7 @@ _LEVEL = 6  # of zstd
 
 
 class RecordingFile:
-    """This class writes a file, compressed if its name ends in .zst.
+    """Write a file, compressed if its name ends in .zst.
 
     It is thread-safe. Raise OSError if the file cannot be written.
     """

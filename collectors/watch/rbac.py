@@ -1,4 +1,4 @@
-"""This pure module writes the RBAC manifests with the least permissions that Causeline needs in a cluster."""
+"""Write the RBAC manifests with the least permissions that Causeline needs in a cluster. It does no I/O."""
 
 from collections.abc import Collection, Iterable, Sequence
 

@@ -1,5 +1,5 @@
-"""This pure module writes the files that let an API server say by itself who changed something: a kubeconfig and a
-policy for its audit webhook, or the manifest of an admission webhook."""
+"""Write the files that let an API server say by itself who changed something: a kubeconfig and a policy for its audit
+webhook, or the manifest of an admission webhook. It does no I/O."""
 
 import json
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""This module makes a Celery worker watch clusters: in a step of the worker itself, beside the pool that runs tasks.
+"""Make a Celery worker watch clusters: in a step of the worker itself, beside the pool that runs tasks.
 
 It needs no broker, so it continues while Valkey is not available.
 """
@@ -27,7 +27,7 @@ def prepare_process() -> None:
 
 
 class WatchStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries no types
-    """This step begins after the pool has forked its processes, and ends as soon as the worker shall stop.
+    """Watch clusters from when the pool has forked its processes until the worker shall stop.
 
     A worker that only runs periodic tasks watches nothing.
     """

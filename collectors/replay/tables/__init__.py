@@ -1,1 +1,1 @@
-"""This package renders objects as the Tables that kubectl shows."""
+"""Render objects as the Tables that kubectl shows."""

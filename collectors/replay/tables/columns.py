@@ -1,4 +1,4 @@
-"""This pure module has the columns that kubectl shows for each kind. Ages are relative to the recording's time."""
+"""The columns that kubectl shows for each kind. Ages are relative to the recording's time. It does no I/O."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""This pure module renders objects as a Table (meta.k8s.io/v1), with the columns that kubectl shows."""
+"""Render objects as a Table (meta.k8s.io/v1), with the columns that kubectl shows. It does no I/O."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,1 +1,1 @@
-"""This package sends requests to one API server, with the credentials of a kubeconfig and within limits."""
+"""Send requests to one API server, with the credentials of a kubeconfig and within limits."""

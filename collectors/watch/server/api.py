@@ -1,4 +1,4 @@
-"""This module sends requests to one API server with the credentials of one configuration. It is thread-safe."""
+"""Send requests to one API server with the credentials of one configuration. This is thread-safe."""
 
 import os
 import socket
@@ -37,7 +37,7 @@ class _Request(NamedTuple):
 
 
 class Api:
-    """This class sends requests with the credentials of one configuration.
+    """Send requests with the credentials of one configuration.
 
     It loads the configuration again when the server refuses the credentials, since tokens rotate. Every wait is
     limited.

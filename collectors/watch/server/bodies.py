@@ -1,4 +1,4 @@
-"""This module reads the body of a response in small steps, and limits its bytes both compressed and decompressed."""
+"""Read the body of a response in small steps, and limit its bytes both compressed and decompressed."""
 
 import time
 import zlib

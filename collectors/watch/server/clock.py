@@ -1,4 +1,4 @@
-"""This pure module estimates the clock of an API server from the Date headers of its responses.
+"""Estimate the clock of an API server from the Date headers of its responses. It does no I/O.
 
 A header has whole seconds, and the response was written between the request and its arrival. So each response limits
 the difference to the local monotonic clock, and several responses limit it closely.
@@ -16,7 +16,7 @@ _DRIFT = 100  # µs a second by which the clocks may drift apart
 
 
 class ServerClock:
-    """This class gives times by the server's clock, in µs since 1970."""
+    """Give times by the server's clock, in µs since 1970."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""This module fills the configuration of the Kubernetes client library, and keeps it from reading any other.
+"""Fill the configuration of the Kubernetes client library, and keep it from reading any other.
 
 A kubeconfig arrives checked and reduced (`collectors.watch.server.kubeconfig`), and the library gets that dict: no
 path, and no file of the home folder. Client keys do not stay in temporary files, where the library would leave them.

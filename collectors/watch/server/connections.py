@@ -1,4 +1,4 @@
-"""This module connects, changes, pauses and disconnects clusters. Workers read the row, and are notified of changes."""
+"""Connect, change, pause and disconnect clusters. Workers read the row, and are notified of changes."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ MOST_NAMESPACES = 20  # that are watched one by one: each of them takes a connec
 
 
 class Refused(Exception):
-    """This exception says that a request about a cluster is refused. Its message says what to do."""
+    """A request about a cluster is refused. The message says what to do."""
 
 
 @dataclass(frozen=True)
 class Connection:
-    """This class says how a cluster is reached, as the columns of `Cluster` store it."""
+    """How a cluster is reached, as the columns of `Cluster` store it."""
 
     reference: dict[str, Any]
     secret: bytes | None = None
@@ -41,8 +41,8 @@ class Connection:
 
 @dataclass(frozen=True)
 class WatchOptions:
-    """This class says which resources are watched and how much is kept (None: the default of the settings), and whether
-    Events about incidents may be written into the cluster."""
+    """Which resources are watched and how much is kept (None: the default of the settings), and whether Events about
+    incidents may be written into the cluster."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""This module turns a connected cluster into an `Api`. Stored credentials are encrypted; others stay where they are."""
+"""Turn a connected cluster into an `Api`. Stored credentials are encrypted; others stay where they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module limits the time in which the head of a response must be complete, even if it arrives byte by byte.
+"""Limit the time in which the head of a response must be complete, even if it arrives byte by byte.
 
 A socket timeout applies to each read alone, so one byte now and then would keep a thread busy without end.
 """

@@ -1,4 +1,4 @@
-"""This module runs the exec plugin of a kubeconfig, which prints credentials (`exec_plugins` has reduced it).
+"""Run the exec plugin of a kubeconfig, which prints credentials (`exec_plugins` has reduced it).
 
 The protocol is ExecCredential of client.authentication.k8s.io:
 https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins. The client library
@@ -30,7 +30,7 @@ _KEPT_PREFIXES = ("LC_", "XDG_", "AWS_", "AZURE_", "GOOGLE_", "CLOUDSDK_", "USE_
 
 
 class Credential(NamedTuple):
-    """This tuple is what a program has printed: fields of a kubeconfig's user, and when they expire."""
+    """What a program has printed: fields of a kubeconfig's user, and when they expire."""
 
     user: dict[str, str]
     expires: datetime | None

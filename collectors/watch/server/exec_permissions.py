@@ -1,4 +1,4 @@
-"""This module decides which clusters' kubeconfigs may run an exec plugin where Causeline runs.
+"""Decide which clusters' kubeconfigs may run an exec plugin where Causeline runs.
 
 A user who may run programs there allows it at a terminal. The permission in the cluster's row is a signature by a key
 that is not in the database. It covers the cluster's name, the path and the context, so a row that was written, changed

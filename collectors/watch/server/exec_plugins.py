@@ -1,4 +1,4 @@
-"""This pure module reduces the exec plugin of a kubeconfig to the fields that Causeline uses."""
+"""Reduce the exec plugin of a kubeconfig to the fields that Causeline uses. It does no I/O."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""This pure module has the errors of requests to an API server. Their messages are sentences without credentials."""
+"""The errors of requests to an API server. Their messages are sentences without credentials. It does no I/O."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ _SCANNED_CHARACTERS = 10_000  # characters of it that are searched for credentia
 
 
 class ApiError(Exception):
-    """This exception says that a request had no response, or not the expected one."""
+    """A request had no response, or not the expected one."""
 
     status = 0  # the HTTP status; 0 without a response
     reason = ""  # the reason in the server's Status, such as "Expired"
@@ -17,19 +17,19 @@ class ApiError(Exception):
 
 
 class Unreachable(ApiError):
-    """This exception says that there was no connection, no response in time, or an incomplete one."""
+    """There was no connection, no response in time, or an incomplete one."""
 
 
 class TooLarge(ApiError):
-    """This exception says that a response is larger than the limit for responses of its kind."""
+    """A response is larger than the limit for responses of its kind."""
 
 
 class Unusable(ApiError):
-    """This exception says that the configuration cannot be used, or gives no credentials."""
+    """The configuration cannot be used, or gives no credentials."""
 
 
 class Refused(ApiError):
-    """This exception says that the server has answered with an error."""
+    """The server has answered with an error."""
 
     def __init__(self, message: str, status: int, reason: str = "", retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -39,23 +39,23 @@ class Refused(ApiError):
 
 
 class Unauthorized(Refused):
-    """This exception stands for status 401: the server does not accept the credentials."""
+    """Status 401: the server does not accept the credentials."""
 
 
 class Forbidden(Refused):
-    """This exception stands for status 403: the credentials do not allow this request."""
+    """Status 403: the credentials do not allow this request."""
 
 
 class Missing(Refused):
-    """This exception stands for status 404: there is no such resource."""
+    """Status 404: there is no such resource."""
 
 
 class Gone(Refused):
-    """This exception stands for status 410: the server has forgotten what changed since the given resourceVersion."""
+    """Status 410: the server has forgotten what changed since the given resourceVersion."""
 
 
 class RevisionsWentBack(Exception):
-    """This exception says that resourceVersions are lower than before: the cluster's etcd was restored.
+    """The resourceVersions are lower than before: the cluster's etcd was restored.
 
     Its message says what shows it.
     """
@@ -66,7 +66,7 @@ class _Details(msgspec.Struct):
 
 
 class _Status(msgspec.Struct):
-    """This struct holds the fields of a Status (meta/v1) that say what is wrong."""
+    """The fields of a Status (meta/v1) that say what is wrong."""
 
     kind: str = ""
     code: int | None = None

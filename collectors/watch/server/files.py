@@ -1,4 +1,4 @@
-"""This module reads the small files of a kubeconfig, only from allowed folders.
+"""Read the small files of a kubeconfig, only from allowed folders.
 
 Paths are compared after links are resolved, on both sides of the comparison. Errors do not quote contents.
 """
@@ -15,7 +15,7 @@ MOST_BYTES = 1 << 20  # bytes of a kubeconfig, and of each file that it names
 
 
 class Allowed(NamedTuple):
-    """This tuple says from where files may be read."""
+    """From where files may be read."""
 
     folders: tuple[Path, ...] | None  # None: from any folder
     never: tuple[Path, ...] = ()  # but not from these, even inside one of the folders

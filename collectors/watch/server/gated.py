@@ -1,4 +1,4 @@
-"""This module lets connections to an API server lead only where `collectors.hosts` allows it.
+"""Let connections to an API server lead only where `collectors.hosts` allows it.
 
 A name is resolved once, and the addresses that were checked are connected to. Of a proxy that a kubeconfig names, both
 ends are checked: it is asked for an address that was checked, because it could resolve the name otherwise. A proxy of

@@ -1,4 +1,4 @@
-"""This module checks a kubeconfig and reduces it to the one context that is used.
+"""Check a kubeconfig and reduce it to the one context that is used.
 
 The client library only gets what `reduced` returns: plain strings and booleans of known fields, with the contents of
 files instead of their names. Errors do not quote contents of a kubeconfig, which may be secret.
@@ -43,7 +43,7 @@ Read = Callable[[Path, str], bytes]  # read(path, name for messages); raises Unu
 
 
 class Context(NamedTuple):
-    """This tuple describes one context of a kubeconfig."""
+    """One context of a kubeconfig."""
 
     name: str
     server: str
@@ -54,14 +54,14 @@ class Context(NamedTuple):
 
 
 class _Fields(NamedTuple):
-    """This tuple holds the fields of a cluster, a user or a context, and the folder of its file."""
+    """The fields of a cluster, a user or a context, and the folder of its file."""
 
     fields: dict[str, Any]
     folder: Path | None
 
 
 class Kubeconfig:
-    """This class is a parsed kubeconfig. Raise Unusable for anything that is not a kubeconfig with a context."""
+    """A parsed kubeconfig. Raise Unusable for anything that is not a kubeconfig with a context."""
 
     def __init__(self, content: bytes | dict[str, Any], folder: Path | None = None) -> None:
         """Parse and check the content. Paths in it are relative to `folder`, where its file is."""

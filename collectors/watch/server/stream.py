@@ -1,4 +1,4 @@
-"""This module reads a streaming response line by line, and has a watchdog for connections that are silent.
+"""Read a streaming response line by line, with a watchdog for connections that are silent.
 
 A read may block forever on a dead network. One thread for each API server checks all its streams: it shuts down a
 stream that was silent for too long, or whose reader must stop, and the reader wakes up.
@@ -23,18 +23,18 @@ _STEADY = 50  # pieces after which silence of a stream also says something about
 
 
 class Silent(Unreachable):
-    """This exception says that nothing was received for longer than usual: the connection may be dead."""
+    """Nothing was received for longer than usual: the connection may be dead."""
 
 
 class Stopped(Exception):
-    """This exception says that the reader shall stop."""
+    """The reader shall stop."""
 
 
 Silence = tuple[float, float]  # seconds that a stream may be silent: if it was busy before, if it was not
 
 
 class Stream:
-    """This class reads one response line by line. The caller closes it (use `with`)."""
+    """Read one response line by line. The caller closes it (use `with`)."""
 
     def __init__(
         self, response: urllib3.BaseHTTPResponse, watchdog: "Watchdog", stop: threading.Event, silence: Silence
@@ -125,7 +125,7 @@ class Stream:
 
 
 class Watchdog:
-    """This class checks the streams of one API server, as long as there are any.
+    """Check the streams of one API server, as long as there are any.
 
     A quiet stream receives only one bookmark a minute. A busy one, such as that of Leases, shows within seconds that
     the network is dead; then all streams are restarted.

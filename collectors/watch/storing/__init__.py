@@ -1,1 +1,1 @@
-"""This package stores what watches, collectors and API servers deliver about a cluster."""
+"""Store what watches, collectors and API servers deliver about a cluster."""

@@ -1,4 +1,4 @@
-"""This module adds to a live source what was read from audit logs, or sent by API servers, and waits for its worker."""
+"""Add to a live source what was read from audit logs, or sent by API servers, and wait for its worker."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 
 class ForeignLog(Exception):
-    """This exception is raised if an added log is of another cluster. The world in memory has learned it by then, but
-    nothing of it is stored."""
+    """An added log is of another cluster. The world in memory has learned it by then, but nothing of it is stored."""
 
 
 def add_part(live: Live, part: Addition, hold: Callable[[], None], dividing: Dividing | None = None) -> None:

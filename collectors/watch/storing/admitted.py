@@ -1,4 +1,4 @@
-"""This module finds who made the changes that watches show, by what the admission webhook was asked before them.
+"""Find who made the changes that watches show, by what the admission webhook was asked before them.
 
 A change was made by the write that a review announced if the review names its object, the revision right before it, and
 the same content, and if no review of somebody else does. Where that is not certain, nobody is named. What an admission
@@ -42,7 +42,7 @@ class _Waiting(NamedTuple):
 
 
 class Admitted:
-    """This class belongs to one live source and its worker."""
+    """Find who made the changes of one live source, for the worker of the source."""
 
     def __init__(self, live: Live, dividing: Dividing | None = None) -> None:
         self._live = live

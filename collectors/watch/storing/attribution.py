@@ -1,8 +1,7 @@
-"""This module compares the changes that watches show with what API servers say by themselves: how many came without who
-made them.
+"""Compare the changes that watches show with what API servers say by themselves: how many came without who made them.
 
-Which of these an audit policy leaves out, and which an API server has dropped, is not known here. Only of a kind that
-is otherwise said is a change without it a gap.
+Which of these an audit policy leaves out, and which an API server has dropped, is not known here. A change
+without its maker is a gap only if the makers of other changes of its kind are known.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class _Shown(NamedTuple):
 
 
 class Attribution:
-    """This class belongs to one live source and its worker."""
+    """Compare what the watches of one live source show with what API servers say, for the worker of the source."""
 
     def __init__(self, live: Live) -> None:
         self._live = live

@@ -1,4 +1,4 @@
-"""This module writes what the streams of a cluster deliver as a batch of lines, and reads it back and checks it.
+"""Write what the streams of a cluster deliver as a batch of lines, and read it back and check it.
 
 A line is an observation, as in Causeline's own recordings (`timeline.history.codec`), or the state of a stream.
 """
@@ -31,7 +31,7 @@ Item = Observation | StreamStatus
 
 
 class Malformed(Exception):
-    """This exception says that a batch is not one. Its message says why."""
+    """A batch is not one. The message says why."""
 
 
 class _StreamFields(msgspec.Struct, omit_defaults=True):
@@ -50,7 +50,7 @@ class _StreamLine(msgspec.Struct):
 
 
 class KnownObject(msgspec.Struct, omit_defaults=True):
-    """This is an object that is believed to exist, in the form in which a collector learns of it when it begins."""
+    """An object that is believed to exist, in the form in which a collector learns of it when it begins."""
 
     ref: ObjectRef
     resourceVersion: str
@@ -63,7 +63,7 @@ class KnownObject(msgspec.Struct, omit_defaults=True):
 
 
 class KnownStream(msgspec.Struct, omit_defaults=True):
-    """This is up to where a watch is complete, and which objects it believes to exist."""
+    """Up to where a watch is complete, and which objects it believes to exist."""
 
     group: str
     version: str

@@ -1,5 +1,5 @@
-"""This module commits observations of a live source part by part if they cannot be committed together, until the one
-is found that cannot be committed. That one is set aside, and all others are committed.
+"""Commit observations of a live source part by part if they cannot be committed together, until the one is found that
+cannot be committed. That one is set aside, and all others are committed.
 
 Whatever goes wrong with one observation, in any step from the world to the rows, so costs that observation alone. What
 is wrong with the database, with the lease or with the source is no fault of an observation, and is tried again. So is
@@ -36,15 +36,15 @@ _KEPT = 100_000  # observations that were set aside, of which a repetition is re
 
 
 class Aside(NamedTuple):
-    """This is an observation that was set aside, and the reason as the end of a sentence."""
+    """An observation that was set aside, and the reason as the end of a sentence."""
 
     observation: Observation
     reason: str
 
 
 class Dividing:
-    """This class belongs to the worker of one cluster. It outlives the source in memory, which is loaded again after
-    each failure."""
+    """Commit the observations of one cluster, for its worker. This outlives the source in memory, which is loaded again
+    after each failure."""
 
     def __init__(self) -> None:
         self._failed: dict[Hashable, float] = {}  # when a way failed last, by time.monotonic

@@ -1,4 +1,4 @@
-"""This module says where the observations of a live source come from: watches of this worker, or a collector."""
+"""Say where the observations of a live source come from: watches of this worker, or a collector."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _SILENT = "The collector does not report. What it observes meanwhile waits on it
 
 
 class OtherNamespaces(Exception):
-    """This exception says that the collector watches other namespaces than those of the source."""
+    """The collector watches other namespaces than those of the source."""
 
 
 class Feed(Protocol):
-    """This protocol is where the observations of a live source come from."""
+    """Where the observations of a live source come from."""
 
     error: str  # a sentence that says why nothing arrives; "" if something may
 
@@ -58,7 +58,7 @@ class Feed(Protocol):
 
 
 class Watched:
-    """This feed are the watches of this worker. Use it with `with`."""
+    """The watches of this worker. Use it with `with`."""
 
     error = ""
 
@@ -95,7 +95,7 @@ class Watched:
 
 
 class Collected:
-    """This feed are the batches of a collector, as web processes have stored them. Use it with `with`."""
+    """The batches of a collector, as web processes have stored them. Use it with `with`."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster.pk

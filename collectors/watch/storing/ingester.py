@@ -1,4 +1,4 @@
-"""This module stores what the streams of one cluster deliver, batch after batch, and the state of each stream."""
+"""Store what the streams of one cluster deliver, batch after batch, and the state of each stream."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ _WATCHES = "watches"  # the way of what the feed delivers
 
 
 class Ended(Exception):
-    """This exception says that what follows does not belong to the source. Its message is shown on screen."""
+    """What follows does not belong to the source. The message is shown on screen."""
 
 
 class Ingester:
-    """This class stores what the streams deliver; one thread uses it.
+    """Store what the streams deliver; one thread uses it.
 
     `show` writes the cluster's state and its error.
     """

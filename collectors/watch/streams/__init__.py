@@ -1,1 +1,1 @@
-"""This package lists and watches the resources of a cluster."""
+"""List and watch the resources of a cluster."""

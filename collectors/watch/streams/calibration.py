@@ -1,4 +1,4 @@
-"""This module finds out whether the resourceVersions of two kinds come from one counter.
+"""Find out whether the resourceVersions of two kinds come from one counter.
 
 A kind is listed between two lists of a reference kind. If both share a counter, the kind's resourceVersion lies between
 those of the reference. One failure disproves it; many passes in a busy cluster confirm it.

@@ -1,4 +1,4 @@
-"""This module proves that a watch is complete without a bookmark: by a list that has nothing newer than the watch."""
+"""Prove that a watch is complete without a bookmark: by a list that has nothing newer than the watch."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""This pure module decodes a list and the watch events of one kind into entries, and tracks which objects exist."""
+"""Decode a list and the watch events of one kind into entries, and track which objects exist. It does no I/O."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
@@ -29,7 +29,7 @@ _DATA = ("data", "binaryData", "immutable")  # fields of a ConfigMap
 
 
 class KnownObject(Protocol):
-    """This protocol is what is known of an existing object, to tell what happened to it while nothing was watched."""
+    """What is known of an existing object, to tell what happened to it while nothing was watched."""
 
     @property
     def ref(self) -> ObjectRef: ...
@@ -47,7 +47,7 @@ class _LiveObject(msgspec.Struct, gc=False):
 
 
 class Malformed(Exception):
-    """This exception says that a response is not a list or a watch event. Its message says why."""
+    """A response is not a list or a watch event. The message says why."""
 
 
 class _ListMetadata(msgspec.Struct, gc=False):
@@ -56,7 +56,7 @@ class _ListMetadata(msgspec.Struct, gc=False):
 
 
 class _List(msgspec.Struct, gc=False):
-    """This struct holds a list without its items, which are decoded one by one."""
+    """A list without its items, which are decoded one by one."""
 
     metadata: _ListMetadata
 
@@ -97,7 +97,7 @@ class Page(NamedTuple):
 
 
 class Bookmark(NamedTuple):
-    """This tuple is a bookmark of a watch, with its resourceVersion."""
+    """A bookmark of a watch, with its resourceVersion."""
 
     revision: int
 
@@ -134,7 +134,7 @@ def _items(body: bytes) -> Iterator[bytes]:
 
 
 class ObjectDecoder:
-    """This class decodes the objects and events of one kind, and keeps track of which objects exist.
+    """Decode the objects and events of one kind, and keep track of which objects exist.
 
     An object that cannot be used is counted in `unusable`, and `why` says what is wrong with the last one.
     """

@@ -1,4 +1,4 @@
-"""This module discovers at intervals which resources a cluster serves, and which share a resourceVersion counter."""
+"""Discover at intervals which resources a cluster serves, and which share a resourceVersion counter."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAUSES = (0.5, 5.0)  # seconds to wait after a failure: at first, at most
 
 
 class DiscoveryResult(NamedTuple):
-    """This tuple is the result of one discovery: resources, or the error that prevented it."""
+    """The result of one discovery: resources, or the error that prevented it."""
 
     resources: list[Resource]
     missing: list[Missing]
@@ -36,7 +36,7 @@ class DiscoveryResult(NamedTuple):
 
 
 class Discovery(threading.Thread):
-    """This thread delivers the resources that it finds, and the marks of comparisons, until `stop` is set."""
+    """Deliver the resources that are discovered, and the marks of comparisons, until `stop` is set."""
 
     def __init__(
         self,

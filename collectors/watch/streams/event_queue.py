@@ -1,4 +1,4 @@
-"""This module has a bounded queue between the threads that watch a cluster and the one that stores."""
+"""A bounded queue between the threads that watch a cluster and the one that stores."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ CAPACITY_BYTES = 16 * 1024**2  # about how many bytes of memory the items that w
 
 
 class EventQueue(Generic[T]):
-    """This class keeps the order of the items of each thread. `size_of` returns about how many bytes an item takes."""
+    """Keep the order of the items of each thread. `size_of` returns about how many bytes an item takes."""
 
     def __init__(self, size_of: Callable[[T], int], capacity: int = CAPACITY, most_bytes: int = CAPACITY_BYTES) -> None:
         self._size_of = size_of

@@ -1,4 +1,4 @@
-"""This module lists and watches one resource, as the Reflector of client-go does, and restarts when a watch ends.
+"""List and watch one resource, as the Reflector of client-go does, and restart when a watch ends.
 
 It delivers entries in order, and marks that say up to which resourceVersion nothing is missing. If the server can no
 longer say what changed, it delivers a gap instead of guessing.
@@ -48,7 +48,7 @@ ReportState = Callable[[Resource, str, str], None]
 
 
 class Reflector:
-    """This class keeps up with one resource: it calls `deliver` with entries and marks, in order.
+    """Keep up with one resource: call `deliver` with entries and marks, in order.
 
     It calls `report_state` with "listing", "watching", "failing", "forbidden" or "missing" and a reason when that
     changes, and with "restored" if resourceVersions went back, which ends `run`.

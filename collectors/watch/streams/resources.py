@@ -1,4 +1,4 @@
-"""This module selects the resources of a cluster to watch: those that Causeline knows, and those that a user names.
+"""Select the resources of a cluster to watch: those that Causeline knows, and those that a user names.
 
 Secrets are never watched. Only the metadata of ConfigMaps is requested: no rule needs more, and their data may be large
 and private.
@@ -38,7 +38,7 @@ _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,251}")
 
 
 class Resource(NamedTuple):
-    """This tuple is what can be listed and watched under one path of the API."""
+    """What can be listed and watched under one path of the API."""
 
     group: str
     version: str
@@ -72,7 +72,7 @@ class Resource(NamedTuple):
 
 
 class Target(NamedTuple):
-    """This tuple is what one watch shows: a resource in one namespace, or in all of them."""
+    """What one watch shows: a resource in one namespace, or in all of them."""
 
     resource: Resource
     namespace: str = ""
@@ -89,7 +89,7 @@ def targets(resource: Resource, namespaces: Sequence[str]) -> list[Target]:
 
 
 class Missing(NamedTuple):
-    """This tuple is a resource that was requested but cannot be watched."""
+    """A resource that was requested but cannot be watched."""
 
     resource: str  # as the user named it
     why: str  # a sentence

@@ -1,4 +1,4 @@
-"""This module decides, after each discovery, which targets of a cluster are watched. It uses no database."""
+"""Decide, after each discovery, which targets of a cluster are watched. No database is used."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ WAITING, MISSING = "waiting", "missing"  # states of a stream
 
 
 class Known(NamedTuple):
-    """This tuple is what is known of a target: the objects that existed at a resourceVersion, up to which everything
-    was delivered, and when that was, in µs since 1970. Without a resourceVersion, the target has to be listed."""
+    """What is known of a target: the objects that existed at a resourceVersion, up to which everything was delivered,
+    and when that was, in µs since 1970. Without a resourceVersion, the target has to be listed."""
 
     objects: Mapping[str, KnownObject]
     revision: int | None
@@ -27,8 +27,8 @@ class Known(NamedTuple):
 
 
 class Targets:
-    """This class starts and stops streams. `known` returns what is known of a target, `report` takes new states, and
-    `previous` are the targets that were watched before."""
+    """Start and stop streams. `known` returns what is known of a target, `report` takes new states, and `previous` are
+    the targets that were watched before."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""This module runs the threads that watch one cluster, and queues what they deliver. It uses no database."""
+"""Run the threads that watch one cluster, and queue what they deliver. No database is used."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RESTORED = "restored"  # the state that a reflector reports when resourceVersion
 
 
 class StreamStatus(NamedTuple):
-    """This tuple is the state of a stream from now on."""
+    """The state of a stream from now on."""
 
     target: Target
     state: str
@@ -38,7 +38,7 @@ def _size_of(item: StreamItem) -> int:
 
 
 class Streams:
-    """This class runs discovery and a reflector for each target, from `__enter__` to `__exit__`.
+    """Run discovery and a reflector for each target, from `__enter__` to `__exit__`.
 
     `__exit__` waits for none of them. What they deliver is in `queue`. Nothing follows a StreamStatus of RESTORED,
     since it would not belong to what came before.

@@ -1,1 +1,1 @@
-"""This package holds benchmarks. Machines are noisy, so most figures are ratios of two things timed in one run."""
+"""Benchmarks. Machines are noisy, so most figures are ratios of two things timed in one run."""

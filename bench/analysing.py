@@ -26,7 +26,7 @@ _ANALYZE = "import sys; from dashboard.cli.__main__ import main; sys.exit(main()
 
 
 class Run(NamedTuple):
-    """This is what one process took."""
+    """What one process took."""
 
     seconds: float
     peak: float  # MiB; of the largest process if it started others

@@ -57,7 +57,7 @@ spec:
 
 
 class Plane:
-    """This class is the control plane, with its Causeline, in a folder."""
+    """The control plane, with its Causeline, in a folder."""
 
     def __init__(self, folder: Path, programs: Path, port: int) -> None:
         self.folder, self.programs, self.port = folder, programs, port

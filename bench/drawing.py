@@ -89,7 +89,7 @@ def timeline_of(door: str, recording: Path) -> str:
 
 
 class Visit:
-    """This class opens a timeline in a page, and measures it."""
+    """Open a timeline in a page, and measure it."""
 
     def __init__(self, page: Page, address: str) -> None:
         self.page = page

@@ -40,7 +40,7 @@ ORDERS: list[dict[str, Any]] = [
 
 
 class Machine:
-    """This class starts the workers, and kills, stops or freezes workers and servers."""
+    """Start the workers, and kill, stop or freeze workers and servers."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

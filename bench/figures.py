@@ -23,7 +23,7 @@ Measured = TypeVar("Measured")
 
 
 class Figure(NamedTuple):
-    """This is what was measured of one thing."""
+    """What was measured of one thing."""
 
     what: str
     values: tuple[float, ...]  # one of each run

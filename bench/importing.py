@@ -51,7 +51,7 @@ WHERE relname LIKE 'timeline\\_%' AND relkind = 'r' ORDER BY 2 DESC LIMIT 4
 
 
 class Import(NamedTuple):
-    """This is what one import took."""
+    """What one import took."""
 
     seconds: float
     entries: int

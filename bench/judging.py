@@ -24,7 +24,7 @@ _OWNER = Owner("batch", "v1", "Job", "many", "job-uid")
 
 
 class Cluster:
-    """This class is a cluster with one Job, whose Pods are created, and then written one after the other."""
+    """A cluster with one Job, whose Pods are created, and then written one after the other."""
 
     def __init__(self, pods: int) -> None:
         self.world = RecordingWorld()

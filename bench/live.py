@@ -131,7 +131,7 @@ Process = subprocess.Popen[str]
 
 
 class Cost(NamedTuple):
-    """This is what it took to follow a replay."""
+    """What it took to follow a replay."""
 
     entries: int
     seconds: float  # from the first event to the last commit

@@ -50,7 +50,7 @@ print(json.dumps([reading, packing, unpacking, storing]))
 
 
 class Stages(NamedTuple):
-    """These are the seconds of a processor that each stage took."""
+    """The seconds of a processor that each stage took."""
 
     reading: float
     packing: float

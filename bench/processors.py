@@ -74,7 +74,7 @@ print(json.dumps([bare, starting, cutting, reading - cutting, packing, unpacking
 
 
 class Stages(NamedTuple):
-    """These are the seconds of a processor that each stage took."""
+    """The seconds of a processor that each stage took."""
 
     bare: float  # the loop of `orjson.loads`
     starting: float

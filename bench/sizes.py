@@ -66,7 +66,7 @@ _COMMITS_A_SECOND = 10  # the most for one cluster
 
 
 class Measured(NamedTuple):
-    """This is what following one cluster took."""
+    """What following one cluster took."""
 
     cost: Cost
     sizes: dict[str, int]  # bytes of the tables of chunks ("chunk") and tracks ("track"), and of the "other" ones
@@ -75,7 +75,7 @@ class Measured(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """This is what the sizes are for."""
+    """What the sizes are for."""
 
     clusters: int
     entries: float  # that are kept

@@ -40,7 +40,7 @@ _FROZEN = 8.0  # seconds at most that a process is frozen
 
 
 class Chaos:
-    """This class disturbs one part at a time, and counts how often it did what."""
+    """Disturb one part at a time, and count how often each was done."""
 
     def __init__(self, parts: "Available", chance: random.Random) -> None:
         from tests.available import WEB, WORKERS
@@ -129,7 +129,7 @@ def memory(parts: "Available") -> dict[str, int]:
 
 
 class Round:
-    """This class is one round: replays of the whole sample, each as a cluster of its own."""
+    """One round: replays of the whole sample, each as a cluster of its own."""
 
     def __init__(self, parts: "Available", chaos: Chaos, chance: random.Random, number: int) -> None:
         self._parts, self._chaos, self._chance, self._number = parts, chaos, chance, number

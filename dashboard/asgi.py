@@ -1,4 +1,4 @@
-"""This module is the ASGI application: pages and API over HTTP, push over WebSockets."""
+"""The ASGI application: pages and API over HTTP, push over WebSockets."""
 
 import os
 from typing import Any

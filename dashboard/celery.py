@@ -1,4 +1,4 @@
-"""This module is the Celery application: workers import recordings and watch clusters, beat sends periodic tasks."""
+"""The Celery application: workers import recordings and watch clusters, beat sends periodic tasks."""
 
 import logging
 import os
@@ -70,7 +70,7 @@ def _report_figures_of_child(**_: Any) -> None:
 
 
 class MemoryScheduler(Scheduler):  # type: ignore[misc]  # Celery carries no types
-    """This scheduler keeps beat's schedule in memory. Celery's usual one is a file of pickles, which run when read.
+    """Keep beat's schedule in memory. Celery's usual scheduler writes a file of pickles, which run when read.
 
     All intervals are short, so nothing is lost when beat restarts. Each tick touches the heartbeat file, for the probe.
     """

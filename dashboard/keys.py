@@ -1,5 +1,4 @@
-"""This module keeps the secrets that Causeline creates itself, each in a file of the data directory that only its
-owner can read."""
+"""Keep the secrets that Causeline creates itself, each in a file of the data directory that only its owner can read."""
 
 import os
 import secrets

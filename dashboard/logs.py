@@ -1,4 +1,4 @@
-"""This module formats the log: one line for each event, as JSON or as text, on standard error.
+"""Format the log: one line for each event, as JSON or as text, on standard error.
 
 All libraries log through Python's `logging`; structlog formats what they say. What an event belongs to (a request, a
 task, a source, a cluster) is bound with `structlog.contextvars`, and is part of every line that is written meanwhile.

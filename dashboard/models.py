@@ -1,4 +1,4 @@
-"""This module declares tables for signing in, metrics, and what is sent on. Those about clusters and recordings are in
+"""Declare tables for signing in, metrics, and what is sent on. Those about clusters and recordings are in
 `timeline.models`."""
 
 from django.conf import settings
@@ -243,7 +243,7 @@ class Route(models.Model):
 
 
 class RouteState(models.Model):
-    """This is what a route knows of an incident, and what it has sent of it (see `alerting.routing.State`)."""
+    """What a route knows of an incident, and what it has sent of it (see `alerting.routing.State`)."""
 
     pk = models.CompositePrimaryKey("source", "route", "identity")
     # Without a constraint, because an import that adds to a source locks its row, and telling must not wait for that.

@@ -1,4 +1,4 @@
-"""This module holds Django's settings. `dashboard/environment/declarations.py` declares their variables."""
+"""Django's settings. `dashboard/environment/declarations.py` declares their variables."""
 
 from datetime import timedelta
 from importlib.util import find_spec

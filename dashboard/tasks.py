@@ -1,4 +1,4 @@
-"""This module has the Celery tasks of the dashboard: they send incidents on, pull audit logs and remove what is old."""
+"""The Celery tasks of the dashboard: they send incidents on, pull audit logs and remove what is old."""
 
 from importlib import import_module
 from threading import BoundedSemaphore, Lock

@@ -1,4 +1,4 @@
-"""This module declares the routes of all pages and of the API."""
+"""Declare the routes of all pages and of the API."""
 
 from django.urls import URLPattern, path
 

@@ -31,7 +31,7 @@ def touch() -> None:
 
 
 class MainLoopStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery carries no types
-    """This step notes each round of the main loop, from when the worker is connected to Valkey until it has lost it."""
+    """Note each round of the main loop, from when the worker is connected to Valkey until it has lost it."""
 
     requires = ("celery.worker.consumer.connection:Connection",)
 
@@ -60,8 +60,8 @@ class MainLoopStep(bootsteps.StartStopStep):  # type: ignore[misc]  # Celery car
 
 
 class HeartbeatStep(bootsteps.StartStopStep):  # type: ignore[misc]
-    """This step starts a thread that touches the file unless something hangs. The thread begins after the pool has
-    forked its processes."""
+    """Start a thread that touches the file unless something hangs. The thread begins after the pool has forked its
+    processes."""
 
     requires = ("celery.worker.components:Pool",)
 

@@ -1,1 +1,1 @@
-"""This package holds programs that set up a checkout, build the site and a release, and check vendored files."""
+"""Programs that set up a checkout, build the site and a release, and check vendored files."""

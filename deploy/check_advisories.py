@@ -30,7 +30,7 @@ _LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 
 
 class Package(NamedTuple):
-    """This tuple is one locked package."""
+    """One locked package."""
 
     name: str
     version: str

@@ -1,4 +1,4 @@
-"""This program checks the shape of the code: `python -m deploy.check_shape`, which is a part of `make check`.
+"""Check the shape of the code: `python -m deploy.check_shape`, which is a part of `make check`.
 
 No folder has more than 20 modules side by side except catalogues, no file has more than 400 lines, no modules import
 each other in a circle, each wing has a README, and some words are not used. What was larger before is listed with its

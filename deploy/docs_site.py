@@ -1,4 +1,4 @@
-"""This hook of MkDocs adds pages that are not files in docs/ to the documentation site, and states the version.
+"""Add pages that are not files in docs/ to the documentation site, and state the version, as a hook of MkDocs.
 
 These pages are the reference of the API, the list of decisions, and some Markdown files of the repository. A link from
 a page to any other file of the repository publishes that file, so that no link leads out of the site.

@@ -36,7 +36,7 @@ _LONGEST_NAME = 64  # characters; some packages write the whole text of the lice
 
 
 class Locked(NamedTuple):
-    """This is a package as a lock file pins it."""
+    """A package as a lock file pins it."""
 
     name: str
     version: str

@@ -1,4 +1,4 @@
-"""This module keeps addresses, which may have passwords, out of Django's error page where CAUSELINE_DEBUG is on."""
+"""Keep addresses, which may have passwords, out of Django's error page where CAUSELINE_DEBUG is on."""
 
 import re
 
@@ -6,6 +6,6 @@ from django.views.debug import SafeExceptionReporterFilter
 
 
 class WithoutAddresses(SafeExceptionReporterFilter):
-    """This filter hides the settings that Django hides, and those whose names say that they are addresses."""
+    """Hide the settings that Django hides, and those whose names say that they are addresses."""
 
     hidden_settings = re.compile(f"{SafeExceptionReporterFilter.hidden_settings.pattern}|URL|BROKER", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""This module encrypts what is needed to send messages: addresses and tokens of destinations.
+"""Encrypt what is needed to send messages: addresses and tokens of destinations.
 
 The key is CAUSELINE_CREDENTIALS_KEY, with which the credentials of connected clusters are encrypted, too.
 """

@@ -1,4 +1,4 @@
-"""This module limits what a request, a socket or a program reads to what its reader may see.
+"""Limit what a request, a socket or a program reads to what its reader may see.
 
 `timeline.storage.seen.limits` limits the queries. Here it is decided who the reader is, and for how long the limit
 holds: until the answer is made, or, for an answer that is sent piece by piece, while a piece is read.
@@ -98,7 +98,7 @@ def in_part(source: int) -> str:
 
 @dataclass(frozen=True)
 class Sight:
-    """This is what the listener of a socket sees."""
+    """What the listener of a socket sees."""
 
     seen: Seen = EVERYTHING
     reader: int | None = None  # the id of the account; None without accounts
@@ -151,8 +151,8 @@ def _piecewise(seen: Seen, reader: int | None, pieces: Iterator[bytes]) -> Itera
 
 
 class LimitWhatIsSeen(MiddlewareMixin):
-    """This middleware calls the view of a request within the limits of its user. The API enters its limits by itself,
-    as soon as it knows who asks (see `dashboard.web.api`). What a view changes is one transaction with its record.
+    """Call the view of a request within the limits of its user. The API enters its limits by itself, as soon as it
+    knows who asks (see `dashboard.web.api`). What a view changes is one transaction with its record.
 
     It must be the last one that has a `process_view`. The view is called here, so that all of it, and the transaction
     of a limited reader, is in one thread.

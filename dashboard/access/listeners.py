@@ -1,4 +1,4 @@
-"""This module says which listeners of sockets are not let in any more."""
+"""Say which listeners of sockets are not let in any more."""
 
 from collections.abc import Iterable
 

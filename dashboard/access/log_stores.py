@@ -1,5 +1,5 @@
-"""This module decides which hosts the fields of a log store may lead to, and hands pulls to workers. An operator allows
-hosts by CAUSELINE_LOG_STORE_HOSTS."""
+"""Decide which hosts the fields of a log store may lead to, and hand pulls to workers. An operator allows hosts by
+CAUSELINE_LOG_STORE_HOSTS."""
 
 import logging
 import socket

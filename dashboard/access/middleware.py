@@ -1,4 +1,4 @@
-"""This middleware lets people in: with the start-up token, with an account, or without a login."""
+"""Let people in: with the start-up token, with an account, or without a login."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SignInMiddleware(LoginRequiredMiddleware):
-    """This class turns a token in the address into a session, and redirects to the same address without the token."""
+    """Turn a token in the address into a session, and redirect to the same address without the token."""
 
     def process_request(self, request: "HttpRequest") -> HttpResponse | None:
         given = rights.given_token(request)

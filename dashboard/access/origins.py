@@ -1,4 +1,4 @@
-"""This module accepts WebSockets only from our own pages, and from programs that send an access token.
+"""Accept WebSockets only from our own pages, and from programs that send an access token.
 
 A browser lets any page open a socket to any host, and sends the cookies with it. The header Origin says where the page
 is from. It is compared with the requested address, including scheme and port, as Django does it for forms.
@@ -20,7 +20,7 @@ _forms: Any = CsrfViewMiddleware(lambda request: HttpResponse())
 
 
 class OwnPagesOnly:
-    """This class refuses sockets from other sites, from other ports of our host, and for hosts that we do not serve.
+    """Refuse sockets from other sites, from other ports of our host, and for hosts that we do not serve.
 
     Only browsers send Origin, and only programs an access token.
     """

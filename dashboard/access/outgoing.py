@@ -1,4 +1,4 @@
-"""This module sends requests to hosts that people name as destinations.
+"""Send requests to hosts that people name as destinations.
 
 An operator allows schemes and hosts by CAUSELINE_DESTINATION_HOSTS, and `collectors.hosts` decides by it. A name is
 resolved once: the addresses that were checked are the ones that are connected to. Redirects are not followed.
@@ -42,14 +42,14 @@ class Unreachable(Exception):
 
 
 class Target(NamedTuple):
-    """This is an address that was checked, and where it leads."""
+    """An address that was checked, and where it leads."""
 
     url: httpx.URL
     addresses: tuple[str, ...]  # IP addresses, at least one
 
 
 class Answer(NamedTuple):
-    """This is what the other side answered."""
+    """What the other side answered."""
 
     status: int
     text: str  # its first 16 KB

@@ -1,4 +1,4 @@
-"""This module bounds the answers of tools, cleans their text, and marks what is data. It is pure.
+"""Bound the answers of tools, clean their text, and mark what is data. It does no I/O.
 
 Names and messages in a cluster are written by whoever may write there, and may address the model that reads them. So
 an answer is structured, says which part of it is data, and holds no invisible characters.
@@ -78,7 +78,7 @@ def readable(text: str) -> str:
 
 
 class _Cut:
-    """This cuts texts and lists to lengths and counts what it cut, and writes times and addresses in full."""
+    """Cut texts and lists to lengths, count what was cut, and write times and addresses in full."""
 
     def __init__(self, characters: int, items: int) -> None:
         self._characters = characters

@@ -1,4 +1,4 @@
-"""This module reads the HTTP API, of a Causeline elsewhere or of the one in this process."""
+"""Read the HTTP API, of a Causeline elsewhere or of the one in this process."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,14 +13,14 @@ BYTES = 64 * 1024**2  # of an answer, at most; the API's own answers are far sma
 
 
 class Caller(NamedTuple):
-    """This is where to ask, and on whose behalf."""
+    """Where to ask, and on whose behalf."""
 
     address: str  # "https://causeline.example.com"
     authorization: str  # the header; "" where nobody has to sign in
 
 
 class Api:
-    """This reads the HTTP API with the token of the caller, so it sees what the token may see."""
+    """Read the HTTP API with the token of the caller, and so see what the token may see."""
 
     def __init__(self, caller: Callable[[], Caller], transport: httpx.AsyncBaseTransport | None = None) -> None:
         """`caller` is asked for each request. With `transport`, requests go there instead of to the network."""

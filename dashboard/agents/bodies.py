@@ -1,4 +1,4 @@
-"""This module reads the objects of one name again from recordings, and lists their changes with what each made of them.
+"""Read the objects of one name again from recordings, and list their changes with what each made of them.
 
 It is pure but for the files. All objects are redacted by what reads them.
 """
@@ -22,7 +22,7 @@ Bodies = dict[tuple[int | str, bool], bytes]  # by what identifies the change, a
 
 
 class Compared(NamedTuple):
-    """This is one change of an object, with the last body that was observed before it."""
+    """One change of an object, with the last body that was observed before it."""
 
     moment: Moment
     entry: Entry

@@ -1,5 +1,5 @@
-"""This module serves MCP over HTTP at `/mcp`, in a web process. It keeps no state between two requests, so any of
-several web processes can answer any request.
+"""Serve MCP over HTTP at `/mcp`, in a web process. No state is kept between two requests, so any of several web
+processes can answer any request.
 
 A request has to be a POST for a host that we serve, and, if a browser sends it, from a page of ours: no page of another
 site can reach it by a name that it lets point here. It has to carry a token. The tools then ask the API in this process
@@ -30,7 +30,7 @@ _caller: ContextVar[Caller] = ContextVar("caller")
 
 
 class Mcp:
-    """This ASGI application answers MCP requests. `pages` is the application that serves the API."""
+    """Answer MCP requests, as an ASGI application. `pages` is the application that serves the API."""
 
     def __init__(self, pages: Any) -> None:
         self._pages = pages

@@ -1,4 +1,4 @@
-"""This pure module finds objects in a world by words or by the labels of an alert, and says what is known of one."""
+"""Find objects in a world by words or by the labels of an alert, and say what is known of one. It does no I/O."""
 
 from collections.abc import Mapping, Sequence
 

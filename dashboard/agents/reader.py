@@ -1,4 +1,4 @@
-"""This module says what tools can ask: the same questions, and the same payloads, as the HTTP API has."""
+"""Say what tools can ask: the same questions, and the same payloads, as the HTTP API has."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ class Refused(Exception):
 
 
 class Reader(Protocol):
-    """This answers the questions of tools. Payloads are those of the HTTP API; errors are `Refused`."""
+    """Answer the questions of tools. Payloads are those of the HTTP API; errors are `Refused`."""
 
     @property
     def address(self) -> str:

@@ -1,4 +1,4 @@
-"""This module answers from recordings, without a server and a database. What it returns is redacted."""
+"""Answer from recordings, without a server and a database. What is returned is redacted."""
 
 import asyncio
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _ORDERS = {
 
 
 class Recordings:
-    """This answers the questions of tools from one or several files, which are one recording."""
+    """Answer the questions of tools from one or several files, which are one recording."""
 
     address = ""
 

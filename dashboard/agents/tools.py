@@ -1,4 +1,4 @@
-"""This module has the tools that a model can call. Each asks a reader, and returns a bounded answer with its page."""
+"""The tools that a model can call. Each asks a reader, and returns a bounded answer with its page."""
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
@@ -101,7 +101,7 @@ def _answering(tool: Callable[..., Awaitable[Answer]]) -> Callable[..., Awaitabl
 
 
 class Tools:
-    """These are the tools. Their docstrings are what a model reads."""
+    """The tools. Their docstrings are what a model reads."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -1,4 +1,4 @@
-"""This is a program that sends one delivery with the library Apprise, in a process of its own.
+"""Send one delivery with the library Apprise, as a program in a process of its own.
 
 It reads what to send as JSON from its standard input, and prints how that went as JSON. The process is confined first,
 nothing of Apprise is logged, because that could quote the address, and whoever started it ends it after some seconds.

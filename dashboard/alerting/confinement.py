@@ -1,4 +1,4 @@
-"""This module confines a process that sends with a library which connects by itself.
+"""Confine a process that sends with a library which connects by itself.
 
 It acts below the library, with an audit hook of Python that cannot be removed. The process connects only to addresses
 that a name was resolved to here and that `collectors.hosts` admits: what was checked is what is connected to,
@@ -49,7 +49,7 @@ class Forbidden(PermissionError):
 
 
 class Confinement:
-    """This class holds what a confined process may connect to, and what it was refused."""
+    """Hold what a confined process may connect to, and what it was refused."""
 
     def __init__(self) -> None:
         self.allowed: Sequence[AllowedHost] = []

@@ -1,4 +1,4 @@
-"""This module checks and stores routes and destinations, for the pages and for the API alike."""
+"""Check and store routes and destinations, for the pages and for the API alike."""
 
 from collections.abc import Mapping, Sequence
 from datetime import time

@@ -1,4 +1,4 @@
-"""This module says in words what routes, destinations and deliveries are. Nothing secret is among them."""
+"""Say in words what routes, destinations and deliveries are. Nothing secret is among them."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -24,7 +24,7 @@ STATES = {
 
 
 class RouteRow(NamedTuple):
-    """This is one row of the list of routes on the page Routes and in the API."""
+    """One row of the list of routes on the page Routes and in the API."""
 
     id: int
     name: str
@@ -39,7 +39,7 @@ class RouteRow(NamedTuple):
 
 
 class DestinationRow(NamedTuple):
-    """This is a destination as a list shows it."""
+    """A destination as a list shows it."""
 
     id: int
     name: str
@@ -51,7 +51,7 @@ class DestinationRow(NamedTuple):
 
 
 class DeliveryRow(NamedTuple):
-    """This is a delivery as a list shows it."""
+    """A delivery as a list shows it."""
 
     id: int
     key: str

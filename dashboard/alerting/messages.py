@@ -1,4 +1,4 @@
-"""This module has what routes hand to destinations: messages, and the fields that a destination asks for."""
+"""What routes hand to destinations: messages, and the fields that a destination asks for."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -15,7 +15,7 @@ _TIMES = ("started", "ended")
 
 @dataclass(frozen=True)
 class Message:
-    """This is what is sent of one incident. Texts are plain, redacted, and in English; times are in UTC."""
+    """What is sent of one incident. Texts are plain, redacted, and in English; times are in UTC."""
 
     key: str  # the same whenever the same is sent again
     change: Change
@@ -54,7 +54,7 @@ def from_json(stored: Mapping[str, Any]) -> Message:
 
 @dataclass(frozen=True)
 class Field:
-    """This is one value that a destination needs, and how the form asks for it."""
+    """One value that a destination needs, and how the form asks for it."""
 
     name: str
     label: str

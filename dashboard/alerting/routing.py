@@ -1,4 +1,4 @@
-"""This pure module decides which incidents are sent by which routes, and when. It knows no database and no clock.
+"""Decide which incidents are sent by which routes, and when. No database and no clock are used. It does no I/O.
 
 As in Alertmanager, what is decided follows from a comparison of what is the case with what was sent last. So nothing is
 lost while no process runs, and a decision that was not committed is simply made again.
@@ -19,7 +19,7 @@ GROUPINGS = ("source", "rule", "namespace", "owner")
 
 @dataclass(frozen=True)
 class Quiet:
-    """These are hours in which a route tells nothing."""
+    """Hours in which a route sends nothing."""
 
     days: frozenset[int]  # 0 is Monday; the day on which the hours begin
     start: time
@@ -38,7 +38,7 @@ class Quiet:
 
 @dataclass(frozen=True)
 class Rule:
-    """This is what a route asks for, and how it tells it. Empty matchers match all."""
+    """What a route asks for, and how it sends that. Empty matchers match all."""
 
     route: int
     since: datetime  # when it was made, or enabled
@@ -80,7 +80,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Now:
-    """This is an incident as it is now."""
+    """An incident as it is now."""
 
     source: int
     identity: str
@@ -103,7 +103,7 @@ class Now:
 
 @dataclass(frozen=True)
 class State:
-    """This is what a route knows of an incident."""
+    """What a route knows of an incident."""
 
     rank: int  # when it was sent last, or when it was noticed if it was not sent
     since: datetime  # when it was noticed, or since when `pending` is to be sent
@@ -116,7 +116,7 @@ class State:
 
 
 class Telling(NamedTuple):
-    """This is what is sent of one incident."""
+    """What is sent of one incident."""
 
     key: Key
     change: Literal["began", "worse", "over"]
@@ -127,7 +127,7 @@ class Telling(NamedTuple):
 
 
 class Group(NamedTuple):
-    """These are sent together by one route."""
+    """Incidents that one route sends together."""
 
     route: int
     group: tuple[str, ...]
@@ -136,7 +136,7 @@ class Group(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """This is what to send, and what is known afterwards."""
+    """What to send, and what is known afterwards."""
 
     groups: list[Group]
     states: dict[tuple[int, Key], State]  # those that are new or changed, by route and incident

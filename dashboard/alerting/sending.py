@@ -1,5 +1,4 @@
-"""This module sends deliveries. A destination is served by one process at a time, and destinations do not wait for
-each other.
+"""Send deliveries. A destination is served by one process at a time, and destinations do not wait for each other.
 
 A delivery is counted as attempted before it is sent. A process that dies while it sends leaves the row waiting, and
 another one sends it again with the same key after the destination's lease has run out.
@@ -39,7 +38,7 @@ _ANSWER = 500  # characters of an answer that are kept
 
 
 class Outcome(NamedTuple):
-    """This is how an attempt ended."""
+    """How an attempt ended."""
 
     state: Delivery.State
     answer: str

@@ -1,4 +1,4 @@
-"""This module asks the routes what to tell, and writes it as deliveries, in one transaction. Nothing is sent here."""
+"""Ask the routes what to send, and write it as deliveries, in one transaction. Nothing is sent here."""
 
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""This pure module writes messages as people read them: plain text, Markdown for chats, and HTML for e-mail.
+"""Write messages as people read them: plain text, Markdown for chats, and HTML for e-mail. It does no I/O.
 
 Names come from clusters, so they are hostile: no text has lines that a name has made, nothing in it is markup that a
 name has made, and nobody is mentioned by a name.
@@ -27,7 +27,7 @@ _MENTION = re.compile(r"(?<![\w.+-])@(?=\w)")
 
 
 class Texts(NamedTuple):
-    """This is what a delivery says, in each form. The subject is one line."""
+    """What a delivery says, in each form. The subject is one line."""
 
     subject: str
     text: str

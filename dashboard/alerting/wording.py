@@ -1,4 +1,4 @@
-"""This module words what messages say of incidents."""
+"""Word what messages say of incidents."""
 
 import uuid
 from collections.abc import Collection, Mapping
@@ -24,7 +24,7 @@ _UNWATCHED = "Its cluster is not watched any more, so it is not known whether it
 
 
 class Shown:
-    """This class reads incidents once, and words messages about them."""
+    """Read incidents once, and word messages about them."""
 
     def __init__(self, keys: Collection[Key], now: datetime) -> None:
         self._now = now

@@ -1,4 +1,4 @@
-"""This module runs the `causeline` command: its subcommands, their arguments, and its exit status.
+"""Run the `causeline` command: its subcommands, their arguments, and its exit status.
 
 Nothing of Django is imported here, so `--help` is quick.
 """

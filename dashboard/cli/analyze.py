@@ -1,4 +1,4 @@
-"""These subcommands judge recordings without servers and a database. They import modules late, to start quickly."""
+"""Judge recordings without servers and a database. Modules are imported late, to start quickly."""
 
 from __future__ import annotations
 

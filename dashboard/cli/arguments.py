@@ -1,4 +1,4 @@
-"""This module has the arguments that several subcommands share, and the numbers that they take."""
+"""The arguments that several subcommands share, and the numbers that they take."""
 
 from __future__ import annotations
 

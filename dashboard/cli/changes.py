@@ -1,4 +1,4 @@
-"""This subcommand says what changed before, without a server. It imports modules late, to start quickly."""
+"""Say what changed before, without a server. Modules are imported late, to start quickly."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""This module is `causeline collect`, which watches the cluster that it runs in and sends what it observes to a
-Causeline elsewhere. It needs no database."""
+"""`causeline collect`: watch the cluster in which this runs, and send what is observed to a Causeline elsewhere. No
+database is needed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""This subcommand compares recordings, or owners in them, without a server. It imports modules late, to start
-quickly."""
+"""Compare recordings, or owners in them, without a server. Modules are imported late, to start quickly."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ class NotComparable(Exception):
 
 
 class Owner(NamedTuple):
-    """This is an owner as it is named on the command line."""
+    """An owner as it is named on the command line."""
 
     text: str
     namespace: str

@@ -1,4 +1,4 @@
-"""This subcommand answers an agent over MCP on standard input and output. It imports modules late, to start quickly."""
+"""Answer an agent over MCP on standard input and output. Modules are imported late, to start quickly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module writes a file completely or not at all."""
+"""Write a file completely or not at all."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""This subcommand prints an audit policy for the rules that one wants. It imports modules late, to start quickly."""
+"""Print an audit policy for the rules that one wants. Modules are imported late, to start quickly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module is `causeline pull`, which fetches the audit log of a time window from a log store.
+"""`causeline pull`: fetch the audit log of a time window from a log store.
 
 The store is read by this process. With `--to`, nothing else is needed; otherwise the records are imported by the
 command `import` once all of them are here.
@@ -283,7 +283,7 @@ def _ending(stop: threading.Event) -> Callable[[int, FrameType | None], None]:
 
 
 class _Shown:
-    """This class shows on a terminal how far a pull has come; elsewhere it says only why nothing comes."""
+    """Show on a terminal how far a pull has come; elsewhere say only why nothing comes."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()

@@ -1,4 +1,4 @@
-"""This module is `causeline record`, which watches a cluster and writes one file, without servers and a database."""
+"""`causeline record`: watch a cluster and write one file, without servers and a database."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _ending(stop: threading.Event) -> Callable[[int, FrameType | None], None]:
 
 
 class _Progress:
-    """This class shows on a terminal how much was recorded, and nothing elsewhere."""
+    """Show on a terminal how much was recorded, and nothing elsewhere."""
 
     def __call__(self, recorder: Recorder) -> None:
         if sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""This module is `causeline replay`, which serves a recording as a Kubernetes API, without servers and a database."""
+"""`causeline replay`: serve a recording as a Kubernetes API, without servers and a database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module prints the rows that a query answered: as a table, as CSV or as JSON."""
+"""Print the rows that a query answered: as a table, as CSV or as JSON."""
 
 from __future__ import annotations
 

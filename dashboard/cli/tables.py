@@ -1,4 +1,4 @@
-"""These subcommands make tables of recordings and ask them with SQL. They import modules late, to start quickly."""
+"""Make tables of recordings and query them with SQL. Modules are imported late, to start quickly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module writes to a terminal: its width, its colours, and the characters that must not reach it."""
+"""Write to a terminal: its width, its colours, and the characters that must not reach it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def say(text: str) -> None:
 
 
 class Terminal:
-    """This class writes to a stream, with colours if it is a terminal that supports them."""
+    """Write to a stream, with colours if it is a terminal that supports them."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -56,7 +56,7 @@ class Terminal:
 
 
 class Progress:
-    """This class shows on a terminal how much was read, and nothing elsewhere."""
+    """Show on a terminal how much was read, and nothing elsewhere."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

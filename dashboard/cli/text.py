@@ -1,4 +1,4 @@
-"""This module prints an analysis and the rules in a terminal."""
+"""Print an analysis and the rules in a terminal."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence

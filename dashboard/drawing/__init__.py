@@ -1,4 +1,4 @@
-"""This package draws Plotly figures, SVG pictures and axis ticks on the server.
+"""Draw Plotly figures, SVG pictures and axis ticks on the server.
 
 The input is what `timeline.payloads` describes; the interactive timeline in the browser is drawn by `static/`.
 """

@@ -1,4 +1,4 @@
-"""This module writes the elements of an SVG file: shapes, and text with the letters that the fonts have."""
+"""Write the elements of an SVG file: shapes, and text with the letters that the fonts have."""
 
 from typing import Any
 from xml.etree import ElementTree
@@ -10,7 +10,7 @@ Element = ElementTree.Element
 
 
 class Canvas:
-    """This class is an SVG file in the colours of a theme."""
+    """An SVG file in the colours of a theme."""
 
     def __init__(self, theme: figures.Theme, letters: Letters) -> None:
         self.colours = figures.palette(theme)

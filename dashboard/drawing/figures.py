@@ -1,4 +1,4 @@
-"""This module builds the Plotly figure of the timeline without data: traces, colours, layout. No queries, no HTTP.
+"""Build the Plotly figure of the timeline without data: traces, colours, layout. No queries, no HTTP.
 
 The page gets this skeleton as JSON, and `chart.js` fills the columns of the traces by their names. x is pixels from
 the left of what is drawn, y is pixels from the top of the first lane shown.

@@ -1,4 +1,4 @@
-"""This module knows the letters of pictures that have no browser: their widths, and which of them the fonts have.
+"""Know the letters of pictures that have no browser: their widths, and which of them the fonts have.
 
 The fonts are vendored beside those of the pages. Further ones, for scripts that these lack, are in a folder that an
 operator names. A letter that no font has is written as JSON escapes it, such as `\\u540d`, and never drawn as a box.
@@ -26,7 +26,7 @@ _HIDDEN = {"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"}  # categories of characters
 
 
 class Face(NamedTuple):
-    """This is a vendored font: the width of each letter, as a share of the size of the text."""
+    """A vendored font: the width of each letter, as a share of the size of the text."""
 
     advances: dict[int, float]
 
@@ -62,7 +62,7 @@ def _fonts(path: Path) -> Iterator[TTFont]:
 
 
 class Letters:
-    """This class writes text with the vendored fonts, and with those of a folder ("" for none)."""
+    """Write text with the vendored fonts, and with those of a folder ("" for none)."""
 
     def __init__(self, folder: str = "") -> None:
         more, self._more = further(folder)

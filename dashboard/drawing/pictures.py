@@ -1,4 +1,4 @@
-"""This module draws a few lanes as SVG: for a finding, an object, or the example of a rule. No queries, no scripts.
+"""Draw a few lanes as SVG: for a finding, an object, or the example of a rule. No queries, no scripts.
 
 A picture is as wide as its container: positions in time are per cent of the width, and text is not stretched.
 """
@@ -27,7 +27,7 @@ def picture(
 
 
 class _Drawing:
-    """This class turns the columns of a window into the parts of a picture."""
+    """Turn the columns of a window into the parts of a picture."""
 
     def __init__(self, columns: Columns, start: int, end: int, rows: Sequence[int]) -> None:
         self._columns = columns

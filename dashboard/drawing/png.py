@@ -1,4 +1,4 @@
-"""This module renders a picture as PNG, without a browser: for e-mails and chats, which show no SVG."""
+"""Render a picture as PNG, without a browser: for e-mails and chats, which show no SVG."""
 
 import resvg_py
 

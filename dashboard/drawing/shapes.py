@@ -1,4 +1,4 @@
-"""This module names the parts of a picture as the template draws them: bars, marks, arrows, boxes.
+"""Name the parts of a picture as the template draws them: bars, marks, arrows, boxes.
 
 Positions in time are per cent of the width, as CSS writes them; heights and offsets are pixels.
 """
@@ -25,7 +25,7 @@ SHAPES = {
 
 
 class Bar(NamedTuple):
-    """This is one phase of an object, drawn as a bar."""
+    """One phase of an object, drawn as a bar."""
 
     at: str
     width: str
@@ -41,7 +41,7 @@ class Bar(NamedTuple):
 
 
 class Dot(NamedTuple):
-    """This is a mark, or the number of a creation."""
+    """A mark, or the number of a creation."""
 
     at: str
     y: int
@@ -51,7 +51,7 @@ class Dot(NamedTuple):
 
 
 class Line(NamedTuple):
-    """This is an arrow. `path` is in thousandths of the width and in pixels of the height; its head is at its end."""
+    """An arrow. `path` is in thousandths of the width and in pixels of the height; its head is at its end."""
 
     path: str
     at: str
@@ -67,7 +67,7 @@ class Line(NamedTuple):
 
 
 class Box(NamedTuple):
-    """This is a rectangle over a lane: a hole, a shade, or an interval in which a change was committed."""
+    """A rectangle over a lane: a hole, a shade, or an interval in which a change was committed."""
 
     at: str
     width: str
@@ -77,7 +77,7 @@ class Box(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """This is what the template `parts/picture.html` draws."""
+    """What the template `parts/picture.html` draws."""
 
     lanes: list[LanePayload]
     height: int

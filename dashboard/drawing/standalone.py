@@ -1,4 +1,4 @@
-"""This module writes a picture as an SVG file of its own, in pixels, with a heading: for a renderer without CSS.
+"""Write a picture as an SVG file of its own, in pixels, with a heading: for a renderer without CSS.
 
 `templates/parts/picture.html` draws the same for pages, which stretch it to their width.
 """
@@ -29,7 +29,7 @@ _SEVERITIES: dict[Severity, tuple[str, str]] = {  # the colour and the shape, as
 
 
 class Heading(NamedTuple):
-    """This is what a picture says above and below its lanes."""
+    """What a picture says above and below its lanes."""
 
     title: str
     severity: Severity
@@ -44,7 +44,7 @@ def svg(picture: Picture, heading: Heading, theme: figures.Theme, letters: Lette
 
 
 class _Sheet(Canvas):
-    """This class places the parts of a picture on a sheet of fixed width."""
+    """Place the parts of a picture on a sheet of fixed width."""
 
     def __init__(self, picture: Picture, theme: figures.Theme, letters: Letters) -> None:
         self._picture = picture

@@ -1,4 +1,4 @@
-"""This module places round times on the axis of a picture."""
+"""Place round times on the axis of a picture."""
 
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ _STEPS = [
 
 
 class Tick(NamedTuple):
-    """This is a time on the axis."""
+    """A time on the axis."""
 
     at: str  # per cent
     text: str

@@ -1,4 +1,4 @@
-"""This module draws as SVG on which copies of an object an actor acted, beside what was committed.
+"""Draw as SVG on which copies of an object an actor acted, beside what was committed.
 
 No queries, no scripts.
 The picture is as wide as its container: positions in time are per cent of the width, or thousandths in paths. Each
@@ -19,7 +19,7 @@ _THOUSAND = 1000.0
 
 
 class Act(NamedTuple):
-    """This is one act, drawn as a dot at the height of its copy's revision."""
+    """One act, drawn as a dot at the height of its copy's revision."""
 
     at: str  # per cent
     y: int
@@ -32,7 +32,7 @@ class Act(NamedTuple):
 
 
 class Lag(NamedTuple):
-    """This is the time from the change that a copy lacked to an act on that copy."""
+    """The time from the change that a copy lacked to an act on that copy."""
 
     at: str
     width: str
@@ -42,7 +42,7 @@ class Lag(NamedTuple):
 
 
 class Level(NamedTuple):
-    """This is the label of a revision: its number and the phase that began with it."""
+    """The label of a revision: its number and the phase that began with it."""
 
     y: int
     revision: str
@@ -50,7 +50,7 @@ class Level(NamedTuple):
 
 
 class ViewPicture(NamedTuple):
-    """This is what the template `parts/view_lane.html` draws."""
+    """What the template `parts/view_lane.html` draws."""
 
     height: int
     committed: str  # the path of the line of what was committed

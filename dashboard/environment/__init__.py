@@ -1,4 +1,4 @@
-"""This package reads settings from environment variables. An invalid value stops the start with an error.
+"""Read settings from environment variables. An invalid value stops the start with an error.
 
 `declarations.py` has one declaration for each variable. It is imported only when variables are read, because pydantic
 takes longer to import than `causeline rules` takes to run.

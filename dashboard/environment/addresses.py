@@ -1,5 +1,5 @@
-"""This module reads the addresses of PostgreSQL and Valkey. An error shows nothing of an address that it refuses, since
-any part of it may be a piece of the password."""
+"""Read the addresses of PostgreSQL and Valkey. An error shows nothing of an address that it refuses, since any part of
+it may be a piece of the password."""
 
 from collections.abc import Sequence
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit

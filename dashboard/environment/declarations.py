@@ -1,4 +1,4 @@
-"""This module declares every setting once: its type, range, default and its sentence in docs/settings.md.
+"""Declare every setting once: its type, range, default and its sentence in docs/settings.md.
 
 A field `keep_days` is the variable `CAUSELINE_KEEP_DAYS`. The classes are divided by subject and by who reads them: a
 command that judges files needs neither a key nor a database.
@@ -38,7 +38,7 @@ from dashboard.environment.sources import written
 
 
 class Settings(Reading, SigningIn, Keeping):
-    """These are all settings of the processes that serve."""
+    """All settings of the processes that serve."""
 
     secret_key: Key = Field(
         repr=False,

@@ -1,4 +1,4 @@
-"""This module declares how long, and how much, is kept of what Causeline stores."""
+"""Declare how long, and how much, is kept of what Causeline stores."""
 
 from pydantic import Field
 
@@ -12,7 +12,7 @@ HOURS_AT_MOST = 87_600  # ten years
 
 
 class Keeping(Environment):
-    """These settings say how long, and how much, is kept."""
+    """How long, and how much, is kept."""
 
     upload_patience_hours: Whole = Field(
         24,

@@ -1,4 +1,4 @@
-"""This module declares the types of settings: how the text of a variable becomes a value, and what an error says.
+"""Declare the types of settings: how the text of a variable becomes a value, and what an error says.
 
 Each function takes the text of a variable. Its ValueError ends the sentence that begins with the variable's name.
 """

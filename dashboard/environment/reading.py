@@ -1,4 +1,4 @@
-"""This module declares the settings of reading recordings, which commands that need no database read, too."""
+"""Declare the settings of reading recordings, which commands that need no database read, too."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ _LIMITS = Limits()
 
 
 class Reading(Environment):
-    """These settings say how much of a recording is read, and what is redacted."""
+    """How much of a recording is read, and what is redacted."""
 
     line_limit_bytes: Whole = Field(
         _LIMITS.line_bytes,

@@ -1,4 +1,4 @@
-"""This module declares the settings of signing in with accounts (`CAUSELINE_LOGIN=on`)."""
+"""Declare the settings of signing in with accounts (`CAUSELINE_LOGIN=on`)."""
 
 from pydantic import Field
 
@@ -10,7 +10,7 @@ _HOW_TO = "how-to/sign-in.md"
 
 
 class SigningIn(Environment):
-    """These settings say how people sign in where `CAUSELINE_LOGIN` is `on`."""
+    """How people sign in where `CAUSELINE_LOGIN` is `on`."""
 
     oidc_issuer: Issuer = Field(
         written(""),

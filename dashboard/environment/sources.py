@@ -1,4 +1,4 @@
-"""This module gives pydantic-settings the variables of the environment, and puts its errors into Causeline's words."""
+"""Give pydantic-settings the variables of the environment, and put its errors into Causeline's words."""
 
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ PREFIX = "CAUSELINE_"
 
 
 class VariablesOrFiles(PydanticBaseSettingsSource):
-    """This source reads each variable, or the file that `<name>_FILE` names."""
+    """Read each variable, or the file that `<name>_FILE` names."""
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[str, str, bool]:
         return text(variable_of(field_name, field), ""), field_name, False
@@ -27,7 +27,7 @@ class VariablesOrFiles(PydanticBaseSettingsSource):
 
 
 class Environment(BaseSettings):
-    """This is the base class of settings whose values come from environment variables alone."""
+    """The base class of settings whose values come from environment variables alone."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", hide_input_in_errors=True)
 

@@ -1,4 +1,4 @@
-"""This module reads one environment variable as text. It imports no library, so the command line starts quickly."""
+"""Read one environment variable as text. No library is imported, so the command line starts quickly."""
 
 import os
 from pathlib import Path

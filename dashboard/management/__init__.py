@@ -1,1 +1,1 @@
-"""This package holds the Django management commands, and the backups that two of them make and restore."""
+"""The Django management commands, and the backups that two of them make and restore."""

@@ -1,4 +1,4 @@
-"""This module writes the database to one file and restores it, with the PostgreSQL programs that Causeline installs.
+"""Write the database to one file and restore it, with the PostgreSQL programs that Causeline installs.
 
 Uploads are left out, because their files are in the data directory, and so are sessions, because whoever reads them
 could act as the signed-in users.

@@ -1,4 +1,4 @@
-"""This module finds the recording that somebody names on the command line."""
+"""Find the recording that somebody names on the command line."""
 
 import sys
 

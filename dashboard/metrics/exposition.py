@@ -1,4 +1,4 @@
-"""This module writes the page `/metrics`, and serves it on a port of its own where one is set."""
+"""Write the page `/metrics`, and serve it on a port of its own where one is set."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ _cached: tuple[float, list[Metric]] = (-CACHED, [])
 
 
 class Everything:
-    """This collector of prometheus-client returns all metrics of Causeline."""
+    """Return all metrics of Causeline, as a collector of prometheus-client."""
 
     def collect(self) -> Iterator[Metric]:
         """Return every metric. Raises DatabaseError."""
@@ -36,7 +36,7 @@ class Everything:
 
 
 class _FromThreads(Everything):
-    """This is the same collector for the server of the port, which answers each scrape in a thread of its own."""
+    """The same collector for the server of the port, which answers each scrape in a thread of its own."""
 
     def collect(self) -> Iterator[Metric]:
         close_old_connections()

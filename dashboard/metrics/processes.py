@@ -1,4 +1,4 @@
-"""This module shares the figures of each process through PostgreSQL, and adds those of all processes up."""
+"""Share the figures of each process through PostgreSQL, and add those of all processes up."""
 
 import logging
 import threading
@@ -28,7 +28,7 @@ disable_created_metrics()  # type: ignore[no-untyped-call]
 
 
 class Reporter(threading.Thread):
-    """This thread writes the figures of its process every few seconds, as long as the process lives."""
+    """Write the figures of this process every few seconds, as long as the process lives."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(name="metrics", daemon=True)

@@ -1,4 +1,4 @@
-"""This module measures requests and open sockets of a web process."""
+"""Measure requests and open sockets of a web process."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -41,7 +41,7 @@ WAITING_MESSAGES = Gauge(
 
 
 class Measured:
-    """This is an ASGI application whose requests and sockets are counted."""
+    """An ASGI application whose requests and sockets are counted."""
 
     def __init__(self, application: Callable[..., Awaitable[None]]) -> None:
         self._application = application

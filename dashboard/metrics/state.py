@@ -1,4 +1,4 @@
-"""This module reads from PostgreSQL and Valkey how sources, clusters, uploads and queues are at the moment of a scrape.
+"""Read from PostgreSQL and Valkey how sources, clusters, uploads and queues are at the moment of a scrape.
 
 Labels are bounded: sources beyond the first SOURCES are added up as `other`. Live sources come first, then new ones.
 """

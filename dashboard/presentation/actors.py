@@ -1,4 +1,4 @@
-"""This module words the rows of the page of actors. It makes no queries and no HTML."""
+"""Word the rows of the page of actors. It makes no queries and no HTML."""
 
 from typing import Any
 from urllib.parse import urlencode

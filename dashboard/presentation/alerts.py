@@ -1,4 +1,4 @@
-"""This module words what pages say of alerts that other programs have sent. It makes no queries and no HTML."""
+"""Word what pages say of alerts that other programs have sent. It makes no queries and no HTML."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -13,7 +13,7 @@ _FIRST = ("summary", "message", "description")  # the annotations that say in a 
 
 
 class Row(NamedTuple):
-    """This is an alert as a list shows it."""
+    """An alert as a list shows it."""
 
     alert: AlertPayload
     key: str  # its place on the page

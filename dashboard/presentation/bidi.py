@@ -1,4 +1,4 @@
-"""This module replaces bidirectional control characters in pages, so that no text around them is reordered.
+"""Replace bidirectional control characters in pages, so that no text around them is reordered.
 
 A name in a recording may contain them, and could make a sentence or a command look like another one. Text in Arabic or
 Hebrew does not need them, and stays as it is.
@@ -20,7 +20,7 @@ def shown(text: str) -> str:
 
 
 class ReplaceBidiControls(MiddlewareMixin):
-    """This middleware replaces these characters in every page."""
+    """Replace these characters in every page."""
 
     def process_response(self, request: "HttpRequest", response: "HttpResponse") -> "HttpResponse":
         if not response.streaming and response.get("Content-Type", "").startswith("text/html"):

@@ -1,4 +1,4 @@
-"""This module makes the catalogue of rules from their docstrings and settings: as Markdown, and in pieces for pages."""
+"""Make the catalogue of rules from their docstrings and settings: as Markdown, and in pieces for pages."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -22,14 +22,14 @@ BENIGN = "Looks alike but is benign"
 
 
 class Piece(NamedTuple):
-    """This is a part of a text in which `backticks` mark code."""
+    """A part of a text in which `backticks` mark code."""
 
     text: str
     code: bool
 
 
 class Section(NamedTuple):
-    """This is a part of a rule's page: paragraphs, and then the items of a list."""
+    """A part of a rule's page: paragraphs, and then the items of a list."""
 
     heading: str
     paragraphs: list[list[Piece]]

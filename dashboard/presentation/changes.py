@@ -1,5 +1,5 @@
-"""This module words one change of an object: when, who wrote it, and the difference that it made. It makes no queries
-and no HTML."""
+"""Word one change of an object: when, who wrote it, and the difference that it made. It makes no queries and no
+HTML."""
 
 from collections.abc import Iterable
 from typing import Any

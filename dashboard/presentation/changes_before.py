@@ -1,4 +1,4 @@
-"""This module words what changed before, for pages, reports and the terminal. It makes no queries and no HTML."""
+"""Word what changed before, for pages, reports and the terminal. It makes no queries and no HTML."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ NOTE = "These changes were made before. That does not show that one of them was 
 
 
 class Write(NamedTuple):
-    """This is one change of one object, in words."""
+    """One change of one object, in words."""
 
     text: str
     where: str  # "in shop"; "" for what is in no namespace
@@ -30,7 +30,7 @@ class Write(NamedTuple):
 
 
 class Row(NamedTuple):
-    """This is one set of changes, in words."""
+    """One set of changes, in words."""
 
     text: str
     when: str  # "30 s before"

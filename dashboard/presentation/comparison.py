@@ -1,4 +1,4 @@
-"""This module words what pages and the terminal share about comparisons."""
+"""Word what pages and the terminal share about comparisons."""
 
 from typing import Any
 from urllib.parse import urlencode

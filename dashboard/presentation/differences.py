@@ -1,4 +1,4 @@
-"""This module words the difference that one change made of an object. It is pure, and makes no HTML."""
+"""Word the difference that one change made of an object. It does no I/O, and makes no HTML."""
 
 from typing import Protocol
 
@@ -13,7 +13,7 @@ _FIRST = (Change.CREATED, Change.OBSERVED)
 
 
 class Compared(Protocol):
-    """This is one change of an object, with the last body that was observed before it, as JSON."""
+    """One change of an object, with the last body that was observed before it, as JSON."""
 
     @property
     def entry(self) -> Entry: ...

@@ -1,4 +1,4 @@
-"""This module judges the example recording of each rule and draws its finding, for the catalogue."""
+"""Judge the example recording of each rule and draw its finding, for the catalogue."""
 
 from functools import cache
 from importlib.resources import as_file, files

@@ -1,4 +1,4 @@
-"""This module draws an incident for those who see no page: the picture of its gravest occurrence under its title."""
+"""Draw an incident for those who see no page: the picture of its gravest occurrence under its title."""
 
 from dashboard.drawing import figures
 from dashboard.drawing.lettering import Letters

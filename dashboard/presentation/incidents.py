@@ -1,4 +1,4 @@
-"""This module words what lists, pages and reports say of an incident. It makes no queries and no HTML."""
+"""Word what lists, pages and reports say of an incident. It makes no queries and no HTML."""
 
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -16,14 +16,14 @@ LIVE_SPAN = 6 * _HOUR  # that the sparkline of a row of a connected cluster cove
 
 
 class Bar(NamedTuple):
-    """This is a bar of a sparkline: how many occurrences began in one of its equal parts."""
+    """A bar of a sparkline: how many occurrences began in one of its equal parts."""
 
     occurrences: int
     height: int  # in parts of a hundred of the highest bar; 0 without an occurrence
 
 
 class Card(NamedTuple):
-    """This is an incident as a list shows it."""
+    """An incident as a list shows it."""
 
     where: str  # "batch / Job train"
     state: str  # the words of the pill: "ongoing", "over", "ongoing when the recording ends"
@@ -35,7 +35,7 @@ class Card(NamedTuple):
 
 
 class Row(NamedTuple):
-    """This is an incident as a row of a list."""
+    """An incident as a row of a list."""
 
     incident: IncidentRowPayload
     key: str  # "3.5f315b1c837e9f81": its source and identity

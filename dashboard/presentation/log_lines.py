@@ -1,4 +1,4 @@
-"""This module words the lines of the logs of programs for the page of an object. It makes no queries and no HTML."""
+"""Word the lines of the logs of programs for the page of an object. It makes no queries and no HTML."""
 
 from typing import NamedTuple
 

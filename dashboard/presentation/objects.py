@@ -1,4 +1,4 @@
-"""This module words how an object is, and what is wrong with it and what it owns. It makes no queries and no HTML."""
+"""Word how an object is, and what is wrong with it and what it owns. It makes no queries and no HTML."""
 
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ _UNKNOWN = "not known: neither an audit log nor the object’s managedFields say
 
 
 class Time(NamedTuple):
-    """This is a time as a page shows it."""
+    """A time as a page shows it."""
 
     text: str  # "07:52:13.514956", with its day if that is not the day on which the recording ends
     iso: str
@@ -32,7 +32,7 @@ class Time(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """This is an incident on the page of an object that it names."""
+    """An incident on the page of an object that it names."""
 
     incident: ObjectIncidentPayload
     card: incidents.Card

@@ -1,4 +1,4 @@
-"""This module marks the times in a text, so that a script can show them in the reader's zone.
+"""Mark the times in a text, so that a script can show them in the reader's zone.
 
 The text itself stays in UTC, for readers without scripts. Templates load the module as a builtin library.
 """

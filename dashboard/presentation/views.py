@@ -1,4 +1,4 @@
-"""This module words the view of an actor: on which copies of an object it acted, and how old these were. No HTML."""
+"""Word the view of an actor: on which copies of an object it acted, and how old these were. No HTML."""
 
 from typing import Any
 

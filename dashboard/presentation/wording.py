@@ -1,4 +1,4 @@
-"""This module writes times, numbers, proof and advice for pages and reports. It makes no queries and no HTML."""
+"""Write times, numbers, proof and advice for pages and reports. It makes no queries and no HTML."""
 
 import itertools
 from collections.abc import Collection, Iterable, Mapping
@@ -226,7 +226,7 @@ def kinds(coverage: SourceDocumentPayload) -> list[dict[str, str]]:
 
 
 class Skip(NamedTuple):
-    """These are the lines of one file that were skipped for one reason."""
+    """The lines of one file that were skipped for one reason."""
 
     file: str
     reason: str
@@ -263,7 +263,7 @@ def outdated(source: "SourceRow") -> str:
 
 
 class Step(NamedTuple):
-    """This is one step of the advice, as lines of pieces. A command has an id on its page; other pieces have ""."""
+    """One step of the advice, as lines of pieces. A command has an id on its page; other pieces have ""."""
 
     name: str
     lines: list[list[tuple[Piece, str]]]

@@ -1,4 +1,4 @@
-"""These consumers of WebSockets check permission, subscribe to the hub and forward its messages."""
+"""Check permission, subscribe WebSockets to the hub and forward its messages."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ OTHER_RIGHTS = 4403  # the page connects again with the roles that it has now, a
 
 
 class _Forwarding(AsyncWebsocketConsumer):
-    """This consumer forwards a queue of the hub as text frames of JSON while the listener has the right to."""
+    """Forward a queue of the hub as text frames of JSON while the listener has the right to."""
 
     _session = ""  # as `listeners.withdrawn` knows it
     _forwarding: asyncio.Task[None] | None = None
@@ -171,7 +171,7 @@ def _opened(text: str, reader: Any) -> links.Opened | None:
 
 
 class UploadsConsumer(_Forwarding):
-    """This socket sends every change of every upload that its listener sees."""
+    """Send every change of every upload that the listener sees."""
 
     route = "ws/uploads/"
 
@@ -189,7 +189,7 @@ class UploadsConsumer(_Forwarding):
 
 
 class _Once:
-    """This class asks the database once of each message about an upload for all listeners who see the same."""
+    """Ask the database once about each message about an upload, for all listeners who see the same."""
 
     def __init__(self) -> None:
         self._message = b""
@@ -207,7 +207,7 @@ _once = _Once()
 
 
 class IncidentsConsumer(_Forwarding):
-    """This socket says of which source incidents, or what takes them out of the lists, have changed."""
+    """Send the numbers of the sources whose incidents, or what takes these out of the lists, have changed."""
 
     route = "ws/incidents/"
 
@@ -225,7 +225,7 @@ class IncidentsConsumer(_Forwarding):
 
 
 class SourceConsumer(_Forwarding):
-    """This socket sends the commits of one source after `cursor`, the last sequence that the browser knows.
+    """Send the commits of one source after `cursor`, the last sequence that the browser knows.
 
     The page of a shared timeline opens it with its link.
     """
@@ -256,7 +256,7 @@ class SourceConsumer(_Forwarding):
 
 
 class LinkConsumer(_Forwarding):
-    """This socket sends nothing. It closes when the share link is over with which its page was opened."""
+    """Send nothing, and close when the share link is over with which the page was opened."""
 
     route = "ws/links/"
 

@@ -1,5 +1,5 @@
-"""This module reads the commits of a live source once for all browsers whose readers see the same of it, at most ten
-times a second."""
+"""Read the commits of a live source once for all browsers whose readers see the same of it, at most ten times a
+second."""
 
 import asyncio
 import logging

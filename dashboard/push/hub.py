@@ -1,4 +1,4 @@
-"""This module listens to PostgreSQL's notifications once in each process, and hands them to every consumer."""
+"""Listen to PostgreSQL's notifications once in each process, and hand them to every consumer."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ Queue = asyncio.Queue[bytes]
 
 @dataclass(eq=False)
 class Listener:
-    """This is somebody who listens, and whose rights are checked regularly."""
+    """Somebody who listens, and whose rights are checked regularly."""
 
     session: str  # as `listeners.withdrawn` knows the listener
     dismiss: Callable[[], None]  # called when the session is no longer valid
@@ -46,8 +46,8 @@ class Listener:
 
 
 class Hub:
-    """This class hands messages as bytes to consumers, which subscribe to "uploads" or "incidents", or follow a source.
-    It listens to PostgreSQL while it has consumers."""
+    """Hand messages as bytes to consumers, which subscribe to "uploads" or "incidents", or follow a source. Listen to
+    PostgreSQL while there are consumers."""
 
     def __init__(self) -> None:
         self._queues: dict[str, set[Queue]] = {}

@@ -1,4 +1,4 @@
-"""This module says what a report contains, from a database or from an analysis. It writes nothing."""
+"""Say what a report contains, from a database or from an analysis. Nothing is written here."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ _NAMES = 12  # files named in the title
 
 
 class Note(NamedTuple):
-    """This is what the author of a report writes at its beginning."""
+    """What the author of a report writes at its beginning."""
 
     text: str
     by: str = ""  # "" if nobody has to sign in
@@ -36,7 +36,7 @@ class Note(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """This is what the timeline of a report draws."""
+    """What the timeline of a report draws."""
 
     overview: OverviewPayload
     window: WindowPayload  # of all lanes that are drawn
@@ -46,7 +46,7 @@ class Drawn(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """These are the contents of a report."""
+    """The contents of a report."""
 
     name: str  # of the recording
     title: str

@@ -1,4 +1,4 @@
-"""This module decides how the timeline of a report opens: around which finding, and on which axis."""
+"""Decide how the timeline of a report opens: around which finding, and on which axis."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ WHY_ORDER = (
 
 
 class Opening(NamedTuple):
-    """This is how the timeline of a report opens."""
+    """How the timeline of a report opens."""
 
     finding: str  # the key of the finding that it shows; "" without any
     search: str  # the query of its address

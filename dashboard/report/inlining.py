@@ -1,4 +1,4 @@
-"""This module puts the pages' style sheets, scripts, fonts and pictures into one file, and allows only these by hash.
+"""Put the pages' style sheets, scripts, fonts and pictures into one file, and allow only these by hash.
 
 The modules stay as they are on the server: each becomes a function that returns what others import of it.
 """

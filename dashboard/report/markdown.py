@@ -1,4 +1,4 @@
-"""This module writes a report as Markdown, to paste into the document of an incident.
+"""Write a report as Markdown, to paste into the document of an incident.
 
 Names, messages and notes come from outside. They get into the document through `text` and `code` alone, and so none of
 them becomes a link, an image, HTML, a mention or other markup: a word with a character that has a meaning anywhere is

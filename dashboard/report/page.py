@@ -1,4 +1,4 @@
-"""This module writes a recording, or a part of it, as one HTML file that needs no server, no network and no other file.
+"""Write a recording, or a part of it, as one HTML file that needs no server, no network and no other file.
 
 Django's template engine alone is used, without its settings, which is why all values handed to it are text.
 """

@@ -1,4 +1,4 @@
-"""This module words the beginning of a report: what it covers, and one sentence for each incident."""
+"""Word the beginning of a report: what it covers, and one sentence for each incident."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -147,7 +147,7 @@ def where(each: InView) -> str:
 
 
 class Noted(NamedTuple):
-    """This is what somebody has noted of an incident: an acknowledgement, or a silence."""
+    """What somebody has noted of an incident: an acknowledgement, or a silence."""
 
     heading: str
     words: str

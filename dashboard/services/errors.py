@@ -1,4 +1,4 @@
-"""This module holds the errors of starting programs and of keeping them running."""
+"""The errors of starting programs and of keeping them running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This script starts a program for the supervisor: it drops root, ends with the supervisor, and executes the program.
+"""Start a program for the supervisor: drop root, end with the supervisor, and execute the program.
 
 It is run as a script (`python -I -S guard.py …`), so it needs no import path and no Python that the unprivileged
 account can start: the interpreter may be below root's home. It enters the working folder while it is still root,

@@ -1,4 +1,4 @@
-"""This module starts all of Causeline on one machine: the servers, the web process, the workers and beat.
+"""Start all of Causeline on one machine: the servers, the web process, the workers and beat.
 
 Django is never imported here: whatever needs it runs in a process of its own, so that its failure does not end the
 supervisor.

@@ -1,4 +1,4 @@
-"""This module locks the files of programs that must never run twice."""
+"""Lock the files of programs that must never run twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""This module runs PostgreSQL 18 on a socket in a private folder, with its cluster below the data directory.
+"""Run PostgreSQL 18 on a socket in a private folder, with its cluster below the data directory.
 
 On Linux the server gets as its cluster /proc/self/cwd. The guard enters the folder before it drops root, so
 the account does not have to enter the folder's parents, such as root's home. All of PostgreSQL's paths are

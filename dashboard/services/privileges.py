@@ -1,4 +1,4 @@
-"""This module changes a Causeline that root has started, and all its later processes, to an unprivileged account.
+"""Change a Causeline that root has started, and all its later processes, to an unprivileged account.
 
 `leave_root` is called before anything is written to the data directory. If the change is impossible, it says why and
 what to do, and everything but the servers goes on as root.

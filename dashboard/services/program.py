@@ -1,4 +1,4 @@
-"""This module describes a program that a supervisor runs."""
+"""Describe a program that a supervisor runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GUARD = Path(__file__).with_name("guard.py")
 
 @dataclass(frozen=True)
 class Program:
-    """This is a program to run, and how to end it."""
+    """A program to run, and how to end it."""
 
     name: str
     command: Sequence[str]

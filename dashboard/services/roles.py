@@ -1,4 +1,4 @@
-"""This module sets up the roles of the embedded PostgreSQL. Causeline's role has rights only in its own database.
+"""Set up the roles of the embedded PostgreSQL. Causeline's role has rights only in its own database.
 
 The bootstrap superuser has no password, and pg_hba.conf asks everybody for one, so nobody can log in as a superuser.
 Roles are set up in PostgreSQL's single-user mode, which needs no login, before the server starts.

@@ -1,4 +1,4 @@
-"""This module runs PostgreSQL and Valkey for a data directory, at most once at a time, and publishes their addresses.
+"""Run PostgreSQL and Valkey for a data directory, at most once at a time, and publish their addresses.
 
 The data directory contains `postgres/` and `valkey/` (the servers' own files), `logs/`, `lock` (locked while the
 servers run), `database_password`, and `services.json` (the process that runs them, and the addresses with their
@@ -33,7 +33,7 @@ SOCKETS_PREFIX = "causeline-"
 
 @dataclass(frozen=True)
 class Addresses:
-    """These are the addresses of the servers of a data directory."""
+    """The addresses of the servers of a data directory."""
 
     database_url: str
     redis_url: str

@@ -1,4 +1,4 @@
-"""This module starts programs, restarts those that die, and stops all of them, all from the main thread.
+"""Start programs, restart those that die, and stop all of them, all from the main thread.
 
 Each program has its own session, so that Ctrl-C in a terminal reaches only the supervisor, which then stops the
 programs in its own order. PR_SET_PDEATHSIG is bound to the thread that forked, so all is done in the main thread.
@@ -41,7 +41,7 @@ LOG_CHECK_SECONDS = 10
 
 @dataclass
 class _Run:
-    """This is one program with its process while it runs, and when to start it again."""
+    """One program with its process while it runs, and when to start it again."""
 
     program: Program
     process: subprocess.Popen[bytes] | None = None
@@ -52,7 +52,7 @@ class _Run:
 
 
 class Supervisor:
-    """This context manager catches the signals that ask it to end, and stops every program when it is left."""
+    """Catch the signals that ask the supervisor to end, and stop every program when this context is left."""
 
     def __init__(self, say: Callable[[str], None], signals: Sequence[signal.Signals] = ENDING) -> None:
         self._say = say

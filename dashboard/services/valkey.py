@@ -1,4 +1,4 @@
-"""This module runs Valkey 9 on a free loopback port, with a long random password and an append-only file.
+"""Run Valkey 9 on a free loopback port, with a long random password and an append-only file.
 
 It uses a port and not a socket because all clients read `redis://` alike, but write a socket's address differently.
 """

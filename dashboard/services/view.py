@@ -1,4 +1,4 @@
-"""This module makes a private view of the file system (a mount namespace) for an unprivileged account.
+"""Make a private view of the file system (a mount namespace) for an unprivileged account.
 
 A checkout, a Python or a data directory may be in a folder that only root may enter, such as root's home. In the view,
 an empty folder is mounted over such a folder, and only what the account needs appears in it, under the same path.
@@ -29,7 +29,7 @@ _MOST_LINKS = 40  # the longest chain of links, as in the kernel
 
 @dataclass(frozen=True)
 class View:
-    """This is what the account needs, without links, the links that lead there, and the folders it may not enter."""
+    """What the account needs, without links; the links that lead there; and the folders it may not enter."""
 
     needed: list[Path]
     links: dict[Path, str]

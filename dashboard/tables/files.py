@@ -1,4 +1,4 @@
-"""This module writes tables as Parquet files, a group of rows at a time, so that memory does not grow with them."""
+"""Write tables as Parquet files, a group of rows at a time, so that memory does not grow with them."""
 
 import secrets
 import shutil
@@ -39,7 +39,7 @@ def libraries() -> None:
 
 
 class Tables:
-    """This writes the tables of one recording into a folder: entries as they are read, and then all others."""
+    """Write the tables of one recording into a folder: entries as they are read, and then all others."""
 
     def __init__(self, folder: Path, recording: str, *, entries: bool = True) -> None:
         self._folder = folder
@@ -77,7 +77,7 @@ class Tables:
 
 
 class _File:
-    """This is one Parquet file that is being written."""
+    """One Parquet file that is being written."""
 
     def __init__(self, path: Path, table: str, recording: str) -> None:
         import pyarrow as pa

@@ -1,4 +1,4 @@
-"""This module asks tables with SQL. Queries reach nothing else: no file, no network, no variable of this process."""
+"""Query tables with SQL. Queries reach nothing else: no file, no network, no variable of this process."""
 
 import threading
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ class Failed(Exception):
 
 
 class Limit(NamedTuple):
-    """This is how much a query may take."""
+    """How much a query may take."""
 
     seconds: float
     megabytes: int

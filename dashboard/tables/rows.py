@@ -1,4 +1,4 @@
-"""This module fills the tables from an analysis. It is pure. Times and lengths are whole microseconds."""
+"""Fill the tables from an analysis. It does no I/O. Times and lengths are whole microseconds."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

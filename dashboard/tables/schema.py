@@ -1,4 +1,4 @@
-"""This module declares the tables that Causeline exports: each column with its type and its meaning. It is pure.
+"""Declare the tables that Causeline exports: each column with its type and its meaning. It does no I/O.
 
 `NAME` changes when a column is removed, or means something else; a column that is added does not change it.
 """

@@ -23,8 +23,7 @@ MESSAGE_BYTES = 64 * 1024  # of a WebSocket; browsers only listen there
 
 
 class ImpatientProtocol(HttpToolsProtocol):
-    """This protocol limits the time that a request takes to arrive. Time in which the server does not read is not
-    counted."""
+    """Limit the time that a request takes to arrive. Time in which the server does not read is not counted."""
 
     _part = "head"  # of a request that is expected: "head", "body", or "" between two requests
     _since = 0.0  # when the head began, or when the speed of the body was measured last

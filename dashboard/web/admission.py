@@ -1,6 +1,5 @@
-"""This module answers admission webhooks: at once, that a write is allowed, whatever it is. What was asked is stored
-afterwards, by one thread, as far as it keeps up; the rest is dropped and counted.
-"""
+"""Answer admission webhooks: at once, that a write is allowed, whatever it is. What was asked is stored afterwards, by
+one thread, as far as it keeps up; the rest is dropped and counted."""
 
 import asyncio
 import atexit
@@ -47,7 +46,7 @@ _review = msgspec.json.Decoder(_Review)
 
 
 class Tokens:
-    """This class remembers for which cluster each token of late was, so that most answers need no database."""
+    """Remember for which cluster each recent token was, so that most answers need no database."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[int, float]] = {}  # by text: the cluster, and until when that holds (monotonic)
@@ -95,7 +94,7 @@ def answer(body: bytes) -> tuple[bool, dict[str, Any]]:
 
 
 class Writer(threading.Thread):
-    """This thread stores the reviews that were answered."""
+    """Store the reviews that were answered, in a thread."""
 
     def __init__(self) -> None:
         super().__init__(name="admission", daemon=True)

@@ -1,4 +1,4 @@
-"""This module reads the link of an alert. It checks each parameter, and no other module does."""
+"""Read the link of an alert, and check each of its parameters. No other module does."""
 
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ class Problem(Exception):
 
 
 class ParsedLink(NamedTuple):
-    """These are the parameters as they were given, and the query that they make; None if all of them are empty."""
+    """The parameters as they were given, and the query that they make; None if all of them are empty."""
 
     fields: dict[str, str]
     wanted: LinkQuery | None

@@ -1,4 +1,4 @@
-"""This module offers clusters and recordings to choose from in a form, and finds what was chosen."""
+"""Offer clusters and recordings to choose from in a form, and find what was chosen."""
 
 from django.core.exceptions import ObjectDoesNotExist
 

@@ -1,5 +1,4 @@
-"""This module answers collectors, which watch a cluster from inside and send what they observe, before Django sees
-their requests.
+"""Answer collectors, which watch a cluster from inside and send what they observe, before Django sees their requests.
 
 A collector carries an access token of the scope `collect` that is limited to its cluster. It asks for the right to send
 (`lease`), for what is known of the cluster (`state`), and sends numbered batches (`batches`).
@@ -41,7 +40,7 @@ _AWAY = "The database cannot be reached."
 
 
 class _Lease(msgspec.Struct):
-    """This is the body of a request for the right to send."""
+    """The body of a request for the right to send."""
 
     holder: str
     epoch: int | None = None
@@ -56,7 +55,7 @@ _lease = msgspec.json.Decoder(_Lease)
 
 
 class Collecting:
-    """This is an ASGI application that answers collectors, and lets another one answer everything else."""
+    """Answer collectors, as an ASGI application that lets another one answer everything else."""
 
     def __init__(self, application: Callable[..., Any]) -> None:
         self._application = application

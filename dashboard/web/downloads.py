@@ -1,4 +1,4 @@
-"""This module streams downloads of any size. A slow client does not make the server hold much in memory."""
+"""Stream downloads of any size. A slow client does not make the server hold much in memory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Busy(Exception):
 
 
 class Download:
-    """This class feeds a StreamingHttpResponse. Its constructor raises Busy.
+    """Feed a StreamingHttpResponse. The constructor raises Busy.
 
     Only the next piece is computed, in a thread of a pool. Between two pieces no thread, database connection or
     transaction is held, so `pieces` has to read page by page.

@@ -1,4 +1,4 @@
-"""This module reads the forms of the cluster pages. Credentials never return to the browser unencrypted."""
+"""Read the forms of the cluster pages. Credentials never return to the browser unencrypted."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ UNITS = {"MB": 1000**2, "GB": 1000**3, "TB": 1000**4}
 
 @dataclass(frozen=True)
 class ClusterForm:
-    """These are the fields as they were filled in. `sealed` is a whole kubeconfig, encrypted, that the browser sends
-    back."""
+    """The fields as they were filled in. `sealed` is a whole kubeconfig, encrypted, that the browser sends back."""
 
     name: str = ""
     how: str = credentials.STORED

@@ -1,5 +1,4 @@
-"""This module receives the bodies that programs send, before Django sees their requests, and says whose turn it is to
-be read.
+"""Receive the bodies that programs send, before Django sees their requests, and say whose turn it is to be read.
 
 Everything is counted by cluster, so that whoever holds the token of one cluster takes nothing from the others.
 """
@@ -25,7 +24,7 @@ _READ = "causeline.body is read"  # a key of the ASGI scope
 
 
 class Answered(Exception):
-    """This exception ends a request with an answer."""
+    """End a request with an answer."""
 
     def __init__(self, status: int, detail: str, *, retry: bool = False) -> None:
         super().__init__(detail)
@@ -33,7 +32,7 @@ class Answered(Exception):
 
 
 class Intake:
-    """This class admits so many requests of one cluster at a time, and lets one of each cluster be read.
+    """Admit so many requests of one cluster at a time, and let one of each cluster be read.
 
     If another one comes, the one of the same cluster is cut off whose body has been arriving for the longest time; it
     is refused if all bodies are there. So whoever sends slowly keeps nobody out.

@@ -1,4 +1,4 @@
-"""This module says what the menu of the signed-in person has in the header of each page.
+"""Say what the menu of the signed-in person has in the header of each page.
 
 To add a page to the menu, add a line to `ENTRIES`.
 """
@@ -16,8 +16,8 @@ from dashboard.presentation.offers import why_not
 
 
 class Entry(NamedTuple):
-    """This is a page that the menu leads to, for the people whom `offered` returns true for, as far as their roles
-    reach to it."""
+    """A page that the menu leads to, for the people whom `offered` returns true for, as far as their roles reach to
+    it."""
 
     page: str  # the name of its route
     label: str

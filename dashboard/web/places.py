@@ -1,5 +1,5 @@
-"""This module limits how many answers that read and compare whole objects are made for one reader at once, so that the
-requests of one leave processors to all others.
+"""Limit how many answers that read and compare whole objects are made for one reader at once, so that the requests of
+one leave processors to all others.
 
 Each request is answered in a thread of its own; those that wait here hold up nothing else.
 """

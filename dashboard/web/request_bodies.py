@@ -1,4 +1,4 @@
-"""This module limits the bodies of requests before they are stored. A long body needs a signed-in user.
+"""Limit the bodies of requests before they are stored. A long body needs a signed-in user.
 
 Django writes a body to the disk before it looks at the request at all. This module refuses a body
 before that if it is too long, if the disk has no space for it, or if it is long and nobody is signed in. If the disk
@@ -43,7 +43,7 @@ class Refused(Exception):
 
 
 class Handler(ASGIHandler):
-    """This is Django's handler with limits on bodies."""
+    """Django's handler with limits on bodies."""
 
     async def handle(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         limit = _limit(scope)
@@ -93,7 +93,7 @@ class Handler(ASGIHandler):
 
 
 class _Bounded:
-    """This class receives a body up to a limit."""
+    """Receive a body up to a limit."""
 
     def __init__(self, receive: Any, limit: int) -> None:
         self._receive = receive

@@ -1,4 +1,4 @@
-"""This module reads from an address which runs are compared."""
+"""Read from an address which runs are compared."""
 
 import re
 from collections.abc import Sequence

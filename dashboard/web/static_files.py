@@ -1,4 +1,4 @@
-"""This module answers requests for static files from memory, before Django handles them.
+"""Answer requests for static files from memory, before Django handles them.
 
 The page of a timeline asks for a hundred small files. Each would pass through all middleware in a thread, which takes
 1.4 ms of the process that has to compute the page's data meanwhile.
@@ -33,7 +33,7 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 @dataclass
 class _File:
-    """This is one file, with its compressed forms once somebody has asked for them."""
+    """One file, with its compressed forms once somebody has asked for them."""
 
     body: bytes
     headers: list[tuple[bytes, bytes]]
@@ -73,7 +73,7 @@ def version() -> str:
 
 
 class Storage(StaticFilesStorage):
-    """This class puts the version into the addresses of static files, so that browsers keep them for ever.
+    """Put the version into the addresses of static files, so that browsers keep them for ever.
 
     Modules and style sheets name each other by relative paths, so these lead to files of the same version.
     """
@@ -83,7 +83,7 @@ class Storage(StaticFilesStorage):
 
 
 class StaticFiles:
-    """This is an ASGI application that answers requests for static files, and hands all others on.
+    """Answer requests for static files, as an ASGI application that hands all others on.
 
     The addresses without a version, and those of another version that runs on other machines during an upgrade, lead to
     the same files, which browsers then ask for again after a minute.

@@ -1,4 +1,4 @@
-"""This module parses times as people and alerts write them."""
+"""Parse times as people and alerts write them."""
 
 import re
 from decimal import Decimal

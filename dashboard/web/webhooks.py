@@ -1,4 +1,4 @@
-"""This module answers API servers that send who changed something, before Django sees their requests.
+"""Answer API servers that send who changed something, before Django sees their requests.
 
 Both webhooks carry an access token of the scope `audit` that is limited to one cluster. Their bodies are larger, and
 the answers of the admission webhook have to be quicker, than Django's handler allows.
@@ -57,7 +57,7 @@ def hide_token(scope: dict[str, Any]) -> None:
 
 
 class Webhooks:
-    """This is an ASGI application that answers the webhooks, and lets another one answer everything else."""
+    """Answer the webhooks, as an ASGI application that lets another one answer everything else."""
 
     def __init__(self, application: Callable[..., Awaitable[None]]) -> None:
         self._application = application

@@ -1,1 +1,1 @@
-"""This package makes those files of the Helm chart that are derived from others, and the plain manifests."""
+"""Make those files of the Helm chart that are derived from others, and the plain manifests."""

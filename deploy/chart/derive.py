@@ -29,7 +29,7 @@ NAMESPACE = "causeline"
 
 
 class Value(NamedTuple):
-    """This tuple is one value of the chart: its path such as `web.replicas`, its default, and what it means."""
+    """One value of the chart: its path such as `web.replicas`, its default, and what it means."""
 
     path: str
     default: Any

@@ -1,4 +1,4 @@
-"""This module makes the JSON Schema of the chart's values, with which helm refuses what cannot be meant."""
+"""Make the JSON Schema of the chart's values, with which helm refuses what cannot be meant."""
 
 from collections.abc import Iterable
 from typing import Any, Protocol
@@ -108,7 +108,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
 
 
 class Documented(Protocol):
-    """This protocol is a value with its path and what it means."""
+    """A value with its path and what it means."""
 
     @property
     def path(self) -> str: ...

@@ -1,4 +1,4 @@
-"""This module gives roles to people and groups, and takes them away. One administrator always stays.
+"""Give roles to people and groups, and take them away. One administrator always stays.
 
 A role is given on everything, on a cluster with all its sources, or on a recording. There is one grant for each thing:
 another role on the same thing takes the place of the one before.

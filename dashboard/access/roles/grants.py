@@ -1,5 +1,5 @@
-"""This module adds up what roles somebody has: by grants to the person and to the person's groups, and on the
-recordings that the person has uploaded.
+"""Add up what roles somebody has: by grants to the person and to the person's groups, and on the recordings that the
+person has uploaded.
 
 All of it is read in one query for each request (see `held_by`). A higher role contains the lower ones.
 """
@@ -38,7 +38,7 @@ _ROWS = """
 
 @dataclass(frozen=True)
 class Held:
-    """These are the roles of somebody. An empty text is no role; identifiers are those of the database."""
+    """The roles of somebody. An empty text is no role; identifiers are those of the database."""
 
     everywhere: str = ""  # the role on everything
     clusters: Mapping[int, str] = field(default_factory=dict)  # on all sources of a cluster

@@ -1,4 +1,4 @@
-"""This module is the table of the least role that is needed for each page, each operation of the API and each socket.
+"""The table of the least role that is needed for each page, each operation of the API and each socket.
 
 Roles contain each other: a viewer sees, a responder also acknowledges, silences and uploads, an editor also connects
 clusters and edits routes, and an administrator can do everything. `dashboard.access.roles.policy` decides by this
@@ -19,14 +19,14 @@ EVERYTHING = "everything"
 
 
 class Need(NamedTuple):
-    """This is a role, and what somebody must have it on. An empty role is none: anybody may."""
+    """A role, and what somebody must have it on. An empty role is none: anybody may."""
 
     role: str
     on: str = ""
 
 
 class Rule(NamedTuple):
-    """This is what a route needs to show something, and what it needs to change something."""
+    """What a route needs to show something, and what it needs to change something."""
 
     read: Need
     change: Need

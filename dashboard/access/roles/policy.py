@@ -1,5 +1,5 @@
-"""This module decides whether somebody's role reaches to what is asked for. The table of what each page, operation and
-socket needs is in `dashboard.access.roles.needs`.
+"""Decide whether somebody's role reaches to what is asked for. The table of what each page, operation and socket needs
+is in `dashboard.access.roles.needs`.
 
 `check` is asked before each view, and `may_listen` before each socket. A route that the table does not name is refused.
 Whoever sees nothing of a source or a cluster gets the answer that one who asks for a deleted one gets.

@@ -1,2 +1,2 @@
-"""This package lets people sign in, with a local account, an identity provider, a proxy or the start-up token, and
-keeps their sessions."""
+"""Let people sign in, with a local account, an identity provider, a proxy or the start-up token, and keep their
+sessions."""

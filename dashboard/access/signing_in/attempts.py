@@ -1,4 +1,4 @@
-"""This module makes guessing passwords slow: after too many failures one has to wait, each time twice as long.
+"""Make guessing passwords slow: after too many failures one has to wait, each time twice as long.
 
 Failures are counted for a name together with an address, so that nobody can lock out another user from elsewhere. Each
 address also has a larger limit for all names together, against those who try one password with many names. An attempt

@@ -1,4 +1,4 @@
-"""This module signs people in with an OpenID Connect provider, by the library django-allauth.
+"""Sign people in with an OpenID Connect provider, by the library django-allauth.
 
 allauth sends browsers to the provider with a state and a code challenge (PKCE), and exchanges the code. This module
 adds what allauth does not do: the signature and the nonce of the ID token are checked, the provider's documents are
@@ -39,7 +39,7 @@ _ASKED_FOR = 3_600  # seconds for which the session of somebody who is sent to t
 
 
 class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
-    """This class knows the provider's addresses, and checks what it answers."""
+    """Know the provider's addresses, and check what it answers."""
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request, settings.OIDC_ISSUER)
@@ -70,7 +70,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
 
 
 class Provider(OpenIDConnectProvider):  # type: ignore[misc]
-    """This is the provider of CAUSELINE_OIDC_ISSUER."""
+    """The provider of CAUSELINE_OIDC_ISSUER."""
 
     def get_oauth2_adapter(self, request: HttpRequest) -> Adapter:
         return Adapter(request)

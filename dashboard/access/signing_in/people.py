@@ -1,4 +1,4 @@
-"""This module finds or makes the account of somebody whom an identity provider or a proxy has signed in.
+"""Find or make the account of somebody whom an identity provider or a proxy has signed in.
 
 An account belongs to an identity: the provider's issuer and its identifier of the person. Names and e-mail addresses
 are only shown, since they can change hands: a provider's `alice` never gets the account of a local user `alice`.
@@ -24,7 +24,7 @@ class Unknown(Exception):
 
 
 class Identity(NamedTuple):
-    """This is what a provider or a proxy says of somebody."""
+    """What a provider or a proxy says of somebody."""
 
     provider: str  # the issuer, or PROXY
     subject: str  # what the provider never gives to anybody else

@@ -1,4 +1,4 @@
-"""This module reads who somebody is from the headers of a proxy that people have signed in at, such as oauth2-proxy.
+"""Read who somebody is from the headers of a proxy that people have signed in at, such as oauth2-proxy.
 
 Only the addresses in CAUSELINE_SIGN_IN_PROXIES may send these headers. They are taken out of every request and every
 WebSocket before anything else sees it, so no other code can believe them. There is no session: a program behind the
@@ -30,7 +30,7 @@ _ROUGHLY = timedelta(hours=1)
 
 
 class Given(NamedTuple):
-    """This is what the headers of a request say of the person."""
+    """What the headers of a request say of the person."""
 
     subject: str = ""
     name: str = ""
@@ -39,7 +39,7 @@ class Given(NamedTuple):
 
 
 class TakeHeaders:
-    """This ASGI application takes the headers out of each request, and keeps them if one of the proxies sent them.
+    """Take the headers out of each request, and keep them if one of the proxies sent them.
 
     It has to be the outermost one, so that the address is that of the connection, not one from X-Forwarded-For.
     """

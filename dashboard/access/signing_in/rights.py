@@ -1,4 +1,4 @@
-"""This module decides who is let in, who is an administrator, and whose open sockets have to be closed.
+"""Decide who is let in, who is an administrator, and whose open sockets have to be closed.
 
 `CAUSELINE_LOGIN` selects one of three ways. People sign in with accounts; or, without accounts, whoever has the
 start-up token is let in and is an administrator; or everybody is.
@@ -34,7 +34,7 @@ _PERSON = "person "  # begins the key of a listener without a session
 
 
 class TokenHolder(AnonymousUser):
-    """This is the user with the start-up token, who has no row in the database and no name."""
+    """The user with the start-up token, who has no row in the database and no name."""
 
     held = grants.ALL
     is_active: Any = True
@@ -43,7 +43,7 @@ class TokenHolder(AnonymousUser):
 
 
 class Reader(AnonymousUser):
-    """This is the user of a request with an access token or a share link.
+    """The user of a request with an access token or a share link.
 
     `held` are its roles. `sources` are those that lists over all sources keep to; None for all. `actor` is who the
     audit trail names (see `trail.Actor`), and `account` is whose token it is.

@@ -1,4 +1,4 @@
-"""This module asks people who sign in with a password for a second factor: a code of an authenticator app (TOTP).
+"""Ask people who sign in with a password for a second factor: a code of an authenticator app (TOTP).
 
 The arithmetic, the recovery codes and the table are those of django-allauth. The secrets are stored encrypted (see
 `encryption`). A code is accepted once: the row keeps the time step of the last one, and older ones are refused.

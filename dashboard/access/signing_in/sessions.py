@@ -1,4 +1,4 @@
-"""This module begins and ends the sessions of people with accounts, and says where each was begun and last used.
+"""Begin and end the sessions of people with accounts, and say where each was begun and last used.
 
 A session is used by the requests that a person makes. What pages ask for by themselves, to show what is new, carries
 the header `Causeline-Unattended` and is no use, and neither are open WebSockets.

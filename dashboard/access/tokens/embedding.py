@@ -1,4 +1,4 @@
-"""This module checks signed views: the addresses of embedded timelines that an older version of Causeline has made.
+"""Check signed views: the addresses of embedded timelines that an older version of Causeline has made.
 
 Nothing of them is stored, so they cannot be revoked one by one: without CAUSELINE_EMBED_ANCESTORS none is accepted, and
 a new CAUSELINE_SECRET_KEY ends all of them. None is made any more (see `dashboard.access.tokens.links`), and the last
@@ -15,7 +15,7 @@ SALT = "dashboard.access.embedding"
 
 
 class SignedView(NamedTuple):
-    """This is what a signed view allows: to read the source `source` until `until`. It opens with a query."""
+    """What a signed view allows: to read the source `source` until `until`. It opens with a query."""
 
     source: int
     query: str  # of the timeline: its range, focus and filters

@@ -1,4 +1,4 @@
-"""This module makes and checks share links: texts that let whoever has them read one timeline or one incident.
+"""Make and check share links: texts that let whoever has them read one timeline or one incident.
 
 Three kinds are stored in the same table: a timeline, the page of an incident, and a timeline that is embedded in a page
 of another site. Only the digest of a text is stored. A link lives while its maker may share its source, which is asked
@@ -75,7 +75,7 @@ class Refused(Exception):
 
 
 class Opened(NamedTuple):
-    """This is what a link allows: to read a timeline, or one incident, of `source` until `until`."""
+    """What a link allows: to read a timeline, or one incident, of `source` until `until`."""
 
     kind: str
     source: int  # Source.id

@@ -1,4 +1,4 @@
-"""This module checks access tokens: texts that programs send instead of signing in, each for a purpose and a time.
+"""Check access tokens: texts that programs send instead of signing in, each for a purpose and a time.
 
 A text is shown once, when it is made. Only its SHA-256 digest is stored: the text has 256 random bits, so nobody finds
 it by trying. A token allows what its scopes name, and nothing else. While the account of whoever made a token is

@@ -1,4 +1,4 @@
-"""This module lists what the audit trail records: each action in words, and which routes are which action.
+"""List what the audit trail records: each action in words, and which routes are which action.
 
 A route that is in none of these tables is recorded as `change`, or not at all if it only reads; a test wants each route
 in one of them.

@@ -1,4 +1,4 @@
-"""This module declares the line of the audit trail as it is exported: one JSON object on each line.
+"""Declare the line of the audit trail as it is exported: one JSON object on each line.
 
 It imports no Django, so that `causeline schema audit` is quick.
 """

@@ -1,4 +1,4 @@
-"""This module logs who changed what: one line for each request that may change something, each sign-in, each command.
+"""Log who changed what: one line for each request that may change something, each sign-in, each command.
 
 In text, a line is made of `key="value"` pairs; in JSON, each pair is a field. Values are JSON strings of ASCII, so no
 name ends a line, begins another, or turns the text around it. No body, no query and no password is logged.
@@ -124,7 +124,7 @@ def address(request: "HttpRequest") -> str:
 
 
 class LogChanges(MiddlewareMixin):
-    """This middleware logs each request that may change something, whatever its route is and however it ends."""
+    """Log each request that may change something, whatever its route is and however it ends."""
 
     def process_view(
         self, request: "HttpRequest", view: object, arguments: tuple[Any, ...], options: dict[str, Any]

@@ -1,4 +1,4 @@
-"""This module says what of a request, a socket or a line of the log becomes a record of the audit trail."""
+"""Say what of a request, a socket or a line of the log becomes a record of the audit trail."""
 
 import re
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""This module writes the audit trail of Causeline itself: one row for each thing that somebody did or saw.
+"""Write the audit trail of Causeline itself: one row for each thing that somebody did or saw.
 
 What changes something is recorded each time. What reads is recorded once for each person, address, thing and ten
 minutes, and so is what nobody who is known was refused, because anybody can send such requests. The record of a
@@ -49,7 +49,7 @@ ON CONFLICT (once) DO NOTHING
 
 
 class Actor(NamedTuple):
-    """This is who did something, and how they came in."""
+    """Who did something, and how they came in."""
 
     who: str
     way: str  # one of WAYS
@@ -61,7 +61,7 @@ NOBODY = Actor("", "nobody")
 
 
 class _Recent:
-    """This class remembers what this process has recorded in the present hour of what is recorded once in a while."""
+    """Remember what this process has recorded in the present hour, of what is recorded only once in a while."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -169,7 +169,7 @@ def actor_of(user: Any, source: int | None = None) -> Actor:
 
 
 class Wanted(NamedTuple):
-    """This is which records are listed. Empty texts and None stand for all."""
+    """Which records are listed. Empty texts and None stand for all."""
 
     who: str = ""
     action: str = ""

@@ -1,4 +1,4 @@
-"""This package sends messages. Each module in it that has a `NAME` is one kind of destination, found by pkgutil.
+"""Send messages. Each module in this package that has a `NAME` is one kind of destination, found by pkgutil.
 
 A module has
 
@@ -22,7 +22,7 @@ from dashboard.alerting.messages import Field, Message
 
 
 class Kind(Protocol):
-    """This is what a module of this package has."""
+    """What a module of this package has."""
 
     NAME: str
     label: str

@@ -1,4 +1,4 @@
-"""This destination is an Alertmanager, which then groups and routes by its own rules. It speaks API v2.
+"""Send to an Alertmanager, which then groups and routes by its own rules. The API is v2.
 
 An alert that is not sent again ends, so what goes on is sent again every few minutes, as Prometheus does.
 """

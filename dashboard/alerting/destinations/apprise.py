@@ -1,4 +1,4 @@
-"""This destination sends by the library Apprise, which knows Slack, Teams, PagerDuty, Opsgenie, e-mail and many more.
+"""Send by the library Apprise, which knows Slack, Teams, PagerDuty, Opsgenie, e-mail and many more.
 
 Apprise connects by itself, so it runs in a process of its own, which `dashboard.alerting.confinement` confines to the
 hosts that an operator allows, and which ends after some seconds.

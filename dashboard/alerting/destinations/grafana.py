@@ -1,4 +1,4 @@
-"""This destination writes annotations into Grafana: one for each incident, from its beginning to its end.
+"""Write annotations into Grafana: one for each incident, from its beginning to its end.
 
 Grafana's annotations HTTP API has no idempotency keys. Each annotation has a tag of its own, by which it is found and
 changed when its incident got worse or is over, or when a message is sent again.

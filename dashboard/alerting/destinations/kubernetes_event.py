@@ -1,4 +1,4 @@
-"""This destination writes a Kubernetes Event about an incident into the cluster in which it happened.
+"""Write a Kubernetes Event about an incident into the cluster in which it happened.
 
 The Event is about the object that the incident is about, so `kubectl describe` shows it there. It is written only if
 somebody has turned it on for the cluster, and the cluster's credentials have the right. An incident has one Event: its

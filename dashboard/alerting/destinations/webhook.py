@@ -1,4 +1,4 @@
-"""This destination is a web server that takes CloudEvents, signed as Standard Webhooks says.
+"""Send CloudEvents to a web server, signed as Standard Webhooks says.
 
 Each delivery is one event in structured JSON. https://www.standardwebhooks.com describes how to verify the signature.
 """

@@ -1,1 +1,1 @@
-"""This package holds the subcommands that start Causeline's servers, or work with the database of those that run."""
+"""The subcommands that start Causeline's servers, or work with the database of those that run."""

@@ -1,4 +1,4 @@
-"""This module keeps the address of a running `causeline up`, with its token, for `causeline token`."""
+"""Keep the address of a running `causeline up`, with its token, for `causeline token`."""
 
 import fcntl
 import os

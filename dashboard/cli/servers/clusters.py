@@ -1,5 +1,4 @@
-"""These subcommands connect and disconnect clusters, delete recordings, and undo both. What needs Django runs in a
-process of its own."""
+"""Connect and disconnect clusters, delete recordings, and undo both. What needs Django runs in a process of its own."""
 
 from __future__ import annotations
 

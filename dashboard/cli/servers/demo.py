@@ -1,4 +1,4 @@
-"""This module adds a live cluster to the demo, which is its recording replayed in a loop."""
+"""Add a live cluster to the demo, which is its recording replayed in a loop."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""These subcommands give roles, take them away, and say who has which and why. What needs Django runs in a process of
-its own."""
+"""Give roles, take them away, and say who has which and why. What needs Django runs in a process of its own."""
 
 from __future__ import annotations
 

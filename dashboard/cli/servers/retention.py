@@ -1,5 +1,5 @@
-"""These subcommands show what sources take and what retention will free, run retention, and place and lift legal holds.
-What needs Django runs in a process of its own."""
+"""Show how much room sources take and what retention will free, run retention, and place and lift legal holds. What
+needs Django runs in a process of its own."""
 
 from __future__ import annotations
 

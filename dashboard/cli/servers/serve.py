@@ -1,4 +1,4 @@
-"""This module holds the subcommands that start Causeline's servers, or join those that run.
+"""The subcommands that start Causeline's servers, or join those that run.
 
 Django is never set up here: commands that need it run in processes of their own, so that their failures do not end the
 supervisor.

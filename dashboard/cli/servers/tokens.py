@@ -1,4 +1,4 @@
-"""These subcommands list, make and revoke access tokens. What needs Django runs in a process of its own."""
+"""List, make and revoke access tokens. What needs Django runs in a process of its own."""
 
 from __future__ import annotations
 

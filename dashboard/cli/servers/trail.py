@@ -1,4 +1,4 @@
-"""This subcommand prints the audit trail as lines of JSON. What needs Django runs in a process of its own."""
+"""Print the audit trail as lines of JSON. What needs Django runs in a process of its own."""
 
 from __future__ import annotations
 

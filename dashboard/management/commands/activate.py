@@ -1,4 +1,4 @@
-"""This command does the work of `causeline activate`: it lets somebody sign in again who was deactivated."""
+"""Do the work of `causeline activate`: let somebody sign in again who was deactivated."""
 
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser

@@ -1,4 +1,4 @@
-"""This command does the work of `causeline audit-trail`: it prints records as lines of JSON."""
+"""Do the work of `causeline audit-trail`: print records as lines of JSON."""
 
 import sys
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""This command does the work of `causeline connect`, `clusters`, `disconnect`, `pause` and `resume`.
+"""Do the work of `causeline connect`, `clusters`, `disconnect`, `pause` and `resume`.
 
 It needs servers that already run.
 """

@@ -1,4 +1,4 @@
-"""This command does the work of `causeline createuser`: it creates a user who may sign in."""
+"""Do the work of `causeline createuser`: create a user who may sign in."""
 
 import getpass
 import os

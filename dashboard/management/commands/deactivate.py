@@ -1,4 +1,4 @@
-"""This command does the work of `causeline deactivate`: it lets somebody not sign in any more."""
+"""Do the work of `causeline deactivate`: keep somebody from signing in."""
 
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser

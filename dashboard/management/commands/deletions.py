@@ -1,4 +1,4 @@
-"""This command does the work of `causeline delete` and `causeline undo`, with servers that already run."""
+"""Do the work of `causeline delete` and `causeline undo`, with servers that already run."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""This command does the work of `causeline export`, with servers that already run."""
+"""Do the work of `causeline export`, with servers that already run."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""This command does the work of `causeline grant`, `causeline revoke` and `causeline rights`."""
+"""Do the work of `causeline grant`, `causeline revoke` and `causeline rights`."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""This command does the work of `causeline import`, with servers that already run."""
+"""Do the work of `causeline import`, with servers that already run."""
 
 import sys
 import time

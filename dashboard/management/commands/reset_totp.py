@@ -1,4 +1,4 @@
-"""This command does the work of `causeline reset-totp`: it removes the second factor of somebody who has lost it."""
+"""Do the work of `causeline reset-totp`: remove the second factor of somebody who has lost it."""
 
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError, CommandParser

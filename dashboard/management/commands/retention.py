@@ -1,4 +1,4 @@
-"""This command does the work of `causeline usage`, `retention`, `hold` and `unhold`, with servers that already run."""
+"""Do the work of `causeline usage`, `retention`, `hold` and `unhold`, with servers that already run."""
 
 import argparse
 import sys

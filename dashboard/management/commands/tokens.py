@@ -1,4 +1,4 @@
-"""This command does the work of `causeline tokens`: it lists, makes and revokes access tokens."""
+"""Do the work of `causeline tokens`: list, make and revoke access tokens."""
 
 import argparse
 import sys

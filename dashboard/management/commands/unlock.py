@@ -1,4 +1,4 @@
-"""This command does the work of `causeline unlock`: it lets people sign in again who failed too often."""
+"""Do the work of `causeline unlock`: let people sign in again who failed too often."""
 
 from django.core.management.base import CommandParser
 from django.db import transaction

@@ -1,4 +1,4 @@
-"""This command migrates the database and then runs another command, for the subcommands of `causeline`."""
+"""Migrate the database and then run another command, for the subcommands of `causeline`."""
 
 from django.core.management import ManagementUtility, call_command
 

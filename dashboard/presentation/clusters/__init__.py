@@ -1,1 +1,1 @@
-"""This package words clusters, recordings, and what they take."""
+"""Word clusters, recordings, and how much room they take."""

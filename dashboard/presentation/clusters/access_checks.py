@@ -1,4 +1,4 @@
-"""This module describes in sentences what a cluster answered when Causeline checked its access."""
+"""Describe in sentences what a cluster answered when Causeline checked its access."""
 
 from collections.abc import Mapping
 from typing import Any

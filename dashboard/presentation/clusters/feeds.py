@@ -1,4 +1,4 @@
-"""This module words who says who made the changes of a cluster."""
+"""Word who says who made the changes of a cluster."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ _NOTHING = {AUDIT: "No audit events have arrived.", ADMISSION: "No admission rev
 
 
 class WayRow(NamedTuple):
-    """This is one way in words. `flows` says whether anything has arrived by it."""
+    """One way in words. `flows` says whether anything has arrived by it."""
 
     name: str
     flows: bool

@@ -1,4 +1,4 @@
-"""This module words the table of clusters and recordings, and the newest incidents beside it."""
+"""Word the table of clusters and recordings, and the newest incidents beside it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Count(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """These are the incidents of a source in words."""
+    """The incidents of a source in words."""
 
     ongoing: list[Count]
     severities: list[Count]
@@ -34,7 +34,7 @@ class Counted(NamedTuple):
 
 
 class Incident(NamedTuple):
-    """This is an incident in a row of a table, or in the list of the newest."""
+    """An incident in a row of a table, or in the list of the newest."""
 
     url: str
     title: str

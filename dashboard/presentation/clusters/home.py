@@ -1,4 +1,4 @@
-"""This module prepares recordings for the home page."""
+"""Prepare recordings for the home page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

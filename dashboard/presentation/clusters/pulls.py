@@ -1,4 +1,4 @@
-"""This module prepares windows of log stores for the page of a cluster's log store."""
+"""Prepare windows of log stores for the page of a cluster's log store."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Filled:
-    """This is one field of the form of a store."""
+    """One field of the form of a store."""
 
     name: str
     label: str

@@ -1,4 +1,4 @@
-"""This module describes connected clusters in words, for pages and the terminal."""
+"""Describe connected clusters in words, for pages and the terminal."""
 
 import shlex
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ _WITH_ERROR = {"failing", "watching", *_UNSEEN}  # in these states the error of 
 
 
 class StreamLine(NamedTuple):
-    """This is a row about the watch of one resource."""
+    """A row about the watch of one resource."""
 
     name: str
     state: str  # the state of a cluster whose sign is drawn
@@ -59,7 +59,7 @@ class StreamLine(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """These are the changes of one kind that an outage missed."""
+    """The changes of one kind that an outage missed."""
 
     kind: str
     since: str
@@ -68,7 +68,7 @@ class Missed(NamedTuple):
 
 
 class Outage(NamedTuple):
-    """This is an interval in which one kind or several were not observed."""
+    """An interval in which one kind or several were not observed."""
 
     since: str  # "2026-11-21 07:55:31"
     until: str
@@ -80,7 +80,7 @@ class Outage(NamedTuple):
 
 @dataclass(frozen=True)
 class Card:
-    """This is a row about a connected cluster."""
+    """A row about a connected cluster."""
 
     id: int
     name: str

@@ -1,4 +1,4 @@
-"""This module words what sources take in the database and what retention will free, for the page and the terminal."""
+"""Word how much room sources take in the database and what retention will free, for the page and the terminal."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -11,7 +11,7 @@ _TIME = "%Y-%m-%d %H:%M UTC"
 
 
 class StorageRow(NamedTuple):
-    """This is in words what a source takes, and what becomes of it."""
+    """How much room a source takes, and what becomes of it, in words."""
 
     number: int
     name: str

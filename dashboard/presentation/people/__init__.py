@@ -1,1 +1,1 @@
-"""This package words who may do what, and what people did."""
+"""Word who may do what, and what people did."""

@@ -1,4 +1,4 @@
-"""This module words the records of the audit trail for its page."""
+"""Word the records of the audit trail for its page."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

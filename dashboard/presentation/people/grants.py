@@ -1,4 +1,4 @@
-"""This module words the roles of people and groups, and why they have them, for the page and the terminal."""
+"""Word the roles of people and groups, and why they have them, for the page and the terminal."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ MEANINGS = {
 
 
 class Reason(NamedTuple):
-    """This is a role, what it is on, and why somebody has it."""
+    """A role, what it is on, and why somebody has it."""
 
     role: str
     on: str
@@ -37,7 +37,7 @@ class Reason(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """This is a person or a group with its roles."""
+    """A person or a group with its roles."""
 
     name: str
     is_group: bool

@@ -1,4 +1,4 @@
-"""This module words the sessions of people with accounts."""
+"""Word the sessions of people with accounts."""
 
 import math
 from datetime import timedelta

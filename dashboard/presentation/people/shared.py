@@ -1,4 +1,4 @@
-"""This module words share links, and takes out of a page what leads from it."""
+"""Word share links, and take out of a page what leads from it."""
 
 import re
 from datetime import datetime
@@ -15,7 +15,7 @@ _KINDS = {links.TIMELINE: "timeline", links.INCIDENT: "incident", links.EMBEDDED
 
 
 class LinkRow(NamedTuple):
-    """This is a share link in words."""
+    """A share link in words."""
 
     number: int
     kind: str

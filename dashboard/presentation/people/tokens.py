@@ -1,4 +1,4 @@
-"""This module words the rows of access tokens, for the page and the terminal."""
+"""Word the rows of access tokens, for the page and the terminal."""
 
 from datetime import datetime, timedelta
 from typing import NamedTuple

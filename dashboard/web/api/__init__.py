@@ -1,4 +1,4 @@
-"""This is the HTTP API. Answers have the types of `timeline.payloads`; errors are problem documents (RFC 9457)."""
+"""The HTTP API. Answers have the types of `timeline.payloads`; errors are problem documents (RFC 9457)."""
 
 from functools import cache
 
@@ -150,8 +150,8 @@ def _shown(request: HttpRequest) -> bool:
 
 
 class _Docs(Swagger):
-    """This page loads its scripts from Causeline. django-ninja's own loads them from elsewhere if it is no installed
-    app."""
+    """Load the scripts of the page from Causeline. django-ninja's own page loads them from elsewhere if it is no
+    installed app."""
 
     template_cdn = str(ABS_TPL_PATH / "swagger.html")
 

@@ -1,4 +1,4 @@
-"""This operation lists the actors of a source, and what each of them did."""
+"""List the actors of a source, and what each of them did."""
 
 from typing import Annotated
 

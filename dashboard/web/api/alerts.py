@@ -1,4 +1,4 @@
-"""These operations return the alerts that other programs have sent."""
+"""Return the alerts that other programs have sent."""
 
 from typing import Annotated, Literal
 

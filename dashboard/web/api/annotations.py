@@ -1,4 +1,4 @@
-"""This operation returns what happened as a table that Grafana draws as annotations (Infinity data source)."""
+"""Return what happened as a table that Grafana draws as annotations (Infinity data source)."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""This module holds what all API operations share: checked parameters, JSON with an ETag, problem documents."""
+"""What all API operations share: checked parameters, JSON with an ETag, problem documents."""
 
 from hashlib import blake2b
 from typing import Annotated, Any
@@ -20,8 +20,8 @@ Words = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00]*$")]  # Postgre
 
 
 class Asked(Schema):
-    """This is the body of a request. It refuses fields that it does not know, whose meaning would otherwise be lost,
-    and values of another type, such as a text for a number."""
+    """The body of a request. Fields that it does not know are refused, because their meaning would be lost, and so are
+    values of another type, such as a text for a number."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

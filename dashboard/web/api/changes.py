@@ -1,4 +1,4 @@
-"""This operation answers what changed before a time, an incident, a finding or the end of an object."""
+"""Answer what changed before a time, an incident, a finding or the end of an object."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""These operations return connected clusters and the health of their sources, and no credentials."""
+"""Return connected clusters and the health of their sources, and no credentials."""
 
 from django.http import HttpRequest, HttpResponseBase
 from ninja import Router

@@ -1,4 +1,4 @@
-"""This operation compares runs of the same work."""
+"""Compare runs of the same work."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""These operations list incidents, and acknowledge them."""
+"""List incidents, and acknowledge them."""
 
 from dataclasses import replace
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""This operation tells a program where the link of an alert leads."""
+"""Say to a program where the link of an alert leads."""
 
 from urllib.parse import urlencode
 

@@ -1,4 +1,4 @@
-"""These operations return the logs of programs: which a source has, where their lines are in time, and the lines."""
+"""Return the logs of programs: which a source has, where their lines are in time, and the lines."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""These operations return single objects and findings, entries, coverage, and the rules."""
+"""Return single objects and findings, entries, coverage, and the rules."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""This operation answers in one go what the page of a timeline asks for when it is opened.
+"""Answer in one go what the page of a timeline asks for when it is opened.
 
 What the page asks for next depends on what it got: the range of the first window is around the gravest finding. Five
 requests one after the other took as long as all scripts of the page. The page asks as usual for whatever is not here.
@@ -95,7 +95,7 @@ def opening(
 
 
 class _Asking:
-    """This class collects the answers to what a page asks for, by the addresses of its requests."""
+    """Collect the answers to what a page asks for, by the addresses of its requests."""
 
     def __init__(self, source_id: int, address: Address) -> None:
         self._source = source_id

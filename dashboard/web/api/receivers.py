@@ -1,5 +1,5 @@
-"""These operations receive alerts from Alertmanager, Grafana and scripts. An access token of the scope `alerts` names
-the receiver. An answer of 200 is given when the alerts are committed."""
+"""Receive alerts from Alertmanager, Grafana and scripts. An access token of the scope `alerts` names the receiver. An
+answer of 200 is given when the alerts are committed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""These operations list and change routes and destinations, and list deliveries. No answer has a secret."""
+"""List and change routes and destinations, and list deliveries. No answer has a secret."""
 
 from collections.abc import Callable
 from datetime import time

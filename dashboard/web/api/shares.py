@@ -1,4 +1,4 @@
-"""These operations make share links: for people without an account, and for frames on pages of other sites."""
+"""Make share links: for people without an account, and for frames on pages of other sites."""
 
 from datetime import datetime, timedelta
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""These operations take incidents out of the lists: by silences, and by the baseline of a source."""
+"""Take incidents out of the lists: by silences, and by the baseline of a source."""
 
 from datetime import timedelta
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""These operations list, rename, export and delete recordings."""
+"""List, rename, export and delete recordings."""
 
 from typing import Annotated
 

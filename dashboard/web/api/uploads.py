@@ -1,4 +1,4 @@
-"""These operations receive recordings: whole, or in pieces that can continue after a broken connection."""
+"""Receive recordings: whole, or in pieces that can continue after a broken connection."""
 
 import re
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""These operations say what each source takes in the database, and change how long recordings are kept."""
+"""Say how much room each source takes in the database, and change how long recordings are kept."""
 
 from typing import Annotated
 

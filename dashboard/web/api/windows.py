@@ -1,4 +1,4 @@
-"""These operations return what a timeline shows: windows, the overview, findings."""
+"""Return what a timeline shows: windows, the overview, findings."""
 
 from dataclasses import replace
 from typing import Annotated, Literal

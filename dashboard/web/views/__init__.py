@@ -1,1 +1,1 @@
-"""This package holds the pages, one module for each. They read with `timeline.queries` and render a template."""
+"""The pages, one module for each. They read with `timeline.queries` and render a template."""

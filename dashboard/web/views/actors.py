@@ -1,4 +1,4 @@
-"""This page lists the actors of a source: which process did what, and how old the copies were on which it acted."""
+"""List the actors of a source: which process did what, and how old the copies were on which it acted."""
 
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlencode

@@ -1,4 +1,4 @@
-"""These pages show connected clusters, which editors connect, test, change, pause, resume and disconnect."""
+"""Show connected clusters, which editors connect, test, change, pause, resume and disconnect."""
 
 from typing import TYPE_CHECKING, Any
 

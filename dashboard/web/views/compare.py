@@ -1,4 +1,4 @@
-"""This page puts the run that did not go well beside runs that went well, and lets people choose these."""
+"""Put the run that did not go well beside runs that went well, and let people choose these."""
 
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode

@@ -1,4 +1,4 @@
-"""This page shows what a source observed of each kind, what each rule can judge, and what would improve that."""
+"""Show what a source observed of each kind, what each rule can judge, and what would improve that."""
 
 from typing import TYPE_CHECKING, Any
 

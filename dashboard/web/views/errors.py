@@ -1,4 +1,4 @@
-"""This page answers requests that are not valid."""
+"""Answer requests that are not valid."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,4 @@
-"""This module makes the files with which an API server says by itself who changes something, for the page of its
-cluster."""
+"""Make the files with which an API server says by itself who changes something, for the page of its cluster."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple

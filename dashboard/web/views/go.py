@@ -1,4 +1,4 @@
-"""This view opens the object that the link of an alert names, or explains why it cannot."""
+"""Open the object that the link of an alert names, or explain why that is impossible."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""These views say whether the process lives and whether it can serve, for load balancers and container probes.
+"""Say whether the process lives and whether it can serve, for load balancers and container probes.
 
 Anybody may ask, so the answers say no more than that; the log says why.
 """

@@ -1,4 +1,4 @@
-"""This page configures the log store of a connected cluster, and pulls windows of its audit log."""
+"""Configure the log store of a connected cluster, and pull windows of its audit log."""
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any

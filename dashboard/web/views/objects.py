@@ -1,4 +1,4 @@
-"""These pages show one object: its lifeline, its relations, and the difference that each change made."""
+"""Show one object: its lifeline, its relations, and the difference that each change made."""
 
 import re
 from typing import TYPE_CHECKING, Any

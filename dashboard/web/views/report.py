@@ -1,4 +1,4 @@
-"""This view sends what a timeline shows as one HTML file, to attach to a post-mortem, or as Markdown, to paste."""
+"""Send what a timeline shows as one HTML file, to attach to a post-mortem, or as Markdown, to paste."""
 
 from collections import Counter
 from dataclasses import replace

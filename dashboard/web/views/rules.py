@@ -1,4 +1,4 @@
-"""These pages show the catalogue of rules, each with the finding of its example."""
+"""Show the catalogue of rules, each with the finding of its example."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""This view renders the frame of a source's timeline. The scripts of the page fetch windows from the API."""
+"""Render the frame of a source's timeline. The scripts of the page fetch windows from the API."""
 
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode

@@ -1,4 +1,4 @@
-"""This page lists the alerts that other programs have sent, with what each is about."""
+"""List the alerts that other programs have sent, with what each is about."""
 
 from typing import TYPE_CHECKING, get_args
 from urllib.parse import urlencode

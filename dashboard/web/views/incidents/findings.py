@@ -1,4 +1,4 @@
-"""This page shows one finding: what happened, the proof, the verdict, what to do, and its acknowledgement."""
+"""Show one finding: what happened, the proof, the verdict, what to do, and its acknowledgement."""
 
 from typing import TYPE_CHECKING, Any
 

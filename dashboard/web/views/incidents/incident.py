@@ -1,4 +1,4 @@
-"""This page shows one incident: whether it goes on, what proves it, what to do, its findings, and who knows of it."""
+"""Show one incident: whether it goes on, what proves it, what to do, its findings, and who knows of it."""
 
 from typing import TYPE_CHECKING, Any
 

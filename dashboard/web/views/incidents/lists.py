@@ -1,4 +1,4 @@
-"""These pages list the incidents of one source or of all, and acknowledge many at once."""
+"""List the incidents of one source or of all, and acknowledge many at once."""
 
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
@@ -50,7 +50,7 @@ class _Place(Schema):
 
 
 class Asked(NamedTuple):
-    """This is what the address of a page asks for."""
+    """What the address of a page asks for."""
 
     filter: IncidentFilter
     place: _Place

@@ -1,4 +1,4 @@
-"""This view sends the picture of an incident as PNG, for messages and documents."""
+"""Send the picture of an incident as PNG, for messages and documents."""
 
 import hashlib
 from typing import TYPE_CHECKING

@@ -28,7 +28,7 @@ _USUAL = 2
 
 
 class _Form(NamedTuple):
-    """These are the fields as they were filled in."""
+    """The fields as they were filled in."""
 
     source: Source | None  # its cluster, or this recording; None for all sources
     matchers: dict[str, str]

@@ -1,1 +1,1 @@
-"""This package holds the pages on which people sign in, and on which they see and change who may do what."""
+"""The pages on which people sign in, and on which they see and change who may do what."""

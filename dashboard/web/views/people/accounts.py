@@ -1,4 +1,4 @@
-"""This view signs people in with an account. A person who fails too often has to wait, and the page says how long."""
+"""Sign people in with an account. A person who fails too often has to wait, and the page says how long."""
 
 import math
 from typing import TYPE_CHECKING, Any

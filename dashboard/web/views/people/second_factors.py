@@ -1,4 +1,4 @@
-"""These pages ask for the second factor after the password, and let people set theirs up, renew and remove it."""
+"""Ask for the second factor after the password, and let people set theirs up, renew and remove it."""
 
 import math
 from datetime import timedelta
@@ -29,8 +29,7 @@ _WRONG = "This is not the code that the app shows now. A code can be used once: 
 
 
 class Refusal(NamedTuple):
-    """This says why a code is not accepted: a sentence for the person, the status of the answer, and how many seconds
-    to wait."""
+    """Why a code is not accepted: a sentence for the person, the status of the answer, and how many seconds to wait."""
 
     sentence: str
     status: int

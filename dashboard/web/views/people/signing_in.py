@@ -1,4 +1,4 @@
-"""This page asks for an account, or for the start-up token if there are no accounts."""
+"""Ask for an account, or for the start-up token if there are no accounts."""
 
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit

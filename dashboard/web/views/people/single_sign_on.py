@@ -1,4 +1,4 @@
-"""These views send people to the identity provider and take them back, and sign them out."""
+"""Send people to the identity provider and take them back, and sign them out."""
 
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,7 @@ def come_from_provider(request: "HttpRequest") -> "HttpResponseBase":
 
 
 class SignOut(LogoutView):
-    """This view ends the session, and leads to the provider's page that ends the session there, too, if it has one."""
+    """End the session, and lead to the provider's page that ends the session there, too, if it has one."""
 
     def post(self, request: "HttpRequest", *arguments: "Any", **options: "Any") -> "HttpResponse":
         there = ""

@@ -1,4 +1,4 @@
-"""This pure module defines rules and their settings, and registers and loads them."""
+"""Define rules and their settings, and register and load them. It does no I/O."""
 
 import importlib
 import inspect

@@ -22,7 +22,7 @@ def full(group: str, kind: str) -> str:
 
 
 class Folded(NamedTuple):
-    """This says how many lanes are folded, or were before a reader unfolded them."""
+    """How many lanes are folded, or were before a reader unfolded them."""
 
     quiet: int  # lanes without a change in view
     furniture: int  # furniture that has changed in view, such as the ConfigMap kube-root-ca.crt

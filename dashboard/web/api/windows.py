@@ -27,7 +27,7 @@ _Key = Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")]
 
 
 class Filter(Schema):
-    """These parameters select what a window shows; commas separate the items of a list."""
+    """What a window shows, by parameters of the address; commas separate the items of a list."""
 
     kinds: Words = ""  # families, as the overview names them
     namespace: Words = ""

@@ -54,7 +54,7 @@ _MARKDOWN = "text/markdown"
 
 
 class Asked(Arrangement):
-    """These parameters of the address select what is in the report."""
+    """What is in the report, by parameters of the address."""
 
     incident: Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")] = ""
 

@@ -51,7 +51,7 @@ class StoredFinding(NamedTuple):
 
 
 class Row(NamedTuple):
-    """This is a row of the list of findings: one occurrence, together with all subjects that it concerned alike."""
+    """A row of the list of findings: one occurrence, together with all subjects that it concerned alike."""
 
     payload: FindingGroupPayload
     drawn: list[tuple[int, dict[str, Any]]]  # the track number of each subject, and its occurrence

@@ -102,7 +102,7 @@ class Visit:
         self.shift = float(page.evaluate("bench.shift"))
 
     def marks(self) -> int:
-        """Return the largest number of marks in one window, of which the first comes with the opening."""
+        """Return the largest number of marks in one window. The first window comes with the opening."""
         openings = [answer.json()["first"] for answer in self._answers if "/opening" in answer.url and answer.ok]
         windows = [first["window"] for first in openings if first]
         windows += [answer.json() for answer in self._answers if "/window?" in answer.url and answer.ok]

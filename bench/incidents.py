@@ -176,7 +176,7 @@ def _copies(like: "Finding", count: int, incidents: int) -> Iterator[tuple[Any, 
 
 
 def _grown(findings: int) -> "tuple[Source, World]":
-    """Return a source of which one incident has so many findings."""
+    """Return a source in which one incident has so many findings."""
     return _source(findings, 0)
 
 

@@ -37,7 +37,7 @@ class Analysis(NamedTuple):
     skips: int  # the number of all skips
     entries: int
     nothing: str  # why there is nothing to judge; "" if there is something
-    mostly_skipped: tuple[str, ...] = ()  # a sentence for each file of which more than half was skipped
+    mostly_skipped: tuple[str, ...] = ()  # a sentence for each file that was skipped by more than half
     redacted: Counter[str] | None = None  # reason -> number of redacted values; None if they were not counted
     reviews: int = 0  # reviews of writes; nothing shows whether these writes changed anything
 
@@ -134,7 +134,7 @@ class Skips:
         self._last_line: dict[str, int] = {}  # file -> the last line that was used or skipped
 
     def add(self, skipped: Skipped) -> None:
-        """Count a skip, and keep it if there is room, of which some is for what is not a single line alone."""
+        """Count a skip, and keep it if there is room. Half of the room is only for skips that name no line."""
         self.count += skipped.lines
         if skipped.line:
             self._skipped_lines[skipped.file] += skipped.lines
@@ -161,7 +161,7 @@ class Skips:
             self._last_line[file] = line
 
     def mostly_skipped(self) -> dict[str, list[int]]:
-        """Return, for each file of which more than half of the known lines was skipped: [skipped lines, all lines]."""
+        """Return [skipped lines, all lines] for each file that had more than half of its known lines skipped."""
         return {
             file: [count, lines]
             for file, count in sorted(self._skipped_lines.items())

@@ -84,8 +84,8 @@ class Size(msgspec.Struct):
     """Add up entries of a log.
 
     `size` is in bytes, of JSON without white space, as the API server writes it. `estimated` is the part of it that
-    stands for bodies that the sample does not have. `bare` counts the entries of which nothing in the sample shows how
-    large the bodies are that they would have; these are not in `size`.
+    stands for bodies that the sample does not have. `bare` counts the entries that would have bodies, but nothing in
+    the sample shows how large; these are not in `size`.
     """
 
     entries: int = 0

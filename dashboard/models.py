@@ -52,7 +52,7 @@ class ProcessFigures(models.Model):
 
 
 class AccessToken(models.Model):
-    """A row admits a program that sends the token's text, of which only the digest is stored (see
+    """A row admits a program that sends the token's text. Only the digest of the text is stored (see
     `dashboard.access.tokens.tokens`). A token that is limited to a cluster or a recording is deleted with it."""
 
     name = models.CharField(max_length=100)

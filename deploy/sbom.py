@@ -95,7 +95,7 @@ _LICENSES = LicenseFactory()
 
 
 def _package(package: Locked) -> Component:
-    """Return a package of PyPI. The hashes are those of its files, of which one is installed."""
+    """Return a package of PyPI. The hashes are those of its files; one of these is installed."""
     page = ExternalReference(
         type=ExternalReferenceType.DISTRIBUTION,
         url=XsUri(f"https://pypi.org/project/{package.name}/{package.version}/"),

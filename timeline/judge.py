@@ -49,7 +49,7 @@ def _rules_for(group: str, kind: str) -> tuple[tuple[Rule, int], ...]:
 def matters(entry: Entry) -> bool:
     """Return whether any rule may read an entry.
 
-    Often a third of a log are Events, of which the rules read only those with certain reasons.
+    Often a third of a log are Events, and the rules read only those with certain reasons.
     """
     return entry.ref.kind != "Event" or bool(getattr(entry.facts, "reason", ""))
 

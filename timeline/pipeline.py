@@ -105,7 +105,7 @@ def _second_half(world: World) -> Iterator[Iterator[_Half] | None]:
 
 
 def _judged(world: World, answer: Iterator[_Half] | None) -> list[Finding]:
-    """Return the findings about all tracks, of which a copy of this process may answer for the second half."""
+    """Return the findings about all tracks. A copy of this process may have judged the second half of them."""
     if answer is None:
         return judge(world, world.tracks())
     half = world.count_of_tracks // 2

@@ -239,7 +239,7 @@ class Bounds:
         self._limits = limits
         self._objects: set[object] = set()
         self._lines = 0  # of logs of programs
-        self._cut: set[str] = set()  # the files of which lines of logs were left out
+        self._cut: set[str] = set()  # the files whose lines of logs were partly left out
         self.reached = False  # whether nothing more is to be read
 
     def admitted(self, batch: list[Observation | Skipped], file: str) -> Iterator[Observation | Skipped]:

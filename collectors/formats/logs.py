@@ -104,7 +104,7 @@ class _Reader:
         self._recording = recording
         self._log = log_of_path(recording.name)
         self._beside = recording.written  # a time of the file, into whose year lines are placed that have none; or 0
-        self._unfinished: set[str] = set()  # the streams of which the next line goes on with the line before it
+        self._unfinished: set[str] = set()  # the streams whose next line continues the one before
         self._begun: tuple[LogText, Place] | None = None  # the line that lines of a stack trace may follow
         self._days = self._clock = 0  # of lines without a date: days that have passed, and the last time of day
 

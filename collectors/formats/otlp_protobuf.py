@@ -84,8 +84,8 @@ def raw_records(recording: Recording) -> Iterator[Raw | Skipped]:
 
 
 def record_of(raw: Raw) -> tuple[dict[str, Any], Any]:
-    """Return the attributes of the resource, and the LogRecord. Raise ValueError if it is damaged, too long or nested
-    too deeply, of which the library reads 100 messages inside each other."""
+    """Return the attributes of the resource, and the LogRecord. Raise ValueError if it is damaged, too long, or nested
+    too deeply: the library reads up to 100 messages inside each other."""
     from google.protobuf.message import DecodeError
     from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 

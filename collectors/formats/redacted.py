@@ -20,8 +20,8 @@ class Redacted(NamedTuple):
 
 
 def redacted(batch: list[Observation | Skipped]) -> list[Observation | Skipped]:
-    """Return these observations with all credentials in them replaced. Lines that were skipped stay as they are, and so
-    are those skipped of which it cannot be known whether they have credentials."""
+    """Return these observations with all credentials in them replaced. Lines that were skipped stay as they are. An
+    observation that cannot be searched for credentials becomes a skipped line."""
     try:
         if have_no_credentials([each for each in batch if not isinstance(each, Skipped)]):
             return batch

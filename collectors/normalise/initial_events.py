@@ -96,7 +96,8 @@ class InitialEvents:
             yield from self._stream(entry).changed(entry, trace)
 
     def plain_object(self, observed: ObservedObject, content: int) -> Iterator[Entry]:
-        """Yield an object of which only its state was recorded; `content` is a hash of all but its resourceVersion.
+        """Yield an object that was recorded as it was, without an event; `content` is a hash of all but its
+        resourceVersion.
 
         A deletion repeats the object with a new resourceVersion, or shows it without its last finalizer; any other
         change alters something, if only the managedFields. Without managedFields, the entry says only that the object

@@ -13,7 +13,7 @@ from collectors.redaction.policy import on_policy_change, patterns
 from timeline.core.entries import Intent
 from timeline.core.intent import LONGEST_INTENT, condition, intent_of
 
-_REMEMBERED = 1000  # objects of which is remembered what they say
+_REMEMBERED = 1000  # objects whose answers are remembered
 
 
 class _Metadata(msgspec.Struct, gc=False, omit_defaults=True):

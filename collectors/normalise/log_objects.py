@@ -17,7 +17,7 @@ _ALONE = re.compile(rf'\[({_OBJECT})\]|(?i:\b({_KEYS}))="?({_OBJECT})(?![\w/])')
 def objects_in(text: str) -> tuple[str, ...]:
     """Return the objects that a text names, each as "namespace/name", or "*/name" without a namespace.
 
-    If the text says of which kind the object is, as klog does in `pod="shop/web"`, the kind is before it in lower case.
+    If the text says the kind of the object, as klog does in `pod="shop/web"`, the kind is before it in lower case.
 
     What merely looks like one is returned as well: that does no harm, because nobody asks for an object that does not
     exist.
@@ -37,5 +37,5 @@ def objects_in(text: str) -> tuple[str, ...]:
 
 
 def _kind(key: str | None) -> str:
-    """Return what stands before a name of which a line says the kind, with a slash; "" if it says none."""
+    """Return the kind that a line says of a name, in lower case with a slash after it; "" if it says none."""
     return f"{key.lower()}/" if key and key.lower() != "name" else ""

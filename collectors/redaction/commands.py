@@ -237,7 +237,7 @@ def clean_commands(text: str) -> str:
     return text
 
 
-# What comes right before a credential, and texts of which one is in it. A blank stands for several, ~ for any word.
+# What comes right before a credential, and words: one is always in it. A blank stands for several, ~ for any word.
 _PHRASES = (
     (
         r"\b(?:set-initial-password|requirepass|masterauth|(?:add-)?authtoken) ",

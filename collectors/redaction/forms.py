@@ -1,6 +1,6 @@
 """Recognise credentials by their form, at any place in a text. It does no I/O.
 
-The forms are facts that their issuers publish: how a credential begins, of which letters it is, and how long it is.
+The forms are facts that their issuers publish: how a credential begins, which letters it may have, and how long it is.
 Each is in the table of the place that it comes from. `deploy/check_forms.py` finds forms of maintained lists that are
 missing here. Left out are those that need a word such as the issuer's name beside the credential, and those that match
 every hash of 32 or 40 digits. Lengths are lower bounds, so that a form that grows by some letters is still recognised.
@@ -181,7 +181,7 @@ _TOKENS_BY_HINT = {  # forms without a fixed beginning, by a text that is in eac
     "Q~": r"[\w~.]{3}\dQ~[\w~.-]{24,}",  # Azure, of gitleaks
     "JQQJ99": r"[A-Za-z0-9]{20,80}JQQJ99[A-Za-z0-9]{8,}",  # Azure, of learn.microsoft.com/azure/devops
     "AZDO": r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}",  # Azure DevOps, of the same
-    **{  # keys of Azure that say of which service they are, of github.com/microsoft/security-utilities
+    **{  # keys of Azure that name their service, from github.com/microsoft/security-utilities
         mark: rf"[A-Za-z0-9+/]{{33,76}}{re.escape(mark)}[A-Za-z0-9+/]{{4,8}}={{0,2}}"
         for mark in [
             "AzSe",
@@ -264,7 +264,7 @@ def _by_first_letter() -> str:
 
 
 def beginnings() -> frozenset[str]:
-    """Return texts with one of which each token begins that has a fixed beginning."""
+    """Return the texts with which tokens begin that have a fixed beginning: each begins with one of these."""
     forms = (each for forms in _all_tokens() for each in _alternatives(forms))
     return frozenset(text for form in forms for text in _beginnings(parser.parse(form))[0])
 

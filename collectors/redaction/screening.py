@@ -24,7 +24,7 @@ _MOST_KNOWN = 10_000  # values that are remembered
 _UUID_LENGTH = 36
 _UUID_CHARACTERS = "0123456789abcdef-"
 _HYPHENS = (8, 13, 18, 23)  # where they are in a UUID
-_BASE64_ALONE = re.compile(r"^[A-Za-z0-9+/]{8,}={0,2}$", re.MULTILINE)  # names of which all is Base64
+_BASE64_ALONE = re.compile(r"^[A-Za-z0-9+/]{8,}={0,2}$", re.MULTILINE)  # names that are Base64 as a whole
 _FREE_TEXT = (" ", "=", "://", "\n")
 _known: set[object] = set()  # texts, references, owners, clients and tuples that have no credentials
 _texts_of_entry = attrgetter("identity", "actor", "user_agent", "action")

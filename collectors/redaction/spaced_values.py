@@ -126,7 +126,7 @@ _ENDS = re.compile(r"[\r\n;]|[.!?][ \t]")
 
 
 def _mentioned(text: str) -> Iterator[Span]:
-    """Yield the places of credentials of which a sentence speaks, as in `password for admin: x`."""
+    """Yield the places of credentials that a sentence mentions, as in `password for admin: x`."""
     if not any(is_random(match[0]) for match in _WORD.finditer(text)):
         return
     done = 0

@@ -86,7 +86,7 @@ def pull(
 ) -> Progress:
     """Write the records of a window to a file, and return how far it came, which is the end.
 
-    A name that ends in .zst packs it. Begin a new file, or continue the one of which `progress` is. Raise Stopped,
+    A name that ends in .zst packs it. Begin a new file, or continue the one to which `progress` belongs. Raise Stopped,
     Refused, Busy, or OSError; then the file can be continued. `limit` is the most bytes that the records may have.
     """
     with _opened(path, progress) as file:

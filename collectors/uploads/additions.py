@@ -14,7 +14,7 @@ from timeline.models import Cluster, Pull, Source, Track, Upload
 from timeline.storage.entries import additions
 
 _COMPARED = 1_000  # the most objects whose UIDs are compared
-_EXAMPLES = 20  # the most objects of which one with the same name is looked for
+_EXAMPLES = 20  # for how many objects at most one with the same name is looked for
 _OWN = "Upload it as a recording of its own."
 _CHOOSE = "Choose the cluster that it is of, or upload it as a recording of its own."
 

@@ -181,7 +181,7 @@ def _leave_out(file: UploadFile, words: str) -> None:
 
 
 def complete(upload: Upload) -> None:
-    """Check an upload of which all has arrived.
+    """Check an upload that has arrived completely.
 
     Raise Ended, Incomplete, or NotARecording if nothing in it can be understood.
     """

@@ -81,7 +81,7 @@ def answered_by(user: Any) -> Seen:
 def limit(request: HttpRequest, seen: Seen | None = None) -> None:
     """Limit what is read for this request to what its user, or whoever may see this, may see, until its view ends.
 
-    What is acknowledged or silenced is limited to that of which the user is at least a responder.
+    A user can acknowledge and silence only where the user is at least a responder.
     """
     stack: ExitStack = request.__dict__[_LIMITS]
     stack.enter_context(seeing(seen_by(request.user) if seen is None else seen, getattr(request.user, "pk", None)))

@@ -18,7 +18,7 @@ def files(command: argparse.ArgumentParser) -> None:
 
 
 def allow_skipped(command: argparse.ArgumentParser) -> None:
-    """Add the option that accepts inputs of which most was skipped."""
+    """Add the option that accepts inputs even if most of them was skipped."""
     command.add_argument(
         "--allow-skipped", action="store_true", help="accept the result even if most lines of an input were skipped"
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from timeline.judging.incidents.changes import Known, Surroundings
     from timeline.payloads.changes import ChangesPayload
 
-_INCIDENTS = 50  # the most incidents of which the changes before them are listed
+_INCIDENTS = 50  # the most incidents for which the changes before them are listed
 _OF_INCIDENT = 5  # the most sets of changes that the table lists for each of them
 _WRITES = 5  # the most writes of a set that the table lists
 _INDENT = " " * 4

@@ -81,7 +81,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def compare(options: argparse.Namespace) -> int:
-    """Compare runs, of which the last one is the bad one, and print what differs.
+    """Compare runs, the last of which is the bad one, and print what differs.
 
     Return the exit status: 0 nothing differs, 1 something differs, 2 the input or the command is not understood.
     """

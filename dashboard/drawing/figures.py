@@ -151,7 +151,7 @@ def skeleton(theme: Theme) -> dict[str, Any]:
         },
     )
     drawn: dict[str, Any] = json.loads(figure.to_json())
-    del drawn["layout"]["template"]  # that of the package, of which nothing is used
+    del drawn["layout"]["template"]  # that of the package, which is not used
     return {"data": drawn["data"], "layout": drawn["layout"], "config": CONFIG}
 
 

@@ -18,7 +18,7 @@ from timeline.payloads.objects import (
 from timeline.queries.objects.lives import FINDINGS
 from timeline.queries.sources.extents import SourceRow
 
-_CONDITIONS = 3  # that are shown at first, of kinds of which it is not known which ones matter
+_CONDITIONS = 3  # that are shown at first where nobody knows which conditions of a kind matter
 _UNKNOWN = "not known: neither an audit log nor the object’s managedFields say who made its last change"
 
 

@@ -18,7 +18,7 @@ from timeline.storage.seen.limits import Seen, seeing
 
 logger = logging.getLogger(__name__)
 APART = 0.1  # seconds between two messages on average; commits in between become one message
-LEAST = 0.05  # seconds between two messages, of which the first was late
+LEAST = 0.05  # seconds between two messages if the first was late
 RETRY = 0.5  # seconds, after PostgreSQL went away
 GONE = b'{"type":"gone"}'  # the source was deleted
 
@@ -26,7 +26,8 @@ GONE = b'{"type":"gone"}'  # the source was deleted
 class Feed:
     """A feed reads what was committed after its cursor when it is woken, and hands each message to `send`.
 
-    It leaves out what its readers may not see; a commit of which nothing is left makes no message."""
+    It leaves out what its readers may not see; a commit that is left without content makes no message.
+    """
 
     def __init__(self, source_id: int, seen: Seen, send: Callable[[bytes], None]) -> None:
         self.source = source_id

@@ -63,7 +63,7 @@ class Contents(NamedTuple):
     coverage: SourceDocumentPayload
     skipped: list[tuple[str, int, str]]  # file, line, reason
     skips: int  # all that was skipped
-    mostly_skipped: Sequence[str]  # a sentence for each file of which most was skipped
+    mostly_skipped: Sequence[str]  # a sentence for each file that was mostly skipped
     changes: Mapping[str, ChangesPayload]  # what changed before an incident, by its id
     note: Note | None = None
     made: str = ""  # when a report of a watched cluster was made, which shows what was known then; "" for a recording

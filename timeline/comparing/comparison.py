@@ -37,7 +37,7 @@ _PARTS = (
 
 
 def compare_owners(good: Sequence[Run], bad: Run) -> ComparisonPayload:
-    """Compare runs of which each is one owner, whatever its name."""
+    """Compare runs that are one owner each, whatever its name."""
     return _document(good, bad, [_owner([run.trees[0] for run in good], bad.trees[0], good, bad)])
 
 

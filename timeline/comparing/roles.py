@@ -10,7 +10,7 @@ from timeline.comparing.lives import GroupKind, Life, Relation, Tree
 from timeline.core.entries import ObjectRef
 from timeline.kinds import qualified
 
-# The letters of which Kubernetes makes up suffixes (generateName, pod-template-hash), and other random words.
+# Random words: suffixes that Kubernetes makes up (generateName, pod-template-hash), and letters mixed with digits.
 _RANDOM = re.compile(r"[bcdfghjklmnpqrstvwxz2456789]{5,10}|(?=.*[a-z])(?=.*[0-9])[0-9a-z]{4,}")
 _SUFFIX = re.compile(r"(?<=-)([bcdfghjklmnpqrstvwxz2456789]{8,10}-)?[bcdfghjklmnpqrstvwxz2456789]{5}$|(?<=-)[0-9]{6,}$")
 _ORDINAL = 5  # the most digits of an ordinal; a longer number is a time, as in the names of a CronJob's Jobs

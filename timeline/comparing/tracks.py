@@ -80,7 +80,7 @@ def _uses(track: Track, root: Track) -> bool:
 
 
 def _kinds(world: World) -> dict[tuple[str, str], bool]:
-    """Return the kinds of which owners were observed, and whether none of their writes is missing."""
+    """Return the kinds whose objects were observed, and whether none of their writes is missing."""
     return {(row.group, row.kind): row.complete for row in coverage(world) if row.level != "Metadata"}
 
 

@@ -52,7 +52,7 @@ _BAD = frozenset(
     {"Failed", "ReplicaFailure", "NetworkUnavailable", "MemoryPressure", "DiskPressure", "PIDPressure", "Degraded",
      "Stalled", "NonStructuralSchema", "NamespaceDeletionContentFailure", "NamespaceDeletionDiscoveryFailure"}
 )  # fmt: skip
-_REMEMBERED = 1000  # specs of which is remembered what they say
+_REMEMBERED = 1000  # specs whose answers are remembered
 
 
 class _Metadata(msgspec.Struct, gc=False):

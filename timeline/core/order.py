@@ -112,8 +112,8 @@ class CommitClock:
     def insert(self, resource_version: int, time: int) -> "Affected | None":
         """Add one commit without an upper bound of its time; its revision may lie between known ones.
 
-        Return of which commits the drawn times may have moved; None if none has. That includes commits on the step
-        before the new one: a change there that carries no time of its own is drawn before the next step.
+        Return the commits whose drawn times may have moved; None if none has. That includes commits on the step before
+        the new one: a change there that carries no time of its own is drawn before the next step.
         """
         revisions, times = self._revisions, self._times
         step = bisect_right(revisions, resource_version)

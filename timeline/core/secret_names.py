@@ -231,7 +231,7 @@ def names_issuer(name: str) -> bool:
 
 
 def telling_letters() -> frozenset[str]:
-    """Return pieces of text, in lower case, of which each name that is not PLAIN contains at least one, if everything
+    """Return pieces of text, in lower case. Each name that is not PLAIN contains at least one of them, if everything
     but the letters of ASCII is left out of the name.
 
     So a text of ASCII without them holds no such name, in whatever notation.

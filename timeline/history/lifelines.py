@@ -230,8 +230,7 @@ class Track:
         return list(dict.fromkeys(clue for facts in states.values() for clue in self.kind.clues(facts)))
 
     def writers(self) -> frozenset[str]:
-        """Return the names of those who changed the object; "" stands for changes of which nothing says who made
-        them."""
+        """Return the names of those who changed the object; "" stands for changes without a known maker."""
         if self._writers is None:
             self._writers = shared(frozenset({moment.entry.writer for moment in self.moments}))
         return self._writers

@@ -72,7 +72,7 @@ class Logs:
         """Return the lines of all logs that name an object, sorted by time. With `alone`, lines that give its name
         without a namespace count, too.
 
-        If a line does not say of which kind the object is, a line about a Service may be one about the Pod of its name.
+        If a line does not say the kind of the object, a line about a Service may be one about the Pod of its name.
         """
         by_log = self._by_log()
         if self._naming is None:

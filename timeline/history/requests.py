@@ -22,7 +22,7 @@ _LONGEST = (
 )  # µs that a watch whose end no line shows can have lasted; API servers end them after an hour
 
 
-_ANSWERS = 4  # names of which the requests stay in memory, however many they are: rules ask for these repeatedly
+_ANSWERS = 4  # names whose requests stay in memory, however many they are: rules ask for these repeatedly
 
 
 class Requests:
@@ -44,7 +44,7 @@ class Requests:
         # The last answer of `of` that was put together: the rules ask about one object, one after the other.
         self._last_answer: tuple[tuple[Name, str] | None, Sequence[Request]] = None, ()
         self._called: dict[GroupKind, list[GroupKind]] = {}  # what else requests called a kind before that was known
-        self.changed: set[Name] = set()  # the names of which the answer may differ since this set was emptied
+        self.changed: set[Name] = set()  # the names whose answers may have changed since this set was emptied
 
     def __iter__(self) -> Iterator[Request]:
         """Yield all requests as they were learned, in no order. It is not called if requests are in a file."""

@@ -38,7 +38,7 @@ class Activity:
         self.stale = self.raced = self.unclear = 0  # refused updates and patches, by why they were refused
         self.refused = 0  # other refused writes
         self.retries = 0
-        self.copies = 0  # acts of which it is known on which copy they rested
+        self.copies = 0  # acts that are known to rest on a certain copy
         self.lags: list[int] = []  # µs, of the acts on old copies: at least how old each copy was
         self.leases: dict[Name, bool] = {}  # the Leases that it held, and whether it still does at the end
         self.findings: set[str] = set()

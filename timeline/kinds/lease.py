@@ -64,7 +64,7 @@ def _again(before: LeaseFacts, after: LeaseFacts, apart: int) -> LeaseFacts | No
 
 
 def _drawn(lease: LeaseFacts) -> LeaseFacts:
-    """Return the facts without renewals, of which most Leases have nothing but."""
+    """Return the facts without renewals. Most changes of Leases are nothing else."""
     return replace(lease, renewed="", steady=False) if lease.renewed or lease.steady else lease
 
 

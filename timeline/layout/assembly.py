@@ -29,7 +29,7 @@ class Page(NamedTuple):
 
     @property
     def drawn(self) -> list[LaneRow]:
-        """Return the rows on which something is drawn: all but closed groups, of which only the heading is shown."""
+        """Return the rows on which something is drawn: all but closed groups, which show only their heading."""
         return [row for row in self.rows if row.members]
 
 

@@ -22,7 +22,7 @@ _OF_LINE = 12  # to show a line on a page
 _BYTES = 100  # bytes that are read or written in one step
 _PAIRED = 8  # pairs of equal lines, or lines, that are compared in one step
 _SPLIT = 4  # lines into which a text is split in one step
-_SORTED = 2  # lines of which the places are found in one step
+_SORTED = 2  # lines whose places are found in one step
 
 
 class _Dumper(yaml.CSafeDumper):

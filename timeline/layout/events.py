@@ -37,7 +37,7 @@ class _Event(NamedTuple):
 def events(
     lives: Iterable[Life], start: int, end: int, *, every: bool, after: str, limit: int, complete: bool
 ) -> EventsPayload:
-    """Return a page of the changes from `start` to `end`; with `every`, also those of which nothing is drawn.
+    """Return a page of the changes from `start` to `end`; with `every`, also those that are not drawn.
 
     `after` is the cursor of the page before, or "". `complete` says whether `lives` are all tracks that match.
     """

@@ -117,7 +117,7 @@ class LargeArrangement:
 
 
 def _runs(rows: Iterator[tuple[int, int, int]]) -> Iterator[list[int]]:
-    """Yield the last numbers of rows of which the first two are equal, sorted by these."""
+    """Yield the last numbers of rows whose first two numbers are equal; the rows are sorted by these."""
     before: tuple[int, int] | None = None
     run: list[int] = []
     for *alike, each in in_order(rows):

@@ -83,7 +83,7 @@ def creator(track: Track) -> str:
 def other_writers(tracks: Sequence[Track]) -> list[str]:
     """Return the names of those who changed one of these tracks, sorted, without the creator of the first track.
 
-    The name "" stands for changes of which nothing says who made them.
+    The name "" stands for changes without a known maker.
     """
     names = frozenset[str]().union(*(track.writers() for track in tracks))
     return sorted(names - {creator(tracks[0]) or None})
@@ -92,7 +92,7 @@ def other_writers(tracks: Sequence[Track]) -> list[str]:
 def actors(world: World) -> list[tuple[str, int]]:
     """Return who made most changes of a world, with the number of changes, the most first.
 
-    "" stands for changes of which nothing says who made them. Noise such as Events does not count.
+    "" stands for changes without a known maker. Noise such as Events does not count.
     """
     counts = Counter(
         moment.entry.writer for track in world.tracks() if track.family not in NOISE for moment in track.moments

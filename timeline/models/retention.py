@@ -56,8 +56,8 @@ class Usage(models.Model):
 
 
 class FreedSpan(models.Model):
-    """A freed span is a time of which retention has deleted the changes of a source, but for the last one of each
-    object in it. What happened at its very ends does not belong to it. Spans of one source do not overlap."""
+    """A freed span is a time in which retention has deleted the changes of a source, but for the last one of each
+    object. What happened at its very ends does not belong to it. Spans of one source do not overlap."""
 
     pk = models.CompositePrimaryKey("source", "since")
     source = models.ForeignKey(Source, models.CASCADE, db_index=False)

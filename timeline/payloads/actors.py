@@ -33,10 +33,10 @@ class ActorRowPayload(TypedDict):
     busiest: int  # writes in its busiest minute
     stale: int  # updates that were refused because the copy had been replaced before
     raced: int  # those that were refused because of a write at the same time
-    unclear: int  # those of which nothing shows which it was
+    unclear: int  # those that may be either
     retries: int  # writes again of an object, within a minute after a refused one
     refused: int  # other refused writes
-    copies: int  # acts of which it is known on which copy they rested
+    copies: int  # acts that are known to rest on a certain copy
     old: int  # those of them whose copy had been replaced
     median_lag: int | None  # µs, at least, of those; null without any
     worst_lag: int | None
@@ -53,7 +53,7 @@ class ActorsPayload(TypedDict):
     actors: list[ActorRowPayload]
     total: int  # how many match
     all: int  # how many the source has
-    more: bool  # whether it had more, of which only those with most writes are kept
+    more: bool  # whether it had more; only those with most writes are kept
     offset: int
 
 

@@ -149,7 +149,7 @@ _REPORT = "This is an error in Causeline: report it with this sentence."
 
 
 def as_read(parts: SourceDocumentPayload, skipped: Iterable[tuple[str, int, str]]) -> SourceDocumentPayload:
-    """Return `parts` with the answer of each rule, for a recording of which pieces were skipped.
+    """Return `parts` with the answer of each rule, for a recording with pieces that were skipped.
 
     `skipped` are (file, line, reason). If any of them was a part of the recording, no rule can judge all of it.
     """
@@ -239,7 +239,7 @@ def document(
 
 
 def mostly_skipped(most: Mapping[str, Sequence[int]]) -> list[str]:
-    """Return a sentence for each file of which most lines were skipped. `most` has (skipped lines, all lines) by
+    """Return a sentence for each file whose lines were mostly skipped. `most` has (skipped lines, all lines) by
     file."""
     return [
         f"{file}: {count} of {lines} lines were skipped, so what was found says little of it"

@@ -31,6 +31,6 @@ class EventsPayload(TypedDict):
     events: list[EventPayload]
     next: str | None  # the cursor of the next page
     total: int  # all events in the time, on this page or not
-    undrawn: int  # further changes, of which the timeline draws nothing; 0 if these are listed, too
+    undrawn: int  # further changes, which the timeline does not draw; 0 if these are listed, too
     objects: int  # the number of objects whose changes were read
     complete: bool  # False if more objects matched than were read: ask for a namespace, a kind or a shorter time

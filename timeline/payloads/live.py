@@ -52,6 +52,6 @@ class HealthPayload(TypedDict):
     error: str  # why the collection fails, or has ended
     listing: list[str]  # the resources whose first list is not complete yet
     entries: int
-    gaps: int  # with the times after the beginning of which retention has deleted the changes
+    gaps: int  # with the freed spans after the beginning, whose changes retention has deleted
     silent: int | None  # microseconds since the last batch was committed
     last: int | None  # the end of the source as of that batch

@@ -103,9 +103,9 @@ class PodsPayload(TypedDict):
     total: int
     counted: int  # how many of these the other numbers are about: the last ones that began
     phases: list[tuple[str, int]]  # the last observed phases, the most frequent first; "deleted" of those that are gone
-    failed: int  # Pods of which a container failed
+    failed: int  # Pods with a container that failed
     restarts: int
-    restarted: int  # Pods of which a container was started again
+    restarted: int  # Pods with a container that was started again
     troubled: int  # Pods that failed, were started again, or are not ready
     read: int  # how many of these `containers` is about, the worst ones
     containers: list[ContainerPayload]  # the worst first

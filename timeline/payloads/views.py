@@ -90,7 +90,7 @@ def views(owner: Track, world: World, number: Callable[[Track], int]) -> list[Vi
 
 
 def acted_on(findings: Iterable[Finding], world: World) -> list[Track]:
-    """Return the objects on old copies of which somebody acted, as findings say it, in the order of their keys."""
+    """Return the objects whose old copies somebody acted on, as findings say it, in the order of their keys."""
     keys: set[Key] = set()
     for each in findings:
         if each.rule == "stale-view" and each.other:

@@ -61,7 +61,7 @@ class _Overlooked(NamedTuple):
 
 
 def _untracked(world: World) -> Iterator[Finding]:
-    """Yield the findings about Services of which nothing but a log tells."""
+    """Yield the findings about Services that only a log shows."""
     for name, overlooked in _overlooked(world).items():
         if not world.incarnations(name):
             yield _finding(ObjectRef("", "v1", name.kind, name.namespace, name.name), overlooked)

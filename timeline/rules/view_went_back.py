@@ -149,7 +149,7 @@ def _changes(scope: Name, world: World) -> list[tuple[int, Key, Track, Moment]]:
 
 
 def _without_revision(scope: Name, world: World) -> Track | None:
-    """Return an object of a kind of which the log does not show the revision of each change; None if there is none."""
+    """Return an object of a kind with a change whose revision the log does not show; None if there is none."""
     tracks = (each for each in world.of_kind(scope.group, scope.kind) if scope.namespace in ("", each.ref.namespace))
     unclear = (each for each in tracks if any(one.stamp.resource_version is None for one in each.moments))
     return next(unclear, None)

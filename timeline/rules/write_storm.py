@@ -113,7 +113,7 @@ def _time_of(track: Track, lives: Sequence[Track]) -> tuple[int, int]:
 
 
 def _storms(sent: Sequence[Request]) -> Iterator[Sequence[Request]]:
-    """Yield the series of writes of which each stretch of the setting's length has too many, in order of time."""
+    """Yield the series in which every stretch of the setting's length has too many writes, in order of time."""
     count, start, end = int(WRITES.value), 0, 0
     for last in range(count - 1, len(sent)):
         first = last - count + 1

@@ -48,7 +48,7 @@ def store(receiver: str, rows: Sequence[Mapping[str, Any]], now: datetime) -> No
 
 
 def forget(now: datetime) -> int:
-    """Delete alerts of which nothing has come for as long as they are kept, and the oldest ones if they are too many;
+    """Delete alerts that nobody has sent for as long as alerts are kept, and the oldest ones if they are too many;
     return how many were deleted. As many as came together with the oldest one that is kept may stay, too."""
     before = now - timedelta(days=settings.ALERT_DAYS)
     newest = Alert.objects.order_by("-seen").values_list("seen", flat=True)

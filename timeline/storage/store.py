@@ -101,7 +101,7 @@ def track_table(source: Source) -> sql.Identifier:
     return sql.Identifier(f"timeline_track_{source.pk}")
 
 
-_SKIPS = 10_000  # skipped pieces of which the reason is kept
+_SKIPS = 10_000  # skipped pieces whose reason is kept
 
 
 class Overtaken(Exception):

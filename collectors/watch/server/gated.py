@@ -68,7 +68,7 @@ class _Gated(HTTPConnection):
             self._tunnel_host = name  # which TLS checks
 
     def request(self, method: str, url: str, *args: Any, **more: Any) -> None:
-        """Send a request, of which a proxy gets the whole address where there is no tunnel."""
+        """Send a request. Where there is no tunnel through a proxy, the proxy gets the whole address."""
         if self.proxy is not None and self._tunnel_host is None:
             server = urlsplit(url)
             host = server.hostname or ""

@@ -97,7 +97,7 @@ def add_batches(live: Live, hold: Callable[[], None], dividing: Dividing | None 
 
 
 def _drop(live: Live, batches: Sequence[AuditBatch], observed: int, hold: Callable[[], None]) -> None:
-    """Take batches of another cluster, of which nothing is kept."""
+    """Take batches of another cluster, and keep nothing of them."""
     with transaction.atomic():
         hold()
         inbox.take(batches)

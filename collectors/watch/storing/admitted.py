@@ -66,7 +66,7 @@ class Admitted:
                     self._changes[each.ref.uid].append(_Waiting(each, content_of(each.body), now))
 
     def name(self, hold: Callable[[], None]) -> None:
-        """Commit who made the changes of which that is certain now, with the batches that are done."""
+        """Commit who made those changes whose maker is certain now, with the batches that are done."""
         for row in inbox.waiting(self._live.source, Way.ADMISSION, besides=set(self._batches)):
             self._flows = True
             lines = unpack(bytes(row.lines or b"")).split(b"\n")

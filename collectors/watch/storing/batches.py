@@ -23,7 +23,7 @@ _STREAM = b'{"stream":'
 _STATES = {"waiting", "listing", "watching", "failing", "forbidden", "missing"}
 _TEXT = 2000  # the most characters of an error
 _LEVEL = 3  # of zstd
-LINES = 50_000  # of one batch, of which a collector writes 2 MiB and a line
+LINES = 50_000  # of one batch; a collector ends a batch with the line that goes beyond 2 MiB
 _WINDOW = 8 * 1024**2  # bytes that decompression may look back at most
 
 

@@ -32,7 +32,7 @@ _AGAIN = 300.0  # seconds within which a second failure of a way lets what faile
 STREAK = 32  # observations in a row; if so many cannot be committed and none can, the fault is not theirs
 _OF_DATA = ("22", "23", "54")  # classes of SQLSTATE: data exception, constraint violation, program limit exceeded
 _WORDS = 300  # characters of what names an observation
-_KEPT = 100_000  # observations that were set aside, of which a repetition is recognised
+_KEPT = 100_000  # observations that were set aside and are recognised when they come again
 
 
 class Aside(NamedTuple):

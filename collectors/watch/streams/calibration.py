@@ -56,7 +56,7 @@ def _compared(api: Api, reference: Resource, others: Sequence[Resource], namespa
 
 
 def _revision(api: Api, resource: Resource, namespace: str) -> int | None:
-    """Return the resourceVersion of a whole list, of which one object is requested; None if it cannot be listed."""
+    """Return the resourceVersion of a list, from a request for only one of its objects; None if it cannot be listed."""
     try:
         return page_of(api.get(resource.path(namespace if resource.namespaced else ""), limit=1)).revision
     except (ApiError, Malformed):

@@ -226,7 +226,7 @@ class ObjectDecoder:
 
 def redacted(observations: list[Observation], refuse: Callable[[Exception], None] | None = None) -> list[Observation]:
     """Return observations of a watch without credentials in names and facts of entries; the same list if all have none.
-    Entries of which that cannot be known are left out, each after `refuse` was called with why.
+    Where an entry cannot be searched for credentials, `refuse` is called with why, and the entry is left out.
 
     To look at many together takes a third of the time.
     """

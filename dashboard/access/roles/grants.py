@@ -93,7 +93,7 @@ class Held:
         )
 
     def capped(self, most: str) -> "Held":
-        """Return these roles, of which none is higher than `most`."""
+        """Return these roles, lowered to `most` where they are higher."""
 
         def lower(roles: Mapping[int, str]) -> dict[int, str]:
             return {key: min(role, most, key=_rank) for key, role in roles.items()}

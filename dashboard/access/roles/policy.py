@@ -29,7 +29,7 @@ class NotSeen(Http404):
 
 def check(request: HttpRequest) -> None:
     """Raise PermissionDenied, with a sentence for the person, if the user's role does not reach to the route. Raise
-    NotSeen if it is about a source or a cluster of which the user sees nothing."""
+    NotSeen if it is about a source or a cluster that the user does not see at all."""
     _check(request.user, request.resolver_match, str(request.method))
 
 

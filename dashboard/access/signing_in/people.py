@@ -110,5 +110,5 @@ def _rename(user: User, identity: Identity) -> None:
 
 
 def _printable(text: str) -> str:
-    """Return a text without the characters that no name has, some of which PostgreSQL does not store."""
+    """Return a text without the characters that no name has. PostgreSQL does not store some of them."""
     return "".join(each for each in text if each.isprintable())

@@ -150,7 +150,7 @@ class LogChanges(MiddlewareMixin):
 
 
 def changes(request: "HttpRequest") -> bool:
-    """Return whether the view of a request may change something of which the middleware writes a record."""
+    """Return whether the view of a request may change something that the middleware records."""
     route = request.resolver_match
     return request.method not in recording.SAFE and not (route and route.url_name in _OWN | _READING | _ARRIVING)
 

@@ -25,7 +25,7 @@ class Recording:
     length: str  # "1 min 29 s"
     entries: str  # "3,958"
     skipped: int
-    mostly_skipped: list[str]  # a sentence for each file of which most was skipped; the first ones
+    mostly_skipped: list[str]  # a sentence for each file that was mostly skipped; the first ones
     counted: Counted
     bars: str  # an SVG path
     ticks: list[tuple[str, str]]  # severity, SVG path

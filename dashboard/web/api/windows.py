@@ -35,7 +35,7 @@ class Filter(Schema):
     rule: Words = ""
     severity: Literal["", "error", "warning", "info"] = ""
     # Only lanes that this account or program changed, and findings of incidents whose proofs it wrote. "?" stands for
-    # changes of which nothing says who made them.
+    # changes without a known maker.
     actor: Words = ""
 
     def view(self) -> View:

@@ -72,7 +72,7 @@ class Acts:
         self._events: dict[Name, _Seen] = {}
         self._about: dict[Name, set[Name]] = defaultdict(set)  # the names of the Events about each object
         self._answers: dict[Name, _Answer] = {}  # the last answers of `about` that still hold
-        self.changed: set[Name] = set()  # the objects of which the answer may differ since this set was emptied
+        self.changed: set[Name] = set()  # the objects whose answers may have changed since this set was emptied
 
     def __len__(self) -> int:
         """Return how many objects there are about which Events name the copies on which their writers acted."""

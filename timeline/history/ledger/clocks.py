@@ -66,7 +66,7 @@ class Clocks:
         self._clocks: dict[str, CommitClock] = defaultdict(CommitClock)  # by space
         self._spaces: dict[GroupKind, str] = {}  # which space the revisions of each kind are of
         self._recent: dict[str, list[_Recent]] = defaultdict(list)  # by space: the latest changes, sorted
-        self._bounded: set[str] = set()  # spaces with changes of which an audit log shows when they were answered
+        self._bounded: set[str] = set()  # spaces with changes for which an audit log shows when they were answered
         # By space: the drawn time of each revision that was forgotten and that still decides when others are drawn.
         self._steps: dict[str, dict[int, int]] = defaultdict(dict)
         self.offsets: dict[str, int] = {}  # by file, in µs; without the files whose clocks agree with the others
@@ -185,7 +185,7 @@ class Clocks:
         if any(self._spaces.get(kind) != space for kind, space in known.items()):
             self._steps.clear()  # these revisions may be of kinds that turned out to have another counter
             return None
-        redone: dict[str, int] = {}  # by space: the first revision of which an audit log shows another time
+        redone: dict[str, int] = {}  # by space: the first revision for which an audit log shows another time
         moved: Moved = {}
         new: set[_Recent] = set()
         for entry in fresh:

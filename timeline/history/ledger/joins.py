@@ -95,7 +95,7 @@ class Joins:
             self._timed.pop(name, None)
 
     def retimed(self, name: Name) -> Iterator[tuple[Entry, Entry]]:
-        """Yield the changes of a name of which the clocks do not know the joined form, each as they know it and as it
+        """Yield the changes of a name that the clocks do not know in their joined form, each as they know it and as it
         is now; and note that they know it."""
         own = {each.resource_version: each for entries in self._groups(name) for each in entries}
         known = self._timed.get(name, {})

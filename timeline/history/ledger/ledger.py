@@ -45,7 +45,8 @@ class Ledger(Settled):
         return two_clusters(self._objects.values)
 
     def two_kube_systems(self) -> tuple[Entry, Entry] | None:
-        """Return entries of two namespaces kube-system, of which a cluster has only one; None if there are none."""
+        """Return entries of two different namespaces kube-system, although a cluster has only one; None if there are
+        none."""
         return two_uids(self._objects_of(Name("", "Namespace", "", "kube-system")))
 
     def number(self, name: Name, uid: str) -> int:

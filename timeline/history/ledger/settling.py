@@ -25,7 +25,7 @@ class Settled(Learned):
     """Return what was learned of one source as tracks, and its times as they are corrected."""
 
     def settle(self) -> dict[Name, list[Track]]:
-        """Return all tracks of each name of which something may have changed since the last call, sorted by name."""
+        """Return all tracks of each name that may have changed since the last call, sorted by name."""
         self._unsettled.update(dict.fromkeys(self.joins.reached()))
         names: Iterable[Name] = self._unsettled
         if self._keeps:

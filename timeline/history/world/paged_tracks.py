@@ -182,7 +182,7 @@ class PagedTracks(Lookups):
         self._of_name: dict[Name, int] = {}  # the index of each name
         self._kinds: dict[GroupKind, tuple[int, int]] = {}  # the first index of the names of a kind, and the end
         self._mixed: set[Name] = set()  # names with tracks that have a UID and others that have none
-        self._bare: set[Name] = set()  # names of which `_is_bare` is true for all tracks
+        self._bare: set[Name] = set()  # names whose tracks are all bare (see `_is_bare`)
         self._spaces: dict[Name, str] = {}  # the counter of the revisions of a name, if it is not ""
         # A value for each track:
         self._places = array("q")  # in the file; tracks that are together have one place

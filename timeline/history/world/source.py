@@ -73,7 +73,7 @@ class WholeSource:
 
     @property
     def freed(self) -> Freed:
-        """Return the spans of time of which retention has deleted the changes."""
+        """Return the spans of time whose changes retention has deleted."""
         return self._ledger.freed
 
     def reached(self, kinds: Iterable[GroupKind]) -> int:
@@ -141,7 +141,7 @@ class WholeSource:
 
     def requests_apart(self, track: Track) -> tuple[Sequence[Request], Sequence[Request]]:
         """Return the requests of `requests_of` in two parts: those that name the UID of the track, and those that name
-        none, of which a name may have thousands."""
+        none. A name may have thousands of the latter."""
         return self._ledger.requests.apart(track.name, track.ref.uid)
 
     def requested_names(self) -> set[Name]:

@@ -27,7 +27,7 @@ class Settlement(NamedTuple):
 
     replaced: list[Replacement]
     removed: list[Track]  # tracks whose key no longer exists
-    bounded: list[Track]  # tracks of which only `gone_by` changed
+    bounded: list[Track]  # tracks that changed only in `gone_by`
 
     @property
     def changed(self) -> list[Track]:

@@ -204,8 +204,8 @@ class World(WholeSource):
         return self._tracks.incarnations(name, until, after)
 
     def writes_without_uid(self, track: Track) -> list[Moment]:
-        """Return the writes of which no observation shows whether they are those of this track or of another one of
-        its name; none for a track that has no UID itself."""
+        """Return the writes that may be of this track or of another one of its name, because no observation shows
+        which; none for a track that has no UID itself."""
         if not public_uid(track.ref):
             return []
         others = self._tracks.without_uid(track.name)

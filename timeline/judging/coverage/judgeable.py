@@ -215,8 +215,8 @@ def _limits(rule: Rule, source: Sights) -> Iterator[_Lack]:
 
 
 def _low(rule: Rule, sight: Sight) -> list[GroupKind]:
-    """Return the kinds of which a line about all kinds was seen, but never with bodies, without those that the rule
-    names apart. If the log has no bodies at all, it adds to watches, and tells of no kind that could not be judged."""
+    """Return the kinds that a line about all kinds saw, but never with bodies, without those that the rule names apart.
+    If the log has no bodies at all, it only adds to watches, and no kind is returned."""
     if not sight.direct:
         return []
     apart = {kind for each in rule.needs if each.misses for line in each.lines for kind in line.kinds}
@@ -296,7 +296,7 @@ def _holes(rule: Rule, source: Sights) -> Iterator[_Lack]:
     """Yield what a rule lacks because other lines show that writes of kinds it needs are, or may be, missing."""
     lines = [line for each in rule.needs for line in each.lines]
     whole = {kind for kind, row in source.rows.items() if row.level == "list" or row.complete or source.follows(kind)}
-    # Of several kinds any of which will do, those count that are followed best.
+    # Where any of several kinds will do, those count that are followed best.
     lost = {kind for line in lines if not (of_line := {*source.kinds_of(line)}) & whole for kind in of_line}
     broken = [row for row in _rows(rule, source) if (row.group, row.kind) in lost]
     if broken:

@@ -22,7 +22,7 @@ class PartPayload(TypedDict):
     """What takes the place of columns of a stored finding. Times are microseconds since 1970, UTC."""
 
     document: FindingPayload
-    occurrences: list[dict[str, Any]]  # without those of which no event is left
+    occurrences: list[dict[str, Any]]  # without those that are left without an event
     subject: int  # Track.id, as the next
     tracks: list[int]
     first: int

@@ -154,7 +154,7 @@ class Members:
 
     @property
     def caused(self) -> str:
-        """The id of the gravest finding of which a cause is proven; "" if there is none."""
+        """The id of the gravest finding with a proven cause; "" if there is none."""
         return self._caused[0][-1] if self._caused else ""
 
     @property

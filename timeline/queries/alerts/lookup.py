@@ -58,7 +58,7 @@ class Answer(NamedTuple):
 
     match: Match | None = None
     choice: Sequence[Match] = ()
-    total: int = 0  # the number of all matches, of which `choice` has the first
+    total: int = 0  # the number of all matches; `choice` has the first
     far: bool = False  # whether none of the tracks to choose from is near the time
     unknown: Unknown | None = None
 

@@ -136,7 +136,7 @@ def alerts_during(source_id: int, identity: str, *, limit: int = SHOWN) -> Alert
     return {"alerts": found[:limit], "more": around["more"] or len(found) > limit}
 
 
-_ANYWHERE = Q(source=None, cluster="")  # alerts that do not say of which cluster they are
+_ANYWHERE = Q(source=None, cluster="")  # alerts that do not name their cluster
 
 
 def _source(source_id: int) -> Source:

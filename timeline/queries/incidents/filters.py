@@ -71,7 +71,7 @@ def like(severity: Severity | None, rule: str, namespace: str) -> Q:
 
 
 def _with_findings(source_id: int, wanted: IncidentFilter) -> Q:
-    """Return the condition for incidents of a source of which a finding matches what is filtered by its objects."""
+    """Return the condition for incidents of a source with a finding that matches the filters by objects."""
     condition = Q()
     scoped = View(scope=wanted.root, about=wanted.track)
     if scoped.narrowed:
@@ -83,7 +83,7 @@ def _with_findings(source_id: int, wanted: IncidentFilter) -> Q:
 
 
 def _incidents_of(source_id: int, rows: QuerySet[Occurrence]) -> QuerySet[Finding, str]:
-    """Return the identities of the incidents of which these rows of the list of findings have a finding."""
+    """Return the identities of the incidents whose findings are among these rows of the list of findings."""
     members = rows.annotate(each=Func("findings", function="unnest", output_field=TextField())).values("each")
     found = Finding.objects.filter(source=source_id, withdrawn=False, identity__in=members)
     return found.values_list("incident", flat=True)
@@ -115,7 +115,7 @@ def going_on() -> Q:
 def known(sources: Collection[int] | None = None) -> Exists:
     """Return the condition for incidents whose acknowledgement holds, of these sources if they are given."""
     of_it = Acknowledgement.objects.filter(source=OuterRef("source"), identity=OuterRef("identity"), ended="")
-    # PostgreSQL may read all acknowledgements at once, and then has to know of which sources.
+    # PostgreSQL may read all acknowledgements at once, and then has to know from which sources.
     return Exists(of_it if sources is None else of_it.filter(source__in=sources))
 
 

@@ -38,7 +38,8 @@ class IncidentNow(NamedTuple):
 
 
 def take_noticed(most: int) -> list[Key]:
-    """Remove the notes that something has happened to incidents, the oldest first, and return of which.
+    """Remove the notes that something has happened to incidents, the oldest first, and return the keys of the
+    incidents.
 
     The incidents have to be read afterwards, in the same transaction: what is committed later makes a new note.
     """

@@ -20,10 +20,10 @@ class ShownView(NamedTuple):
 
 
 def view_of_finding(source_id: int, identity: str, first: int, last: int) -> ShownView | None:
-    """Return the view of the object on an old copy of which somebody acted, if that is behind a finding.
+    """Return how somebody acted on an old copy of an object, if that is behind a finding.
 
-    It is the act in the occurrence between these times (µs since 1970) or nearest to it whose copy was the oldest.
-    Return None if no such act is known of the objects that the finding names.
+    Of the acts in the occurrence between these times (µs since 1970), or nearest to it, the one on the oldest copy
+    counts. Return None if no such act is known of the objects that the finding names.
     """
     if not Source.objects.filter(pk=source_id, views__gt=0).exists():
         return None

@@ -110,7 +110,7 @@ def object_of(row: Track) -> ObjectPayload:
 def _needs(source_id: int, row: Track, references: set[Reference]) -> list[LifePayload]:
     """Return the objects to which a track refers: of each name, the last incarnation that began before the track ended.
 
-    Names of which no object was observed are included.
+    Names without an observed object are included.
     """
     found = []
     for group, kind, name, role, own in sorted(references):

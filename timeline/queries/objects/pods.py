@@ -89,7 +89,7 @@ def _read(row: Track) -> _Pod | None:
 
 
 def _containers(source_id: int, troubled: list[_Pod]) -> list[tuple[_Pod, tuple[Container, ...]]]:
-    """Return the containers of these Pods as their last body shows them, without Pods of which no body is stored."""
+    """Return the containers of these Pods as their last body shows them, without Pods that have no stored body."""
     by_key = {key_of(pod.row.id): pod for pod in troubled if not anonymous(pod.row)}
     bodies: dict[int, tuple[int, bytes]] = {}
     wanted = set(by_key)

@@ -315,8 +315,8 @@ def _joined(
     """Return the entries of a track, in which a write of a log without content is one with the change that it made.
     `near` are entries of other tracks of its name, which some of the writes may have made.
 
-    Such a write of which that is not known is a change of its own if the lifeline has it, or if it has a track of its
-    own. Otherwise it is one of those that a watch shows, or it changed nothing.
+    If it is not known which change such a write made, it is a change of its own if the lifeline has it, or if it has a
+    track of its own. Otherwise it is one of those that a watch shows, or it changed nothing.
     """
     changes = as_changes(own)
     groups = [[entry for entry, _ in changes], *near, [each.entry for each in writes]]

@@ -36,7 +36,7 @@ def clusters(*, places: bool = True) -> list[ClusterPayload]:
 
 
 def cluster_names() -> list[tuple[int, str]]:
-    """Return the number and the name of each connected cluster of which something is observed, sorted by name."""
+    """Return the number and the name of each connected cluster that is observed, sorted by name."""
     return list(Cluster.objects.filter(source__isnull=False).order_by("name").values_list("pk", "name")[:_NAMES])
 
 

@@ -80,7 +80,7 @@ def _sources(which: str, values: Sequence[int | list[int]]) -> list[SourceRow]:
 
 
 def by_rank(row_counts: dict[str, list[int]]) -> list[int]:
-    """Return the number of errors, warnings and infos in a list of findings, of which `Source.row_counts` is given."""
+    """Return the number of errors, warnings and infos in a list of findings, from its `Source.row_counts`."""
     return [sum(counts[rank] for counts in row_counts.values()) for rank in range(len(SEVERITIES))]
 
 

@@ -18,7 +18,7 @@ PAGE = 50  # rows
 MOST = 2000  # recordings that are listed, the newest
 FleetSort = Literal["worst", "name", "lag", "ongoing", "incidents", "activity"]
 SORTS: tuple[FleetSort, ...] = get_args(FleetSort)
-NEWEST = 300  # sources of which the newest incidents are listed
+NEWEST = 300  # sources whose newest incidents are listed
 _DELTAS = 300  # the latest batches of a source in which its lag is looked for
 
 

@@ -49,7 +49,7 @@ def receiving_payload(upload: Upload, received: list[int]) -> ReceivingPayload:
 
 
 def open_uploads() -> list[UploadPayload]:
-    """Return the uploads of which bytes have arrived and that have not ended, the newest first."""
+    """Return the uploads whose bytes have begun to arrive and that have not ended, the newest first."""
     states = [Upload.State.WAITING, Upload.State.IMPORTING, Upload.State.ADDING]
     rows = Upload.objects.filter(Q(state__in=states) | Q(state=Upload.State.RECEIVING, bytes_read__gt=0))
     return [upload_payload(row) for row in rows.order_by("-pk")[:50]]

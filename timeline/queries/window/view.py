@@ -14,7 +14,7 @@ from timeline.queries.objects.owned import owned
 from timeline.queries.sources.extents import SEVERITIES
 
 Grouping = Literal["owner", "kind", "namespace", "actor"]
-NOT_KNOWN = "?"  # filters by this actor select changes of which nothing says who made them
+NOT_KNOWN = "?"  # filters by this actor select changes without a known maker
 
 
 @dataclass(frozen=True)

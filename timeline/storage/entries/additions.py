@@ -62,7 +62,7 @@ def count(part: Addition, new: int, left_out: int) -> None:
 
 
 def end_added(uploads: QuerySet[Upload]) -> None:
-    """Mark those uploads as done of which no part waits any more, and those as failed whose source has ended."""
+    """Mark the uploads as done that have no waiting parts any more, and those as failed whose source has ended."""
     for upload in uploads.filter(state=State.ADDING):
         if not Addition.objects.filter(source=upload.source_id, upload=upload).exists():
             uploads.filter(pk=upload.pk, state=State.ADDING).update(state=State.DONE)

@@ -62,7 +62,7 @@ def begin_or_renew(cluster_id: int, epoch: int | None, report: Report) -> Epoch:
     """Make a collector the active one, or keep it so. `epoch` is what it was given before, None at first.
 
     Raises Held if another collector is active, Stale if another one was meanwhile, and Full if it watches other
-    namespaces than the last one, of which batches still wait.
+    namespaces than the last one, while batches of the last one still wait.
     """
     with transaction.atomic():
         row = _locked(cluster_id)

@@ -182,7 +182,7 @@ def _first_after(now: Members, time: int) -> int:
 
 
 def _acknowledge_new(source: models.Source, new: Iterable[Members]) -> None:
-    """Acknowledge each new incident all findings of which are acknowledged: they were before there were incidents."""
+    """Acknowledge each new incident whose findings are all acknowledged: they were before there were incidents."""
     by_id = {each.id: each for each in new}
     members = {finding for each in by_id.values() for finding in each.findings}
     notes = {

@@ -29,7 +29,7 @@ class Dropped(NamedTuple):
     tables: int
     tracks: int
     findings: int
-    thinned: int  # tables of which what is away from incidents was deleted
+    thinned: int  # tables from which everything away from incidents was deleted
 
 
 class Foreseen(NamedTuple):
@@ -41,9 +41,9 @@ class Foreseen(NamedTuple):
     bytes: int  # of whole tables, which are freed at once; single rows free theirs for other rows
     tracks: int
     findings: int
-    incidents: int  # of which no finding is left
+    incidents: int  # that are left without a finding
     oldest: datetime | None  # the end of the oldest chunk of them
-    away: int = 0  # how many of the entries are away from incidents, in tables of which the rest stays
+    away: int = 0  # how many of the entries are away from incidents, in tables whose other entries stay
     at_most: bool = False  # whether `entries` and `away` were not counted exactly, but are not exceeded
 
 

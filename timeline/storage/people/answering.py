@@ -16,7 +16,7 @@ REFUSED = (
 
 
 def wholly_answered(model: type[Finding] | type[Incident], source_id: int, identities: Collection[str]) -> set[str]:
-    """Return those of these findings or incidents all namespaces of which the present reader may answer."""
+    """Return those of these findings or incidents that the present reader may answer in all of their namespaces."""
     answers = answered()
     if answers.sees_whole(source_id):
         return {*identities}

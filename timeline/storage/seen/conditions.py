@@ -15,7 +15,7 @@ _NAMESPACES = "(SELECT current_setting('causeline.namespaces')::jsonb)"
 READER = "nullif(current_setting('causeline.reader'), '')::bigint"
 # The planner looks into no function of these, so that queries are planned as fast as without them.
 FUNCTIONS = (
-    # The live sources of which an older version has written the last batch: it writes no namespaces of findings.
+    # The live sources whose last batch an older version has written: it writes no namespaces of findings.
     f"""CREATE FUNCTION {SCHEMA}.outdated() RETURNS bigint[] LANGUAGE sql STABLE PARALLEL SAFE BEGIN ATOMIC
         SELECT array_agg(id) FROM timeline_source WHERE sequence > 0 AND sequence IS DISTINCT FROM divided
         AND id = ANY(current_setting('causeline.partly')::bigint[]);
@@ -28,7 +28,7 @@ FUNCTIONS = (
         SELECT array_agg(cluster_id) FROM timeline_source WHERE cluster_id IS NOT NULL AND id = ANY(
             current_setting('causeline.whole')::bigint[] || current_setting('causeline.partly')::bigint[]);
     END""",
-    # The keys of namespaces all of which have to be seen. "" is no key of a reader, so what is not known is not seen.
+    # The keys of namespaces that all have to be seen. "" is no key of a reader, so what is not known is not seen.
     f"""CREATE FUNCTION {SCHEMA}.keys(source bigint, names text[]) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
         BEGIN ATOMIC
         SELECT coalesce(array_agg(coalesce(source || '/' || name, '')), ARRAY['']) FROM unnest(names) AS name;
@@ -117,7 +117,7 @@ class View:
     columns: Mapping[str, str] = field(default_factory=dict)  # the expression of SQL of each
     joined: str = ""  # what is joined to the table, for these expressions
     function: str = ""  # the statement that makes a function for it
-    part: "View | None" = None  # further rows, of which a part is seen
+    part: "View | None" = None  # further rows, which are seen in part
 
 
 def unless_whole(source: str, **columns: str) -> dict[str, str]:

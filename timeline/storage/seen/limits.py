@@ -25,7 +25,7 @@ class Seen:
     everything: bool = False
     whole: frozenset[int] = frozenset()  # Source.id
     namespaces: Mapping[int, frozenset[str]] = field(default_factory=dict)  # by Source.id
-    clusters: frozenset[int] = frozenset()  # Cluster.id, of clusters all sources of which may be seen, also later ones
+    clusters: frozenset[int] = frozenset()  # Cluster.id, of clusters whose sources may all be seen, also later ones
 
     def sees_whole(self, source: int) -> bool:
         """Return whether everything of a source may be seen."""
@@ -141,7 +141,7 @@ def _set(values: Mapping[str, str]) -> str:
 
 
 def _settings(seen: Seen, reader: int | None) -> tuple[str, ...]:
-    """Return the values of `_SETTINGS`: two objects of JSON, of which only the keys count, and arrays of numbers."""
+    """Return the values of `_SETTINGS`: two objects of JSON, whose keys alone count, and arrays of numbers."""
     whole = [f"whole {source}" for source in sorted(seen.whole)]
     partly = sorted(source for source, names in seen.namespaces.items() if names)
     some = [f"some {source}" for source in sorted(seen.whole.union(partly))]

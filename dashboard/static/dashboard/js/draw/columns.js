@@ -75,7 +75,7 @@ class Traces extends Map {
 function box(left, right, top, bottom, corner) {
   const c = Math.min(corner, (right - left) / 2);
   const k = c * 0.3; // distance of the middle of a quarter circle from the corner
-  if (c <= 1) return [[left, top], [right, top], [right, bottom], [left, bottom]]; // such as those of the least width, of which there may be thousands
+  if (c <= 1) return [[left, top], [right, top], [right, bottom], [left, bottom]]; // such as those of the least width: there may be thousands of them
   return [
     [left + c, top], [right - c, top], [right - k, top + k], [right, top + c],
     [right, bottom - c], [right - k, bottom - k], [right - c, bottom],

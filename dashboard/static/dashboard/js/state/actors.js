@@ -2,7 +2,7 @@
 
 const HUES = ["Jobs", "Leases", "Services", "Claims", "Pods", "Endpoints", "Events"]; // families whose colours actors get
 const OTHERS = "Workloads", NOT_KNOWN = "Config"; // the families with the colours of all further actors, and of nobody
-export const NOBODY = "?"; // the filter for changes of which nothing says who made them
+export const NOBODY = "?"; // the filter for changes without a known maker
 export const SEVERAL = -1; // the index of the actor of a mark that stands for changes of several actors
 
 /** Returns a short name of an account or a program, such as "shop/deployer" for a service account. */

@@ -96,7 +96,7 @@ export class Loader {
 
   /** Returns whether the answer to a question shows some of what the store wants to see now. */
   #serves(asked) {
-    const { start, end } = this.store.view(), width = asked.end - asked.start; // of which the answer has as much on both sides
+    const { start, end } = this.store.view(), width = asked.end - asked.start; // the answer covers as much again on both sides
     return start < asked.end + width && end > asked.start - width && this.#view(asked) === this.#view(this.question());
   }
 

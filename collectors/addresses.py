@@ -55,8 +55,8 @@ def is_metadata_name(name: str) -> bool:
 def forbidden(address: str, *, named: bool) -> str:
     """Return why nothing is connected to at an IP address, as the end of a sentence; "" if it may be.
 
-    `named` says that an operator has named the host, so that it may be this machine. An IPv6 address is also what the
-    IPv4 addresses are that are written into it, to which a translator or a tunnel may send it.
+    `named` says that an operator has named the host, so that it may be this machine. An IPv6 address is also judged by
+    the IPv4 addresses that are written into it, because a translator or a tunnel may lead there.
     """
     for each in _meanings(ipaddress.ip_address(address.partition("%")[0])):
         if each.is_link_local:

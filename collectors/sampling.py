@@ -115,7 +115,7 @@ class Prediction(NamedTuple):
 
 
 def attributes(event: Event) -> Attributes:
-    """Return by what a policy decides about the request of an event.
+    """Return the properties of an event by which a policy decides about its request.
 
     The API server decides before it reads the body, and so does not know the name of what is created.
     """

@@ -34,7 +34,7 @@ def clear_sessions() -> None:
 
 @shared_task
 def tell() -> None:
-    """Ask the routes what to tell of incidents. Celery beat calls it every few seconds."""
+    """Ask the routes what to send of incidents. Celery beat calls it every few seconds."""
     if telling.tell():
         sending.nudge()
 

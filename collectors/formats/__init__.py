@@ -243,8 +243,8 @@ class Bounds:
         self.reached = False  # whether nothing more is to be read
 
     def admitted(self, batch: list[Observation | Skipped], file: str) -> Iterator[Observation | Skipped]:
-        """Yield of these items of one file those that may be kept, and a Skipped for others, as `admit` does; nothing
-        after the item with which `reached` becomes true."""
+        """Yield those items of one file that may be kept, and a Skipped for others, as `admit` does; nothing after the
+        item with which `reached` becomes true."""
         if self._fits(batch):
             yield from batch
             return

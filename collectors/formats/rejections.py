@@ -166,7 +166,8 @@ def _is_binary(head: bytes) -> bool:
 
 
 def _of_lines(lines: Sequence[str]) -> str:
-    """Return what lines are that seem to be of a log, but cannot be read as one; "" if they are none."""
+    """Return what is wrong with lines that seem to be of a log, but cannot be read as one; "" if they do not seem
+    so."""
     most = len(lines) // 2
     if sum(map(bool, map(_UPTIME.match, lines))) > most:
         return (

@@ -172,7 +172,7 @@ def _behind(line: str, end: int, before: str) -> str:
 
 
 def _after_time(at: Written, rest: str, wrappings: int, *, version: bool = False) -> _Said | None:
-    """Return what the rest of a line says, before which a time stands. Of syslog, `version` is that of RFC 5424."""
+    """Return what the rest of a line after its time says. `version` says that it is syslog of RFC 5424."""
     if cri := _CRI.match(rest):
         return _unwrapped(_Said(at, "", rest[cri.end() :], True, "", cri[1], cri[2] == "P"), wrappings)
     if version and (found := _RFC_5424.match(rest)):
@@ -217,7 +217,7 @@ def _after_lead(line: str, wrappings: int) -> _Said | None:
 
 
 def _beside(line: str, wrappings: int) -> _Said | None:
-    """Return what a line says before which stern or docker compose write whose it is."""
+    """Return what a line says after the name of its writer, which stern and docker compose put before it."""
     for names in _BESIDE:
         if (found := names.match(line)) and (said := _said(line[found.end() :], wrappings - 1)) and said.at:
             origin = "/".join(each for each in found.groupdict("").values() if each)
@@ -226,7 +226,7 @@ def _beside(line: str, wrappings: int) -> _Said | None:
 
 
 def _unwrapped(outer: _Said, wrappings: int) -> _Said:
-    """Return what a line says whose text may be a line as a program wrote it."""
+    """Return what a line says, or, if its text is a line as a program wrote it, what both say together."""
     inner = _said(outer.text, wrappings - 1)
     if inner and (inner.sure or inner.at):
         return _inside(outer, inner)
@@ -235,7 +235,7 @@ def _unwrapped(outer: _Said, wrappings: int) -> _Said:
 
 
 def _inside(outer: _Said, inner: _Said) -> _Said:
-    """Return what a line says whose text is a line as a program wrote it."""
+    """Return what a line and the line in its text, as a program wrote it, say together."""
     at, own = outer.at, inner.at
     if own and (at is None or _OPEN[own.unknown] < _OPEN[at.unknown] or _is_finer(own, at)):
         at = own
@@ -244,7 +244,7 @@ def _inside(outer: _Said, inner: _Said) -> _Said:
 
 
 def _is_finer(own: Written, at: Written) -> bool:
-    """Return whether the time of a program is that of the wrapping, with more digits, and both are as open."""
+    """Return whether the time of a program is that of the wrapping with more digits, and leaves the same open."""
     same = own.unknown is at.unknown is not Unknown.NOTHING and abs(own.time - at.time) < _SAME
     return same and not at.time % 1_000_000
 

@@ -83,7 +83,7 @@ def written_at(text: str, start: int = 0) -> tuple[Written, int] | None:
 
 
 def written_by_klog(text: str, start: int) -> tuple[Written, int] | None:
-    """Return the same of a time as klog and glog write it, such as "1122 12:00:00.250000"."""
+    """Return the same for a time as klog and glog write it, such as "1122 12:00:00.250000"."""
     return _first((_OF_KLOG,), text, start)
 
 

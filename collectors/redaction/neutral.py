@@ -1,8 +1,8 @@
 """Decide whether a string is neutral: whether redaction changes nothing because of it. It does no I/O.
 
 A neutral string is no credential and holds none, wherever in an object it stands; and as the name of a field, as the
-name in a pair of name and value, or as an argument of a command it makes no other value a credential. An object of
-which all strings are neutral stays as it is.
+name in a pair of name and value, or as an argument of a command it makes no other value a credential. An object whose
+strings are all neutral stays as it is.
 """
 
 import re

@@ -92,7 +92,8 @@ def _service(order: dict[str, Any], asset: AppriseAsset) -> NotifyBase | None:
 
 
 def _counted(service: NotifyBase) -> list[object]:
-    """Return a list to which whatever the service has delivered is added: a recipient, a channel, or a file."""
+    """Return a list that grows by one item for each thing that the service delivers: a recipient, a channel, or a
+    file."""
     delivered: list[object] = []
     mark = service.mark_delivered
 

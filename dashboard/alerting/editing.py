@@ -105,7 +105,7 @@ def save_route(values: RouteValues, *, route: Route | None = None, by: str = "")
 
 
 def enable(route: Route, *, enabled: bool) -> None:
-    """Let a route tell incidents from now on, or no more."""
+    """Let a route send incidents from now on, or no more."""
     if enabled and not route.enabled:
         route.since = timezone.now()
     route.enabled = enabled
@@ -190,7 +190,8 @@ def _moved(before: Mapping[str, str], config: Mapping[str, str], name: str) -> b
 
 
 def reencrypt() -> int:
-    """Encrypt what is secret of destinations again, with the first key; return of how many. Raise Unreadable."""
+    """Encrypt the secrets of destinations again, with the first key; return of how many destinations. Raise
+    Unreadable."""
     with transaction.atomic():
         rows = list(Destination.objects.select_for_update())
         for row in rows:

@@ -69,7 +69,7 @@ class Rule:
         )
 
     def takes(self, each: "Now") -> bool:
-        """Return whether the route tells an incident as it is now."""
+        """Return whether the route sends an incident as it is now."""
         return self.matches(each) and each.rank <= self.rank
 
     def group(self, each: "Now") -> tuple[str, ...]:
@@ -150,7 +150,7 @@ def decide(
     noticed: Collection[Key],
     now: datetime,
 ) -> Decision:
-    """Return what the routes tell now. The rules are in the order of the routes.
+    """Return what the routes send now. The rules are in the order of the routes.
 
     `known` has what was sent, and `incidents` all incidents that it names and that still exist, and those that are
     `noticed`: they are new, or something has happened to them.

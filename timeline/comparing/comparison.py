@@ -43,7 +43,7 @@ def compare_owners(good: Sequence[Run], bad: Run) -> ComparisonPayload:
 
 def compare_recordings(good: Sequence[Run], bad: Run) -> ComparisonPayload:
     """Compare all owners of whole recordings. Owners correspond if namespace, kind and name agree, without the
-    generated part of the name; of several such owners, the first to the first, and so on."""
+    generated part of the name; several such owners correspond in their order: the first to the first, and so on."""
     by_role = [_by_role(run) for run in good]
     here = _by_role(bad)
     found = []

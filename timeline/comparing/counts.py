@@ -28,7 +28,8 @@ def numbers(aligned: Aligned) -> Iterator[DifferencePayload]:
 
 
 def _observed(aligned: Aligned, role: Role) -> bool:
-    """Return whether all runs observed the kind of these objects, and those through which they belong to the owner."""
+    """Return whether all runs observed the kind of these objects, and the kinds of the objects between them and the
+    owner."""
     every = (*aligned.good_kinds, aligned.bad_kinds)
     return all((group, kind) in kinds for group, kind, _ in role.path for kinds in every)
 
@@ -131,8 +132,8 @@ def _form(member: Member) -> str:
 
 
 def findings(aligned: Aligned) -> Iterator[DifferencePayload]:
-    """Yield the rules with more findings than in any good run, and those that found something in all good runs
-    alone."""
+    """Yield the rules with more findings than in any good run, and those that found something in all good runs and not
+    in the bad one."""
     good = [_by_rule(tree) for tree in aligned.good]
     bad = _by_rule(aligned.bad)
     for rule in sorted({*bad, *(rule for each in good for rule in each)}):

@@ -14,7 +14,8 @@ _NOT_SET = frozenset(["not set"])
 
 
 def writers(aligned: Aligned) -> Iterator[DifferencePayload]:
-    """Yield the programs that did what other programs did in all good runs, each with all that it did so."""
+    """Yield the programs that did what other programs did in all good runs, each with everything of that sort that it
+    did."""
     found: dict[tuple[tuple[str, ...], tuple[str, ...]], list[tuple[Role, str, int]]] = defaultdict(list)
     for role, members in sorted(aligned.bad_roles.items()):
         known = [_deeds(each[role]) for each in aligned.good_roles if role in each]

@@ -122,7 +122,7 @@ def life(
     changes: Sequence[Change],
     spec: Spec | None,
 ) -> Life:
-    """Return the life that these changes make, which are in commit order and at least one."""
+    """Return the life of an object from its changes: at least one, in commit order."""
     indexes = (getattr(each.facts, "index", -1) for each in changes)
     return Life(
         key,

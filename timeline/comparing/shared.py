@@ -24,7 +24,8 @@ def taken_out(owners: Sequence[OwnerComparisonPayload]) -> list[DifferencePayloa
 
 
 def _key(each: DifferencePayload) -> _Key | None:
-    """Return by what a difference is the same in several owners; None for those that are about one owner."""
+    """Return a key that is equal for the same difference of several owners; None for a difference about one owner
+    alone."""
     if each["type"] == "actor":  # a program writes other things for each owner
         return "actor", "", "", tuple(each["good"]), tuple(each["bad"])
     if each["type"] == "spec":

@@ -49,7 +49,7 @@ class Actor(NamedTuple):
 
 
 def actor_of(sent: Sent) -> Actor | None:
-    """Return who sent what an audit log shows; None if nothing in it says that."""
+    """Return who sent a request in an audit log; None if nothing in the log says that."""
     if not sent.client and not sent.user_agent and not sent.actor:
         return None
     client = sent.client or Client()

@@ -174,7 +174,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def remembered(of_name: Callable[[str], T]) -> Callable[[str], T]:
-    """Remember what a function returns for names, without those that are longer than names are."""
+    """Remember what a function returns for names, except for texts that are too long to be names."""
     known = lru_cache(20_000)(of_name)
 
     @wraps(of_name)

@@ -99,7 +99,7 @@ class Steps:
         return least, most
 
     def _make(self, made: dict[int, Entry]) -> list[int]:
-        """Note which writes made which steps. Return the places at which that changes something."""
+        """Note which writes made which steps. Return the places of the steps that are then known better."""
         self._makers |= made
         for place, write in made.items():
             least, most = self._bounds[place]
@@ -116,7 +116,8 @@ class Steps:
         return earliest, list(accumulate((most for _, most in reversed(self._bounds)), min))[::-1]
 
     def _certain(self, writes: list[Entry], places: dict[int, list[int]]) -> Iterator[tuple[int, Entry]]:
-        """Yield steps, by their places, with the one write that can have made each; `places` are those of a write."""
+        """Yield steps, by their places, with the one write that can have made each; `places` has, for each write, the
+        places of the steps that it can have made."""
         makers: dict[int, list[Entry]] = defaultdict(list)
         for write in writes:
             for place in places[id(write)]:
@@ -177,8 +178,8 @@ class Steps:
     def _group(
         unmade: int, places: dict[int, list[int]], makers: dict[int, list[Entry]]
     ) -> tuple[list[int], list[Entry]]:
-        """Return a step with all others that the writes can have made which can have made it, and so on; and these
-        writes."""
+        """Return a step and the writes that can have made it, the other steps that these writes can have made, the
+        writes that can have made those, and so on: all these steps, and all these writes."""
         of_group, of_writes, reached = set[int](), dict[int, Entry](), {unmade}
         while reached:
             place = reached.pop()

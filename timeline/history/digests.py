@@ -10,8 +10,8 @@ _LONGEST_RUN = 65_536  # digests that are sorted together with those before them
 
 
 def digest(value: object) -> int:
-    """Return 63 bits by which equal values are found in this process and its copies. Whoever finds one has to compare
-    it."""
+    """Return 63 bits by which equal values are found in this process and its copies. Other values may have the same
+    bits, so a value that is found has to be compared."""
     return hash(value) & _BITS
 
 
@@ -31,8 +31,8 @@ class Digests:
         self._runs: list[_Run] = []
 
     def add(self, values: Iterable[tuple[object, int]]) -> None:
-        """Add values, each with its number. They are sorted together with those before them that are not more, so that
-        each is sorted a few times."""
+        """Add values, each with its number. They are sorted together with earlier ones if these are not more than they,
+        so that each value is sorted only a few times."""
         rows = [(digest(value), number) for value, number in values]
         while self._runs and len(self._runs[-1].digests) <= len(rows) <= _LONGEST_RUN:
             rows += zip(*self._runs.pop(), strict=True)

@@ -185,8 +185,8 @@ class Track:
 
     @property
     def stated(self) -> int:
-        """Return which of its moments is the first that shows its state; 0 if none does. Of what was written before a
-        watch began, an audit log may show no more than that it was."""
+        """Return the index of the first moment that shows the state of the object; 0 if none does. Of writes before a
+        watch began, an audit log may show no more than that they happened."""
         return next((at for at, each in enumerate(self.moments) if each.entry.facts is not None), 0)
 
     def value(self, fact: str) -> Any:
@@ -223,7 +223,8 @@ class Track:
         return sorted({each for facts in states.values() for each in self.kind.addresses(facts) if each})
 
     def clues(self) -> list[str]:
-        """Return by what the search finds the object besides its names, at any time, in the order of time."""
+        """Return the texts by which the search finds the object besides its names, from all of its life, in the order
+        of time."""
         if not self.kind.has_clues:
             return []
         states = {id(moment.facts): moment.facts for moment in self.moments}

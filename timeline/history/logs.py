@@ -49,7 +49,7 @@ class Logs:
         return True
 
     def without(self) -> dict[Unknown, int]:
-        """Return how many logs have lines that leave something open about their times, by what they leave open."""
+        """Return how many logs have lines with incomplete times, by what is missing."""
         logs = {(line.unknown, line.log) for line in self._known.values() if line.unknown}
         return Counter(unknown for unknown, _ in logs)
 

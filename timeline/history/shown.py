@@ -122,8 +122,8 @@ class Shown:
         return sorted(kind for kind, namespaces in self._bits.items() if namespaces)
 
     def of(self, kind: GroupKind, verb: Verb) -> list[tuple[set[Depth], set[str]]]:
-        """Return how much was seen of what a verb did to objects of a kind, each with the namespaces in which so much
-        was; without those in which nothing was seen."""
+        """Return how deeply it was seen what a verb did to objects of a kind: pairs of depths and the namespaces in
+        which they were seen. Namespaces in which nothing was seen are left out."""
         if kind not in self._grouped:
             groups: dict[int, set[str]] = defaultdict(set)
             for namespace, bits in self._bits.get(kind, {}).items():

@@ -44,8 +44,8 @@ class Snapshot(NamedTuple):
 
 
 def healed(snapshot: Snapshot, present: Present, created: int) -> Snapshot:
-    """Return a snapshot that no time in the future has moved; the same one if none has. `created` is when the source
-    was made, in microseconds since 1970."""
+    """Return a snapshot without the effect of times in the future; the same one if there is none. `created` is when the
+    source was made, in microseconds since 1970."""
     times = [snapshot.first, snapshot.last, snapshot.remembered, *(time for _, _, time in snapshot.steps)]
     if max(times) <= present.latest:
         return snapshot

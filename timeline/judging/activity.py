@@ -51,7 +51,7 @@ class Activity:
 
     @property
     def account(self) -> str:
-        """Return by whom the timeline says that its writes were made, most of them."""
+        """Return the account or program that the timeline names as the maker of most of its writes."""
         return min(self.accounts, key=lambda each: (-self.accounts[each], each), default="")
 
     @property
@@ -224,8 +224,8 @@ def _why(request: Request, lives: _Lives, world: World) -> str:
 
 
 def _add_lease(lease: Track, found: dict[Key, Activity]) -> None:
-    """Note who held a Lease: whoever wrote it with a holder, and now whoever wrote the last of these states. Of those
-    whose writes were only found, as at the start of a watch, nothing is listed."""
+    """Note who held a Lease: whoever wrote it with a holder, and now whoever wrote the last of these states. Holders
+    whose writes were not observed themselves, as at the start of a watch, are not listed."""
     held: list[Key] = []
     for moment in lease.moments:
         if getattr(moment.facts, "holder", "") and (actor := actor_of(moment.entry)):

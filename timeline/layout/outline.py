@@ -44,7 +44,7 @@ def census(lanes: Iterable[Lane]) -> list[tuple[str, str, int]]:
 
 
 def span(tracks: list[Track]) -> tuple[int, int | None]:
-    """Return when the first of these tracks began and when the last one ended; the end is None while an object of them
+    """Return when the first of these tracks began and when the last one ended; the end is None while one of the objects
     exists."""
     ends = [track.until for track in tracks]
     return min(track.first.time for track in tracks), None if None in ends else max(end for end in ends if end)

@@ -44,7 +44,8 @@ T = TypeVar("T")
 
 
 def fewer(items: Iterable[T | Skipped]) -> Iterator[T | Skipped]:
-    """Yield items of one file; of many skipped lines in a row, those after the first hundred as few that count them."""
+    """Yield the items of one file. Of many skipped lines in a row, those after the first hundred become few items that
+    count them."""
     row, more = 0, None
     for item in items:
         if not isinstance(item, Skipped) or not item.line:

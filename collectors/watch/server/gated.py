@@ -80,7 +80,7 @@ class _Gated(HTTPConnection):
         super().request(method, url, *args, **more)
 
     def _asked_for(self, scheme: str, name: str, port: int | None) -> str:
-        """Return as what the proxy is asked for a server: its name, or an address that was checked."""
+        """Return what the proxy is asked for to reach a server: its name, or an address that was checked."""
         named = self.gate.names(scheme, _plain(name), port)
         try:
             addresses = _resolved(self.gate, scheme, name, port)

@@ -56,7 +56,7 @@ class Attribution:
                     self._waiting.append(_Shown(due, each.ref.uid, each.resource_version, deleted, each.arrived, kind))
 
     def compare(self) -> None:
-        """Count the changes for which nobody has to be waited any more, from time to time."""
+        """Count, from time to time, the changes that have waited long enough for somebody to say who made them."""
         now = time.monotonic()
         if now < self._next:
             return

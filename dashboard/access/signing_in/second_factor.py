@@ -125,7 +125,7 @@ def remove(user: User) -> bool:
 
 
 def reencrypt() -> int:
-    """Encrypt the secrets again, with the first key, and return of how many. Raise Unreadable."""
+    """Encrypt the secrets again, with the first key, and return how many there are. Raise Unreadable."""
     adapter = mfa_adapter()
     with transaction.atomic():
         rows = list(Authenticator.objects.select_for_update())

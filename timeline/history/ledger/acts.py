@@ -75,7 +75,7 @@ class Acts:
         self.changed: set[Name] = set()  # the objects whose answers may have changed since this set was emptied
 
     def __len__(self) -> int:
-        """Return how many objects there are about which Events name the copies on which their writers acted."""
+        """Return for how many objects Events name the copy on which their writer acted."""
         return len(self._about)
 
     def learn(self, entry: Entry) -> None:

@@ -196,8 +196,8 @@ class Learned:
             self._rename(resource, kind)
 
     def _rename(self, called: GroupKind, kind: GroupKind) -> None:
-        """Take what a log calls by another kind, or by the name of its resource, for objects of this kind from now on,
-        and what is known of them, too."""
+        """From now on, take objects that a log names by another kind, or by their resource, for objects of this kind.
+        What is known of them already is renamed, too."""
         self._kinds[called] = kind
         self.requests.rename(called, kind)
         self.shown.rename(called, kind)

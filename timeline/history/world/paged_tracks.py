@@ -64,7 +64,7 @@ def _is_bare(track: Track) -> bool:
 
 
 def _together(tracks: Sequence[Track]) -> Iterator[list[Track]]:
-    """Divide tracks into those that are put into the file together."""
+    """Divide tracks into portions, each of which is put into the file as one piece."""
     held: list[Track] = []
     moments = 0
     for track in tracks:

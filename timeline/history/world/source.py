@@ -168,7 +168,7 @@ class WholeSource:
         return self._ledger.logs.counts()
 
     def logs_without(self) -> dict[Unknown, int]:
-        """Return how many logs have lines that leave something open about their times, by what they leave open."""
+        """Return how many logs have lines with incomplete times, by what is missing."""
         return self._ledger.logs.without()
 
     def logs(self) -> Sequence[tuple[str, Sequence[LogLine]]]:

@@ -137,8 +137,8 @@ class World(WholeSource):
         return self._ledger.logs.naming(name, alone=alone == [name])
 
     def writes_of(self, process: str) -> Sequence[tuple[Track, Moment]]:
-        """Return the writes of a process (see `core.actors`), in the order in which they were received, also those of
-        which it is not known what they changed. Only an audit log shows which process wrote."""
+        """Return the writes of a process (see `core.actors`), in the order in which they were received, even if it is
+        not known what they changed. Only an audit log shows which process wrote."""
         return self.once(("writes", process), lambda: self._writes_of(process, self.tracks()))
 
     def _writes_of(self, process: str, tracks: Iterable[Track]) -> Sequence[tuple[Track, Moment]]:

@@ -265,7 +265,7 @@ def _namespaces(rule: Rule, source: Sights) -> Iterator[_Lack]:
 
 
 def _unattributed(rule: Rule, source: Sights) -> list[_Lack]:
-    """Return what a rule that needs to know who sent requests lacks if that was not kept of all of them."""
+    """Return what a rule lacks that needs to know who sent requests, if the senders of some were not kept."""
     requests = {row.requests for row in source.rows.values()} - {"none"}
     if requests <= {"kept"} or not any(line.sent for need in rule.needs for line in need.lines):
         return []

@@ -100,7 +100,8 @@ class _Part(NamedTuple):
     resources: tuple[Resource, ...]
 
     def line(self, namespaces: Sequence[str]) -> PolicyLine:
-        """Return the line, limited to namespaces if any are given, and to what is in none."""
+        """Return the line. If namespaces are given, it is limited to these, and to what is in no namespace where the
+        line is about that, too."""
         names = {name for _, name in self.resources}
         everywhere = names & {"", *_CLUSTER_WIDE} or {*self.verbs} & {"list", "watch"}
         return PolicyLine(
@@ -218,7 +219,7 @@ def _grouped(resources: Iterable[Resource]) -> tuple[Resources, ...]:
 
 
 def _purpose(served: Sequence[str], rules: Iterable[Rule]) -> str:
-    """Return for which of the rules a line is."""
+    """Return a sentence that names the rules for which a line is."""
     others = [rule.id for rule in rules if rule.id not in served and any(_logged(rule))]
     if len(others) * 3 > len(served):
         return f"For {_and(served)}."

@@ -203,7 +203,8 @@ class Sights:
         return self.spaces[kind, verb]
 
     def implied(self, line: Line) -> set[str]:
-        """Return the namespaces in which there surely or mostly are objects of the kinds of a line, as others show."""
+        """Return the namespaces in which objects of other kinds show that there surely or mostly are objects of the
+        kinds of a line."""
         found: set[str] = set()
         for kind in self.kinds:
             if qualified(*kind) in line.kinds:

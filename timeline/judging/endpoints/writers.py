@@ -67,8 +67,8 @@ def last_sign(piece: Track, overdue: int) -> Proof:
 
 
 def _without_service(piece: Track, service: Name, world: World) -> Iterator[tuple[Proof, Track | None, Moment | None]]:
-    """Yield each time in which the Service did not exist: the event since which it did not, the deleted Service, and
-    the creation of the next one. Times that were over before the piece began may be left out."""
+    """Yield each time in which the Service did not exist: the event that began this time, the deleted Service, and the
+    creation of the next one. Times that were over before the piece began may be left out."""
     lives = world.incarnations(service, piece.asked_to_end, after=piece.first)
     for deleted, went, _, back in absences(lives):
         if not (_owned(piece) and piece.owner and piece.owner.uid != deleted.ref.uid):

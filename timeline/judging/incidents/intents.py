@@ -286,7 +286,7 @@ def is_controller(actor: str, user_agent: str) -> bool:
 
 @lru_cache(10_000)
 def is_by_hand(user_agent: str) -> bool:
-    """Return whether a program made a request with which people and pipelines write."""
+    """Return whether a request was made by a program that people and pipelines write with."""
     return user_agent.lower().startswith(_BY_HAND)
 
 

@@ -130,7 +130,7 @@ def _creation(pod: Track) -> Done | None:
 
 
 def _deletion(pod: Track) -> Done | None:
-    """Return the request by which a Pod was deleted that had not finished; None if it was not observed."""
+    """Return the request that deleted a Pod before it had finished; None if it was not observed."""
     asked = next((each for each in pod.moments if each.change is Change.DELETED or each.facts.deleting), None)
     if asked is None or any(each.facts.terminal for each in pod.moments if each.at <= asked.at):
         return None

@@ -239,7 +239,7 @@ def _changes(row: Track, facts_type: type[Facts], space: str, entries: Sequence[
 
 
 def _known(revision: int | None, change: str, received: int) -> tuple[str, int]:
-    """Return by what a change is known among those of its object: its revision, or else when it was received."""
+    """Return what identifies a change among those of its object: its revision, or else when it was received."""
     return (change, received) if revision is None else ("", revision)
 
 

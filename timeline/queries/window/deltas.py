@@ -64,9 +64,8 @@ class Deltas:
         self._sent: OrderedDict[int, _Tail] = OrderedDict()
 
     def skip(self, seen: Seen) -> bool:
-        """Move the cursor past what was committed since the last call, if whoever sees this sees nothing of it; return
-        whether that is so. It reads without limits: one query, where `read` needs a transaction with several.
-        """
+        """Move the cursor past what was committed since the last call if the reader may see nothing of it; return
+        whether that is so. It reads without limits: one query, where `read` needs a transaction with several."""
         if seen.sees_whole(self._source):
             return False
         names = seen.namespaces.get(self._source, frozenset())

@@ -160,8 +160,8 @@ def since(source: Source) -> int:
 
 
 def compared(source: Source, said: Mapping[tuple[str, bool], int], without: Iterable[tuple[str, int]]) -> None:
-    """Count changes by kind and whether it is known who made them. `without` has the kind and the time of those of
-    which it is not, in microseconds since 1970; they are a gap if others of their kind are known."""
+    """Count changes by kind and whether it is known who made them. `without` has the kind and the time (µs since 1970)
+    of those without a known maker; they are a gap if the makers of other changes of their kind are known."""
     with transaction.atomic():
         feed = ActorFeed.objects.select_for_update().filter(source=source).order_by("-way").first()  # audit first
         if feed is None:

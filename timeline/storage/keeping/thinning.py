@@ -132,7 +132,7 @@ def _time(each: Observation) -> tuple[int, int]:
 
 
 def _what(key: int, each: Observation) -> object:
-    """Return of what an observation may be the last one to be kept; None if it need not be kept."""
+    """Return the object or the watch whose last observation is kept, if this is one of its observations; else None."""
     if isinstance(each, Entry):
         return key
     return (each.group, each.kind, each.namespace) if isinstance(each, Mark) else None

@@ -78,7 +78,7 @@ def give_code(request: "HttpRequest") -> "HttpResponse":
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_second_factor(request: "HttpRequest") -> "HttpResponse":
-    """Show a signed-in person the own second factor, and set it up, remove it, or make new recovery codes."""
+    """Show signed-in people their second factor, and set it up, remove it, or make new recovery codes."""
     if not settings.LOGIN_REQUIRED:
         raise Http404("There are no accounts, so there are no second factors.")
     user = User.objects.get(username=request.user.get_username())

@@ -178,8 +178,6 @@ class _Lengths:
 
 
 class _Sampling:
-    """Add up the events of a sample."""
-
     def __init__(self, policy: Policy) -> None:
         self.skips = Skips()
         self._policy = policy

@@ -51,7 +51,7 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
 
 
 def _redact_known(raw: bytes) -> bytes | None:
-    """Redact an object by what is known of its parts; return None if that takes a walk through the whole."""
+    """Redact an object with what is known of its parts; return None if that takes a walk through the whole."""
     try:
         if has_fields_to_cut(raw):
             if (redacted := redact_by_parts(raw)) is not None:

@@ -1,6 +1,6 @@
 """Read the objects of one name again from recordings, and list their changes with what each made of them.
 
-It is pure but for the files. All objects are redacted by what reads them.
+This module does no I/O but for reading the files. All objects are redacted when they are read.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from timeline.layout.bodies import Work
 from timeline.payloads.objects import Attribution
 from timeline.payloads.revisions import revision_payload
 
-Bodies = dict[tuple[int | str, bool], bytes]  # by what identifies the change, and whether it is a deletion
+Bodies = dict[tuple[int | str, bool], bytes]  # the key is what identifies the change, and whether it is a deletion
 
 
 class Compared(NamedTuple):

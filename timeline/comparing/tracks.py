@@ -85,8 +85,6 @@ def _kinds(world: World) -> dict[tuple[str, str], bool]:
 
 
 class _Trees:
-    """Make the trees of one world."""
-
     def __init__(self, world: World, findings: Sequence[Finding], bodies: Bodies) -> None:
         self._world = world
         self._bodies = bodies

@@ -228,7 +228,7 @@ class Kind(NamedTuple):
     # second write changed nothing that matters, else None.
     again: Callable[[Any, Any, int], Any] = _again
     addresses: Callable[[Any], Iterable[str]] = _addresses  # returns the object's own IP addresses; "" is ignored
-    # Returns what the search finds the object by besides its names, in words that say why: "on node-3".
+    # Returns the texts by which the search finds the object besides its names, in words that say why: "on node-3".
     clues: Callable[[Any], Iterable[str]] = _clues
     telling: Telling = Telling()  # which parts of its status tell people how it is
     drawn: Callable[[Any], Any] = _drawn  # returns the facts without what only judgements need

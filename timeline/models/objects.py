@@ -43,7 +43,8 @@ class Track(models.Model):
     # The keys (see `queries.objects.attribution`) of entries of its name without a UID that have no track of their own,
     # because a watch shows the same changes with one.
     unnamed = Sparse(models.BigIntegerField(), default=list)
-    clues = models.TextField(default="")  # by what the search finds it besides its names (see `Kind.clues`), in lines
+    # The texts by which the search finds it besides its names (see `Kind.clues`), one a line.
+    clues = models.TextField(default="")
 
     class Meta:
         managed = False

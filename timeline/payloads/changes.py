@@ -72,7 +72,7 @@ class ChangeSetPayload(TypedDict):
     score: float  # from 0 to 1; only compares sets of one answer
     start: str
     end: str
-    before: int  # how many microseconds before the asked time was the write that `text` names first
+    before: int  # how many microseconds before the time that is asked about was the write that `text` names first
     actor: str | None
     user_agent: str | None
     certain: bool

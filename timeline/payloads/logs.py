@@ -50,8 +50,8 @@ class LogLinePayload(TypedDict):
     name: str  # LogPayload.name
     sequence: int  # the number of the line, as `sequence` of the operation that returns one line
     time: int
-    year_known: bool  # false if the line has neither year nor zone, so that they were taken from beside
-    date_known: bool  # false if the line has only a time of day, so that also its date was taken from beside
+    year_known: bool  # false if the line has neither year nor zone, so that they were taken from what is beside it
+    date_known: bool  # false if the line has only a time of day, so that its date was taken from what is beside it
     zone_known: bool  # false if the line has no zone, so that its time was taken for UTC
     latest: bool  # true if the line says only how long ago it was, so that its time is the latest that it may have
     level: Literal["", "trace", "debug", "info", "warning", "error", "fatal"]

@@ -223,7 +223,7 @@ class FoundObjectPayload(TypedDict):
     kind: str
     namespace: str
     name: str
-    why: str  # by what it was found if not by its names: "on node-3"
+    why: str  # how it was found, if not by its names: "on node-3"
     start: int
     end: int | None  # None while it exists
     url: str

@@ -160,7 +160,6 @@ def _changes(source_id: int, incident: str) -> "ChangesPayload":
 
 
 def _drawn(source_id: int, view: View, contents: Contents, asked: dict[str, str]) -> Drawn:
-    """Return the timeline of a report."""
     overview = overview_queries.overview(source_id)
     span, rows = (contents.first, contents.last), contents.rows
     opens = opening(rows, {name: asked[name] for name in _SHOWN if name in asked})

@@ -1,8 +1,8 @@
 """Answer what changed before: put changes that somebody meant into sets and rank them. It does no I/O.
 
 The writes of one apply are one set, and so is a rollout with its steps. A set ranks by how near its objects are in the
-graph of objects, by what it changed, and by how short before the asked time it was made. Nothing here says that a
-change was the cause of anything.
+graph of objects, by what it changed, and by how little time passed from then to the time that is asked about. Nothing
+here says that a change was the cause of anything.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -14,12 +14,12 @@ from timeline.history.lifelines import Key, Name, Track, name_of
 from timeline.history.world.world import World
 from timeline.judging.incidents.intents import IntentChange, Verb, intent_changes
 
-MINUTES = 30  # before the asked time, unless another number is asked for
+MINUTES = 30  # before the time that is asked about, unless another number is asked for
 MINUTES_AT_MOST = 24 * 60
 _APPLY = 1_500_000  # µs between two writes of one apply
 _LONGEST_APPLY = 60_000_000  # µs from its first to its last write
 _SLACK = 1_000_000  # µs by which the clock of whole seconds may put a step before the change that began the rollout
-_HALF = 600_000_000  # µs before the asked time at which a change counts half
+_HALF = 600_000_000  # µs before the time that is asked about at which a change counts half
 _GRADES = (1.0, 0.6, 0.3)  # by IntentChange.grade
 MOST_RELATED = 2000  # objects of one root owner that are looked at
 MOST_PODS = 50  # Pods whose nodes are looked at
@@ -100,7 +100,8 @@ class ChangeSet(NamedTuple):
 
 
 def ranked(placed: Iterable[Placed], at: int) -> list[ChangeSet]:
-    """Return changes as sets, the one that most likely matters first. `at` is the asked time, in µs since 1970.
+    """Return changes as sets, the one that most likely matters first. `at` is the time that is asked about, in µs since
+    1970.
 
     The result does not depend on the order of the changes.
     """

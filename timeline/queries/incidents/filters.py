@@ -1,4 +1,4 @@
-"""Select incidents, of one source or of all, by what a user filters."""
+"""Select incidents, of one source or of all, by the filters that a user sets."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -104,7 +104,6 @@ class _Lives(NamedTuple):
 
 
 def _lives(source: Source, rows: list[LaneRow], span: tuple[int, int], width: int) -> _Lives:
-    """Read the lives of these rows."""
     shown = {(row.lane, row.root) for row in rows if row.lane}
     crowded, single = dense.lanes_of(source, {lane for lane, _ in shown}, span)
     together: list[Lives] = []

@@ -54,7 +54,7 @@ class Batch(NamedTuple):
     lines: bytes  # packed
     events: int
     unread: int = 0
-    dropped: int = 0  # what the sender was answered that it was accepted, and was not stored
+    dropped: int = 0  # how much the sender was answered to be accepted although it was not stored
 
 
 def digest_of(identities: Iterable[str]) -> str:

@@ -95,7 +95,7 @@ def planned(source: Source, table: tables.Table, windows: Sequence[Span]) -> Pla
     stays = bytearray()
     ends = [each.until for each in windows]
     last: dict[tuple[int, object], tuple[int, int, int]] = {}  # by span and object: its time, its revision, its place
-    extents: dict[int, Span] = {}  # of what is in no window, by the number of the windows before it
+    extents: dict[int, Span] = {}  # of the observations in no window, by the number of windows before them
     sizes: Counter[int] = Counter()  # how many observations these are
     for key, each, _ in chunks.keyed(source.pk, table.first, table.end):
         place = len(stays)

@@ -119,7 +119,7 @@ export class IncidentsList {
     return this.#incidents.has(id) && !this.#guests.has(id);
   }
 
-  /** Returns whether a finding that a live source tells of was known before. */
+  /** Returns whether a finding that a live source reports was known before. */
   knows({ key, start, incidents }) {
     return Boolean(this.rows.get(key)) || incidents.some((id) => this.#incidents.get(id)?.times.includes(start));
   }

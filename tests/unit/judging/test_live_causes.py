@@ -1,7 +1,7 @@
 """These tests add an audit log to what the watches of a live source have shown: causes are found as in a recording."""
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,12 +10,11 @@ from msgspec.structs import replace
 from tests import RULES
 from tests.live import batches
 from tests.recordings import findings_of, observations_of, world_of
+from tests.unit.history.live_worlds import Judged, taken_over
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Level, Mark, MarkType, Observation, Request
 from timeline.core.order import SECOND
-from timeline.history.snapshot import lines_of, snapshot_of
 from timeline.history.streams import PASSES
-from timeline.history.world.recording import RecordingWorld
-from timeline.judge import horizons, judged, judged_again, touched
+from timeline.judge import judged
 from timeline.judging.findings import Finding
 
 EXCESS = RULES / "stale-view/fires-after-its-job-was-complete.jsonl"
@@ -41,22 +40,11 @@ def watched(log: Iterable[Observation]) -> list[Observation]:
     return shown + [Mark(group, "v1", kind, MarkType.BOOKMARK, last, revision) for group, kind in kinds]
 
 
-class Judged:
-    """This class keeps the findings of a live world, as `pipeline.follow` does."""
-
-    def __init__(self) -> None:
-        self.world = RecordingWorld(followed=True)
-        self._stored = judged(self.world, ())
-
-    def commit(self, batch: Sequence[Observation]) -> None:
-        for _ in self.world.learn(batch):
-            pass
-        changed = self.world.settle()
-        subjects = touched(self.world, changed, horizons(self.world))
-        self._stored |= judged_again(self.world, subjects, lambda key: self._stored.get(key, ()))
-
-    def findings(self) -> dict[str, Finding]:
-        return {each.id: each for of_it in self._stored.values() for each in of_it}
+def followed(*batches: Iterable[Observation]) -> Judged:
+    live = Judged(followed=True)
+    for batch in batches:
+        live.commit(batch)
+    return live
 
 
 def causes(findings: Iterable[Finding]) -> set[tuple[str, str, str, str]]:
@@ -67,16 +55,15 @@ def causes(findings: Iterable[Finding]) -> set[tuple[str, str, str, str]]:
 @pytest.mark.parametrize("size", [1, 7, 10_000])
 def test_an_audit_log_that_is_added_gives_the_findings_of_the_recording(path: Path, size: int) -> None:
     log = observations_of(path)
-    live = Judged()
-    live.commit(watched(log))
-    before = live.findings().values()
-    assert not any(each.cause or each.rule in ("stale-view", "write-after-lease-lost") for each in before)
+    live = followed(watched(log))
+    found_on_requests = {"stale-view", "write-after-lease-lost"}
+    assert not any(each.cause or each.rule in found_on_requests for each in live.findings().values())
     for batch in batches(random.Random(size).sample(log, len(log)), size):
         live.commit(batch)
     assert live.world.live
     expected = causes(findings_of(world_of(log)))
     assert causes(live.findings().values()) == expected
-    assert any(rule in ("stale-view", "write-after-lease-lost") for rule, *_ in expected)
+    assert found_on_requests & {rule for rule, *_ in expected}
     live.commit(log)
     assert causes(live.findings().values()) == expected
     assert causes(findings_of(world_of([*watched(log), *log]))) == expected  # as in its export
@@ -84,37 +71,27 @@ def test_an_audit_log_that_is_added_gives_the_findings_of_the_recording(path: Pa
 
 def test_who_takes_over_knows_what_the_log_showed() -> None:
     log = observations_of(EXCESS)
-    live = Judged()
-    live.commit([*watched(log), *log])
-    again = Judged()
-    kept = snapshot_of(list(lines_of(live.world.snapshot())))
-    assert kept
-    again.world.restore(kept)
-    again.commit(())
+    live, again = followed([*watched(log), *log]), Judged(followed=True)
+    taken_over(live.world, again.world)
+    again.found = judged(again.world, again.world.tracks())
     assert causes(again.findings().values()) == causes(live.findings().values())
-    assert again.world.seen == live.world.seen or all(
-        again.world.seen[kind].levels == seen.levels for kind, seen in live.world.seen.items()
-    )
+    assert {kind: seen.levels for kind, seen in again.world.seen.items()} == {
+        kind: seen.levels for kind, seen in live.world.seen.items()
+    }
 
 
 def without_bodies(log: Iterable[Observation]) -> list[Observation]:
     """Return a log as it is at level Metadata: updates name what they replace, creations and patches not even a UID."""
+    no_body = {"resource_version": None, "facts": None, "sets": (), "owner": None, "replaces": None}
     return [
         replace(
-            each,
-            ref=each.ref if each.replaces else replace(each.ref, uid=""),
-            resource_version=None,
-            facts=None,
-            sets=(),
-            owner=None,
-            named=each.replaces,
-            replaces=None,
-            level=Level.METADATA,
+            each, ref=each.ref if each.replaces else replace(each.ref, uid=""), named=each.replaces,
+            level=Level.METADATA, **no_body,
         )
         if isinstance(each, Entry)
         else each
         for each in log
-    ]
+    ]  # fmt: skip
 
 
 def test_whichever_comes_first_the_same_is_found_with_a_log_without_bodies() -> None:
@@ -122,12 +99,8 @@ def test_whichever_comes_first_the_same_is_found_with_a_log_without_bodies() -> 
     shown, bare = watched(log), without_bodies(log)
     found = set()
     for seed in range(4):
-        live = Judged()
-        live.commit(shown[:10])
         rest = [*shown[10:], *bare]
-        for batch in batches(random.Random(seed).sample(rest, len(rest)), 5):
-            live.commit(batch)
-        live.commit(())
+        live = followed(shown[:10], *batches(random.Random(seed).sample(rest, len(rest)), 5), ())
         found.add(frozenset(causes(live.findings().values())))
     (one,) = found
     assert "write-after-lease-lost" in {rule for rule, *_ in one}

@@ -1,15 +1,12 @@
 """These tests keep what shows the knowledge of a client: its requests, and the copies that the writers of Events held.
 What is known of them does not depend on the order of input."""
 
-import random
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from collectors.formats import read
@@ -17,7 +14,6 @@ from collectors.watch.streams.decoding import ObjectDecoder
 from collectors.watch.streams.resources import Resource
 from tests import ENGINE
 from tests.events import event
-from tests.properties import examples
 from tests.recordings import SAMPLE, world_of
 from tests.unit.history.live_worlds import taken_over
 from tests.unit.normalise.test_requests import POD, observed, request_of
@@ -199,26 +195,6 @@ def test_the_requests_of_an_incarnation_name_its_uid_or_none() -> None:
     assert any({each.ref.uid for each in own} > {""} for own in found.values())
 
 
-@examples(2)
-@given(seed=st.integers(0, 2**32), batches=st.integers(1, 4), doubled=st.integers(0, 300))
-def test_shuffled_doubled_and_batched_input_shows_the_same(seed: int, batches: int, doubled: int) -> None:
-    chance = random.Random(seed)
-    items = everything() + chance.sample(everything(), doubled)
-    chance.shuffle(items)
-    size = len(items) // batches + 1
-    assert evidence(world_of(*(items[at : at + size] for at in range(0, len(items), size)))) == expected()
-
-
-def test_what_a_world_hands_on_is_enough_to_learn_it_again() -> None:
-    items = random.Random(0).sample(everything(), len(everything()))
-    world, again = World(), World()
-    news = [each for _, each in world.learn(items)]
-    assert [each for _, each in again.learn(news)] == news
-    assert list(again.learn(items)) == []
-    again.settle()
-    assert evidence(again) == expected()
-
-
 def test_an_analysis_without_most_events_knows_the_same() -> None:
     assert evidence(world_of(everything(), world=World(matters))) == expected()
 
@@ -233,11 +209,6 @@ def test_a_part_of_the_input_shows_a_part_of_it(part: int) -> None:
     assert fewer_requests and fewer_acts
     assert all(ended(found) <= ended(requests[name]) for name, found in fewer_requests.items())
     assert all(set(known) <= set(acts[name]) for name, known in fewer_acts.items())
-
-
-def test_a_snapshot_keeps_it() -> None:
-    world = world_of(sample())
-    assert evidence(taken_over(world, World())) == evidence(world)
 
 
 def test_a_judgement_is_repeated_when_new_evidence_arrives() -> None:

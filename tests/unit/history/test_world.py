@@ -5,20 +5,13 @@ from datetime import UTC, datetime
 from functools import cache
 
 import msgspec
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests import ENGINE, RULES
-from tests.live import batches as parted
-from tests.properties import examples
-from tests.recordings import SAMPLE, entries_of, findings_of, world_of
+from tests import RULES
+from tests.recordings import SAMPLE, entries_of, world_of
 from timeline.core.entries import Entry, Place, microseconds
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
-from timeline.judging.coverage.sources import coverage
 
-WATCHES = sorted((ENGINE / "families-watch").iterdir())  # the same events as families.jsonl.zst
 RING = Name("batch.volcano.sh", "Job", "vol-restart", "ring")
 
 
@@ -34,32 +27,6 @@ def sample_world() -> World:
 
 def contents(world: World) -> list[tuple[object, list[Moment], int | None]]:
     return [(track.ref, track.moments, track.until) for track in world.tracks()]
-
-
-@examples(4)
-@given(seed=st.integers(0, 2**32), batches=st.integers(1, 6), doubled=st.integers(0, 300))
-def test_shuffled_doubled_and_batched_entries_tell_the_same_lives(seed: int, batches: int, doubled: int) -> None:
-    chance = random.Random(seed)
-    entries = sample() + chance.sample(sample(), doubled)
-    chance.shuffle(entries)
-    world = world_of(*parted(entries, len(entries) // batches + 1))
-    assert contents(world) == contents(sample_world())
-    assert findings_of(world) == findings_of(sample_world())
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_what_is_handed_on_is_enough_to_learn_it_all_again(seed: int) -> None:
-    entries = [entry for path in [ENGINE / "families.jsonl.zst", *WATCHES] for entry in entries_of(path)]
-    entries += random.Random(seed).sample(entries, 100)
-    random.Random(seed).shuffle(entries)
-    world, again = World(), World()
-    news = [entry for _, entry in world.learn(entries)]
-    assert [entry for _, entry in again.learn(news)] == news
-    world.settle()
-    again.settle()
-    assert contents(again) == contents(world)
-    assert (again.first, again.last, coverage(again)) == (world.first, world.last, coverage(world))
-    assert list(again.learn(entries)) == []
 
 
 def the(world: World, *name: str) -> list[Track]:

@@ -1,33 +1,28 @@
 """These tests take away parts of recordings, and check that coverage says what each rule can still judge: what it says
 never contradicts a finding, and never promises what it does not have."""
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
-from collectors.formats import Skipped
-from collectors.formats.audit import read_lines
-from collectors.formats.stream import Line
-from tests import live, mutations, recordings
+from tests import live, mutations
 from tests.events import event
 from tests.mutations import Log
-from tests.recordings import SAMPLE, world_of
+from tests.recordings import world_of
+from tests.unit.history.live_worlds import taken_over
+from tests.unit.judging.logs import ANSWERS, READS, at_level, log_of, observed, rules_of, sample
 from tests.unit.judging.test_coverage import OBJECTS
 from tests.unit.rules.test_rules import FIRES, named
 from timeline.core.entries import FOREVER, Clock, Entry, Mark, MarkType, Observation
-from timeline.core.machine.spill import Spill, Spilling
 from timeline.history.snapshot import lines_of, snapshot_of
 from timeline.history.world.world import World
 from timeline.judge import judge, rulebook
-from timeline.judging.coverage.sources import Answer, RuleCoverage, judgeable
+from timeline.judging.coverage.sources import RuleCoverage
 from timeline.kinds import resource_of
 
-ANSWERS: list[Answer] = ["cannot", "part", "can"]
 VERBS = {"create": {"create"}, "update": {"update", "patch"}, "delete": {"delete", "deletecollection"}}
 # Parts of reasons that say that lines are missing. They may appear when lines are added, which prove it.
 KNOWN_TO_LACK = ("are missing, or may be", "mostly come with some", "some writes of", "were logged without")
@@ -41,17 +36,12 @@ class Judged(NamedTuple):
     rules: dict[str, RuleCoverage]
 
 
-def observed(events: Log) -> list[Observation]:
-    lines = (Line("log", at, msgspec.json.encode(event)) for at, event in enumerate(events, 1))
-    return [item for item in read_lines(lines, False) if not isinstance(item, Skipped)]
-
-
 def judged(events: Log) -> Judged:
     world = world_of(observed(events))
     found: dict[str, set[str]] = {}
     for each in judge(world, world.tracks(), untracked=True):
         found.setdefault(each.rule, set()).add(each.id)
-    return Judged(found, {each.rule: each for each in judgeable(world, rulebook())})
+    return Judged(found, rules_of(world))
 
 
 def of(kind: str, verbs: set[str], event: mutations.Event) -> bool:
@@ -78,11 +68,7 @@ def parts(log: Log) -> Iterator[tuple[str, Log]]:
     yield "refused requests", [each for each in log if each["responseStatus"]["code"] < 400]
     yield "conflicts", [each for each in log if each["responseStatus"]["code"] != 409]
     for level in ("Metadata", "Request"):
-        yield f"more than {level}", [mutations.told_at(level, each) for each in log]
-
-
-def logged(path: Path) -> Log:
-    return [msgspec.json.decode(line) for line in path.read_bytes().splitlines()]
+        yield f"more than {level}", at_level(level, log)
 
 
 AUDITED = [path for path in FIRES if b'"objectRef"' in path.read_bytes().partition(b"\n")[0]]
@@ -90,7 +76,7 @@ AUDITED = [path for path in FIRES if b'"objectRef"' in path.read_bytes().partiti
 
 @pytest.mark.parametrize("path", AUDITED, ids=named)
 def test_what_is_said_of_a_part_of_a_recording_is_true(path: Path) -> None:
-    log = logged(path)
+    log = log_of(path)
     whole = judged(log)
     start = AUDITED.index(path) % EVERY
     for taken, part in list(parts(log))[start::EVERY]:
@@ -114,128 +100,87 @@ def _concerns(rule: str, taken: str) -> bool:
     return taken.split()[0] in ("every", "watches", "refused", "conflicts") or taken.split()[-1] in resources
 
 
-def sample() -> Log:
-    return [msgspec.json.decode(line) for line in recordings.lines_of(SAMPLE)]
+def writes() -> Log:
+    return [each for each in sample() if each["verb"] not in READS]
 
 
 def told(events: Log, rule: str) -> RuleCoverage:
-    return judged(events).rules[rule]
+    return rules_of(world_of(observed(events)))[rule]
 
 
 def test_where_only_some_namespaces_show_a_kind_these_are_named() -> None:
-    log = [each for each in sample() if each["verb"] not in ("get", "list", "watch")]
-
-    bare = "volcano-system"
+    log, bare = writes(), "volcano-system"
     assert told(log, "duplicate-child").answer == "can"
-    here = [each for each in log if mutations.kind(each) != "pods" or mutations.namespace(each) != bare]
-    other = told(here, "duplicate-child")
+    pods = [mutations.kind(each) == "pods" and mutations.namespace(each) == bare for each in log]
+    other = told([each for each, left_out in zip(log, pods, strict=True) if not left_out], "duplicate-child")
     assert other.answer == "part" and f"was seen in {bare}" in other.why and "Pod" in other.why
-    thin = [
-        mutations.told_at("Metadata", each)
-        if mutations.kind(each) == "pods" and mutations.namespace(each) == bare
-        else each
-        for each in log
-    ]
+    thin = [mutations.told_at("Metadata", each) if thinned else each for each, thinned in zip(log, pods, strict=True)]
     other = told(thin, "duplicate-child")
     assert other.answer == "part" and f"in {bare}, pods were logged without bodies" in other.why
 
 
 def test_a_kind_of_which_some_writes_have_no_bodies_is_judged_in_part() -> None:
-    log = [each for each in sample() if each["verb"] not in ("get", "list", "watch")]
+    log = writes()
     first = next(at for at, each in enumerate(log) if of("leases", {"update"}, each))
     assert told(log, "lease-stolen").answer == "can"
     mixed = told([*log[:first], mutations.told_at("Metadata", log[first]), *log[first + 1 :]], "lease-stolen")
     assert mixed.answer == "part" and "some writes of leases were logged without bodies" in mixed.why
 
 
-def test_what_was_seen_does_not_depend_on_order_repetition_or_batches(tmp_path: Path) -> None:
-    items = observed(sample())
-    expected = list(world_of(items).shown.state())
-    chance = random.Random(7)
-    shuffled = [*items, *chance.sample(items, len(items) // 4)]
-    chance.shuffle(shuffled)
-    third = len(shuffled) // 3
-    assert list(world_of(shuffled[:third], shuffled[third:]).shown.state()) == expected
-    news: list[Observation] = []
-    world = World()
-    for _, each in world.learn(shuffled):
-        news.append(each)
-    assert list(world_of(news).shown.state()) == expected  # what is stored shows the same
-    with Spill(tmp_path) as spill:
-        assert list(world_of(shuffled, world=World(spilling=Spilling(spill, 0))).shown.state()) == expected
+def no_less(before: dict[str, RuleCoverage], after: dict[str, RuleCoverage]) -> bool:
+    """Return whether each rule can judge as much as before."""
+    return all(ANSWERS.index(after[rule].answer) >= ANSWERS.index(each.answer) for rule, each in before.items())
 
 
-def test_a_snapshot_keeps_what_was_seen_and_an_older_one_claims_no_more_than_it_has(tmp_path: Path) -> None:
+def test_a_snapshot_keeps_what_was_seen_and_an_older_one_claims_no_more_than_it_has() -> None:
     world = world_of(live.observations(OBJECTS / "watch"))
-    stored = world.snapshot()
-    for kept, same in ((stored, True), (stored._replace(shown=()), False)):
-        read = snapshot_of([*lines_of(kept)])
-        assert read
-        again = World()
-        again.restore(read)
-        again.settle()
-        before, after = (dict.fromkeys(each.shown.state()) for each in (world, again))
-        assert (before == after) if same else after.keys()
-        answers = [{each.rule: each.answer for each in judgeable(of, rulebook())} for of in (world, again)]
-        assert all(ANSWERS.index(answers[1][rule]) <= ANSWERS.index(answer) for rule, answer in answers[0].items())
-        assert not same or answers[0] == answers[1]
+    same, older = taken_over(world, World()), World()
+    assert dict.fromkeys(same.shown.state()) == dict.fromkeys(world.shown.state())
+    assert no_less(rules_of(world), rules_of(same)) and no_less(rules_of(same), rules_of(world))
+    read = snapshot_of([*lines_of(world.snapshot()._replace(shown=()))])
+    assert read
+    older.restore(read)
+    older.settle()
+    assert [*older.shown.state()] and no_less(rules_of(older), rules_of(world))
 
 
 def test_a_live_cluster_whose_log_has_no_bodies_is_judged_by_both() -> None:
     """The log comes by the webhook. Its requests say who wrote, and what was refused; the watches say what."""
-    watches = live.observations(OBJECTS / "watch")
-    bare = observed([mutations.told_at("Metadata", each) for each in sample()])
-    alone, both = (
-        {each.rule: each for each in judgeable(world, rulebook())}
-        for world in (
-            world_of(watches, world=World(followed=True)),
-            world_of(watches, bare, world=World(followed=True)),
-        )
-    )
+    watches, bare = live.observations(OBJECTS / "watch"), observed(at_level("Metadata", sample()))
+    alone = rules_of(world_of(watches, world=World(followed=True)))
+    both = rules_of(world_of(watches, bare, world=World(followed=True)))
     for rule in ("stale-write", "write-storm", "write-after-lease-lost"):
         assert alone[rule].answer == "cannot" and "without an audit log" in alone[rule].why
         assert both[rule].answer != "cannot", both[rule].why
-    for rule, each in alone.items():
-        assert ANSWERS.index(both[rule].answer) >= ANSWERS.index(each.answer), (rule, both[rule].why)
+    assert no_less(alone, both)
 
 
 def test_a_watch_of_one_namespace_says_so() -> None:
-    marks = [Mark("", "v1", "Pod", MarkType.LISTED, 1_000_000, 5, namespace="a")]
-    marks += [Mark("", "v1", kind, MarkType.LISTED, 1_000_000, 5) for kind in ("Service",)]
-    gap = next(each for each in judgeable(world_of([*marks]), rulebook()) if each.rule == "service-gap")
+    marks = [Mark("", "v1", kind, MarkType.LISTED, 1_000_000, 5) for kind in ("Pod", "Service")]
+    gap = rules_of(world_of([replace(marks[0], namespace="a"), marks[1]]))["service-gap"]
     assert gap.answer == "part"
     assert "pods are watched in a only: nothing is said of other namespaces" in gap.why
     assert "right to list and watch pods in all namespaces" in gap.remedy
 
 
-def as_watched(entry: Entry) -> Entry:
-    """Return what a watch shows of a change that an audit log shows."""
-    return replace(entry, clock=Clock.OBJECT, client=None, actor="", identity="", action="", staged=FOREVER)
+def as_watched(log: Log) -> list[Observation]:
+    """Return what a watch shows of the changes that an audit log shows."""
+    plain = {"clock": Clock.OBJECT, "client": None, "actor": "", "identity": "", "action": "", "staged": FOREVER}
+    return [replace(each, **plain) for each in observed(log) if isinstance(each, Entry)]
 
 
 def test_events_that_a_watch_shows_count_beside_a_log_that_says_who_wrote_them() -> None:
-    path = next(path for path in FIRES if path.parent.name == "stale-view")
-    log = logged(path)
-    bare = observed([mutations.told_at("Metadata", each) for each in log])
-    watch = [as_watched(each) for each in observed(log) if isinstance(each, Entry)]
-    world = world_of([*bare, *watch])
-    told = next(each for each in judgeable(world, rulebook()) if each.rule == "stale-view")
+    log = log_of(next(path for path in FIRES if path.parent.name == "stale-view"))
+    told = rules_of(world_of([*observed(at_level("Metadata", log)), *as_watched(log)]))["stale-view"]
     assert told.answer == "part", told.why
     assert "where a watch shows the content" in told.why
 
 
 def test_a_log_without_bodies_names_no_kinds_that_watches_leave_out() -> None:
     """Without the log, nothing was known of these kinds either."""
-    watch: list[Observation] = [as_watched(each) for each in observed(sample()) if isinstance(each, Entry)]
-    made = event(
-        level="Metadata",
-        responseObject=None,
-        objectRef={"resource": "tabs", "namespace": "n", "name": "p", "apiGroup": "example.com", "apiVersion": "v1"},
-    )
-    alone, both = (
-        next(each for each in judgeable(world_of(items), rulebook()) if each.rule == "runaway-creation")
-        for items in (watch, [*watch, *observed([made])])
-    )
+    tabs = {"resource": "tabs", "namespace": "n", "name": "p", "apiGroup": "example.com", "apiVersion": "v1"}
+    made, watch = event(level="Metadata", responseObject=None, objectRef=tabs), as_watched(sample())
+    alone, both = (rules_of(world_of(items))["runaway-creation"] for items in (watch, [*watch, *observed([made])]))
     assert (both.answer, both.why) == (alone.answer, alone.why)
     beside = told([*sample(), made], "runaway-creation")
     assert "tabs" in beside.why and "does not judge them" in beside.why

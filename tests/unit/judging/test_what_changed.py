@@ -1,22 +1,14 @@
 """What changed before: which changes somebody meant, what belongs together, and what ranks first. All of it is pure."""
 
 import json
-import random
 from datetime import datetime
-from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from collectors.formats import Skipped, read
 from dashboard.presentation.changes_before import rows
-from tests import ENGINE
 from tests.applied import KUBECTL, MANAGER, NOON, OWNER, Log, deployment, rollout
-from tests.properties import examples
-from tests.recordings import SAMPLE, world_of
-from timeline.core.entries import Observation, microseconds
+from timeline.core.entries import microseconds
 from timeline.core.intent import intent_of
 from timeline.history.lifelines import Name
 from timeline.history.world.world import World
@@ -213,35 +205,3 @@ def test_many_and_long_values_stay_small() -> None:
     assert intent
     assert len(intent) == 61
     assert all(len(value) <= 120 for _, value in intent)
-
-
-@cache
-def recorded(*names: str) -> tuple[Observation, ...]:
-    paths = [SAMPLE if name == "sample" else ENGINE / name for name in names]
-    items = list(read([(path, path.name) for path in paths], bodies=True))
-    return tuple(item for item in items if not isinstance(item, Skipped))
-
-
-@examples(2)
-@given(
-    names=st.sampled_from([("sample",), ("families.jsonl.zst", "families-watch")]),
-    seed=st.integers(0, 2**32),
-    doubled=st.integers(0, 300),
-)
-def test_the_changes_do_not_depend_on_the_order_of_arrival(names: tuple[str, ...], seed: int, doubled: int) -> None:
-    whole = list(recorded(*names))
-    expected = of(world_of(whole))
-    chance = random.Random(seed)
-    mixed = whole + chance.sample(whole, min(doubled, len(whole)))
-    chance.shuffle(mixed)
-    world = World()
-    half = len(mixed) // 2
-    for part in (mixed[:half], mixed[half:]):
-        for _ in world.learn(part):
-            pass
-        world.settle()
-    assert of(world) == expected
-    end = max(each.time for each in expected)
-    one, other = (before(known_changes(each), end, 600) for each in (world, world_of(whole)))
-    assert [sentence(each) for each in one] == [sentence(each) for each in other]
-    assert expected

@@ -60,9 +60,8 @@ def test_grafana() -> None:
         generatorURL="https://play.grafana.org/alerting/1afz29v7z/edit",
         silenceURL="https://play.grafana.org/alerting/silence/new?alertmanager=grafana",
     )  # fmt: skip
-    panel = alert(
-        generatorURL="", panelURL="https://grafana.example/d/abc?viewPanel=2", values={"B": 3.5}, silenceURL=""
-    )
+    link = "https://grafana.example/d/abc?viewPanel=2"
+    panel = alert(generatorURL="", panelURL=link, values={"B": 3.5}, silenceURL="")
     body = {"receiver": "causeline", "status": "firing", "orgId": 1, "version": "1", "title": "[FIRING:1]",
             "groupKey": "{}:{}", "truncatedAlerts": 0, "state": "alerting", "message": "**Firing**",
             "commonLabels": {}}  # fmt: skip

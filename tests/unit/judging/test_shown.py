@@ -79,7 +79,7 @@ def test_each_bound_holds_against_what_the_client_was_shown() -> None:
     assert check_bounds(whole()) >= 70
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_each_bound_holds_whatever_lines_are_missing(seed: int) -> None:
     chance = random.Random(seed)
     check_bounds(world_of([each for each in observed() if chance.random() < 0.5 + seed / 10]))

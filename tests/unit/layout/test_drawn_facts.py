@@ -1,16 +1,24 @@
 """These tests check what lifelines keep of a track: facts only where what is drawn of them changes."""
 
+from functools import cache
+
 import msgspec
 import orjson
 
 from tests import recordings
+from timeline.history.world.world import World
 from timeline.layout import outline
 from timeline.layout.phases import lifeline_of, spans_and_events, thinned
 
 
+@cache
+def sample() -> World:
+    return recordings.world_of(recordings.observations_of(recordings.SAMPLE))
+
+
 def test_what_is_drawn_of_a_lifeline_is_what_its_moments_say() -> None:
     renewals = 0
-    world = recordings.world_of(recordings.observations_of(recordings.SAMPLE))
+    world = sample()
     for track in world.tracks():
         short = outline.lifeline(track)
         facts = [msgspec.to_builtins(moment.facts) for moment in track.moments]
@@ -23,7 +31,7 @@ def test_what_is_drawn_of_a_lifeline_is_what_its_moments_say() -> None:
 
 
 def test_a_stored_lifeline_is_drawn_as_the_one_that_was_stored() -> None:
-    world = recordings.world_of(recordings.observations_of(recordings.SAMPLE))
+    world = sample()
     for track in world.tracks():
         rows = outline.lifeline(track)
         without_writers = [[*row[:5], row[-1]] for row in rows]
@@ -37,7 +45,7 @@ def test_a_stored_lifeline_is_drawn_as_the_one_that_was_stored() -> None:
 
 
 def test_of_long_lifelines_one_change_in_each_pixel_is_read_and_both_ends() -> None:
-    world = recordings.world_of(recordings.observations_of(recordings.SAMPLE))
+    world = sample()
     fewer = 0
     for track in world.tracks():
         stored = orjson.dumps(outline.lifeline(track))

@@ -5,10 +5,10 @@ import random
 import pytest
 from msgspec.structs import replace
 
+from tests.recordings import world_of
 from timeline.core.entries import FOREVER, Change, Client, Clock, Entry, Level, ObjectRef, Observation, Request
 from timeline.history.lifelines import Name
 from timeline.history.world.recording import RecordingWorld
-from timeline.history.world.world import World
 from timeline.kinds.pod import PodFacts
 
 SECOND = 1_000_000
@@ -45,57 +45,50 @@ def makers(*observed: Observation) -> dict[str, tuple[str, float, float]]:
     found = []
     for seed in range(4):
         mixed = random.Random(seed).sample(observed, len(observed))
-        for world, size in ((World(), len(mixed)), (RecordingWorld(), 1)):
-            for at in range(0, len(mixed), size):
-                for _ in world.learn(mixed[at : at + size]):
-                    pass
-                world.settle()
-            found.append(dict(_made(world)))
+        for world in world_of(mixed), world_of(*([each] for each in mixed), world=RecordingWorld()):
+            births = [
+                (track.ref.name, moment.entry)
+                for track in world.of_kind("", "Pod")
+                for moment in track.moments
+                if moment.change is Change.CREATED
+            ]
+            found.append({
+                name: (each.client.pod, (each.received - NOON) / SECOND, (each.staged - NOON) / SECOND)
+                for name, each in births
+                if each.client
+            })  # fmt: skip
     assert found[1:] == found[:-1]
     return found[0]
 
 
-def _made(world: World) -> list[tuple[str, tuple[str, float, float]]]:
-    births = [
-        (track.ref.name, moment.entry)
-        for track in world.of_kind("", "Pod")
-        for moment in track.moments
-        if moment.change is Change.CREATED and moment.entry.client
-    ]
-    return [
-        (name, (each.client.pod, (each.received - NOON) / SECOND, (each.staged - NOON) / SECOND))
-        for name, each in births
-        if each.client
-    ]
-
-
-def test_the_only_creation_before_a_pod_is_seen_made_it() -> None:
-    found = makers(begun(), created(1), bound("a", 1.1), created(2, OTHER), bound("b", 2.1))
-    assert found == {"a": ("cm-a", 1, 1.01), "b": ("cm-b", 2, 2.01)}
-
-
-def test_of_several_by_one_process_it_is_known_who_but_not_which() -> None:
-    found = makers(begun(), created(1), created(1.2), bound("a", 1.3), bound("b", 1.4))
-    assert found == {"a": ("cm-a", 1, 1.21), "b": ("cm-a", 1, 1.21)}
-
-
 @pytest.mark.parametrize(
-    "observed",
+    ("observed", "expected"),
     [
-        (created(1), created(1.2, OTHER), bound("a", 1.3), bound("b", 1.4)),
-        (created(1), created(1.2), bound("a", 1.3)),
-        (created(1), bound("a", 0.5)),
-        (created(1), bound("lost", 0.5), bound("a", 1.3)),
-        (created(1), created(20), bound("a", 20.3), bound("b", 20.4)),
+        (
+            [begun(), created(1), bound("a", 1.1), created(2, OTHER), bound("b", 2.1)],
+            {"a": ("cm-a", 1, 1.01), "b": ("cm-b", 2, 2.01)},
+        ),
+        (
+            [begun(), created(1), created(1.2), bound("a", 1.3), bound("b", 1.4)],
+            {"a": ("cm-a", 1, 1.21), "b": ("cm-a", 1, 1.21)},
+        ),
+        ([begun(), created(1), created(1.2, OTHER), bound("a", 1.3), bound("b", 1.4)], {}),
+        ([begun(), created(1), created(1.2), bound("a", 1.3)], {}),
+        ([begun(), created(1), bound("a", 0.5)], {}),
+        ([begun(), created(1), bound("lost", 0.5), bound("a", 1.3)], {}),
+        ([begun(), created(1), created(20), bound("a", 20.3), bound("b", 20.4)], {}),
+        ([created(1), bound("a", 1.3)], {}),
     ],
-    ids=["two processes", "one is not seen", "seen before", "a creation is missing", "too long"],
-)
-def test_otherwise_nothing_is_concluded(observed: tuple[Observation, ...]) -> None:
-    assert makers(begun(), *observed) == {}
-
-
-def test_what_existed_before_the_log_may_be_seen_for_the_first_time() -> None:
-    assert makers(created(1), bound("a", 1.3)) == {}
+    ids=[
+        "the only creation before a Pod is seen made it", "of several by one process it is known who but not which",
+        "two processes", "one is not seen", "seen before", "a creation is missing", "too long",
+        "what existed before the log may be seen for the first time",
+    ],
+)  # fmt: skip
+def test_who_created_a_pod_is_concluded_only_where_it_is_sure(
+    observed: list[Observation], expected: dict[str, tuple[str, float, float]]
+) -> None:
+    assert makers(*observed) == expected
 
 
 def test_a_watch_shows_what_was_created_when() -> None:
@@ -110,11 +103,7 @@ def test_a_watch_shows_what_was_created_when() -> None:
 
 
 def test_of_several_components_the_program_is_known() -> None:
-    world = World()
     other = AGENT.replace("job-", "replicaset-")
-    observed: list[Observation] = [begun(), created(1), created(1.2, agent=other), bound("a", 1.3), bound("b", 1.4)]
-    for _ in world.learn(observed):
-        pass
-    world.settle()
+    world = world_of([begun(), created(1), created(1.2, agent=other), bound("a", 1.3), bound("b", 1.4)])
     (track,) = world.incarnations(Name("", "Pod", "work", "a"))[:1]
     assert track.first.entry.user_agent == "kube-controller-manager/v1.36"

@@ -55,29 +55,31 @@ def test_a_change_of_what_is_wanted_is_named(changed: dict[str, Any], words: str
     assert change.earliest == change.latest == change.time == NOON + 60_000_000
 
 
+KUBELET = {"by": "system:node:n1", "agent": "kubelet/v1.33.1"}
+CONTROLLERS = {"by": "system:kube-controller-manager", "agent": MANAGER}
+
+
 def test_heartbeats_leases_events_and_status_are_never_meant() -> None:
     log = Log()
     log.write("Deployment", "web", 0, "create", **deployment())
-    log.write("Node", "n1", 0, "create", agent="kubelet/v1.33.1", by="system:node:n1", spec={})
+    log.write("Node", "n1", 0, "create", **KUBELET, spec={})
     for second in range(1, 30):
         log.write("Lease", "leader", second, spec={"renewTime": f"2026-11-21T12:00:{second:02}.000000Z"})
         log.write("Event", "e", second, count=second)
-        log.write("Deployment", "web", second, by="system:kube-controller-manager", agent=MANAGER,
-                  subresource="status", status={"observedGeneration": second}, **deployment())  # fmt: skip
+        observed = {"observedGeneration": second}
+        log.write("Deployment", "web", second, **CONTROLLERS, subresource="status", status=observed, **deployment())
         heartbeat = {"conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": str(second)}]}
-        log.write("Node", "n1", second, by="system:node:n1", agent="kubelet/v1.33.1", subresource="status",
-                  spec={}, status=heartbeat)  # fmt: skip
+        log.write("Node", "n1", second, **KUBELET, subresource="status", spec={}, status=heartbeat)
     assert told(log.world()) == ["Node n1 was created", "Deployment web was created"]
 
 
 def test_a_condition_that_goes_bad_counts_and_one_that_recovers_does_not() -> None:
     log = Log()
-    states = ["False", "True", "Unknown", "True"]
-    for at, state in enumerate(states):
-        log.write("Node", "n1", at * 60, "create" if not at else "update", by="system:node:n1", agent="kubelet/v1.33.1",
-                  spec={}, status={"conditions": [{"type": "Ready", "status": state}]})  # fmt: skip
+    for at, state in enumerate(["False", "True", "Unknown", "True"]):
+        status = {"conditions": [{"type": "Ready", "status": state}]}
+        log.write("Node", "n1", at * 60, "update" if at else "create", **KUBELET, spec={}, status=status)
     taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
-    log.write("Node", "n1", 300, by="system:kube-controller-manager", agent=MANAGER, spec={"taints": [taint]})
+    log.write("Node", "n1", 300, **CONTROLLERS, spec={"taints": [taint]})
     assert told(log.world()) == [
         "Node n1 was created",
         "Node n1: condition Ready became Unknown",
@@ -113,8 +115,7 @@ def test_a_status_write_that_shows_a_change_did_not_make_it() -> None:
     """Another API server, whose log is not there, has answered the write that scaled the Deployment."""
     log = Log()
     log.write("Deployment", "web", 0, "create", **deployment())
-    log.write("Deployment", "web", 60, by="system:kube-controller-manager", agent=MANAGER, subresource="status",
-              **deployment(replicas=5))  # fmt: skip
+    log.write("Deployment", "web", 60, **CONTROLLERS, subresource="status", **deployment(replicas=5))
     _, change = of(log.world())
     assert write_sentence(change) == "Deployment web: replicas 2 → 5"
     assert (change.actor, change.user_agent, change.alone) == ("", "", False)
@@ -203,5 +204,4 @@ def test_many_and_long_values_stay_small() -> None:
     containers = [{"name": f"c{number}", "image": "x" * 5000} for number in range(1000)]
     intent = intent_of("apps", "Deployment", json.dumps({"spec": {"containers": containers}}).encode())
     assert intent
-    assert len(intent) == 61
-    assert all(len(value) <= 120 for _, value in intent)
+    assert len(intent) == 61 and all(len(value) <= 120 for _, value in intent)

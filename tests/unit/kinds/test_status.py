@@ -8,6 +8,7 @@ import pytest
 from timeline.kinds import Condition, Status, kind_of, status_of
 
 SINCE, IN_US = "2026-11-21T07:52:13Z", 1795247533000000
+HUGE = 10**30
 
 
 def said(group: str, kind: str, **fields: Any) -> Status:
@@ -114,11 +115,7 @@ def test_a_custom_resource_says_its_phase_and_the_conditions_that_give_a_reason(
         "broken",
         {"conditions": "none", "phase": 7, "state": ["x"], "containerStatuses": {"name": "main"}},
         {"conditions": [1, {"type": 2}, {"status": "True"}], "containerStatuses": [{"restartCount": "x"}]},
-        {
-            "readyReplicas": 10**30,
-            "retryCount": -(10**30),
-            "containerStatuses": [{"name": "a", "restartCount": 10**30}],
-        },
+        {"readyReplicas": HUGE, "retryCount": -HUGE, "containerStatuses": [{"name": "a", "restartCount": HUGE}]},
         {"state": {"phase": {"deep": True}}, "readyReplicas": "3", "conditions": [{"type": "A", "status": True}]},
     ],
 )

@@ -63,18 +63,8 @@ def test_what_is_drawn_of_a_finding_lies_within_its_bounds(
 
 def test_a_hole_and_an_arrow_within_a_second_have_a_length_and_soft_ends() -> None:
     rows = [
-        LaneRow(
-            lane=number,
-            root=1,
-            heading="1",
-            number=number,
-            group="",
-            kind=kind,
-            namespace="ns",
-            name="ring",
-            family=family,
-        )
-        for number, kind, family in ((1, "Service", "Services"), (2, "Pod", "Pods"))
+        LaneRow(number, 1, "1", number, "", kind, "ns", "ring", f"{kind}s")
+        for number, kind in enumerate(("Service", "Pod"), 1)
     ]
     drawing = Drawing(rows, (AT - SECOND, AT + 3 * SECOND), AT + 3 * SECOND, 1)
     for number in (1, 2):

@@ -34,15 +34,8 @@ from timeline.judging.findings import Finding
 FIXTURES = sorted(RULES.glob("*/*.jsonl"))
 RECORDED = [
     SAMPLE,
-    *DATA.glob("*.jsonl*"),
-    *DATA.glob("engine/*"),
-    *DATA.glob("shown/recording*"),
-    *DATA.glob("logs/*"),
+    *(path for form in ("*.jsonl*", "engine/*", "shown/recording*", "logs/*") for path in DATA.glob(form)),
 ]
-
-
-def analysis_of(name: str, world: World, findings: list[Finding], entries: int) -> Analysis:
-    return Analysis(name, world, findings, [], 0, entries, "")
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=named)
@@ -62,7 +55,9 @@ def test_a_fixture_holds_what_every_recording_promises(path: Path, tmp_path: Pat
     judged = judgeable(world, rulebook())
     assert not {each.rule for each in judged if each.verdict == "not"} & {each.rule for each in findings}
 
-    assert len(document_of(analysis_of(path.name, world, findings, len(entries)))["findings"]) > 0 or not findings
+    assert (
+        len(document_of(Analysis(path.name, world, findings, [], 0, len(entries), ""))["findings"]) > 0 or not findings
+    )
     assert found_out_of_order(entries, seed=0) == findings
     assert judged_in([[entry] for entry in entries]) == findings
     with Spill(tmp_path) as spill:

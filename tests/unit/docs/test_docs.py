@@ -1,5 +1,5 @@
-"""These tests check the documents: every link has a target, every command exists, with the options that they give it, and
-architecture.md names every wing and stays short."""
+"""These tests check the documents: every link has a target, every command exists, with the options that they give it,
+and architecture.md names every wing and stays short."""
 
 import re
 import shlex

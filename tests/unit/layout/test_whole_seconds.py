@@ -70,14 +70,8 @@ def test_a_hole_and_an_arrow_within_a_second_have_a_length_and_soft_ends() -> No
     for number in (1, 2):
         drawing.add_track(number, number, 1, number, None, [[AT, "7", "created", "", [0, SECOND], {}]])
     gone, back = proof(31, track=1), proof(31, track=2)
-    times = {
-        "group": "key",
-        "first": AT,
-        "last": AT,
-        "hole": "none · ≤ 1 s",
-        "arrow": "≤ 1 s late",
-        "proof": [gone, back],
-    }
+    words = {"hole": "none · ≤ 1 s", "arrow": "≤ 1 s late"}
+    times = {"group": "key", "first": AT, "last": AT, "proof": [gone, back], **words}
     drawing.add_findings([(2, [times])])
     columns = drawing.columns()
     holes, arrows = columns["holes"], columns["arrows"]

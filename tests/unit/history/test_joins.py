@@ -5,21 +5,18 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from collectors.formats import Skipped
-from collectors.formats.audit import read_lines
-from collectors.formats.stream import Line
 from tests import DATA, mutations
 from tests.live import batches
 from tests.mutations import Event, Log
 from tests.properties import examples
-from tests.recordings import lines_of, observations_of, world_of
+from tests.recordings import observations_of, world_of
 from tests.unit.history.live_worlds import Judged, taken_over
+from tests.unit.judging.logs import at_level, log_of, observed
 from tests.unit.judging.test_live_causes import followed, watched
 from timeline.core.entries import Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation, Request
 from timeline.core.machine.spill import Spill, Spilling
@@ -31,15 +28,12 @@ PAIRS = ("orders", "stale-jobs")
 pairs = pytest.mark.parametrize("name", PAIRS)
 
 
-@cache
 def log(name: str) -> Log:
-    return [msgspec.json.decode(line) for line in lines_of(DATA / "beside" / name / "audit.jsonl.zst")]
+    return log_of(DATA / "beside" / name / "audit.jsonl.zst")
 
 
 def read(events: Iterable[Event], level: str = "Metadata", file: str = "audit.jsonl") -> list[Observation]:
-    at_level = (msgspec.json.encode(mutations.told_at(level, event)) for event in events)
-    lines = (Line(file, number, line) for number, line in enumerate(at_level, 1))
-    return [each for each in read_lines(lines, False) if not isinstance(each, Skipped)]
+    return observed(at_level(level, [*events]), file)
 
 
 @cache

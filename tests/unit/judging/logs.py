@@ -30,8 +30,8 @@ def sample() -> Log:
     return log_of(SAMPLE)
 
 
-def observed(log: Iterable[dict[str, object]]) -> list[Observation]:
-    lines = (Line("log", number, msgspec.json.encode(event)) for number, event in enumerate(log, 1))
+def observed(log: Iterable[dict[str, object]], file: str = "log") -> list[Observation]:
+    lines = (Line(file, number, msgspec.json.encode(event)) for number, event in enumerate(log, 1))
     return [item for item in read_lines(lines, False) if not isinstance(item, Skipped)]
 
 

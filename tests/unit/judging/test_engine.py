@@ -23,7 +23,8 @@ from tests import recordings as recordings_of
 from tests.live import batches as parted
 from tests.mutations import Log, kind, namespace, resource
 from tests.properties import examples
-from tests.recordings import SAMPLE, entries_of, findings_of, lines_of
+from tests.recordings import SAMPLE, entries_of, findings_of
+from tests.unit.judging.logs import READS, log_of
 from timeline.core.entries import FOREVER, Change, Entry
 from timeline.history.world.world import World
 from timeline.judge import judge, matters, rulebook
@@ -51,8 +52,7 @@ def entries(name: str) -> list[Entry]:
 @cache
 def log(name: str) -> Log:
     """Return the writes of a recording."""
-    events = [msgspec.json.decode(line) for line in lines_of(RECORDINGS[name])]
-    return [event for event in events if event["verb"] not in ("get", "list", "watch")]
+    return [event for event in log_of(RECORDINGS[name]) if event["verb"] not in READS]
 
 
 def read_logs(logs: Iterable[Log]) -> Iterable[Entry]:

@@ -17,6 +17,13 @@ from timeline.judging.incidents.intents import IntentChange
 from timeline.payloads.changes import changes, sentence, write_sentence
 
 
+def web() -> Log:
+    """Return a log that begins with the creation of a Deployment."""
+    log = Log()
+    log.write("Deployment", "web", 0, "create", **deployment())
+    return log
+
+
 def of(world: World) -> list[IntentChange]:
     return [each.change for each in known_changes(world)]
 
@@ -44,8 +51,7 @@ def sets(world: World, at: float, around: str = "") -> list[ChangeSet]:
     ],
 )
 def test_a_change_of_what_is_wanted_is_named(changed: dict[str, Any], words: str, grade: int) -> None:
-    log = Log()
-    log.write("Deployment", "web", 0, "create", **deployment())
+    log = web()
     log.write("Deployment", "web", 60, **changed)
     created, change = of(log.world())
     assert write_sentence(created) == "Deployment web was created"
@@ -60,8 +66,7 @@ CONTROLLERS = {"by": "system:kube-controller-manager", "agent": MANAGER}
 
 
 def test_heartbeats_leases_events_and_status_are_never_meant() -> None:
-    log = Log()
-    log.write("Deployment", "web", 0, "create", **deployment())
+    log = web()
     log.write("Node", "n1", 0, "create", **KUBELET, spec={})
     for second in range(1, 30):
         log.write("Lease", "leader", second, spec={"renewTime": f"2026-11-21T12:00:{second:02}.000000Z"})
@@ -94,13 +99,11 @@ def test_data_is_never_shown() -> None:
     world = log.world()
     assert told(world) == ["ConfigMap settings was created", "ConfigMap settings: data changed"]
     shown = str(of(world)) + str(changes(sets(world, 90), NOON + 90_000_000, 30))
-    assert "blue" not in shown
-    assert "green" not in shown
+    assert "blue" not in shown and "green" not in shown
 
 
 def test_a_write_without_its_content_is_said_to_be_unknown_and_blurs_the_author_of_what_follows() -> None:
-    log = Log()
-    log.write("Deployment", "web", 0, "create", **deployment())
+    log = web()
     log.write("Deployment", "web", 60, "patch", by="bob", body=False, **deployment("shop:2"))
     log.write("Deployment", "web", 120, **deployment("shop:2"))
     _, unknown, change = of(log.world())
@@ -113,8 +116,7 @@ def test_a_write_without_its_content_is_said_to_be_unknown_and_blurs_the_author_
 
 def test_a_status_write_that_shows_a_change_did_not_make_it() -> None:
     """Another API server, whose log is not there, has answered the write that scaled the Deployment."""
-    log = Log()
-    log.write("Deployment", "web", 0, "create", **deployment())
+    log = web()
     log.write("Deployment", "web", 60, **CONTROLLERS, subresource="status", **deployment(replicas=5))
     _, change = of(log.world())
     assert write_sentence(change) == "Deployment web: replicas 2 → 5"
@@ -128,8 +130,7 @@ def test_one_apply_is_one_change_and_a_rollout_is_one_change_with_its_steps() ->
         "Deployment web: image of web shop:1 → shop:2, and 1 more object",
         "Deployment web was created, and 1 more object",
     ]
-    steps = [write_sentence(each.change) for each in found[0].steps]
-    assert steps == [
+    assert [write_sentence(each.change) for each in found[0].steps] == [
         "ReplicaSet web-2 was created, replicas 1",
         "ReplicaSet web-1: replicas 2 → 1",
         "ReplicaSet web-2: replicas 1 → 2",
@@ -154,8 +155,7 @@ def test_who_deletes_what_a_controller_owns_counts_only_by_hand() -> None:
 
 
 def test_what_is_nearer_and_graver_and_later_ranks_first() -> None:
-    log = Log()
-    log.write("Deployment", "web", 0, "create", **deployment())
+    log = web()
     log.write("Deployment", "other", 0, "create", by="bob", **deployment())
     log.write("ValidatingWebhookConfiguration", "gate", 0, "create", by="carol", webhooks=[])
     log.write("Service", "web", 0, "create", by="dora", spec={"selector": {"app": "web"}})

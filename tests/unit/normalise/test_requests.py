@@ -1,6 +1,5 @@
 """These tests read what audit logs show of requests that changed nothing, and of the process that sent each request."""
 
-import json
 import random
 from typing import Any
 from urllib.parse import parse_qs
@@ -11,23 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from collectors.formats.audit import read_lines
-from collectors.formats.stream import Line
 from collectors.normalise.requests import parameters
 from collectors.redaction.entries import without_credentials
 from tests.credentials import FORMS
 from tests.events import event
 from tests.properties import examples
 from tests.recordings import world_of
+from tests.unit.judging import logs
 from timeline.core.entries import FOREVER, Client, Entry, Observation, Place, Request, moment
 from timeline.history.lifelines import Name
 
 POD = Name("", "Pod", "n", "p")
 
 
-def observed(*events: dict[str, Any], file: str = "log") -> list[Observation]:
-    lines = (Line(file, number, json.dumps(each).encode()) for number, each in enumerate(events, 1))
-    return [each for each in read_lines(lines, False) if isinstance(each, Entry | Request)]
+def observed(*events: dict[str, Any]) -> list[Observation]:
+    return logs.observed(events)
 
 
 def request_of(**changes: Any) -> Request:

@@ -68,16 +68,11 @@ def judged(log: Log, rules: Iterable[str]) -> tuple[Found, list[int]]:
     return findings, [ANSWERS.index(answers[rule].answer) for rule in wanted]
 
 
-def found(log: Log, rules: Iterable[str]) -> Found:
-    """Return what rules find."""
-    return judged(log, rules)[0]
-
-
 @pytest.mark.parametrize("path", FIXTURES, ids=named)
 def test_a_policy_for_a_rule_lets_it_find_the_same(path: Path) -> None:
     rule = path.parent.name
     before, could = judged(log_of(path), [rule])
-    for wanted in (planned(rule), planned()):
+    for wanted in (planned(rule), planned()) if path in FIRES else (planned(rule),):
         after, can = judged(logged(wanted.policy, log_of(path)), [rule])
         judges = {each.rule: each.judges for each in wanted.reach}[rule]
         if named(path) in PRIVATE:
@@ -100,7 +95,7 @@ def test_the_policy_for_all_rules_lets_them_find_the_same(name: str) -> None:
     assert all(now >= then or part for now, then, part in zip(can, could, in_part, strict=True))
 
 
-@examples(6, phases=[Phase.reuse, Phase.generate])
+@examples(2, phases=[Phase.reuse, Phase.generate])
 @given(rules=st.sets(st.sampled_from(sorted(LOGGED)), min_size=1, max_size=4))
 def test_rules_share_a_policy(rules: set[str]) -> None:
     wanted = sorted(rules)
@@ -253,7 +248,7 @@ def test_what_a_narrow_policy_leaves_out_raises_no_alarm() -> None:
     """The rules for which a policy is not meant judge what it logs, too."""
     torn_down = next(path for path in FIXTURES if named(path) == "endpoints-before-service/quiet-namespace-torn-down")
     for path, rules in ((torn_down, LOGGED), (RECORDINGS["families"], ["load-balancer-late", "missing-reference"])):
-        whole = {each[:4] for each in found(log_of(path), [*RULES])}
+        whole = {each[:4] for each in judged(log_of(path), RULES)[0]}
         for rule in rules:
-            narrow = found(logged(planned(rule).policy, log_of(path)), [*RULES])
+            narrow, _ = judged(logged(planned(rule).policy, log_of(path)), RULES)
             assert {each[:4] for each in narrow if each[5] != "info"} <= whole, rule

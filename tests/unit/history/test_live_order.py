@@ -8,6 +8,7 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -51,7 +52,7 @@ def known(observed: Sequence[Observation], size: int) -> tuple[list[object], dic
     live = Judged()
     for batch in [*batches(observed, size), []]:
         live.commit(batch)
-    lives = [
+    lives: list[object] = [
         (track.key, [(each.time, each.entry.resource_version) for each in track.moments])
         for track in live.world.tracks()
     ]
@@ -92,7 +93,11 @@ def bookmark(second: float, revision: int) -> Mark:
 
 
 def gap(kind: str, since: float, revision: int, until: float, end: int) -> Mark:
-    more = {"since": T + round(since * SECOND), "since_revision": revision, "reason": "the server was away"}
+    more: dict[str, Any] = {
+        "since": T + round(since * SECOND),
+        "since_revision": revision,
+        "reason": "the server was away",
+    }
     return mark(kind, MarkType.GAP, until, end, **more)
 
 

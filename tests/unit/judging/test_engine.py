@@ -25,7 +25,7 @@ from tests.mutations import Log, kind, namespace, resource
 from tests.properties import examples
 from tests.recordings import SAMPLE, entries_of, findings_of
 from tests.unit.judging.logs import READS, log_of
-from timeline.core.entries import FOREVER, Change, Entry
+from timeline.core.entries import FOREVER, Change, Entry, Observation
 from timeline.history.world.world import World
 from timeline.judge import judge, matters, rulebook
 from timeline.judging.findings import Finding
@@ -67,7 +67,7 @@ def watched(name: str) -> list[Entry]:
     return [item for item in items if isinstance(item, Entry)]
 
 
-def world_of(*batches: Iterable[Entry]) -> World:
+def world_of(*batches: Iterable[Observation]) -> World:
     return recordings_of.world_of(*batches, world=World(matters))
 
 

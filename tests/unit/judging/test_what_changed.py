@@ -61,8 +61,8 @@ def test_a_change_of_what_is_wanted_is_named(changed: dict[str, Any], words: str
     assert change.earliest == change.latest == change.time == NOON + 60_000_000
 
 
-KUBELET = {"by": "system:node:n1", "agent": "kubelet/v1.33.1"}
-CONTROLLERS = {"by": "system:kube-controller-manager", "agent": MANAGER}
+KUBELET: dict[str, Any] = {"by": "system:node:n1", "agent": "kubelet/v1.33.1"}
+CONTROLLERS: dict[str, Any] = {"by": "system:kube-controller-manager", "agent": MANAGER}
 
 
 def test_heartbeats_leases_events_and_status_are_never_meant() -> None:

@@ -33,7 +33,7 @@ UNTOLD = {  # lines whose loss cannot be noticed from the others
 def alarms(entries: list[Entry], path: Path) -> set[tuple[str, str, str]]:
     """Return the alarms of the rule of a recording, and of those like it."""
     rule = path.parent.name
-    like = "lease-" if rule.startswith("lease-") else JOBS if rule in JOBS else ENDPOINTS
+    like: str | tuple[str, ...] = "lease-" if rule.startswith("lease-") else JOBS if rule in JOBS else ENDPOINTS
     found = [each for each in findings_of(world_of(entries)) if each.rule.startswith(like)]
     return {(each.rule, each.subject.kind, each.subject.name) for each in found if each.severity != "info"}
 

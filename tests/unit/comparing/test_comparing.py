@@ -77,8 +77,8 @@ def texts(document: ComparisonPayload, type: str = "") -> list[str]:
     return [each["text"] for each in differences(document, type)]
 
 
-def two(source: Source, *name: str) -> list[Run]:
-    return [source.run(namespace, *name) for namespace in ("nightly-before", "nightly-after")]
+def two(source: Source, kind: str, name: str) -> list[Run]:
+    return [source.run(namespace, kind, name) for namespace in ("nightly-before", "nightly-after")]
 
 
 def test_a_job_whose_controller_saw_it_late_differs_from_the_same_before_and_after_that() -> None:

@@ -8,27 +8,20 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.alerting.routing import Decision, Group, Key, Now, Quiet, Rule, State, Telling, decide
+from tests.properties import examples
 
 START = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)  # a Monday
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
-RECENT = 5 * MINUTE
 
 
 def incident(identity: str = "a", **values: object) -> Now:
-    given = {
-        "live": True,
-        "rank": 0,
-        "ongoing": True,
-        "last": START,
-        "namespace": "shop",
-        "owner": "train",
-        "rule": "service-gap",
-    }
-    return Now(1, identity, 1, **{**given, **values})  # type: ignore[arg-type]
+    given = {"live": True, "rank": 0, "ongoing": True, "last": START}
+    named = {"namespace": "shop", "owner": "train", "rule": "service-gap"}
+    return Now(1, identity, 1, **{**given, **named, **values})  # type: ignore[arg-type]
 
 
 def route(number: int = 1, **values: object) -> Rule:
@@ -39,37 +32,44 @@ class World:
     """This class asks the routes again and again, as the task does, and keeps what they know."""
 
     def __init__(self, *rules: Rule) -> None:
-        self.rules = rules
-        self.now = START
+        self.rules, self.now = rules, START
         self.incidents: dict[Key, Now] = {}
         self.states: dict[tuple[int, Key], State] = {}
         self.sent: list[tuple[datetime, Group]] = []
         self.noticed: set[Key] = set()
 
     def put(self, *changed: Now) -> None:
-        for each in changed:
-            self.incidents[each.key] = each
-            self.noticed.add(each.key)
+        self.incidents |= {each.key: each for each in changed}
+        self.noticed |= {each.key for each in changed}
+
+    def decide(self) -> Decision:
+        return decide(self.rules, self.states, self.incidents, self.noticed, self.now)
 
     def ask(self, after: timedelta = timedelta()) -> list[Group]:
         self.now += after
-        decision = decide(self.rules, self.states, self.incidents, self.noticed, self.now)
-        self.commit(decision)
+        decision = self.decide()
+        self.states |= decision.states
+        for pair in decision.forgotten:
+            del self.states[pair]
         self.noticed = set()
         self.sent += [(self.now, group) for group in decision.groups]
         return decision.groups
 
-    def commit(self, decision: Decision) -> None:
-        self.states |= decision.states
-        for pair in decision.forgotten:
-            del self.states[pair]
-
-    def until(self, length: timedelta, every: timedelta = 5 * SECOND) -> list[str]:
+    def until(self, length: timedelta, every: timedelta = MINUTE) -> list[str]:
         """Ask for so long, and return what is told in this time."""
         end, before = self.now + length, len(self.sent)
         while self.now < end:
             self.ask(every)
         return told(group for _, group in self.sent[before:])
+
+    def then(self, *changed: Now, length: timedelta = MINUTE) -> list[str]:
+        """Return what is told in this time after these changes, which is asked for often."""
+        self.put(*changed)
+        return self.until(length, 5 * SECOND if length <= 2 * MINUTE else MINUTE)
+
+    @property
+    def tellings(self) -> list[Telling]:
+        return [each for _, group in self.sent for each in group.tellings]
 
 
 def told(groups: Iterable[Group]) -> list[str]:
@@ -84,13 +84,11 @@ def told(groups: Iterable[Group]) -> list[str]:
 def test_an_incident_is_told_after_the_wait_and_once_when_it_is_over() -> None:
     world = World(route())
     world.put(incident())
-    assert world.ask() == []
-    assert world.ask(29 * SECOND) == []
+    assert world.ask() == world.ask(29 * SECOND) == []
     assert told(world.ask(SECOND)) == ["a began"]
     assert world.until(HOUR) == []
-    world.put(incident(ongoing=False))
-    assert world.until(HOUR) == ["a over"]
-    assert world.until(26 * HOUR, MINUTE) == []
+    assert world.then(incident(ongoing=False), length=HOUR) == ["a over"]
+    assert world.until(26 * HOUR) == []
     assert world.states == {}
 
 
@@ -99,22 +97,27 @@ def test_what_gets_worse_within_the_wait_is_told_once_and_later_once_more() -> N
     world.put(incident(rank=1))
     world.ask(10 * SECOND)
     world.put(incident(rank=0))
-    groups = [group for _, group in world.sent] + world.ask(40 * SECOND)
-    assert [group.tellings for group in groups] == [[Telling((1, "a"), "began", 0)]]
-    world.put(incident("b", rank=1))
-    assert world.until(MINUTE) == ["b began"]
-    world.put(incident("b", rank=0))
-    world.until(MINUTE)
+    world.ask(40 * SECOND)
+    assert world.tellings == [Telling((1, "a"), "began", 0)]
+    assert world.then(incident("b", rank=1)) == ["b began"]
+    world.then(incident("b", rank=0))
     assert world.sent[-1][1].tellings == [Telling((1, "b"), "worse", 0, was=1)]
     assert world.until(HOUR) == []
+
+
+def test_what_gets_milder_stays_as_severe_as_it_was_told() -> None:
+    world = World(route(repeat=HOUR))
+    world.then(incident(rank=0))
+    world.then(incident(rank=2), length=61 * MINUTE)
+    world.then(incident(rank=2, ongoing=False))
+    assert [(each.change, each.rank) for each in world.tellings] == [("began", 0), ("began", 0), ("over", 0)]
 
 
 def test_incidents_of_one_group_are_told_together_and_others_apart() -> None:
     world = World(route(grouping=("namespace",)))
     world.put(incident("a"))
     world.ask(20 * SECOND)
-    world.put(incident("b"), incident("c", namespace="bank"))
-    world.until(MINUTE)
+    world.then(incident("b"), incident("c", namespace="bank"))
     assert [(group.group, told([group])) for _, group in world.sent] == [
         (("namespace=shop",), ["a began", "b began"]),
         (("namespace=bank",), ["c began"]),
@@ -123,80 +126,67 @@ def test_incidents_of_one_group_are_told_together_and_others_apart() -> None:
 
 def test_what_goes_on_is_told_again_unless_somebody_knows_of_it() -> None:
     world = World(route(repeat=HOUR))
-    world.put(incident("a"), incident("b"))
-    world.until(MINUTE)
-    world.put(incident("b", acknowledged=True))
-    assert world.until(61 * MINUTE) == ["a again"]
-    world.put(incident("a", held=True), incident("b", acknowledged=True))
-    assert world.until(3 * HOUR, MINUTE) == []
-    world.put(incident("a", ongoing=False, held=True), incident("b", ongoing=False, acknowledged=True))
-    assert world.until(HOUR, MINUTE) == ["a over", "b over"]
+    world.then(incident("a"), incident("b"))
+    assert world.then(incident("b", acknowledged=True), length=61 * MINUTE) == ["a again"]
+    assert world.then(incident("a", held=True), incident("b", acknowledged=True), length=3 * HOUR) == []
+    ends = incident("a", ongoing=False, held=True), incident("b", ongoing=False, acknowledged=True)
+    assert world.then(*ends, length=HOUR) == ["a over", "b over"]
 
 
 def test_flapping_is_told_at_most_once_in_the_repeat_interval() -> None:
     world = World(route(repeat=HOUR))
     for turn in range(24):
-        world.put(incident(last=world.now, ongoing=turn % 2 == 0))
-        world.until(10 * MINUTE, MINUTE)
+        world.then(incident(last=world.now, ongoing=turn % 2 == 0), length=10 * MINUTE)
     begun = [at for at, group in world.sent if told([group]) == ["a began"]]
     assert len(begun) > 1
     assert all(later - earlier >= HOUR for earlier, later in pairwise(begun))
 
 
 def test_what_came_and_went_while_nobody_asked_is_told() -> None:
-    world = World(route())
-    world.put(incident(ongoing=False, last=START - 20 * MINUTE))
-    assert world.until(2 * MINUTE) == ["a began", "a over"]
+    over = incident(ongoing=False, last=START - 20 * MINUTE)
+    assert World(route()).then(over, length=2 * MINUTE) == ["a began", "a over"]
 
 
 @pytest.mark.parametrize(
     "old", [incident(ongoing=False, last=START - 2 * HOUR), incident(live=False, imported=START - 2 * HOUR)]
 )
 def test_what_was_over_before_the_route_was_made_is_not_told(old: Now) -> None:
-    world = World(route(recordings=True))
-    world.put(old)
-    assert world.until(MINUTE) == []
+    assert World(route(recordings=True)).then(old) == []
 
 
 @pytest.mark.parametrize("recordings", [True, False])
 def test_a_recording_is_told_only_by_routes_that_ask_for_it_and_once(recordings: bool) -> None:
-    world = World(route(recordings=recordings))
-    world.put(incident(live=False, imported=START, last=START - 1000 * HOUR))
-    assert world.until(MINUTE) == ["a began"] * recordings
+    world, recorded = World(route(recordings=recordings)), incident(live=False, imported=START, last=START - 999 * HOUR)
+    assert world.then(recorded) == ["a began"] * recordings
     assert world.until(48 * HOUR, HOUR) == []
-    world.put(incident(live=False, imported=START, last=START - 1000 * HOUR))  # it was judged again
-    assert world.until(MINUTE) == []
+    assert world.then(recorded) == []  # it was judged again
 
 
 def test_a_silence_that_ends_while_an_incident_goes_on_lets_it_be_told() -> None:
     world = World(route())
-    world.put(incident("a", held=True), incident("b", held=True))
-    assert world.until(HOUR, MINUTE) == []
-    world.incidents[1, "a"] = incident("a")
-    world.incidents[1, "b"] = incident("b", held=True, ongoing=False)
-    assert world.until(HOUR, MINUTE) == ["a began"]
+    assert world.then(incident("a", held=True), incident("b", held=True), length=HOUR) == []
+    world.incidents |= {(1, "a"): incident("a"), (1, "b"): incident("b", held=True, ongoing=False)}
+    assert world.until(HOUR) == ["a began"]
+
+
+NIGHT = Quiet(frozenset({0}), time(13, 30), time(8, 0), ZoneInfo("Europe/Berlin"))  # 12:30 to 7:00 UTC
 
 
 def test_quiet_hours_hold_back_what_still_goes_on_after_them() -> None:
-    night = Quiet(frozenset({0}), time(13, 30), time(8, 0), ZoneInfo("Europe/Berlin"))  # 12:30 to 7:00 UTC
-    world = World(route(quiet=night))
-    world.put(incident("a"))
-    assert world.until(MINUTE) == ["a began"]
+    world = World(route(quiet=NIGHT))
+    assert world.then(incident("a")) == ["a began"]
     world.ask(HOUR)
-    world.put(incident("a", ongoing=False), incident("b"), incident("c"))
-    assert world.until(HOUR, MINUTE) == []
-    world.put(incident("c", ongoing=False))
-    assert world.until(16 * HOUR, MINUTE) == []
-    assert world.until(HOUR, MINUTE) == ["a over", "b began"]
+    assert world.then(incident("a", ongoing=False), incident("b"), incident("c"), length=HOUR) == []
+    assert world.then(incident("c", ongoing=False), length=16 * HOUR) == []
+    assert world.until(HOUR) == ["a over", "b began"]
 
 
 @pytest.mark.parametrize(
     ("at", "quiet"), [("12:29", False), ("12:30", True), ("23:59", True), ("30:59", True), ("31:00", False)]
 )
 def test_quiet_hours_are_in_their_time_zone(at: str, quiet: bool) -> None:
-    night = Quiet(frozenset({0}), time(13, 30), time(8, 0), ZoneInfo("Europe/Berlin"))
     hours, minutes = map(int, at.split(":"))
-    assert night.covers(START - 12 * HOUR + hours * HOUR + minutes * MINUTE) == quiet
+    assert NIGHT.covers(START - 12 * HOUR + hours * HOUR + minutes * MINUTE) == quiet
 
 
 @pytest.mark.parametrize(
@@ -216,60 +206,36 @@ def test_quiet_hours_are_in_their_time_zone(at: str, quiet: bool) -> None:
     ],
 )
 def test_what_a_route_matches(values: dict[str, Any], matches: bool) -> None:
-    world = World(route(**values))
-    world.put(incident(rank=1))
-    assert world.until(MINUTE) == ["a began"] * matches
+    assert World(route(**values)).then(incident(rank=1)) == ["a began"] * matches
 
 
 def test_an_incident_below_the_severity_is_told_when_it_gets_worse() -> None:
     world = World(route(rank=0))
-    world.put(incident(rank=1))
-    assert world.until(HOUR, MINUTE) == []
-    world.put(incident(rank=0))
-    assert world.until(MINUTE) == ["a worse"]
-    world.put(incident(rank=0, ongoing=False))
-    assert world.until(MINUTE) == ["a over"]
+    assert world.then(incident(rank=1), length=HOUR) == []
+    assert world.then(incident(rank=0)) == ["a worse"]
+    assert world.then(incident(rank=0, ongoing=False)) == ["a over"]
 
 
 def test_a_route_can_keep_what_it_takes_from_those_after_it() -> None:
     world = World(route(1, rank=0, stop=True), route(2))
-    world.put(incident("a", rank=0), incident("b", rank=1))
-    world.until(MINUTE)
+    world.then(incident("a", rank=0), incident("b", rank=1))
     assert [(group.route, told([group])) for _, group in world.sent] == [(1, ["a began"]), (2, ["b began"])]
 
 
 def test_a_destination_that_forgets_is_told_what_goes_on_even_if_somebody_knows_of_it() -> None:
     world = World(route(refresh=5 * MINUTE))
-    world.put(incident("a"))
-    world.until(MINUTE)
-    world.put(incident("a", acknowledged=True))
-    world.until(21 * MINUTE, MINUTE)
+    world.then(incident("a"))
+    world.then(incident("a", acknowledged=True), length=21 * MINUTE)
     assert [group.refresh for _, group in world.sent] == [False, *[True] * 4]
 
 
 def test_what_is_gone_and_what_is_not_watched_any_more_is_told_once() -> None:
     world = World(route())
-    world.put(incident("a"), incident("b"))
-    world.until(MINUTE)
+    world.then(incident("a"), incident("b"))
     del world.incidents[1, "a"]
-    world.put(incident("b", live=False))
-    assert world.until(HOUR, MINUTE) == ["a over", "b over"]
-    ends = {each.key[1]: each.unwatched for _, group in world.sent for each in group.tellings if each.change == "over"}
-    assert ends == {"a": False, "b": True}
-    world.put(incident("b", live=False))
-    assert world.until(30 * HOUR, HOUR) == []
-
-
-def test_what_gets_milder_stays_as_severe_as_it_was_told() -> None:
-    world = World(route(repeat=HOUR))
-    world.put(incident(rank=0))
-    world.until(MINUTE)
-    world.put(incident(rank=2))
-    world.until(61 * MINUTE, MINUTE)
-    world.put(incident(rank=2, ongoing=False))
-    world.until(MINUTE)
-    tellings = [each for _, group in world.sent for each in group.tellings]
-    assert [(each.change, each.rank) for each in tellings] == [("began", 0), ("began", 0), ("over", 0)]
+    assert world.then(incident("b", live=False), length=HOUR) == ["a over", "b over"]
+    assert [each.unwatched for each in world.tellings if each.change == "over"] == [False, True]
+    assert world.then(incident("b", live=False), length=30 * HOUR) == []
 
 
 STEPS = st.lists(
@@ -294,34 +260,30 @@ RULES = st.builds(
 
 
 @given(RULES, STEPS)
-@settings(deadline=None, max_examples=20)
+@examples(20)
 def test_whatever_happens_and_dies_each_is_told_once_as_begun_and_once_as_over(
     rule: Rule, steps: list[tuple[str, str, int, bool]]
 ) -> None:
     world = World(rule)
     for identity, act, seconds, dies in steps:
-        before = world.incidents.get((1, identity))
-        now = before or incident(identity, rank=2, last=world.now)
-        match act:
-            case "happens":
-                world.put(replace(now, ongoing=True, last=world.now))
-            case "ends":
-                world.put(replace(now, ongoing=False))
-            case "worse":
-                world.put(replace(now, rank=max(0, now.rank - 1), ongoing=True, last=world.now, acknowledged=False))
-            case "held":
-                world.put(replace(now, held=not now.held))
-            case "acknowledged":
-                world.put(replace(now, acknowledged=True))
-            case "gone":
-                world.incidents.pop((1, identity), None)
+        now = world.incidents.get((1, identity)) or incident(identity, rank=2, last=world.now)
+        happens = replace(now, ongoing=True, last=world.now)
+        changed = {
+            "happens": happens,
+            "ends": replace(now, ongoing=False),
+            "worse": replace(happens, rank=max(0, now.rank - 1), acknowledged=False),
+            "held": replace(now, held=not now.held),
+            "acknowledged": replace(now, acknowledged=True),
+        }
+        if act == "gone":
+            world.incidents.pop((1, identity), None)
+        else:
+            world.put(changed[act])
         if dies:  # a decision that is not committed has no effect, and is made again
-            decide([rule], world.states, world.incidents, world.noticed, world.now)
+            world.decide()
         world.ask()
         world.now += seconds * SECOND
-    for each in list(world.incidents.values()):
-        world.put(replace(each, ongoing=False))
-    world.until(3 * HOUR, MINUTE)
+    world.then(*(replace(each, ongoing=False) for each in world.incidents.values()), length=3 * HOUR)
     check(world, rule)
 
 
@@ -352,7 +314,7 @@ def check(world: World, rule: Rule) -> None:
 
 
 @given(STEPS)
-@settings(deadline=None, max_examples=20)
+@examples(20)
 def test_nothing_that_nobody_knows_of_is_lost(steps: list[tuple[str, str, int, bool]]) -> None:
     """However seldom a route is asked, an incident that nobody has silenced or acknowledged is told."""
     world = World(route(rank=2, repeat=10 * MINUTE))
@@ -365,5 +327,5 @@ def test_nothing_that_nobody_knows_of_is_lost(steps: list[tuple[str, str, int, b
         if asked:
             world.ask()
         world.now += seconds * SECOND
-    world.until(HOUR, MINUTE)
-    assert {each.key[1] for _, group in world.sent for each in group.tellings} == happened
+    world.until(HOUR)
+    assert {each.key[1] for each in world.tellings} == happened

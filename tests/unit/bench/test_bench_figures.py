@@ -1,7 +1,14 @@
 """The benches compare what they measure with what was measured before, whatever machine it was."""
 
+from collections import Counter
+from pathlib import Path
+
 from bench.__main__ import compared
 from bench.figures import Figure, percentile
+from bench.larger import repeated
+from collectors.analysis import analyse
+from collectors.formats import Limits
+from tests import ROOT
 
 
 def test_a_ratio_is_compared_as_it_is() -> None:
@@ -37,3 +44,19 @@ def test_a_figure_without_a_baseline_is_told() -> None:
 def test_a_percentile_is_one_of_the_values() -> None:
     values = [5.0, 1.0, 4.0, 2.0, 3.0]
     assert [percentile(values, part) for part in (0, 0.5, 0.99)] == [1.0, 3.0, 5.0]
+
+
+SAMPLE = ROOT / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
+SHARED = {"lease-shared-config"}  # is told once of all Deployments of a Lease
+
+
+def found(path: Path) -> Counter[str]:
+    return Counter(each.rule for each in analyse([(path, path.name)], Limits()).findings)
+
+
+def test_what_is_repeated_is_found_as_often(tmp_path: Path) -> None:
+    large = tmp_path / "large.jsonl"
+    large.write_bytes(b"\n".join(repeated(SAMPLE, 3)))
+    once = found(SAMPLE)
+    assert once
+    assert found(large) == Counter({rule: count if rule in SHARED else 3 * count for rule, count in once.items()})

@@ -77,24 +77,18 @@ def texts(document: ComparisonPayload, type: str = "") -> list[str]:
     return [each["text"] for each in differences(document, type)]
 
 
-# A Job whose controller saw its Job three seconds late, beside the same Job before and after that.
+def two(source: Source, kind: str, name: str) -> list[Run]:
+    return [source.run(namespace, kind, name) for namespace in ("nightly-before", "nightly-after")]
 
 
-@pytest.fixture(scope="module")
-def jobs() -> ComparisonPayload:
+def test_a_job_whose_controller_saw_it_late_differs_from_the_same_before_and_after_that() -> None:
+    """The controller saw its Job three seconds late."""
     source = Source(ENTRIES[OLD])
-    good = [source.run(namespace, "Job", "queue") for namespace in ("nightly-before", "nightly-after")]
-    return checked(compare_owners(good, source.run("nightly", "Job", "queue")))
-
-
-def test_it_tells_that_there_are_more_pods_than_in_any_good_run(jobs: ComparisonPayload) -> None:
+    jobs = checked(compare_owners(two(source, "Job", "queue"), source.run("nightly", "Job", "queue")))
     (extra,) = differences(jobs, "extra")
     assert extra["text"] == "There were 4 Pods, 2 in each good run."
-    assert (extra["good"], extra["bad"], extra["sure"]) == (["2"], ["4"], True)
-    assert len(extra["objects"]) == 2
+    assert (extra["good"], extra["bad"], extra["sure"], len(extra["objects"])) == (["2"], ["4"], True, 2)
 
-
-def test_it_tells_which_step_came_in_another_order_than_in_all_good_runs(jobs: ComparisonPayload) -> None:
     (order,) = differences(jobs, "order")
     assert order["text"] == (
         "In 2 of 2 good runs the Job finished after the last Pod was created; here it came before that, by ≈ 1.01 s. "
@@ -104,21 +98,15 @@ def test_it_tells_which_step_came_in_another_order_than_in_all_good_runs(jobs: C
     assert (order["good_runs"], order["of_runs"]) == (2, 2)
     assert "last Pod ready" in order["others"]
 
-
-def test_it_tells_delays_as_ratios_within_what_the_clocks_bound(jobs: ComparisonPayload) -> None:
     latest = next(each for each in differences(jobs, "delay") if "created" in each["text"].partition(" was ")[2])
     assert latest["text"].startswith("The latest Pod was created ≈ 8.35 s after its owner (59–150 times as long)")
     assert latest["good_seconds"] and latest["bad_seconds"] and latest["ratio"] and latest["ratio"][1]
     (good_least, good_most), (bad_least, bad_most) = latest["good_seconds"], latest["bad_seconds"]
-    assert latest["ratio"] == pytest.approx([bad_least / good_most, bad_most / good_least])
+    assert latest["ratio"] == pytest.approx([bad_least / good_most, bad_most / good_least])  # as the clocks bound it
 
-
-def test_it_tells_of_findings_that_no_good_run_has(jobs: ComparisonPayload) -> None:
     finding = next(each for each in differences(jobs, "finding") if each["subject"] == "job-excess-pods")
     assert finding["text"].endswith("2 findings of job-excess-pods, none in any good run.")
 
-
-def test_its_steps_show_when_each_came_since_the_owner_was_created(jobs: ComparisonPayload) -> None:
     steps = {each["step"]: each for each in jobs["owners"][0]["steps"]}
     assert next(iter(steps)) == "Job created"
     assert steps["Job created"]["good"] == steps["Job created"]["bad"] == [0, 0]
@@ -126,10 +114,9 @@ def test_its_steps_show_when_each_came_since_the_owner_was_created(jobs: Compari
 
 
 def test_runs_that_went_alike_do_not_differ() -> None:
-    source = Source(ENTRIES[OLD])
-    good = [source.run(namespace, "Job", "report-0") for namespace in ("nightly-before", "nightly-after")]
-    for index, one in enumerate(good):
-        assert not differences(compare_owners([good[1 - index], one], one))
+    good = two(Source(ENTRIES[OLD]), "Job", "report-0")
+    for one, other in (good, good[::-1]):
+        assert not differences(compare_owners([other, one], one))
         assert not differences(compare_owners([one], one))
 
 
@@ -164,36 +151,31 @@ def test_a_service_that_came_too_late_is_out_of_order_beside_services_in_time() 
 def test_what_one_recording_lacks_is_told_as_an_owner_of_its_own() -> None:
     whole = ENTRIES[SERVICES]
     less = [each for each in whole if "ring1" not in each.ref.name]
-    missing = checked(compare_recordings([Source(whole).whole()], Source(less).whole()))
-    assert "Job ring1 in order-benign was not created in this run; it was in the good run." in [
-        each["text"] for owner in missing["owners"] for each in owner["differences"]
-    ]
-    extra = checked(compare_recordings([Source(less).whole()], Source(whole).whole()))
-    assert "Job ring1 in order-benign is only in this run, and not in the good run." in [
-        each["text"] for owner in extra["owners"] for each in owner["differences"]
-    ]
+    for good, bad, text in (
+        (whole, less, "was not created in this run; it was in the good run."),
+        (less, whole, "is only in this run, and not in the good run."),
+    ):
+        document = checked(compare_recordings([Source(good).whole()], Source(bad).whole()))
+        found = [each["text"] for owner in document["owners"] for each in owner["differences"]]
+        assert f"Job ring1 in order-benign {text}" in found
+
+
+RING = "order-benign", "Job", "ring0"
+LATE = "order-late", "Job", "ring0"
 
 
 def test_kinds_that_a_run_did_not_observe_are_not_called_missing() -> None:
-    source = Source(ENTRIES[SERVICES])
     blind = Source(each for each in ENTRIES[SERVICES] if each.ref.kind != "Service")
-    good, bad = source.run("order-benign", "Job", "ring0"), blind.run("order-benign", "Job", "ring1")
-    document = compare_owners([good], bad)
+    document = compare_owners([Source(ENTRIES[SERVICES]).run(*RING)], blind.run("order-benign", "Job", "ring1"))
     assert not differences(document, "missing")
-    assert (
-        "order-benign/Job/ring1 does not show Service and their owners: their numbers are not compared."
-        in document["notes"]
-    )
+    note = "order-benign/Job/ring1 does not show Service and their owners: their numbers are not compared."
+    assert note in document["notes"]
 
 
 def test_a_log_without_objects_is_not_taken_for_one_in_which_nothing_was_owned() -> None:
-    bare = Source(
-        msgspec.structs.replace(each, facts=None, owner=None, body=b"", level=Level.METADATA)
-        for each in ENTRIES[SERVICES]
-    )
-    whole = Source(ENTRIES[SERVICES])
-    name = "order-benign", "Job", "ring0"
-    document = compare_owners([bare.run(*name)], whole.run(*name))
+    nothing = {"facts": None, "owner": None, "body": b"", "level": Level.METADATA}
+    bare = Source(msgspec.structs.replace(each, **nothing) for each in ENTRIES[SERVICES])
+    document = compare_owners([bare.run(*RING)], Source(ENTRIES[SERVICES]).run(*RING))
     assert {each["type"] for each in differences(document)} <= {"finding"}
     assert any(note.startswith("order-benign/Job/ring0 does not show ") for note in document["notes"])
 
@@ -204,15 +186,16 @@ def test_a_log_without_objects_is_not_taken_for_one_in_which_nothing_was_owned()
 @examples(4)
 @given(seed=st.integers(0, 2**32), doubled=st.booleans())
 def test_the_comparison_does_not_depend_on_the_order_of_entries_and_of_good_runs(seed: int, doubled: bool) -> None:
-    entries = ENTRIES[SERVICES] * (2 if doubled else 1)
-    shuffled = random.Random(seed).sample(entries, len(entries))
+    chance, entries = random.Random(seed), ENTRIES[SERVICES] * (2 if doubled else 1)
     good = [("order-benign", "Job", f"ring{number}") for number in range(3)]
-    one, other = Source(ENTRIES[SERVICES]), Source(shuffled)
-    expected = compare_owners([one.run(*name) for name in good], one.run("order-late", "Job", "ring0"))
-    random.Random(seed).shuffle(good)
-    found = compare_owners([other.run(*name) for name in good], other.run("order-late", "Job", "ring0"))
-    assert found["owners"][0]["differences"] == expected["owners"][0]["differences"]
-    assert found["owners"][0]["steps"] == expected["owners"][0]["steps"]
+    (expected,), (found,) = (
+        compare_owners([source.run(*name) for name in names], source.run(*LATE))["owners"]
+        for source, names in (
+            (Source(ENTRIES[SERVICES]), good),
+            (Source(chance.sample(entries, len(entries))), chance.sample(good, 3)),
+        )
+    )
+    assert (found["differences"], found["steps"]) == (expected["differences"], expected["steps"])
 
 
 @examples(4)
@@ -251,9 +234,8 @@ def image(text: str) -> dict[str, Any]:
 
 
 def test_a_field_differs_only_if_no_good_run_has_its_value() -> None:
-    run = pods(
-        created("a", 10, 1, image("app:1")), created("b", 11, 2, image("app:2")), created("c", 12, 3, image("app:2"))
-    )
+    images = enumerate(("app:1", "app:2", "app:2"))
+    run = pods(*(created("abc"[at], 10 + at, 1 + at, image(each)) for at, each in images))
     (field,) = differences(compare_owners([run("a")], run("b")))
     assert (field["subject"], field["good"], field["bad"]) == ("spec.containers[main].image", ["app:1"], ["app:2"])
     assert field["text"] == "spec.containers[main].image of the Pod is app:2; in the good run app:1."
@@ -263,22 +245,20 @@ def test_a_field_differs_only_if_no_good_run_has_its_value() -> None:
 def test_names_uids_and_what_kubernetes_makes_up_are_no_differences() -> None:
     def spec(token: str, name: str) -> dict[str, Any]:
         mounts = [{"name": f"kube-api-access-{token}", "mountPath": "/var/run"}]
-        return {
-            "hostname": name,
-            "nodeName": token,
-            "containers": [{"name": "main", "volumeMounts": mounts, "args": [f"--self={name}.n.svc"]}],
-        }
+        container = {"name": "main", "volumeMounts": mounts, "args": [f"--self={name}.n.svc"]}
+        return {"hostname": name, "nodeName": token, "containers": [container]}
 
     run = pods(created("a", 10, 1, spec("x4mxk", "a")), created("b", 11, 2, spec("j79lk", "b")))
     assert not differences(compare_owners([run("a")], run("b")))
 
 
 def test_another_program_that_writes_is_a_difference_and_so_is_its_version() -> None:
-    agents = ("kubectl/v1.36.0 (linux/amd64)", "kubectl/v1.33.0 (linux/amd64)")
-    run = pods(*(created(name, number, number, userAgent=agent) for name, number, agent in zip("ab", (1, 2), agents)))  # noqa: B905
-    assert texts(compare_owners([run("a")], run("b"))) == [
-        "Pod created by kubectl/v1.33.0; in the good run by kubectl/v1.36.0."
-    ]
+    run = pods(
+        created("a", 1, 1, userAgent="kubectl/v1.36.0 (linux/amd64)"),
+        created("b", 2, 2, userAgent="kubectl/v1.33.0 (linux/amd64)"),
+    )
+    said = "Pod created by kubectl/v1.33.0; in the good run by kubectl/v1.36.0."
+    assert texts(compare_owners([run("a")], run("b"))) == [said]
 
 
 @pytest.mark.parametrize(
@@ -345,26 +325,35 @@ def test_the_command_compares_owners_of_one_recording(capsys: pytest.CaptureFixt
     status, output, errors = compared(capsys, OLD, *names)
     assert (status, errors) == (1, "")
     assert "· There were 2 Pods, 1 in each good run." in output
-    assert "≠ Job finished" in output
-    assert output.endswith(" differences.\n")
+    assert "≠ Job finished" in output and output.endswith(" differences.\n")
     status, output, _ = compared(capsys, OLD, "--output", "json", *names)
     assert status == 1
     VALIDATOR.validate(json.loads(output))
 
 
-def test_the_command_compares_one_owner_in_two_recordings(capsys: pytest.CaptureFixture[str]) -> None:
-    status, output, _ = compared(capsys, NEW, OLD, *owners("nightly/Job/queue"))
-    assert (status, output.count("Job queue in nightly\n")) == (1, 1)
-    status, output, _ = compared(capsys, OLD, OLD)
-    assert (status, output) == (0, output)
-    assert "No difference; 9 owners do not differ." in output
-
-
-def test_the_command_lists_owners_that_only_one_recording_has(capsys: pytest.CaptureFixture[str]) -> None:
-    status, output, _ = compared(capsys, SERVICES, NEW)
-    assert status == 1
-    assert "Only in this run\n" in output and "  · Job queue in nightly\n" in output
-    assert "Only in the good runs\n" in output and "  · Job ring0 in order-late\n" in output
+@pytest.mark.parametrize(
+    ("arguments", "status", "shown"),
+    [
+        ([NEW, OLD, *owners("nightly/Job/queue")], 1, ["\nJob queue in nightly\n"]),
+        ([OLD, OLD], 0, ["No difference; 9 owners do not differ."]),
+        (
+            [SERVICES, NEW],
+            1,
+            [
+                "Only in this run\n",
+                "  · Job queue in nightly\n",
+                "Only in the good runs\n",
+                "  · Job ring0 in order-late\n",
+            ],
+        ),
+    ],
+    ids=["one owner in two recordings", "a recording and itself", "owners that only one has"],
+)
+def test_the_command_compares_recordings(
+    arguments: list[str | Path], status: int, shown: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, output, _ = compared(capsys, *arguments)
+    assert found == status and [output.count(each) for each in shown] == [1] * len(shown)
 
 
 @pytest.mark.parametrize(

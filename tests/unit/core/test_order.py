@@ -2,6 +2,7 @@
 
 import random
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -37,40 +38,50 @@ def test_drawn_times_follow_the_revisions_and_stay_in_their_brackets(log: list[S
     assert drawn == [clock_of(log).drawn(*stamp[:3]) for stamp in log]
 
 
-def test_a_write_answered_late_does_not_drag_the_others_along() -> None:
-    # RV 7 waits from 1 to 900 and is committed before RV 8, whose request came at 500.
-    clock = clock_of([Stamp(7, 1, 900), Stamp(8, 500, 600)])
-    assert clock.drawn(7, 1, 900) == 1
-    assert clock.drawn(8, 500, 600) == 500
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        # RV 7 waits from 1 to 900 and is committed before RV 8, whose request came at 500.
+        ([Stamp(7, 1, 900), Stamp(8, 500, 600)], [1, 500]),
+        ([Stamp(7, 10, 20), Stamp(8, 30, 40), Stamp(7, 5_000, 5_010)], [None, 30, None]),
+        # RV 7 is in an answer at 5000 that repeats it; RV 8 was answered at 40, so 7 was written before.
+        ([Stamp(8, 30, 40), Stamp(7, 5_000, 5_010), Stamp(9, 60, 70)], [30, None, 60]),
+    ],
+    ids=[
+        "a write answered late does not drag the others along",
+        "a no-op that repeats an old revision moves nothing",
+        "nor does a stale answer whose own write was never seen",
+    ],
+)
+def test_drawn_times(log: list[Stamp], expected: list[int | None]) -> None:
+    drawn = [clock_of(log).drawn(*stamp[:3]) for stamp in log]
+    assert [time if wanted is not None else None for time, wanted in zip(drawn, expected, strict=True)] == expected
 
 
-def test_a_no_op_that_repeats_an_old_revision_moves_nothing() -> None:
-    clock = clock_of([Stamp(7, 10, 20), Stamp(8, 30, 40), Stamp(7, 5_000, 5_010)])
-    assert clock.drawn(8, 30, 40) == 30
-
-
-def test_a_stale_answer_whose_own_write_was_never_seen_moves_nothing() -> None:
-    # RV 7 is in an answer at 5000 that repeats it; RV 8 was answered at 40, so 7 was written before.
-    clock = clock_of([Stamp(8, 30, 40), Stamp(7, 5_000, 5_010), Stamp(9, 60, 70)])
-    assert [clock.drawn(*stamp[:3]) for stamp in (Stamp(8, 30, 40), Stamp(9, 60, 70))] == [30, 60]
-
-
-def test_revisions_decide_before_clocks_do() -> None:
-    early, late = Stamp(582, 900, 910), Stamp(592, 100, 110)
-    assert precedes(early, late) is True
-    assert precedes(late, early) is False
-
-
-def test_without_revisions_overlapping_requests_have_no_order() -> None:
-    a, b, c = Stamp(None, 10, 20), Stamp(None, 15, 25), Stamp(None, 21, 30)
-    assert precedes(a, b) is None
-    assert precedes(a, c) is True
-    assert precedes(c, a) is False
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (Stamp(582, 900, 910), Stamp(592, 100, 110), True),  # revisions decide before clocks do
+        (Stamp(592, 100, 110), Stamp(582, 900, 910), False),
+        (Stamp(None, 10, 20), Stamp(None, 15, 25), None),  # without revisions, requests that overlap have no order
+        (Stamp(None, 10, 20), Stamp(None, 21, 30), True),
+        (Stamp(None, 21, 30), Stamp(None, 10, 20), False),
+        (Stamp(5, 100, 110), Stamp(9, 100, 110, "events"), None),  # revisions of different counters are not compared
+        (Stamp(9, 100, 110), Stamp(5, 200, 210, "events"), True),
+        # A second was read before the commit, so the next second may have come first.
+        (Stamp(None, 10_000_000, FOREVER), Stamp(None, 11_000_000, FOREVER), None),
+        (Stamp(None, 10_000_000, FOREVER), Stamp(None, 12_000_000, FOREVER), True),
+    ],
+)
+def test_what_is_known_of_an_order(one: Stamp, other: Stamp, expected: bool | None) -> None:
+    assert precedes(one, other) is expected
 
 
 def test_a_delay_is_known_as_an_interval() -> None:
     assert delay_bounds(Stamp(1, 841_106, 849_006), Stamp(2, 894_060, 896_460)) == (0.045054, 0.055354)
     assert delay_bounds(Stamp(1, 10, 500), Stamp(2, 20, 600))[0] == 0
+    seconds = (Stamp(None, second * 1_000_000, FOREVER) for second in (10, 12))
+    assert delay_bounds(*seconds) == (1.0, 3.0)
 
 
 @given(logs(), st.integers(0, 40))
@@ -110,18 +121,6 @@ def test_a_clock_that_takes_in_late_commits_draws_as_one_that_knew_all_and_says_
         whole = CommitClock((rev, at, FOREVER) for rev, at, _ in arriving[: count + 1])
         assert list(growing.steps()) == list(whole.steps())
         assert growing.last == whole.last
-
-
-def test_revisions_of_different_counters_are_not_compared() -> None:
-    assert precedes(Stamp(5, 100, 110), Stamp(9, 100, 110, "events")) is None
-    assert precedes(Stamp(9, 100, 110), Stamp(5, 200, 210, "events")) is True
-
-
-def test_whole_seconds_order_what_is_surely_apart() -> None:
-    a, b, c = (Stamp(None, second * 1_000_000, FOREVER) for second in (10, 11, 12))
-    assert precedes(a, b) is None  # it was read before the commit, so b may have come first
-    assert precedes(a, c) is True
-    assert delay_bounds(a, c) == (1.0, 3.0)
 
 
 @given(logs(), st.integers(-100_000, 100_000), st.randoms(use_true_random=False))

@@ -2,10 +2,7 @@
 
 import re
 
-import pytest
-
 from tests import ROOT, variables
-from tests.variables import Variable
 from timeline.judge import rulebook
 from timeline.judging.rulebook import settings
 
@@ -31,26 +28,19 @@ def test_every_variable_is_documented_and_every_documented_one_is_read() -> None
     assert set(table("Causeline")) == set(variables.settings()) | variables.elsewhere()
 
 
-@pytest.mark.parametrize("variable", variables.settings().values(), ids=lambda variable: variable.name)
-def test_the_documented_default_is_the_one_in_the_code(variable: Variable) -> None:
-    default, _ = table("Causeline")[variable.name]
-    if variable.required:
-        assert default == "required"
-    elif variable.default is not None:
-        assert default == (f"`{variable.default}`" if variable.default else "empty")
-    else:
-        assert default not in {"required", "empty"}
-
-
-@pytest.mark.parametrize("name", sorted(variables.ranges()))
-def test_the_range_of_each_number_is_documented(name: str) -> None:
-    least, most = variables.ranges()[name]
-    assert f"From {least} to {most}" in table("Causeline")[name][1]
-
-
-@pytest.mark.parametrize("variable", variables.settings().values(), ids=lambda variable: variable.name)
-def test_the_documented_meaning_is_the_one_of_the_declaration(variable: Variable) -> None:
-    assert table("Causeline")[variable.name][1] == variable.meaning
+def test_the_documented_default_and_meaning_are_those_in_the_code() -> None:
+    documented = table("Causeline")
+    for name, variable in variables.settings().items():
+        default, meaning = documented[name]
+        assert meaning == variable.meaning, name
+        if variable.required:
+            assert default == "required", name
+        elif variable.default is not None:
+            assert default == (f"`{variable.default}`" if variable.default else "empty"), name
+        else:
+            assert default not in {"required", "empty"}, name
+    for name, (least, most) in variables.ranges().items():
+        assert f"From {least} to {most}" in documented[name][1], name
 
 
 def test_each_number_has_a_range() -> None:

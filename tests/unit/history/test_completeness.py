@@ -55,10 +55,8 @@ def test_lines_that_are_lost_all_over_concern_the_whole_log(share: float) -> Non
 
 
 def test_a_lost_creation_tells_on_the_kind() -> None:
-    pods = [entry.ref.uid for entry in sample() if entry.ref.kind == "Pod" and entry.change is Change.CREATED]
-    pod = pods[-1]
-    lost = [entry for entry in sample() if not (entry.ref.uid == pod and entry.change is Change.CREATED)]
-    (loss,) = world_of(lost).completeness.losses
+    pod = [entry for entry in sample() if entry.ref.kind == "Pod" and entry.change is Change.CREATED][-1]
+    (loss,) = world_of(entry for entry in sample() if entry is not pod).completeness.losses
     assert loss.creation and loss.kind == ("", "Pod")
 
 

@@ -1,196 +1,32 @@
-"""These tests keep what shows the knowledge of a client: requests that changed nothing, the process that sent each
-request, and the copies that the writers of Events held. What is known of them does not depend on the order of input."""
+"""These tests keep what shows the knowledge of a client: its requests, and the copies that the writers of Events held.
+What is known of them does not depend on the order of input."""
 
-import json
-import random
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from collectors.formats import read
-from collectors.formats.audit import read_lines
-from collectors.formats.stream import Line
-from collectors.normalise.requests import parameters
-from collectors.redaction.entries import without_credentials
 from collectors.watch.streams.decoding import ObjectDecoder
 from collectors.watch.streams.resources import Resource
 from tests import ENGINE
-from tests.credentials import FORMS
 from tests.events import event
-from tests.properties import examples
 from tests.recordings import SAMPLE, world_of
+from tests.unit.history.live_worlds import taken_over
+from tests.unit.normalise.test_requests import POD, observed, request_of
 from timeline.core.entries import FOREVER, Client, Entry, Mark, Observation, Place, Request, moment
 from timeline.history.ledger.acts import Act
-from timeline.history.lifelines import Name
-from timeline.history.snapshot import lines_of, snapshot_of
+from timeline.history.lifelines import Name, name_of
 from timeline.history.world.recording import RecordingWorld
 from timeline.history.world.world import World
 from timeline.judge import matters
 from timeline.kinds import seconds
 
-POD = Name("", "Pod", "n", "p")
 RECORDED = 1_795_247_520_123_456  # µs since 1970, 2026-11-21T07:52:00.123456Z
 HEX = f"{RECORDED * 1000 + 789:x}"
-
-
-def observed(*events: dict[str, Any], file: str = "log") -> list[Observation]:
-    lines = (Line(file, number, json.dumps(each).encode()) for number, each in enumerate(events, 1))
-    return [each for each in read_lines(lines, False) if isinstance(each, Entry | Request)]
-
-
-def request_of(**changes: Any) -> Request:
-    (request,) = observed(event(**changes))
-    assert isinstance(request, Request)
-    return request
-
-
-# Requests of audit logs
-
-
-def test_a_refused_update_shows_which_revision_its_client_held() -> None:
-    about = {"resource": "pods", "namespace": "n", "name": "p", "apiVersion": "v1", "resourceVersion": "90"}
-    request = request_of(
-        verb="update",
-        level="Metadata",
-        objectRef={**about, "subresource": "status"},
-        responseStatus={"code": 409, "reason": "Conflict"},
-        responseObject=None,
-        userAgent="kubelet/v1",
-    )
-    assert (request.verb, request.code, request.reason, request.named) == ("update", 409, "Conflict", 90)
-    assert (request.refused, request.action, request.ref.name, request.ref.kind) == (True, "status", "p", "Pod")
-    assert (request.actor, request.user_agent, request.identity) == ("somebody", "kubelet/v1", "a1")
-    assert (moment(request.received).microsecond, moment(request.staged).microsecond) == (100001, 200002)
-    assert request.place == Place("log", 1)
-
-
-@given(st.text("ab=&%+2 \0", max_size=30))
-@examples(75)
-def test_the_parameters_of_an_address_are_those_that_the_standard_library_reads(query: str) -> None:
-    assert parameters(query) == {name: values[0] for name, values in parse_qs(query).items()}
-
-
-@pytest.mark.parametrize(
-    ("body", "named"),
-    [
-        ({"metadata": {"resourceVersion": "91"}}, 91),
-        ({"kind": "DeleteOptions", "preconditions": {"resourceVersion": "92", "uid": "u"}}, 92),
-        ([{"op": "add", "path": "/metadata/labels", "value": {}}], None),
-        (None, None),
-    ],
-)
-def test_the_body_names_a_revision_where_the_reference_does_not(body: Any, named: int | None) -> None:
-    assert request_of(verb="patch", responseStatus={"code": 409}, requestObject=body).named == named
-
-
-def test_a_list_and_a_watch_show_where_a_view_began() -> None:
-    uri = "/api/v1/pods?labelSelector=app%3Da&fieldSelector=spec.nodeName%3Dx&resourceVersion=77&watch=true"
-    about = {"resource": "pods", "apiVersion": "v1"}
-    status = {"responseStatus": {"code": 200}, "responseObject": None}
-    query = "&resourceVersionMatch=NotOlderThan&sendInitialEvents=true"
-    watch = request_of(verb="watch", objectRef=about, requestURI=uri + query, **status)
-    assert (watch.since, watch.match, watch.initial) == ("77", "NotOlderThan", True)
-    assert (watch.selector, watch.ref.name, watch.ref.namespace) == ("app=a,spec.nodeName=x", "", "")
-    newest = request_of(verb="list", objectRef=about, requestURI="/api/v1/pods?limit=500", **status)
-    assert (newest.since, newest.match, newest.initial, newest.selector) == ("", "", False, "")
-    odd = request_of(verb="list", objectRef=about, requestURI="/api/v1/pods?resourceVersion=x", **status)
-    assert odd.since == "unknown"
-
-
-def test_a_watch_is_answered_when_it_ends() -> None:
-    """The API server logs its start and its end with one auditID."""
-    about = {"verb": "watch", "responseStatus": {"code": 200}, "responseObject": None}
-    started = event(**about, stage="ResponseStarted")
-    ended = event(**about, stageTimestamp="2026-11-21T07:59:00.000001Z")
-    first, last = observed(started, ended)
-    assert isinstance(first, Request) and isinstance(last, Request)
-    assert (first.staged, moment(last.staged).minute) == (FOREVER, 59)
-    for order in ([first, last], [last, first], [last, first, last]):
-        assert list(world_of(order).requests(POD)) == [last]
-    assert list(world_of([first]).requests(POD)) == [first]
-
-
-def test_a_get_shows_what_its_client_was_answered() -> None:
-    request = request_of(verb="get", responseStatus={"code": 200})
-    assert (request.answered, request.named, request.refused) == (100, None, False)
-    assert request_of(verb="get", responseStatus={"code": 404}).answered is None
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"verb": "update", "responseStatus": {"code": 409}, "requestURI": "/api/v1/namespaces/n/pods/p?dryRun=All"},
-        {"verb": "get", "stage": "RequestReceived"},
-        {"verb": "update", "stage": "Panic", "responseStatus": {"code": 500}},
-        {"verb": "get", "objectRef": None},
-        {"verb": "proxy"},
-    ],
-)
-def test_other_events_are_no_requests(changes: dict[str, Any]) -> None:
-    assert observed(event(**changes)) == []
-
-
-def test_a_process_is_known_by_the_token_of_its_pod() -> None:
-    extra = {
-        "authentication.kubernetes.io/pod-name": ["cm-0"],
-        "authentication.kubernetes.io/pod-uid": ["7d"],
-        "authentication.kubernetes.io/node-name": ["node-1"],
-        "authentication.kubernetes.io/credential-id": ["JTI=x"],
-    }
-    user = {"username": "system:serviceaccount:kube-system:cm", "extra": extra}
-    (entry,) = observed(event(user=user, sourceIPs=["10.0.0.7", "no address", "::1"]))
-    assert isinstance(entry, Entry)
-    assert entry.client == Client("10.0.0.7,::1", "cm-0", "7d", "node-1")
-    (entry,) = observed(event(sourceIPs=["no address"]))
-    assert isinstance(entry, Entry) and entry.client == Client() and not entry.client
-
-
-def test_an_update_without_an_answer_keeps_the_revision_that_it_named() -> None:
-    about = {"resource": "pods", "namespace": "n", "name": "p", "apiVersion": "v1", "resourceVersion": "90"}
-    (entry,) = observed(event(verb="update", level="Metadata", objectRef=about, responseObject=None))
-    assert isinstance(entry, Entry)
-    assert (entry.named, entry.resource_version, entry.replaces) == (90, None, None)
-
-
-def test_a_write_that_repeats_a_revision_changed_nothing() -> None:
-    times = [f"2026-11-21T07:52:0{second}.000000Z" for second in range(4)]
-    writes = [
-        observed(event(verb="update", auditID=f"a{at}", requestReceivedTimestamp=time, stageTimestamp=time))[0]
-        for at, time in enumerate(times)
-    ]
-    for seed in range(6):
-        order = writes + writes[:2]
-        random.Random(seed).shuffle(order)
-        world = world_of(order)
-        requests = world.requests(POD)
-        assert [(each.identity, each.verb, each.answered) for each in requests] == [
-            ("a1", "write", 100), ("a2", "write", 100), ("a3", "write", 100),
-        ]  # fmt: skip
-        assert [moment.identity for track in world.tracks() for moment in track.moments] == ["a0"]
-
-
-@pytest.mark.parametrize(
-    "field", ["verb", "reason", "action", "since", "match", "selector", "actor", "user_agent", "identity"]
-)
-def test_no_text_of_a_request_keeps_a_credential(field: str) -> None:
-    request = replace(request_of(verb="get"), **{field: FORMS["JWT"]})
-    assert FORMS["JWT"] not in str(without_credentials(request))
-
-
-@pytest.mark.parametrize("field", msgspec.structs.fields(Client), ids=lambda field: field.name)
-def test_no_text_of_a_client_keeps_a_credential(field: Any) -> None:
-    client = replace(Client("192.0.2.7", "p", "u", "n"), **{field.name: FORMS["JWT"]})
-    (entry,) = observed(event())
-    assert isinstance(entry, Entry)
-    for each in (replace(request_of(verb="get"), client=client), replace(entry, client=client)):
-        assert FORMS["JWT"] not in str(without_credentials(each))
 
 
 # Acts: what Events show
@@ -201,15 +37,10 @@ def told(name: str = f"p.{HEX}", **changes: Any) -> dict[str, Any]:
     about = {"apiVersion": "v1", "kind": "Pod", "namespace": "n", "name": "p", "uid": "u1", "resourceVersion": "88"}
     metadata = {"name": name, "namespace": "n", "uid": "e1", "resourceVersion": "150"}
     return {
-        "apiVersion": "v1",
-        "kind": "Event",
+        "apiVersion": "v1", "kind": "Event", "involvedObject": about, "reason": "Pulled", "message": "pulled",
         "metadata": {**metadata, "creationTimestamp": "2026-11-21T07:52:10Z"},
-        "involvedObject": about,
-        "reason": "Pulled",
-        "message": "pulled",
-        "firstTimestamp": "2026-11-21T07:52:01Z",
-        **changes,
-    }
+        "firstTimestamp": "2026-11-21T07:52:01Z", **changes,
+    }  # fmt: skip
 
 
 def watched_event(arrived: int, name: str = f"p.{HEX}") -> Entry:
@@ -324,37 +155,22 @@ def everything() -> list[Observation]:
     return [*sample(), *(each for path in paths for each in observations_of(path))]
 
 
-def test_acts_about_one_child_are_those_that_name_it() -> None:
-    world = world_of(everything())
-    acts = [(name, world.acts(name)) for name in world._ledger.acts.names()]
-    for name, about in acts:
-        for child in {act.child for act in about}:
-            assert list(world.acts(name, child)) == [act for act in about if act.child == child]
-        assert not world.acts(name, "another")
-    assert any(len({act.child for act in about}) > 2 for _, about in acts)
+Evidence = tuple[dict[Name, list[Request]], dict[Name, list[Act]]]
 
 
-def evidence(world: World) -> tuple[dict[Name, list[Request]], dict[Name, list[Act]]]:
-    ledger = world._ledger
-    names = {Name(ref.group, ref.kind, ref.namespace, ref.name) for ref in (each.ref for each in ledger.requests)}
-    return (
-        {name: list(world.requests(name)) for name in names},
-        {name: list(world.acts(name)) for name in ledger.acts.names()},
-    )
+def evidence(world: World) -> Evidence:
+    requests, acts = {name_of(each.ref) for each in world._ledger.requests}, world._ledger.acts.names()
+    return {name: list(world.requests(name)) for name in requests}, {name: list(world.acts(name)) for name in acts}
 
 
 @cache
-def expected() -> tuple[dict[Name, list[Request]], dict[Name, list[Act]]]:
-    return evidence(world_of(everything()))
+def whole() -> World:
+    return world_of(everything())
 
 
-def test_the_requests_of_an_incarnation_name_its_uid_or_none() -> None:
-    world = world_of(everything())
-    found = {track.key: list(world.requests_of(track)) for track in world.tracks()}
-    for track in world.tracks():
-        wanted = [each for each in world.requests(track.name) if each.ref.uid in ("", track.ref.uid)]
-        assert found[track.key] == wanted
-    assert any({each.ref.uid for each in own} > {""} for own in found.values())
+@cache
+def expected() -> Evidence:
+    return evidence(whole())
 
 
 def test_the_recordings_have_evidence_of_each_sort() -> None:
@@ -364,27 +180,19 @@ def test_the_recordings_have_evidence_of_each_sort() -> None:
     assert sum(map(len, acts.values())) > 100
 
 
-@examples(2)
-@given(seed=st.integers(0, 2**32), batches=st.integers(1, 4), doubled=st.integers(0, 300))
-def test_shuffled_doubled_and_batched_input_shows_the_same(seed: int, batches: int, doubled: int) -> None:
-    chance = random.Random(seed)
-    items = everything() + chance.sample(everything(), doubled)
-    chance.shuffle(items)
-    size = len(items) // batches + 1
-    assert evidence(world_of(*(items[at : at + size] for at in range(0, len(items), size)))) == expected()
+def test_acts_about_one_child_are_those_that_name_it() -> None:
+    for name, about in expected()[1].items():
+        for child in {act.child for act in about}:
+            assert list(whole().acts(name, child)) == [act for act in about if act.child == child]
+        assert not whole().acts(name, "another")
+    assert any(len({act.child for act in about}) > 2 for about in expected()[1].values())
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_what_a_world_hands_on_is_enough_to_learn_it_again(seed: int) -> None:
-    items = everything()[:]
-    random.Random(seed).shuffle(items)
-    world, again = World(), World()
-    news = [each for _, each in world.learn(items)]
-    assert [each for _, each in again.learn(news)] == news
-    assert list(again.learn(items)) == []
-    world.settle()
-    again.settle()
-    assert evidence(again) == evidence(world) == expected()
+def test_the_requests_of_an_incarnation_name_its_uid_or_none() -> None:
+    found = {track: list(whole().requests_of(track)) for track in whole().tracks()}
+    for track, own in found.items():
+        assert own == [each for each in whole().requests(track.name) if each.ref.uid in ("", track.ref.uid)]
+    assert any({each.ref.uid for each in own} > {""} for own in found.values())
 
 
 def test_an_analysis_without_most_events_knows_the_same() -> None:
@@ -393,25 +201,14 @@ def test_an_analysis_without_most_events_knows_the_same() -> None:
 
 @pytest.mark.parametrize("part", [3, 2])
 def test_a_part_of_the_input_shows_a_part_of_it(part: int) -> None:
+    def ended(found: list[Request]) -> set[Request]:  # a watch may have its end in the other part
+        return {replace(each, staged=FOREVER, place=None) for each in found}
+
     requests, acts = evidence(world_of(sample()))
     fewer_requests, fewer_acts = evidence(world_of(sample()[: len(sample()) // part]))
     assert fewer_requests and fewer_acts
-    for name, found in fewer_requests.items():  # a watch may have its end in the other part
-        assert {replace(each, staged=FOREVER, place=None) for each in found} <= {
-            replace(each, staged=FOREVER, place=None) for each in requests[name]
-        }
-    for name, known in fewer_acts.items():
-        assert set(known) <= set(acts[name])
-
-
-def test_a_snapshot_keeps_it() -> None:
-    world = world_of(sample())
-    snapshot = snapshot_of(lines_of(world.snapshot()))
-    assert snapshot is not None
-    again = World()
-    again.restore(snapshot)
-    again.settle()
-    assert evidence(again) == evidence(world)
+    assert all(ended(found) <= ended(requests[name]) for name, found in fewer_requests.items())
+    assert all(set(known) <= set(acts[name]) for name, known in fewer_acts.items())
 
 
 def test_a_judgement_is_repeated_when_new_evidence_arrives() -> None:
@@ -429,7 +226,6 @@ def test_a_judgement_is_repeated_when_new_evidence_arrives() -> None:
 
 
 def test_old_evidence_is_forgotten() -> None:
-    day = 86_400 * 1_000_000
     world = world_of(observed(event(), event(verb="get", auditID="a2"), creation(told())))
     open_watch = replace(request_of(verb="watch", auditID="a3"), staged=FOREVER)
     world_of([open_watch], world=world)
@@ -438,7 +234,7 @@ def test_old_evidence_is_forgotten() -> None:
     assert len(world.requests(POD)) == 2 and len(world.acts(POD)) == 1
     world.forget((), received + 10_000_000)
     assert list(world.requests(POD)) == [open_watch] and not world.acts(POD)
-    world.forget((), received + day + 1)
+    world.forget((), received + 86_400 * 1_000_000 + 1)
     assert not world.requests(POD)
 
 
@@ -449,8 +245,5 @@ def test_an_act_outlives_the_memory_of_its_event() -> None:
     expected = list(world.acts(POD))
     assert expected
     world.forget([event_of], expected[0].received - 1)
-    again = World()
-    snapshot = snapshot_of(lines_of(world.snapshot()))
-    assert snapshot is not None
-    again.restore(snapshot)
+    again = taken_over(world, World())
     assert not list(world.tracks()) and list(world.acts(POD)) == list(again.acts(POD)) == expected

@@ -7,26 +7,25 @@ objects   ──A created──A deleted─────────────�
 
 import gc
 import random
-from collections.abc import Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import Phase, example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests import ENGINE
-from tests.live import batches, observations
+from tests.live import batches
 from tests.properties import examples
-from timeline.core.entries import Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation, Owner
+from tests.recordings import world_of
+from tests.unit.history.live_worlds import WATCHES, Judged, T, entry, mark, observations_of, started, taken_over
+from timeline.core.entries import Change, Entry, Mark, MarkType, Observation, Owner
+from timeline.core.order import SECOND
 from timeline.history.ledger import clocks
-from timeline.history.lifelines import Key, name_of
-from timeline.history.snapshot import lines_of, snapshot_of
+from timeline.history.lifelines import Key, Track, name_of
 from timeline.history.world.recording import RecordingWorld
 from timeline.history.world.world import World
-from timeline.judge import horizons, judged, judged_again, settled, touched
+from timeline.judge import judged, settled
 from timeline.judging.coverage.sources import coverage
 from timeline.kinds import Reference
 from timeline.kinds.event import EventFacts
@@ -34,58 +33,40 @@ from timeline.kinds.pod import PodFacts
 from timeline.layout.arrangement import Arrangement
 from timeline.payloads import documents
 
-if TYPE_CHECKING:
-    from timeline.judging.findings import Finding
-
-SECOND = 1_000_000
-T = 1_795_000_000 * SECOND
 SPELLS = ("open", "active", "ended", "waiting", "claimed")
 
 
-@cache
-def observations_of(name: str) -> list[Observation]:
-    return observations(ENGINE / name)
-
-
-class Followed:
+class Followed(Judged):
     """This class is what a worker holds of a live source, without database rows."""
 
     def __init__(self) -> None:
-        self.world = RecordingWorld()
+        super().__init__()
         self.order = Arrangement(self.world)
-        self.found: dict[Key, list[Finding]] = {}
         self.gone: set[Key] = set()
 
-    def commit(self, batch: Iterable[Observation]) -> None:
-        for _ in self.world.learn(batch):
-            pass
-        changed = self.world.settle()
-        subjects = touched(self.world, changed, horizons(self.world))
-        self.found.update(judged_again(self.world, subjects, lambda key: self.found.get(key, ())))
+    def commit(self, batch: Iterable[Observation]) -> list[Track]:
+        changed = super().commit(batch)
         for lane in self.order.arrange(changed).lanes:
             for track in lane.tracks:
                 self.order.root(track)
                 self.order.number(track)
+        return changed
 
-    def forget(self, before: int) -> None:
+    def forget(self, before: int) -> set[str]:
+        """Forget what was over before then; return the names of all that was forgotten up to now."""
         over = self.world.expired(before, before)
         for track in over:
             self.order.forget(track)
             self.found.pop(track.key, None)
         self.world.forget(over, before)
         self.gone |= {track.key for track in over}
+        return {name.name for name, _ in self.gone}
 
 
 def lives(world: World) -> list[object]:
     return [
-        (
-            track.key,
-            world.number(track),
-            world.lane(track),
-            track.until,
-            [(each.time, each.entry) for each in track.moments],
-        )
-        for track in world.tracks()
+        (each.key, world.number(each), world.lane(each), each.until, [(one.time, one.entry) for one in each.moments])
+        for each in world.tracks()
     ]
 
 
@@ -122,31 +103,20 @@ def findings(world: World) -> dict[str, object]:
     return {each.id: documents.finding(each) for each in every}
 
 
-def taken_over(world: World) -> World:
-    again = RecordingWorld()
-    snapshot = snapshot_of(lines_of(world.snapshot()))
-    assert snapshot is not None
-    again.restore(snapshot)
-    again.settle()
-    return again
-
-
 def reads_all(live: Followed) -> None:
-    world = live.world
-    assert sorted(by_kind(world), key=repr) == sorted((track.key for track in world.tracks()), key=repr)
-    assert not live.gone & {track.key for track in world.tracks()}
-    coverage(world)
-    relations(world)
-    findings(world)
-    world.two_clusters()
+    world, keys = live.world, [track.key for track in live.world.tracks()]
+    assert sorted(by_kind(world), key=repr) == sorted(keys, key=repr)
+    assert not live.gone & {*keys}
     assert sorted((track.key for lane in live.order.lanes() for track in lane.tracks), key=repr) == sorted(
-        (track.key for track in world.tracks()), key=repr
+        keys, key=repr
     )
+    for question in (coverage, relations, findings, World.two_clusters):
+        question(world)
 
 
 @examples(2, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(
-    name=st.sampled_from(["jobs-watch", "families-watch"]),
+    name=st.sampled_from(WATCHES),
     seed=st.integers(0, 2**32),
     size=st.integers(20, 300),
     memory=st.integers(0, 20),
@@ -164,7 +134,7 @@ def test_what_stays_is_as_it_was(name: str, seed: int, size: int, memory: int) -
             stay = {track.key for track in live.world.tracks()}
             assert lives(live.world) == [life for life in before if life[0] in stay]  # type: ignore[index]
             reads_all(live)
-            again = taken_over(live.world)
+            again = taken_over(live.world, RecordingWorld())
             assert lives(again) == lives(live.world)
             assert relations(again) == relations(live.world)
             assert findings(again) == findings(live.world)
@@ -172,10 +142,7 @@ def test_what_stays_is_as_it_was(name: str, seed: int, size: int, memory: int) -
     live.commit([])
     reads_all(live)
     kept = [each for each in observations_of(name) if isinstance(each, Mark) or not _of(each, live.gone)]
-    fresh = RecordingWorld()
-    for _ in fresh.learn(kept):
-        pass
-    fresh.settle()
+    fresh = world_of(kept, world=RecordingWorld())
     assert by_kind(fresh) == by_kind(live.world)
     assert relations(fresh).keys() == relations(live.world).keys()
     for key, expected in relations(fresh).items():
@@ -187,7 +154,7 @@ def _of(entry: Observation, keys: set[Key]) -> bool:
 
 
 @examples(2, phases=[Phase.reuse, Phase.generate])
-@given(name=st.sampled_from(["jobs-watch", "families-watch"]), size=st.integers(20, 300), memory=st.integers(3, 20))
+@given(name=st.sampled_from(WATCHES), size=st.integers(20, 300), memory=st.integers(3, 20))
 def test_nothing_is_found_because_something_was_forgotten(name: str, size: int, memory: int) -> None:
     """Findings about forgotten objects were made before; forgetting itself must not cause findings."""
     whole, live = Followed(), Followed()
@@ -196,82 +163,57 @@ def test_nothing_is_found_because_something_was_forgotten(name: str, size: int, 
         live.commit(batch)
         live.forget(live.world.last - memory * SECOND)
         live.commit([])
-    known = {each.id: each for found in whole.found.values() for each in found}
-    for found in live.found.values():
-        for each in found:
-            if each.occurrences[-1].last >= live.world.remembered:
-                assert each.id in known
+    new = live.findings().keys() - whole.findings().keys()
+    assert not [each for each in new if live.findings()[each].occurrences[-1].last >= live.world.remembered]
 
 
 def test_what_stands_can_be_asked_for_when_its_like_was_forgotten() -> None:
     live = Followed()
     live.commit([*started("Event"), *event(1, 10, 20), *event(2, 11, None)])
-    live.commit([reached("Event", 600, 50)])
-    live.forget(T + 500 * SECOND)
+    live.commit([mark("Event", MarkType.BOOKMARK, 600, 50)])
+    live.forget(at(500))
     assert [track.ref.name for track in live.world.of_kind("", "Event")] == ["event-2"]
 
 
 def test_who_takes_over_knows_the_latest_revision_although_it_was_forgotten() -> None:
     live = Followed()
-    live.commit([*started("Pod", "Service"), pod("stays", 10, 20, change=Change.CREATED)])
-    live.commit([pod("goes", 11, 10, change=Change.CREATED), pod("goes", 12, 10, change=Change.DELETED)])
-    live.commit([reached("Service", 500, 11)])  # Services up to revision 12 may still arrive
-    live.forget(T + 400 * SECOND)
-    assert [name.name for name, _ in live.gone] == ["goes"]
-    assert live.world.reached([("", "Service")]) < T + 500 * SECOND
-    again = taken_over(live.world)
-    assert reach(again) == reach(live.world)
-    assert reach(taken_over(again)) == reach(live.world)
+    live.commit([*started("Pod", "Service"), pod("stays", 10, 20), pod("goes", 11, 10), gone("goes", 12, 10)])
+    live.commit([mark("Service", MarkType.BOOKMARK, 500, 11)])  # Services up to revision 12 may still arrive
+    assert live.forget(at(400)) == {"goes"}
+    assert live.world.reached([("", "Service")]) < at(500)
+    again = taken_over(live.world, RecordingWorld())
+    assert reach(again) == reach(taken_over(again, RecordingWorld())) == reach(live.world)
 
 
 def test_an_owner_stays_as_long_as_what_it_owns() -> None:
     live = Followed()
-    boss = pod("boss", 10, 1, change=Change.CREATED), pod("boss", 11, 2, change=Change.DELETED)
-    child = pod("child", 12, 3, change=Change.CREATED, owner="boss")
-    live.commit([*started("Pod"), *boss, child])
-    live.forget(T + 500 * SECOND)
-    assert not live.gone
-    live.commit([pod("child", 13, 600, change=Change.MODIFIED, owner="boss")])
-    live.commit([pod("child", 14, 601, change=Change.DELETED, owner="boss")])
-    live.forget(T + 1000 * SECOND)
-    assert {name.name for name, _ in live.gone} == {"boss", "child"}
+    live.commit([*started("Pod"), pod("boss", 10, 1), gone("boss", 11, 2), pod("child", 12, 3, owner="boss")])
+    assert not live.forget(at(500))
+    live.commit([pod("child", 13, 600, Change.MODIFIED, "boss"), gone("child", 14, 601, "boss")])
+    assert live.forget(at(1000)) == {"boss", "child"}
     assert not list(live.world.tracks())
 
 
 def test_the_life_before_which_another_is_drawn_to_end_stays_as_long_as_that_one() -> None:
     live = Followed()
-    boss = pod("boss", 10, 1, change=Change.CREATED)
-    child = pod("child", 11, 5, change=Change.CREATED, owner="boss")
-    late = replace(pod("boss", 12, 1, change=Change.DELETED), arrived=T + 9 * SECOND)  # only its arrival shows its time
-    second = [
-        replace(each, ref=replace(each.ref, uid="second"))
-        for each in (pod("boss", 13, 5, change=Change.CREATED), pod("boss", 14, 20, change=Change.DELETED))
-    ]
-    live.commit([*started("Pod"), boss, child, late, *second, pod("other", 15, 25, change=Change.CREATED)])
-    ends = [life.until for life in live.world.incarnations(name_of(boss.ref))]
-    assert ends == [T + 5 * SECOND + 100, T + 20 * SECOND + 100]
-    live.forget(T + 500 * SECOND)
-    assert not live.gone
-    assert lives(taken_over(live.world)) == lives(live.world)
-    live.commit([pod("child", 16, 30, change=Change.DELETED, owner="boss")])
-    live.forget(T + 500 * SECOND)
-    assert {name.name for name, _ in live.gone} == {"boss", "child"}
-    assert len(live.gone) == 3
+    late = replace(gone("boss", 12, 1), arrived=at(9))  # only its arrival shows its time
+    second = [replace(each, ref=replace(each.ref, uid="second")) for each in (pod("boss", 13, 5), gone("boss", 14, 20))]
+    first = [pod("boss", 10, 1), pod("child", 11, 5, owner="boss"), late]
+    live.commit([*started("Pod"), *first, *second, pod("other", 15, 25)])
+    assert [life.until for life in live.world.incarnations(name_of(late.ref))] == [at(5) + 100, at(20) + 100]
+    assert not live.forget(at(500))
+    assert lives(taken_over(live.world, RecordingWorld())) == lives(live.world)
+    live.commit([gone("child", 16, 30, "boss")])
+    assert live.forget(at(500)) == {"boss", "child"} and len(live.gone) == 3
 
 
 def test_lives_without_uids_go_together() -> None:
     live = Followed()
-    anonymous = [
-        replace(each, ref=replace(each.ref, uid=""), identity=str(number))
-        for number, each in enumerate([
-            pod("a", 10, 1, change=Change.CREATED), pod("a", 11, 2, change=Change.DELETED),
-            pod("a", 12, 3, change=Change.CREATED), pod("a", 13, 400, change=Change.DELETED),
-        ])
-    ]  # fmt: skip
+    told = pod("a", 10, 1), gone("a", 11, 2), pod("a", 12, 3), gone("a", 13, 400)
+    anonymous = [replace(each, ref=replace(each.ref, uid=""), identity=str(at)) for at, each in enumerate(told)]
     live.commit([*started("Pod"), *anonymous])
-    live.forget(T + 300 * SECOND)
-    assert not live.gone
-    live.forget(T + 500 * SECOND)
+    assert not live.forget(at(300))
+    live.forget(at(500))
     assert len(live.gone) == 2
     reads_all(live)
 
@@ -280,20 +222,16 @@ def test_lives_without_uids_go_together() -> None:
 def test_memory_does_not_grow_with_what_was_forgotten(owned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clocks, "RECENT", 20)  # by default they grow to 5000
     live = Followed()
-    live.commit([*started("Event", "Pod"), pod("boss", 5, 0, change=Change.CREATED)])
+    live.commit([*started("Event", "Pod"), pod("boss", 5, 0)])
+    owner = "boss" if owned else ""
     sizes = []
     for lap in range(12):
         for number in range(lap * 20, lap * 20 + 20):
-            at, name = 10 + number * 10, f"p-{number}"
-            owner = "boss" if owned else ""
-            live.commit([
-                pod(name, at, at, change=Change.CREATED, owner=owner),
-                *event(number, at + 1, at + 4, about=name),
-                *event(number + 100_000, at + 1, at + 4, about="boss"),
-                pod(name, at + 5, at + 5, change=Change.MODIFIED, owner=owner),
-                pod(name, at + 6, at + 6, change=Change.DELETED, owner=owner),
-            ])  # fmt: skip
-        live.commit([reached("Pod", at + 9, at + 9), reached("Event", at + 9, at + 9)])
+            now, name = 10 + number * 10, f"p-{number}"
+            events = *event(number, now + 1, now + 4, name), *event(number + 100_000, now + 1, now + 4, "boss")
+            changed = pod(name, now + 5, now + 5, Change.MODIFIED, owner)
+            live.commit([pod(name, now, now, owner=owner), *events, changed, gone(name, now + 6, now + 6, owner)])
+        live.commit([mark(kind, MarkType.BOOKMARK, now + 9, now + 9) for kind in ("Pod", "Event")])
         live.forget(live.world.last - 2 * SECOND)
         sizes.append(held(live.world) + held(live.order) + len(live.found))
     assert sizes[-1] <= sizes[3], sizes
@@ -313,35 +251,22 @@ def held(root: object) -> int:
     return count
 
 
-def started(*kinds: str) -> list[Observation]:
-    compared = [Mark("", "v1", kind, MarkType.TOGETHER, T - 9 + n, 1, other="Pod") for kind in kinds for n in range(3)]
-    return [*compared, *(Mark("", "v1", kind, MarkType.LISTED, T, 4) for kind in kinds)]
+def at(second: int) -> int:
+    return T + second * SECOND
 
 
-def reached(kind: str, second: int, revision: int) -> Mark:
-    return Mark("", "v1", kind, MarkType.BOOKMARK, T + second * SECOND, revision)
-
-
-def event(number: int, created: int, ended: int | None, about: str = "") -> Sequence[Entry]:
+def event(number: int, created: int, ended: int | None, about: str = "") -> list[Entry]:
     involved = Reference("", "Pod", about, "involved", "n") if about else None
     facts = EventFacts(reason="FailedScheduling" if about else "", involved=involved)
-    observed = [entry("Event", f"event-{number}", created, created, Change.CREATED, facts)]
-    return (
-        observed
-        if ended is None
-        else [*observed, entry("Event", f"event-{number}", ended, ended, Change.DELETED, facts)]
-    )
+    times = [(created, Change.CREATED)] + ([(ended, Change.DELETED)] if ended else [])
+    return [entry("Event", f"event-{number}", second, second, change, facts) for second, change in times]
 
 
-def pod(name: str, revision: int, second: int, *, change: Change, owner: str = "") -> Entry:
-    made = entry("Pod", name, revision, second, change, PodFacts(generation=1 + (change is Change.MODIFIED)))
-    return replace(made, owner=Owner("", "v1", "Pod", owner, f"Pod-{owner}") if owner else None)
+def pod(name: str, revision: int, second: int, change: Change = Change.CREATED, owner: str = "") -> Entry:
+    facts = PodFacts(generation=1 + (change is Change.MODIFIED))
+    owned = Owner("", "v1", "Pod", owner, f"Pod-{owner}") if owner else None
+    return entry("Pod", name, revision, second, change, facts, owner=owned)
 
 
-def entry(kind: str, name: str, revision: int, second: int, change: Change, facts: Facts) -> Entry:
-    at = T + second * SECOND
-    ref = ObjectRef("", "v1", kind, "n", name, f"{kind}-{name}")
-    agent = "m" if change is Change.MODIFIED else ""
-    return Entry(
-        ref, change, revision, Clock.OBJECT, at, 2**62, replace(facts, created=at), user_agent=agent, arrived=at + 100
-    )
+def gone(name: str, revision: int, second: int, owner: str = "") -> Entry:
+    return pod(name, revision, second, Change.DELETED, owner)

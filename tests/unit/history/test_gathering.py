@@ -2,10 +2,15 @@
 
 import random
 
+import pytest
 from msgspec.structs import replace
 
-from timeline.core.entries import Change, Clock, Entry, Level, ObjectRef
+from tests.recordings import world_of
+from timeline.core.entries import FOREVER, Change, Client, Clock, Entry, Level, ObjectRef, Observation, Request
 from timeline.history.ledger.gathering import gathered
+from timeline.history.lifelines import Name
+from timeline.history.world.recording import RecordingWorld
+from timeline.kinds.pod import PodFacts
 
 REF = ObjectRef("", "v1", "Pod", "n", "web")
 
@@ -68,3 +73,101 @@ def test_a_request_for_deletion_before_another_write_did_not_end_the_object() ->
 def test_a_deletion_before_another_creation_ended_the_object() -> None:
     entries = wrote(1, Change.CREATED), wrote(5, Change.DELETED), wrote(7, Change.CREATED)
     assert lives(*entries) == {"": [(1, "created"), (5, "deleted"), (7, "created")]}
+
+
+SECOND = 1_000_000
+NOON = 1_700_000_000 * SECOND
+SPACE = ObjectRef("", "v1", "Namespace", "", "work")
+ONE, OTHER = Client("192.0.2.1", "cm-a", "uid-a"), Client("192.0.2.1", "cm-b", "uid-b")
+AGENT = "kube-controller-manager/v1.36 (linux/amd64) kubernetes/1/job-controller"
+
+
+def created(at: float, client: Client = ONE, agent: str = AGENT) -> Request:
+    """A creation without a name, which took 10 ms."""
+    ref = ObjectRef("", "v1", "Pod", "work", "")
+    time = NOON + round(at * SECOND)
+    return Request(ref, "create", 201, time, time + 10_000, user_agent=agent, client=client, identity=f"{at}")
+
+
+def bound(name: str, at: float) -> Entry:
+    """The first that a log shows of a Pod."""
+    ref = ObjectRef("", "v1", "Pod", "work", name, f"uid of {name}")
+    time = NOON + round(at * SECOND)
+    return Entry(
+        ref, Change.MODIFIED, None, Clock.AUDIT, time, time + 5_000, level=Level.METADATA, action="binding",
+        user_agent="kube-scheduler/v1.36", identity=f"{name} {at}", client=Client("192.0.2.2"),
+    )  # fmt: skip
+
+
+def begun() -> Entry:
+    """The creation of the namespace."""
+    return Entry(SPACE, Change.CREATED, None, Clock.AUDIT, NOON - SECOND, NOON - SECOND + 9, level=Level.METADATA)
+
+
+def makers(*observed: Observation) -> dict[str, tuple[str, float, float]]:
+    """Return by whom each Pod was created, and the bounds in seconds after noon; in whichever order that is learned."""
+    found = []
+    for seed in range(4):
+        mixed = random.Random(seed).sample(observed, len(observed))
+        for world in world_of(mixed), world_of(*([each] for each in mixed), world=RecordingWorld()):
+            births = [
+                (track.ref.name, moment.entry)
+                for track in world.of_kind("", "Pod")
+                for moment in track.moments
+                if moment.change is Change.CREATED
+            ]
+            found.append({
+                name: (each.client.pod, (each.received - NOON) / SECOND, (each.staged - NOON) / SECOND)
+                for name, each in births
+                if each.client
+            })  # fmt: skip
+    assert found[1:] == found[:-1]
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("observed", "expected"),
+    [
+        (
+            [begun(), created(1), bound("a", 1.1), created(2, OTHER), bound("b", 2.1)],
+            {"a": ("cm-a", 1, 1.01), "b": ("cm-b", 2, 2.01)},
+        ),
+        (
+            [begun(), created(1), created(1.2), bound("a", 1.3), bound("b", 1.4)],
+            {"a": ("cm-a", 1, 1.21), "b": ("cm-a", 1, 1.21)},
+        ),
+        ([begun(), created(1), created(1.2, OTHER), bound("a", 1.3), bound("b", 1.4)], {}),
+        ([begun(), created(1), created(1.2), bound("a", 1.3)], {}),
+        ([begun(), created(1), bound("a", 0.5)], {}),
+        ([begun(), created(1), bound("lost", 0.5), bound("a", 1.3)], {}),
+        ([begun(), created(1), created(20), bound("a", 20.3), bound("b", 20.4)], {}),
+        ([created(1), bound("a", 1.3)], {}),
+    ],
+    ids=[
+        "the only creation before a Pod is seen made it", "of several by one process it is known who but not which",
+        "two processes", "one is not seen", "seen before", "a creation is missing", "too long",
+        "what existed before the log may be seen for the first time",
+    ],
+)  # fmt: skip
+def test_who_created_a_pod_is_concluded_only_where_it_is_sure(
+    observed: list[Observation], expected: dict[str, tuple[str, float, float]]
+) -> None:
+    assert makers(*observed) == expected
+
+
+def test_a_watch_shows_what_was_created_when() -> None:
+    ref = bound("a", 1.3).ref
+    facts = PodFacts(created=NOON + SECOND)
+    shown = Entry(ref, Change.CREATED, 7, Clock.OBJECT, NOON + SECOND, FOREVER, facts=facts, user_agent="kcm")
+    before = PodFacts(created=NOON - 9 * SECOND)
+    old = replace(shown, ref=replace(ref, name="old", uid="old"), facts=before, change=Change.OBSERVED)
+    old = replace(old, resource_version=3, received=NOON)
+    assert makers(begun(), created(1.1), shown, old) == {"a": ("cm-a", 1.1, 1.11)}
+    assert makers(begun(), created(1.1), shown, bound("a", 1.3)) == {"a": ("cm-a", 1.1, 1.11)}
+
+
+def test_of_several_components_the_program_is_known() -> None:
+    other = AGENT.replace("job-", "replicaset-")
+    world = world_of([begun(), created(1), created(1.2, agent=other), bound("a", 1.3), bound("b", 1.4)])
+    (track,) = world.incarnations(Name("", "Pod", "work", "a"))[:1]
+    assert track.first.entry.user_agent == "kube-controller-manager/v1.36"

@@ -2,43 +2,32 @@
 end.
 
 services  ─────────────S created 11─────────────▶
-pods      ───P created 10───────────P deleted 12─▶     each by itself in order, in any order to each other
-"""
+pods      ───P created 10───────────P deleted 12─▶     each by itself in order, in any order to each other"""
 
 import random
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests import ENGINE
-from tests.live import batches, observations
+from tests.live import batches
 from tests.properties import examples
-from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, LogLine, Mark, MarkType, ObjectRef, Observation
+from tests.recordings import findings_of, world_of
+from tests.unit.history.live_worlds import WATCHES, Judged, T, entry, mark, observations_of, started
+from timeline.core.entries import FOREVER, Change, Entry, LogLine, Mark, MarkType, ObjectRef, Observation
+from timeline.core.order import SECOND
 from timeline.history.lifelines import Name
 from timeline.history.world.recording import RecordingWorld
 from timeline.history.world.world import World
-from timeline.judge import horizons, judge, judged_again, settled, touched
 from timeline.judging.findings import Finding, Status
 from timeline.kinds.pod import PodFacts
 from timeline.kinds.service import ServiceFacts
 from timeline.payloads import documents
-
-if TYPE_CHECKING:
-    from timeline.history.lifelines import Key
-
-SECOND = 1_000_000
-T = 1_795_000_000 * SECOND
-
-
-@cache
-def observations_of(name: str) -> list[Observation]:
-    return observations(ENGINE / name)
 
 
 def side_by_side(observed: Sequence[Observation], chance: random.Random) -> list[Observation]:
@@ -58,57 +47,31 @@ def side_by_side(observed: Sequence[Observation], chance: random.Random) -> list
     return mixed
 
 
-def known(observed: Sequence[Observation], size: int) -> tuple[World, dict[str, Finding]]:
-    """Return the world that learned batch after batch, and the findings about what each batch affected."""
-    world = RecordingWorld()
-    found: dict[Key, list[Finding]] = {}
+def known(observed: Sequence[Observation], size: int) -> tuple[list[object], dict[str, object]]:
+    """Return the lives and the findings of a world that learned batch after batch and judged what each affected."""
+    live = Judged()
     for batch in [*batches(observed, size), []]:
-        for _ in world.learn(batch):
-            pass
-        changed = world.settle()
-        subjects = touched(world, changed, horizons(world))
-        found.update(judged_again(world, subjects, lambda key: found.get(key, ())))
-    every = [settled(each, world) for of_track in found.values() for each in of_track]
-    return world, {each.id: each for each in every}
-
-
-def lives(world: World) -> list[object]:
-    return [
-        (track.key, [(each.time, each.entry.resource_version) for each in track.moments]) for track in world.tracks()
+        live.commit(batch)
+    lives: list[object] = [
+        (track.key, [(each.time, each.entry.resource_version) for each in track.moments])
+        for track in live.world.tracks()
     ]
-
-
-def payloads(found: dict[str, Finding]) -> dict[str, object]:
-    return {key: documents.finding(each) for key, each in found.items()}
+    return lives, {key: documents.finding(each) for key, each in live.settled().items()}
 
 
 @examples(3)
-@given(name=st.sampled_from(["jobs-watch", "families-watch"]), seed=st.integers(0, 2**32), size=st.integers(20, 900))
+@given(name=st.sampled_from(WATCHES), seed=st.integers(0, 2**32), size=st.integers(20, 900))
 def test_whichever_stream_comes_first_the_same_is_known(name: str, seed: int, size: int) -> None:
-    world, found = known(observations_of(name), 100_000)
-    again, also = known(side_by_side(observations_of(name), random.Random(seed)), size)
-    assert lives(again) == lives(world)
-    assert payloads(also) == payloads(found)
+    observed = observations_of(name)
+    assert known(side_by_side(observed, random.Random(seed)), size) == known(observed, 100_000)
 
 
 def test_what_is_told_twice_changes_nothing() -> None:
-    world, found = known(observations_of("jobs-watch"), 100)
-    again, also = known([each for each in observations_of("jobs-watch") for _ in range(2)], 100)
-    assert lives(again) == lives(world)
-    assert payloads(also) == payloads(found)
+    observed = observations_of("jobs-watch")
+    assert known([each for each in observed for _ in range(2)], 100) == known(observed, 100)
 
 
-def mark(kind: str, what: MarkType, second: float, revision: int, **more: object) -> Mark:
-    return Mark("", "v1", kind, what, T + round(second * SECOND), revision, **more)  # type: ignore[arg-type]
-
-
-def started(*kinds: str) -> list[Observation]:
-    """Return the marks of streams that were compared and listed."""
-    compared = [mark(kind, MarkType.TOGETHER, -9 + n, 1, other="Pod") for kind in kinds for n in range(3)]
-    return [*compared, *(mark(kind, MarkType.LISTED, 0, 5) for kind in kinds)]
-
-
-def pod(revision: int, second: float, change: Change = Change.CREATED, **facts: object) -> Entry:
+def pod(revision: int, second: float, change: Change = Change.CREATED, **facts: str) -> Entry:
     return entry("Pod", "p", revision, second, change, PodFacts(subdomain="s", hostname="p", **facts))  # type: ignore[arg-type]
 
 
@@ -116,87 +79,76 @@ def service(revision: int, second: float, change: Change = Change.CREATED) -> En
     return entry("Service", "s", revision, second, change, ServiceFacts(headless=True, selects=True))
 
 
-def entry(kind: str, name: str, revision: int, second: float, change: Change, facts: Facts) -> Entry:
-    whole = T + int(second) * SECOND
-    return Entry(
-        ObjectRef("", "v1", kind, "n", name, f"{kind}-{name}"),
-        change,
-        revision,
-        Clock.OBJECT,
-        whole,
-        2**62,
-        replace(facts, created=whole),
-        user_agent="m" if change is Change.MODIFIED else "",
-        arrived=T + round(second * SECOND) + 100,
-    )
+def learned(*observed: Observation) -> World:
+    return world_of(observed, world=RecordingWorld())
 
 
 def found_in(*observed: Observation) -> list[Finding]:
-    world = RecordingWorld()
-    for _ in world.learn(observed):
-        pass
-    world.settle()
-    return [each for each in judge(world, world.tracks()) if each.rule == "pod-before-service"]
+    world = learned(*started("Pod", "Service"), *observed)
+    return [each for each in findings_of(world) if each.rule == "pod-before-service"]
 
 
-KINDS = ("Pod", "Service")
+def bookmark(second: float, revision: int) -> Mark:
+    return mark("Pod", MarkType.BOOKMARK, second, revision)
+
+
+def gap(kind: str, since: float, revision: int, until: float, end: int) -> Mark:
+    more: dict[str, Any] = {
+        "since": T + round(since * SECOND),
+        "since_revision": revision,
+        "reason": "the server was away",
+    }
+    return mark(kind, MarkType.GAP, until, end, **more)
 
 
 def test_it_is_suspected_until_every_stream_has_come_as_far() -> None:
-    (finding,) = found_in(*started(*KINDS), pod(10, 1), service(11, 2))
+    (finding,) = found_in(pod(10, 1), service(11, 2))
     assert finding.status is Status.SUSPECTED
     assert "pods up to revision 11 may still be on their way" in finding.status_reason
 
 
-def test_a_bookmark_confirms_it() -> None:
-    (finding,) = found_in(*started(*KINDS), pod(10, 1), service(11, 2), mark("Pod", MarkType.BOOKMARK, 3, 11))
+@pytest.mark.parametrize(
+    "later",
+    [
+        [bookmark(3, 11)],
+        [replace(pod(12, 2.5), ref=ObjectRef("", "v1", "Pod", "n", "q", "q"))],
+        [gap("Service", 20, 31, 30, 32), bookmark(40, 40)],
+    ],
+    ids=["a bookmark", "any later change of the kind", "a bookmark after a gap that began later"],
+)
+def test_what_shows_that_the_stream_has_come_as_far_confirms_it(later: list[Observation]) -> None:
+    (finding,) = (each for each in found_in(pod(10, 1), service(11, 2), *later) if each.subject.name == "p")
     assert (finding.status, finding.status_reason) == (Status.CONFIRMED, "")
-
-
-def test_any_later_change_of_the_kind_confirms_it() -> None:
-    other = replace(pod(12, 2.5), ref=ObjectRef("", "v1", "Pod", "n", "q", "q"))
-    found = found_in(*started(*KINDS), pod(10, 1), service(11, 2), other)
-    assert {each.status for each in found if each.subject.name == "p"} == {Status.CONFIRMED}
 
 
 def test_what_comes_late_takes_it_back() -> None:
     late = pod(9, 0.5)
-    assert found_in(*started(*KINDS), service(8, 0.2), late) == []
-    assert found_in(*started(*KINDS), late, service(8, 0.2)) == []
+    assert found_in(service(8, 0.2), late) == found_in(late, service(8, 0.2)) == []
 
 
 def test_in_a_gap_nothing_is_said_to_have_been_absent() -> None:
-    gap = mark("Service", MarkType.GAP, 3, 12, since=T + SECOND // 2, since_revision=6, reason="nobody watched")
-    observed = [*started(*KINDS), pod(10, 1), gap, mark("Service", MarkType.LISTED, 3, 12), service(13, 4)]
-    assert all(each.severity == "info" for each in found_in(*observed, mark("Pod", MarkType.BOOKMARK, 5, 14)))
+    shown = gap("Service", 0.5, 6, 3, 12), mark("Service", MarkType.LISTED, 3, 12), service(13, 4)
+    assert all(each.severity == "info" for each in found_in(pod(10, 1), *shown, bookmark(5, 14)))
 
 
-def test_outside_of_a_gap_it_is_said() -> None:
-    gap = mark("Service", MarkType.GAP, 30, 32, since=T + 20 * SECOND, since_revision=31, reason="nobody watched")
-    observed = [*started(*KINDS), pod(10, 1), service(11, 2), gap, mark("Pod", MarkType.BOOKMARK, 40, 40)]
-    (finding,) = found_in(*observed)
-    assert finding.status is Status.CONFIRMED
+def test_who_stands_unchanged_after_a_gap_stood_in_it_and_who_changed_may_have_done_so_at_any_time() -> None:
+    """Pods were not observed while the Service was created; the next list shows the Pod."""
+    before, listed = (pod(10, 1), service(11, 2), gap("Pod", 1.5, 10, 30, 32)), mark("Pod", MarkType.LISTED, 30, 32)
+    (finding,) = found_in(*before, listed)
+    assert (finding.verdict.value, finding.status) == ("exact", Status.CONFIRMED)
+    changed = pod(31, 29, Change.OBSERVED, phase="Succeeded")
+    assert {each.verdict.value for each in found_in(*before, changed, listed)} <= {"inconclusive"}
 
 
-def test_a_change_lies_in_the_second_that_it_tells_wherever_the_collectors_clock_is() -> None:
-    for off in (-3600, 0, 3600):
-        observed = [
-            replace(each, arrived=each.arrived + off * SECOND) for each in (pod(10, 1.4), pod(12, 3.2, Change.MODIFIED))
-        ]
-        world = RecordingWorld()
-        for _ in world.learn([*started("Pod"), *observed]):
-            pass
-        world.settle()
-        (track,) = world.tracks()
-        assert [each.time // SECOND - T // SECOND for each in track.moments] == [1, 3]
-
-
-def test_the_moment_of_a_change_is_that_of_its_arrival_within_its_second() -> None:
-    world = RecordingWorld()
-    for _ in world.learn([*started("Pod"), pod(10, 1.4)]):
-        pass
-    (track,) = world.settle()
-    assert track.first.time == T + 1_400_100
+@pytest.mark.parametrize("off", [-3600, 0, 3600])
+def test_a_change_lies_in_the_second_that_it_tells_wherever_the_collectors_clock_is(off: int) -> None:
+    """Within that second, its moment is that of its arrival."""
+    changes = pod(10, 1.4), pod(12, 3.2, Change.MODIFIED)
+    shifted = [replace(each, arrived=each.arrived + off * SECOND) for each in changes]
+    (track,) = learned(*started("Pod"), *shifted).tracks()
+    times = [each.time - T for each in track.moments]
+    assert [each // SECOND for each in times] == [1, 3]
+    assert off or times[0] == 1_400_100
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 1500)] * 6), min_size=2, max_size=5), st.randoms(use_true_random=False))
@@ -205,26 +157,20 @@ def test_no_life_of_a_name_begins_before_the_one_before_it_has_ended(
     lives: list[tuple[int, ...]], chance: random.Random
 ) -> None:
     """Whatever the delays, "deleted …31.381, created again …30.999" is an order that nobody observed."""
-    observed, at, revision, arrived = [], T, 10, T
+    batch, at, revision, arrived = started("Pod"), T, 10, T
     for number, delays in enumerate(lives):
         born = 0
-        for change, committed, late in zip(
-            (Change.CREATED, Change.MODIFIED, Change.DELETED), delays[:3], delays[3:], strict=True
-        ):
+        changes = Change.CREATED, Change.MODIFIED, Change.DELETED
+        for change, committed, late in zip(changes, delays[:3], delays[3:], strict=True):
             at += committed * 1000
             revision += 1
             arrived = max(arrived, at + late * 1000)
             born = born or at // SECOND * SECOND
             made = replace(pod(revision, 0, change), received=born, arrived=arrived, user_agent="")
             ref = ObjectRef("", "v1", "Pod", "n", "p", f"p-{number}")
-            observed.append(replace(made, ref=ref, facts=PodFacts(created=born)))
-    batch: list[Observation] = [*started("Pod"), *observed]
+            batch.append(replace(made, ref=ref, facts=PodFacts(created=born)))
     chance.shuffle(batch)
-    world = RecordingWorld()
-    for _ in world.learn(batch):
-        pass
-    world.settle()
-    tracks = world.incarnations(Name("", "Pod", "n", "p"))
+    tracks = learned(*batch).incarnations(Name("", "Pod", "n", "p"))
     assert [track.ref.uid for track in tracks] == [f"p-{number}" for number in range(len(lives))]
     for before, after in pairwise(tracks):
         assert before.until is not None and before.until <= after.first.time
@@ -236,28 +182,67 @@ def test_no_life_of_a_name_begins_before_the_one_before_it_has_ended(
 def test_a_list_that_shows_nothing_shows_which_counter_its_kind_has() -> None:
     """The revision of an empty list of Events says nothing about how far other kinds are complete."""
     world = RecordingWorld()
-    for batch in ([*started("Pod"), pod(10, 1)], [mark("Event", MarkType.LISTED, 0.5, 900)]):
-        for _ in world.learn(batch):
-            pass
-        world.settle()
+    world_of([*started("Pod"), pod(10, 1)], [mark("Event", MarkType.LISTED, 0.5, 900)], world=world)
     assert world.own_counters == [("", "Event")]
     assert world.reached([("", "Event")]) == T + SECOND // 2
 
 
-def test_who_stands_unchanged_after_a_gap_stood_in_it() -> None:
-    """Pods were not observed while the Service was created; the next list shows the Pod unchanged."""
-    gap = mark(
-        "Pod", MarkType.GAP, 30, 32, since=T + SECOND + SECOND // 2, since_revision=10, reason="the server was away"
-    )
-    observed = [*started(*KINDS), pod(10, 1), service(11, 2), gap, mark("Pod", MarkType.LISTED, 30, 32)]
-    (finding,) = found_in(*observed)
-    assert (finding.verdict.value, finding.status) == ("exact", Status.CONFIRMED)
+KINDS = {"Pod": PodFacts, "Service": ServiceFacts}
+Step = tuple[str, str, int, int, bool, Change]
 
 
-def test_who_changed_in_a_gap_may_have_done_so_at_any_time_of_it() -> None:
-    gap = mark(
-        "Pod", MarkType.GAP, 30, 32, since=T + SECOND + SECOND // 2, since_revision=10, reason="the server was away"
-    )
-    seen = pod(31, 29, Change.OBSERVED, phase="Succeeded")
-    observed = [*started(*KINDS), pod(10, 1), service(11, 2), gap, seen, mark("Pod", MarkType.LISTED, 30, 32)]
-    assert {each.verdict.value for each in found_in(*observed)} <= {"inconclusive"}
+def lives(*parts: list[Observation], followed: bool) -> list[object]:
+    """Return the lives that a world knows that has learned these parts one after the other."""
+    world = world_of(*parts, world=RecordingWorld(followed=followed))
+    return [(each.key, each.ref, each.owner, each.until, each.moments) for each in world.tracks()]
+
+
+@examples(4)
+@given(name=st.sampled_from(WATCHES), seed=st.integers(0, 2**32), size=st.integers(20, 900))
+def test_batch_after_batch_a_recording_gives_the_same_lives(name: str, seed: int, size: int) -> None:
+    observed = side_by_side(observations_of(name), random.Random(seed))
+    grown = lives(*map(list, batches(observed, size)), followed=True)
+    assert grown == lives(observed, followed=True) == lives(observed, followed=False)
+
+
+# What happens next: to which kind, to which of its names, after how many tenths of a second, how long it is on its way,
+# and whether the object says who changed it, and thereby when.
+STEPS = st.tuples(
+    st.sampled_from(sorted(KINDS)),
+    st.sampled_from("ab"),
+    st.sampled_from([0, 0, 1, 3, 12]),
+    st.sampled_from([0, 2, 9, 30]),
+    st.booleans(),
+    st.sampled_from([Change.MODIFIED, Change.MODIFIED, Change.MODIFIED, Change.DELETED]),
+)
+
+
+def history(steps: list[Step]) -> list[Observation]:
+    """Return the observations of these changes. An object that does not exist is created."""
+    alive: dict[tuple[str, str], tuple[str, int]] = {}  # UID, and the second of the creation
+    observed: list[Observation] = []
+    now = 0
+    for revision, (kind, name, later, late, signed, change) in enumerate(steps, start=10):
+        now += later
+        if (kind, name) not in alive:
+            alive[kind, name], change = (f"{kind}-{name}-{revision}", now // 10), Change.CREATED
+        uid, born = alive[kind, name]
+        dated = change is Change.CREATED or (signed and change is Change.MODIFIED)
+        if change is Change.DELETED:
+            del alive[kind, name]
+        made = entry(kind, name, revision, now / 10 if dated else born, change, KINDS[kind]())
+        ref, facts = ObjectRef("", "v1", kind, "n", name, uid), KINDS[kind](created=T + born * SECOND)
+        agent, arrived = made.user_agent if dated else "", T + (now + late) * SECOND // 10
+        observed.append(replace(made, ref=ref, facts=facts, user_agent=agent, arrived=arrived))
+    return observed
+
+
+@given(st.lists(STEPS, min_size=1, max_size=25), st.integers(1, 6), st.integers(0, 2**32))
+def test_batch_after_batch_any_history_gives_the_same_lives(steps: list[Step], size: int, seed: int) -> None:
+    observed = side_by_side(history(steps), random.Random(seed))
+    begun = started(*KINDS)
+    for end in range(0, len(observed) + 1, size):
+        parts = [list(each) for each in batches(observed[:end], size)]
+        whole = [*begun, *observed[:end]]
+        expected = lives(whole, followed=False)
+        assert lives(begun, *parts, followed=True) == lives(whole, followed=True) == expected

@@ -6,24 +6,16 @@ tests/unit/judging/test_incremental.py has the property tests for whether enough
 import re
 
 from tests import ROOT
-from tests.recordings import SAMPLE, entries_of
+from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.history.world.dependencies import ALL
 from timeline.history.world.recording import RecordingWorld
 from timeline.history.world.world import World
-from timeline.judge import judge
 
 PACKAGE = ROOT / "timeline"
 COMPOSED = {"gapless", "once_in_file", "root", "strays", "unbroken"}  # each calls other methods, which are recorded
 FIXED = {"first", "live", "remembered"}  # changes of these do not affect stored judgements
 UNSTORED = {"once", "watches"}  # asked only of recordings, which are judged as a whole
 ELSEWHERE = {"activity.py", "changes.py", "sources.py", "views.py"}  # not judgements: they are computed anew
-
-
-def learned(world: World) -> World:
-    for _ in world.learn(entries_of(SAMPLE)):
-        pass
-    world.settle()
-    return world
 
 
 def test_every_question_that_rules_ask_is_recorded() -> None:
@@ -38,13 +30,13 @@ def test_every_question_that_rules_ask_is_recorded() -> None:
 
 
 def test_a_recording_world_finds_the_same() -> None:
-    plain, recording = learned(World()), learned(RecordingWorld())
-    assert judge(recording, recording.tracks()) == judge(plain, plain.tracks())
+    entries = entries_of(SAMPLE)
+    assert findings_of(world_of(entries, world=RecordingWorld())) == findings_of(world_of(entries))
 
 
 def test_a_change_leads_to_the_judgements_that_looked_at_it() -> None:
     world = RecordingWorld()
-    learned(world)
+    world_of(entries_of(SAMPLE), world=world)
     pod = next(world.of_kind("", "Pod"))
     world.dependencies.begin(pod.key)
     world.of_uid("asked")

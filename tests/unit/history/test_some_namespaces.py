@@ -8,20 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests import ENGINE
-from tests.live import observations, verdicts
+from tests import recordings
+from tests.live import verdicts
 from tests.properties import examples
+from tests.unit.history.live_worlds import WATCHES, observations_of, taken_over
 from timeline.core.entries import Entry, Mark, MarkType, ObjectRef, Observation
+from timeline.core.order import SECOND
 from timeline.history.codec import line_of, observation_of
-from timeline.history.snapshot import lines_of, snapshot_of
 from timeline.history.streams import Stream
 from timeline.history.world.recording import RecordingWorld
 from timeline.history.world.world import World
-from timeline.judge import judge, judged
+from timeline.judge import judged
 from timeline.judging.coverage.sources import coverage
 from timeline.payloads import documents
 
-SECOND = 1_000_000
+JOBS = "jobs-watch"
 _LIMITED = {MarkType.LISTED, MarkType.BOOKMARK, MarkType.GAP}
 
 
@@ -51,15 +52,11 @@ def by_namespace(observed: Sequence[Observation], wanted: Collection[str] | None
 
 
 def world_of(observed: Sequence[Observation]) -> World:
-    world = RecordingWorld(followed=True)
-    for _ in world.learn(observed):
-        pass
-    world.settle()
-    return world
+    return recordings.world_of(observed, world=RecordingWorld(followed=True))
 
 
 def found(world: World) -> set[tuple[str, ...]]:
-    return verdicts(documents.finding(each) for each in judge(world, world.tracks()))
+    return verdicts(documents.finding(each) for each in recordings.findings_of(world))
 
 
 def namespaces_of(observed: Sequence[Observation]) -> list[str]:
@@ -67,15 +64,15 @@ def namespaces_of(observed: Sequence[Observation]) -> list[str]:
 
 
 def test_all_namespaces_one_by_one_give_what_a_watch_of_the_whole_cluster_gives() -> None:
-    for name in ("jobs-watch", "families-watch"):
-        whole = observations(ENGINE / name)
+    for name in WATCHES:
+        whole = observations_of(name)
         assert found(world_of(by_namespace(whole))) == found(world_of(whole)) != set()
 
 
 @examples(4)
-@given(name=st.sampled_from(["jobs-watch", "families-watch"]), seed=st.integers(0, 2**32))
+@given(name=st.sampled_from(WATCHES), seed=st.integers(0, 2**32))
 def test_some_namespaces_give_a_part_of_it_and_nothing_else(name: str, seed: int) -> None:
-    whole = observations(ENGINE / name)
+    whole = observations_of(name)
     chance = random.Random(seed)
     every = namespaces_of(whole)
     wanted = chance.sample(every, chance.randint(1, len(every)))
@@ -83,14 +80,15 @@ def test_some_namespaces_give_a_part_of_it_and_nothing_else(name: str, seed: int
 
 
 def test_the_order_of_arrival_does_not_matter() -> None:
-    observed = by_namespace(observations(ENGINE / "jobs-watch"))
-    mixed = random.Random(4).sample(observed, len(observed))
-    one, other = world_of(observed), world_of(mixed)
-    for kind in one.streams:
-        assert one.streams[kind].namespaces == other.streams[kind].namespaces
-        assert {each: one.streams[kind].reach_in(each).revision for each in one.streams[kind].namespaces} == {
-            each: other.streams[kind].reach_in(each).revision for each in other.streams[kind].namespaces
+    observed = by_namespace(observations_of(JOBS))
+    one, other = (
+        {
+            kind: [(each, stream.reach_in(each).revision) for each in stream.namespaces]
+            for kind, stream in world_of(order).streams.items()
         }
+        for order in (observed, random.Random(4).sample(observed, len(observed)))
+    )
+    assert one == other
 
 
 def pods(*marks: Mark) -> Stream:
@@ -124,12 +122,8 @@ def test_a_watch_of_everything_covers_everything() -> None:
 
 
 def test_a_snapshot_remembers_which_namespaces_are_watched() -> None:
-    world = world_of(by_namespace(observations(ENGINE / "jobs-watch")))
-    again = RecordingWorld(followed=True)
-    snapshot = snapshot_of(lines_of(world.snapshot()))
-    assert snapshot
-    again.restore(snapshot)
-    again.settle()
+    world = world_of(by_namespace(observations_of(JOBS)))
+    again = taken_over(world, RecordingWorld(followed=True))
     assert again.streams["", "Pod"].namespaces == world.streams["", "Pod"].namespaces != []
     judged(again, again.tracks())
     assert found(again) == found(world)
@@ -141,33 +135,18 @@ def test_a_mark_without_a_namespace_is_of_the_whole_cluster() -> None:
 
 
 def test_coverage_names_the_namespaces() -> None:
-    world = world_of(by_namespace(observations(ENGINE / "jobs-watch"), ["nobody-is-here", *namespaces_of_jobs()[:1]]))
-    row = next(each for each in coverage(world) if each.kind == "Pod")
-    assert row.namespaces == tuple(sorted(["nobody-is-here", *namespaces_of_jobs()[:1]]))
-    assert row.followed == f"complete, in {' and '.join(row.namespaces)} only"
-
-
-def namespaces_of_jobs() -> list[str]:
-    return namespaces_of(observations(ENGINE / "jobs-watch"))
+    whole = observations_of(JOBS)
+    wanted = sorted(["nobody-is-here", *namespaces_of(whole)[:1]])
+    row = next(each for each in coverage(world_of(by_namespace(whole, wanted))) if each.kind == "Pod")
+    assert row.namespaces == tuple(wanted)
+    assert row.followed == f"complete, in {' and '.join(wanted)} only"
 
 
 def test_an_object_elsewhere_is_not_said_to_be_missing() -> None:
-    stream = world_of([mark(MarkType.LISTED, 10, 5, "a"), pod_in("a"), mark(MarkType.BOOKMARK, 40, 30, "a")])
-    assert stream.complete("", "Pod", 11 * SECOND, 20 * SECOND, "a")
-    assert not stream.complete("", "Pod", 11 * SECOND, 20 * SECOND, "b")
-    assert not stream.complete("", "Pod", 11 * SECOND, 20 * SECOND)
-
-
-def pod_in(namespace: str) -> Entry:
-    first = next(
-        each
-        for each in observations(ENGINE / "jobs-watch")
-        if isinstance(each, Entry) and each.ref.kind == "Pod" and each.change.value == "created"
-    )
-    return replace(
-        first,
-        ref=ObjectRef("", "v1", "Pod", namespace, "p", "uid-p"),
-        received=12 * SECOND,
-        arrived=12 * SECOND,
-        resource_version=7,
-    )
+    pods = (each for each in observations_of(JOBS) if isinstance(each, Entry) and each.ref.kind == "Pod")
+    ref, at = ObjectRef("", "v1", "Pod", "a", "p", "uid-p"), 12 * SECOND
+    first = next(each for each in pods if each.change.value == "created")
+    pod = replace(first, ref=ref, received=at, arrived=at, resource_version=7)
+    world = world_of([mark(MarkType.LISTED, 10, 5, "a"), pod, mark(MarkType.BOOKMARK, 40, 30, "a")])
+    asked = "", "Pod", 11 * SECOND, 20 * SECOND
+    assert world.complete(*asked, "a") and not world.complete(*asked, "b") and not world.complete(*asked)

@@ -4,7 +4,6 @@ import random
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any
 
 import pytest
@@ -18,9 +17,7 @@ from tests.patience import processor_seconds
 from tests.properties import examples, sampled
 from tests.recordings import SAMPLE, findings_of, observations_of
 from timeline.core.entries import FOREVER, Change, Entry, ObjectRef, Observation, Request
-from timeline.core.machine.columns import in_order
 from timeline.core.machine.spill import Spill, Spilling
-from timeline.core.order import CommitClock
 from timeline.history.lifelines import name_of
 from timeline.history.world.world import World
 from timeline.judge import rulebook
@@ -71,14 +68,15 @@ def everything(world: World) -> object:
 @pytest.mark.parametrize("path", REAL, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_same_is_known_with_nothing_in_memory(path: Path, tmp_path: Path) -> None:
     entries, news, expected = observed(path)
-    with Spill(tmp_path) as spill:
-        world, now = learned(World(spilling=Spilling(spill, 0)), entries)
-        assert now == news
-        assert everything(world) == expected
-    assert list(tmp_path.iterdir()) == []
+    for most, in_file in [(0, True), (100_000, False)][: 1 + (path == SAMPLE)]:
+        with Spill(tmp_path) as spill:
+            world, now = learned(World(spilling=Spilling(spill, most)), entries)
+            assert (now, world.is_in_file) == (news, in_file)
+            assert everything(world) == expected
+        assert list(tmp_path.iterdir()) == []
 
 
-@examples(8)
+@examples(5)
 @given(
     path=st.sampled_from(RECORDINGS),
     seed=st.integers(0, 2**32),
@@ -116,37 +114,47 @@ def test_the_same_is_known_of_names_with_many_incarnations(turns: Path, most: in
         assert now == news
         assert everything(world) == expected
         assert world.is_in_file
-        requests = {name: world.requests(name) for name in sorted(world.requested_names())}
         plain, _ = learned(World(), entries)
-        assert requests == {name: plain.requests(name) for name in sorted(plain.requested_names())}
-        assert sum(map(len, requests.values())) > 1_500
+        requests, expected_requests = (
+            {name: each.requests(name) for name in sorted(each.requested_names())} for each in (world, plain)
+        )
+        assert requests == expected_requests and sum(map(len, requests.values())) > 1_500
         assert [*world.watches()] == [*plain.watches()]
-        assert activities(world, []).keys() == activities(plain, []).keys()
-        assert [vars(each) for each in activities(world, []).values()] == [
-            vars(each) for each in activities(plain, []).values()
-        ]
+        active, expected_active = (
+            {who: vars(each) for who, each in activities(of, []).items()} for of in (world, plain)
+        )
+        assert active == expected_active
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return what is read of files from now on."""
+    found: list[Any] = []
+    get = Spill.get
+
+    def noted(spill: Spill, place: int) -> Any:
+        found.append(get(spill, place))
+        return found[-1]
+
+    monkeypatch.setattr(Spill, "get", noted)
+    return found
+
+
+def first_of(kind: str) -> Entry:
+    entries = (each for each in observed(SAMPLE)[0] if isinstance(each, Entry) and each.change is Change.CREATED)
+    return next(each for each in entries if each.ref.kind == kind)
 
 
 def test_an_object_that_is_written_all_the_time_is_not_read_again_for_each_entry(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: list[Any]
 ) -> None:
-    lease = next(each for each in observed(SAMPLE)[0] if isinstance(each, Entry) and each.ref.kind == "Lease")
+    lease = first_of("Lease")
+    refs = [replace(lease.ref, name=f"lease-{number}", uid=f"uid-{number}") for number in range(20)]
     entries: list[Observation] = [
-        replace(
-            lease,
-            ref=replace(lease.ref, name=f"lease-{number}", uid=f"uid-{number}"),
-            resource_version=1_000_000 + 20 * turn + number,
-        )
+        replace(lease, ref=ref, resource_version=1_000_000 + 20 * turn + number, change=Change.MODIFIED)
         for turn in range(200)
-        for number in range(20)
+        for number, ref in enumerate(refs)
     ]
-    read: list[int] = []
-    get = Spill.get
-
-    def noted(spill: Spill, place: int) -> object:
-        read.append(place)
-        return get(spill, place)
-
     written: list[int] = []  # entries of objects
     put = Spill.put
 
@@ -155,7 +163,6 @@ def test_an_object_that_is_written_all_the_time_is_not_read_again_for_each_entry
             written.append(len(value[2]))
         return put(spill, value)
 
-    monkeypatch.setattr(Spill, "get", noted)
     monkeypatch.setattr(Spill, "put", put_noted)
     with Spill(tmp_path) as spill:
         world = World(spilling=Spilling(spill, 1600))
@@ -169,29 +176,15 @@ def test_an_object_that_is_written_all_the_time_is_not_read_again_for_each_entry
         assert {len(track.moments) for track in world.tracks()} == {200}
 
 
-def test_the_end_of_a_watch_is_found_without_reading_all_requests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pods = ObjectRef("", "v1", "Pod", "", "", "")
-    begun = [
-        Request(pods, "watch", 200, number, FOREVER, identity=f"audit-{number}", user_agent="kubelet")
-        for number in range(3_000)
-    ]
+def test_the_end_of_a_watch_is_found_without_reading_all_requests(tmp_path: Path, read: list[Any]) -> None:
+    watch = Request(ObjectRef("", "v1", "Pod", "", "", ""), "watch", 200, 0, FOREVER, user_agent="kubelet")
+    begun = [replace(watch, received=number, identity=f"audit-{number}") for number in range(3_000)]
     ended = [replace(each, staged=each.received + 1) for each in begun]
-    read: list[int] = []
-    get = Spill.get
-
-    def noted(spill: Spill, place: int) -> Any:
-        found = get(spill, place)
-        read.append(len(found))
-        return found
-
-    monkeypatch.setattr(Spill, "get", noted)
     with Spill(tmp_path) as spill:
         world = World(spilling=Spilling(spill, 400))
         for now in (begun, ended):
             assert [each for _, each in world.learn(now)] == now
-        assert sum(read) <= 20 * len(ended)
+        assert sum(map(len, read)) <= 20 * len(ended)
         assert [*world.learn(begun)] == []
         assert [*world.watches()] == ended
 
@@ -200,22 +193,16 @@ def test_the_end_of_a_watch_is_found_without_reading_all_requests(
 def test_names_that_were_created_again_and_again_without_a_deletion_take_no_longer(
     in_memory: int, tmp_path: Path
 ) -> None:
-    pod = next(
-        each
-        for each in observed(SAMPLE)[0]
-        if isinstance(each, Entry) and each.ref.kind == "Pod" and each.change is Change.CREATED
-    )
+    pod = first_of("Pod")
+    assert pod.facts
+    pod = replace(pod, facts=replace(pod.facts, created=0))
     entries: list[Observation] = [
         replace(
-            pod,
-            ref=replace(pod.ref, uid=f"uid-{number}"),
-            resource_version=1_000_000 + number,
-            received=pod.received + 1000 * number,
-            staged=pod.staged + 1000 * number,
-            facts=replace(pod.facts, created=0) if pod.facts else None,
+            pod, ref=replace(pod.ref, uid=f"uid-{number}"), resource_version=1_000_000 + number,
+            received=pod.received + 1000 * number, staged=pod.staged + 1000 * number,
         )
         for number in range(6_000)
-    ]
+    ]  # fmt: skip
     times: list[float] = []
     for count in (1_500, 6_000):
         with Spill(tmp_path) as spill:
@@ -228,14 +215,6 @@ def test_names_that_were_created_again_and_again_without_a_deletion_take_no_long
     assert times[1] < 8 * times[0] + 0.1  # with the square of their number, it would be 16 times as long
 
 
-def test_a_world_below_the_limit_uses_no_file(tmp_path: Path) -> None:
-    entries, _, expected = observed(SAMPLE)
-    with Spill(tmp_path) as spill:
-        world, _ = learned(World(spilling=Spilling(spill, 100_000)), entries)
-        assert not world.is_in_file
-        assert everything(world) == expected
-
-
 def test_a_track_is_the_same_as_long_as_somebody_holds_it(tmp_path: Path) -> None:
     with Spill(tmp_path) as spill:
         world, _ = learned(World(spilling=Spilling(spill, 0)), observed(SAMPLE)[0])
@@ -245,7 +224,7 @@ def test_a_track_is_the_same_as_long_as_somebody_holds_it(tmp_path: Path) -> Non
         assert world.track((name_of(held.ref), held.ref.uid)) is held
 
 
-def test_incarnations_that_ended_long_ago_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incarnations_that_ended_long_ago_are_not_read(tmp_path: Path, read: list[Any]) -> None:
     with Spill(tmp_path) as spill:
         world, _ = learned(World(spilling=Spilling(spill, 0)), observed(SAMPLE)[0])
         names = {track.name for track in world.tracks()}
@@ -260,33 +239,6 @@ def test_incarnations_that_ended_long_ago_are_not_read(tmp_path: Path, monkeypat
                 over += left_out
         assert over
         many = next(name for name in names if len(world.incarnations(name)) > 2)
-        read: list[int] = []
-        monkeypatch.setattr(spill, "get", read.append)
+        read.clear()
         assert len(world.incarnations(many)) > 2
         assert not read
-
-
-stamps = st.tuples(st.integers(1, 40) | st.integers(2**64, 2**64 + 3), st.integers(0, 50), st.integers(0, 60))
-
-
-@examples(50)
-@given(st.lists(stamps))
-def test_a_clock_of_many_commits_draws_like_any_other(commits: list[tuple[int, int, int]]) -> None:
-    one, many = CommitClock(commits), CommitClock.of_many(commits)
-    assert ([*one.steps()], one.last) == ([*many.steps()], many.last)
-
-
-@examples(12)
-@given(st.lists(stamps, max_size=50))
-def test_rows_that_are_sorted_in_parts_are_in_order(rows: list[tuple[int, int, int]]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("timeline.core.machine.columns._RUN", 7)
-        assert [*in_order(rows)] == sorted(rows)
-
-
-@examples(5)
-@given(st.lists(st.binary(max_size=9000), max_size=300))
-def test_what_was_put_into_a_file_is_read_again(values: list[bytes]) -> None:
-    with Spill(Path(gettempdir())) as spill:
-        places = [spill.put(value) for value in values]
-        assert [spill.get(place) for place in places] == values

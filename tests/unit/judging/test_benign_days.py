@@ -7,8 +7,6 @@ hand-over of a field, requests by annotation, conflicts, and writes without effe
 
 import random
 
-import pytest
-
 from tests import DATA
 from tests.recordings import findings_of, observations_of, world_of
 from timeline.core.entries import Observation
@@ -24,11 +22,7 @@ def test_a_day_without_harm_raises_no_alarm() -> None:
     observed = observations_of(DAY)
     assert len(observed) > 250
     assert alarms(observed) == []
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_lost_lines_raise_no_alarm(seed: int) -> None:
-    chance = random.Random(seed)
-    observed = [each for each in observations_of(DAY) if chance.random() < 0.4 + seed / 10]
-    random.Random(seed).shuffle(observed)
-    assert alarms(observed) == []
+    for seed in range(2):  # nor do lost lines
+        chance = random.Random(seed)
+        left = [each for each in observed if chance.random() < 0.4 + seed / 2]
+        assert alarms(chance.sample(left, len(left))) == []

@@ -1,5 +1,6 @@
 """These tests check what is said about the time between two events: it is never more exact than their clocks."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from timeline.payloads.incidents import occurrences
 WATCH = DATA / "objects/watch"
 
 
+@cache
 def findings(path: Path) -> list[Finding]:
     return analyse([(path, path.name)], Limits()).findings
 
@@ -26,18 +28,22 @@ def findings(path: Path) -> list[Finding]:
 def test_the_delay_that_is_told_lies_where_it_is_known_to_lie(path: Path) -> None:
     bounded = [found for found in findings(path) if found.bounds and found.delay is not None]
     assert bounded
-    for found in bounded:
-        assert found.bounds and found.delay is not None
-        assert found.bounds[0] <= found.delay / 1e6 <= found.bounds[1]
+    for each in bounded:
+        assert each.bounds and each.delay is not None and each.bounds[0] <= each.delay / 1e6 <= each.bounds[1]
+
+
+@cache
+def gaps() -> list[Finding]:
+    found = [each for each in findings(WATCH) if each.rule == "service-gap"]
+    assert found
+    return found
 
 
 def test_a_deletion_that_only_a_watch_tells_is_not_dated_by_the_object_that_it_carries() -> None:
     # The audit log shows 53 and 52 ms; the watch shows the creation of the Service 7 s before.
-    gaps = [found for found in findings(WATCH) if found.rule == "service-gap"]
-    assert gaps
-    assert {found.bounds for found in gaps} == {(0.0, 1.0)}
-    assert all("for ≤ 1 s each, under Pod" in found.summary for found in gaps)
-    assert all("The delay is ≤ 1 s." in found.worst.why for found in gaps)
+    assert {found.bounds for found in gaps()} == {(0.0, 1.0)}
+    assert all("for ≤ 1 s each, under Pod" in found.summary for found in gaps())
+    assert all("The delay is ≤ 1 s." in found.worst.why for found in gaps())
 
 
 def test_nothing_took_no_time() -> None:
@@ -46,7 +52,7 @@ def test_nothing_took_no_time() -> None:
 
 
 def test_a_hole_between_whole_seconds_is_drawn_between_its_bounds() -> None:
-    found = next(each for each in findings(WATCH) if each.rule == "service-gap")
+    found = gaps()[0]
     drawn = occurrences.occurrence(found, found.occurrences[0], lambda ref: 1)
     drawn["last"] = drawn["first"]
     row = LaneRow(1, 1, "1", 1, "", "Service", "vol-restart", "ring", "Services")
@@ -58,7 +64,7 @@ def test_a_hole_between_whole_seconds_is_drawn_between_its_bounds() -> None:
 
 
 def test_no_event_is_told_behind_one_that_followed_it() -> None:
-    found = next(each for each in findings(WATCH) if each.rule == "service-gap").occurrences[0]
+    found = gaps()[0].occurrences[0]
     went, back = found.proof
     arrived = back.moment.time + 382_000
     watched = replace(went.moment.entry, arrived=arrived)

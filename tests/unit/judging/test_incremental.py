@@ -1,17 +1,26 @@
-"""These tests judge batch after batch only what each batch affects: the findings equal those of judging all at once."""
+"""These tests judge batch after batch only what each batch affects, and a recording with several processes: the
+findings equal those of judging all at once."""
 
+import os
+import pickle
 import random
+import threading
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from collectors import analysis, judging
+from collectors.formats import Limits, parallel
 from tests import RULES
 from tests.properties import examples
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import Entry, Observation
+from timeline.core.machine import beside
 from timeline.history.world.recording import RecordingWorld
 from timeline.judge import judged, judged_again, touched
 from timeline.judging.findings import Finding
@@ -47,7 +56,7 @@ def cut(entries: list[Entry], chance: random.Random, shuffled: bool) -> list[lis
     return [entries[start:end] for start, end in zip([0, *ends], [*ends, len(entries)], strict=True)]
 
 
-@examples(10)
+@examples(4)
 @given(path=st.sampled_from(FIXTURES), seed=st.integers(0, 2**32), shuffled=st.booleans())
 def test_in_batches_the_same_is_found(path: Path, seed: int, shuffled: bool) -> None:
     entries, expected = recorded(path)
@@ -55,8 +64,45 @@ def test_in_batches_the_same_is_found(path: Path, seed: int, shuffled: bool) -> 
         assert judged_in(cut(entries, random.Random(seed), shuffled)) == expected
 
 
-@examples(2)
+@examples(1)
 @given(seed=st.integers(0, 2**32), shuffled=st.booleans())
 def test_of_a_whole_recording_the_same_is_found(seed: int, shuffled: bool) -> None:
     entries, expected = recorded(SAMPLE)
     assert judged_in(cut(entries, random.Random(seed), shuffled)) == expected
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "_FEWEST", 0)
+    monkeypatch.setattr(judging, "_PART", 3)
+    monkeypatch.setattr(parallel, "READ_ALONE", 0)
+    monkeypatch.setattr(threading, "active_count", lambda: 1)  # those of the tests wait, and hold no locks
+    monkeypatch.setattr(beside, "_others", list)
+
+
+def document(processes: int, monkeypatch: pytest.MonkeyPatch) -> bytes:
+    monkeypatch.setattr(analysis, "available_processors", lambda: processes)
+    return orjson.dumps(analysis.analyse([(SAMPLE, "log")], Limits()).document())
+
+
+@pytest.mark.usefixtures("at_once")
+def test_any_number_of_processes_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = document(1, monkeypatch)
+    assert len(orjson.loads(alone)["findings"]) > 3
+    assert document(2, monkeypatch) == document(5, monkeypatch) == alone
+    this, dumps = os.getpid(), pickle.dumps
+
+    def torn(*arguments: object) -> bytes:
+        packed = dumps(*arguments)  # type: ignore[arg-type]
+        return packed if os.getpid() == this else packed[: len(packed) // 2]
+
+    monkeypatch.setattr(pickle, "dumps", torn)
+    assert document(3, monkeypatch) == alone  # what a helper cannot tell is judged by this process
+
+
+@pytest.mark.usefixtures("at_once")
+def test_with_other_threads_no_process_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "active_count", lambda: 2)
+    monkeypatch.setattr(beside, "_others", lambda: [threading.current_thread()])
+    monkeypatch.setattr(os, "fork", None)
+    assert document(2, monkeypatch)

@@ -1,7 +1,14 @@
-"""These tests add an audit log to what the watches of a live source have shown: causes are found as in a recording."""
+"""These tests add an audit log to what the watches of a live source have shown: causes are found as in a recording.
+They also find what only passing time shows, however quiet a kind is: an API server may repeat the revision of such a
+kind in its bookmarks for ten minutes, while others go on.
+
+services   ──deleted 20────(20)──────(20)──────(20)──▶   bookmarks that tell no more than its own last change
+slices     ────────────────────────────────────────▶
+leases     ──30──31──32──33──…                           go on
+"""
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,13 +17,29 @@ from msgspec.structs import replace
 from tests import RULES
 from tests.live import batches
 from tests.recordings import findings_of, observations_of, world_of
-from timeline.core.entries import FOREVER, Change, Clock, Entry, Level, Mark, MarkType, Observation, Request
+from tests.unit.history.live_worlds import Judged, entry, mark, started, taken_over
+from tests.unit.history.test_live_order import service
+from timeline.core.entries import (
+    FOREVER,
+    Change,
+    Clock,
+    Entry,
+    Facts,
+    Level,
+    Mark,
+    MarkType,
+    Observation,
+    Owner,
+    Request,
+)
 from timeline.core.order import SECOND
-from timeline.history.snapshot import lines_of, snapshot_of
 from timeline.history.streams import PASSES
-from timeline.history.world.recording import RecordingWorld
-from timeline.judge import horizons, judged, judged_again, touched
-from timeline.judging.findings import Finding
+from timeline.judge import judged
+from timeline.judging.findings import Finding, Status
+from timeline.judging.verdicts import Verdict
+from timeline.kinds.deployment import WorkloadFacts
+from timeline.kinds.endpointslice import EndpointSliceFacts
+from timeline.kinds.lease import LeaseFacts
 
 EXCESS = RULES / "stale-view/fires-after-its-job-was-complete.jsonl"
 LEADER = RULES / "write-after-lease-lost/fires-the-old-leader-wakes-up.jsonl"
@@ -41,22 +64,11 @@ def watched(log: Iterable[Observation]) -> list[Observation]:
     return shown + [Mark(group, "v1", kind, MarkType.BOOKMARK, last, revision) for group, kind in kinds]
 
 
-class Judged:
-    """This class keeps the findings of a live world, as `pipeline.follow` does."""
-
-    def __init__(self) -> None:
-        self.world = RecordingWorld(followed=True)
-        self._stored = judged(self.world, ())
-
-    def commit(self, batch: Sequence[Observation]) -> None:
-        for _ in self.world.learn(batch):
-            pass
-        changed = self.world.settle()
-        subjects = touched(self.world, changed, horizons(self.world))
-        self._stored |= judged_again(self.world, subjects, lambda key: self._stored.get(key, ()))
-
-    def findings(self) -> dict[str, Finding]:
-        return {each.id: each for of_it in self._stored.values() for each in of_it}
+def followed(*batches: Iterable[Observation]) -> Judged:
+    live = Judged(followed=True)
+    for batch in batches:
+        live.commit(batch)
+    return live
 
 
 def causes(findings: Iterable[Finding]) -> set[tuple[str, str, str, str]]:
@@ -67,16 +79,15 @@ def causes(findings: Iterable[Finding]) -> set[tuple[str, str, str, str]]:
 @pytest.mark.parametrize("size", [1, 7, 10_000])
 def test_an_audit_log_that_is_added_gives_the_findings_of_the_recording(path: Path, size: int) -> None:
     log = observations_of(path)
-    live = Judged()
-    live.commit(watched(log))
-    before = live.findings().values()
-    assert not any(each.cause or each.rule in ("stale-view", "write-after-lease-lost") for each in before)
+    live = followed(watched(log))
+    found_on_requests = {"stale-view", "write-after-lease-lost"}
+    assert not any(each.cause or each.rule in found_on_requests for each in live.findings().values())
     for batch in batches(random.Random(size).sample(log, len(log)), size):
         live.commit(batch)
     assert live.world.live
     expected = causes(findings_of(world_of(log)))
     assert causes(live.findings().values()) == expected
-    assert any(rule in ("stale-view", "write-after-lease-lost") for rule, *_ in expected)
+    assert found_on_requests & {rule for rule, *_ in expected}
     live.commit(log)
     assert causes(live.findings().values()) == expected
     assert causes(findings_of(world_of([*watched(log), *log]))) == expected  # as in its export
@@ -84,37 +95,27 @@ def test_an_audit_log_that_is_added_gives_the_findings_of_the_recording(path: Pa
 
 def test_who_takes_over_knows_what_the_log_showed() -> None:
     log = observations_of(EXCESS)
-    live = Judged()
-    live.commit([*watched(log), *log])
-    again = Judged()
-    kept = snapshot_of(list(lines_of(live.world.snapshot())))
-    assert kept
-    again.world.restore(kept)
-    again.commit(())
+    live, again = followed([*watched(log), *log]), Judged(followed=True)
+    taken_over(live.world, again.world)
+    again.found = judged(again.world, again.world.tracks())
     assert causes(again.findings().values()) == causes(live.findings().values())
-    assert again.world.seen == live.world.seen or all(
-        again.world.seen[kind].levels == seen.levels for kind, seen in live.world.seen.items()
-    )
+    assert {kind: seen.levels for kind, seen in again.world.seen.items()} == {
+        kind: seen.levels for kind, seen in live.world.seen.items()
+    }
 
 
 def without_bodies(log: Iterable[Observation]) -> list[Observation]:
     """Return a log as it is at level Metadata: updates name what they replace, creations and patches not even a UID."""
+    no_body = {"resource_version": None, "facts": None, "sets": (), "owner": None, "replaces": None}
     return [
         replace(
-            each,
-            ref=each.ref if each.replaces else replace(each.ref, uid=""),
-            resource_version=None,
-            facts=None,
-            sets=(),
-            owner=None,
-            named=each.replaces,
-            replaces=None,
-            level=Level.METADATA,
+            each, ref=each.ref if each.replaces else replace(each.ref, uid=""), named=each.replaces,
+            level=Level.METADATA, **no_body,
         )
         if isinstance(each, Entry)
         else each
         for each in log
-    ]
+    ]  # fmt: skip
 
 
 def test_whichever_comes_first_the_same_is_found_with_a_log_without_bodies() -> None:
@@ -122,12 +123,8 @@ def test_whichever_comes_first_the_same_is_found_with_a_log_without_bodies() -> 
     shown, bare = watched(log), without_bodies(log)
     found = set()
     for seed in range(4):
-        live = Judged()
-        live.commit(shown[:10])
         rest = [*shown[10:], *bare]
-        for batch in batches(random.Random(seed).sample(rest, len(rest)), 5):
-            live.commit(batch)
-        live.commit(())
+        live = followed(shown[:10], *batches(random.Random(seed).sample(rest, len(rest)), 5), ())
         found.add(frozenset(causes(live.findings().values())))
     (one,) = found
     assert "write-after-lease-lost" in {rule for rule, *_ in one}
@@ -152,3 +149,71 @@ def test_a_log_without_names_of_pods_gives_causes_beside_watches() -> None:
     beside = findings_of(world_of([*watched(log), *bare]))
     (found,) = [each for each in beside if each.rule == "job-excess-pods"]
     assert found.cause and found.cause.rule == "stale-view"
+
+
+SLICES, LEASES, APPS = "discovery.k8s.io", "coordination.k8s.io", "apps"
+
+
+class Live(Judged):
+    def tell(self, *batch: Observation) -> list[Finding]:
+        self.commit(batch)
+        return [*self.settled().values()]
+
+    def pass_time(self, revision: int, quiet: dict[tuple[str, str], int]) -> list[Finding]:
+        """Renew a Lease every two seconds, and show bookmarks of quiet kinds with these revisions every 30 seconds."""
+        found: list[Finding] = []
+        for second in range(12, 100, 2):
+            renewed = entry("Lease", "l", revision + second, second, Change.MODIFIED, LeaseFacts(holder="h"), LEASES)
+            bookmarks = [] if second % 30 else [bookmark(second, at, *kind) for kind, at in quiet.items()]
+            found = self.tell(renewed, *bookmarks)
+        return found
+
+
+def bookmark(second: float, revision: int, group: str, kind: str) -> Observation:
+    return mark(kind, MarkType.BOOKMARK, second, revision, group)
+
+
+def deployment(name: str, revision: int) -> Entry:
+    return entry("Deployment", name, revision, 1, Change.CREATED, WorkloadFacts(replicas=1, generation=1), APPS)
+
+
+def test_a_slice_that_outlives_its_service_is_found_while_services_are_quiet() -> None:
+    live = Live()
+    facts = EndpointSliceFacts(service="s", ready=1)
+    piece = entry("EndpointSlice", "s-x", 12, 2, Change.CREATED, facts, SLICES)
+    kinds = [*started("Service", "Pod"), *started("EndpointSlice", group=SLICES)]
+    assert not live.tell(*kinds, service(11, 1), piece, service(20, 10, Change.DELETED))
+    (orphan,) = live.pass_time(20, {("", "Service"): 20, ("", "Pod"): 20, (SLICES, "EndpointSlice"): 12})
+    assert (orphan.rule, orphan.subject.name, orphan.status) == ("endpoints-before-service", "s-x", Status.SUSPECTED)
+    ends = ("", "Service"), ("", "Pod"), (SLICES, "EndpointSlice")
+    (orphan,) = live.tell(*(bookmark(101, 130, *kind) for kind in ends))
+    assert (orphan.status, orphan.verdict, orphan.severity) == (Status.CONFIRMED, Verdict.EXACT, "warning")
+
+
+def test_a_runaway_is_found_by_metadata_alone_while_claims_are_quiet() -> None:
+    """Only the names and ownerReferences of ConfigMaps are read."""
+    live, boss = Live(), deployment("boss", 10)
+    owner = Owner(APPS, "v1", "Deployment", "boss", boss.ref.uid)
+    leaked = [
+        entry("ConfigMap", f"boss-x{number:02}7k", 20 + number, 2, Change.CREATED, Facts(), owner=owner)
+        for number in range(30)
+    ]
+    live.tell(*started("ConfigMap", "Pod", "PersistentVolumeClaim"), *started("Deployment", group=APPS), boss, *leaked)
+    quiet = {("", "PersistentVolumeClaim"): 5, ("", "Pod"): 5, ("", "ConfigMap"): 49, (APPS, "Deployment"): 10}
+    (runaway,) = live.pass_time(60, quiet)
+    assert (runaway.rule, runaway.subject.name, runaway.count) == ("runaway-creation", "boss", 30)
+
+
+def test_that_both_were_wanted_who_take_a_lease_in_turn_is_told_by_deployments_that_are_quiet() -> None:
+    live = Live()
+    kinds = [*started("Pod"), *started("Deployment", group=APPS), *started("Lease", group=LEASES)]
+    live.tell(*kinds, deployment("alpha", 10), deployment("beta", 11))
+    found: list[Finding] = []
+    for turn in range(4):
+        holder = f"{('alpha', 'beta')[turn % 2]}-5d8f7c9b6-x2k4z_1"
+        facts = LeaseFacts(holder=holder, duration=15, transitions=turn, renewed=f"2026-11-22T00:0{turn}:00Z")
+        change = Change.MODIFIED if turn else Change.CREATED
+        lease, now = entry("Lease", "volcano", 30 + turn, 2 + 20 * turn, change, facts, LEASES), 10 + 20 * turn
+        found = live.tell(lease, bookmark(now, 11, APPS, "Deployment"), bookmark(now, 5, "", "Pod"))
+    (contention,) = (each for each in found if each.rule == "lease-contention")
+    assert contention.verdict is Verdict.EXACT

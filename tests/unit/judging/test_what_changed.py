@@ -1,28 +1,27 @@
 """What changed before: which changes somebody meant, what belongs together, and what ranks first. All of it is pure."""
 
 import json
-import random
 from datetime import datetime
-from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from collectors.formats import Skipped, read
 from dashboard.presentation.changes_before import rows
-from tests import ENGINE
 from tests.applied import KUBECTL, MANAGER, NOON, OWNER, Log, deployment, rollout
-from tests.properties import examples
-from tests.recordings import SAMPLE, world_of
-from timeline.core.entries import Observation, microseconds
+from timeline.core.entries import microseconds
 from timeline.core.intent import intent_of
 from timeline.history.lifelines import Name
 from timeline.history.world.world import World
 from timeline.judging.incidents.changes import ChangeSet, Distance, before, known_changes, surroundings
 from timeline.judging.incidents.intents import IntentChange
 from timeline.payloads.changes import changes, sentence, write_sentence
+
+
+def web() -> Log:
+    """Return a log that begins with the creation of a Deployment."""
+    log = Log()
+    log.write("Deployment", "web", 0, "create", **deployment())
+    return log
 
 
 def of(world: World) -> list[IntentChange]:
@@ -52,8 +51,7 @@ def sets(world: World, at: float, around: str = "") -> list[ChangeSet]:
     ],
 )
 def test_a_change_of_what_is_wanted_is_named(changed: dict[str, Any], words: str, grade: int) -> None:
-    log = Log()
-    log.write("Deployment", "web", 0, "create", **deployment())
+    log = web()
     log.write("Deployment", "web", 60, **changed)
     created, change = of(log.world())
     assert write_sentence(created) == "Deployment web was created"
@@ -63,29 +61,30 @@ def test_a_change_of_what_is_wanted_is_named(changed: dict[str, Any], words: str
     assert change.earliest == change.latest == change.time == NOON + 60_000_000
 
 
+KUBELET: dict[str, Any] = {"by": "system:node:n1", "agent": "kubelet/v1.33.1"}
+CONTROLLERS: dict[str, Any] = {"by": "system:kube-controller-manager", "agent": MANAGER}
+
+
 def test_heartbeats_leases_events_and_status_are_never_meant() -> None:
-    log = Log()
-    log.write("Deployment", "web", 0, "create", **deployment())
-    log.write("Node", "n1", 0, "create", agent="kubelet/v1.33.1", by="system:node:n1", spec={})
+    log = web()
+    log.write("Node", "n1", 0, "create", **KUBELET, spec={})
     for second in range(1, 30):
         log.write("Lease", "leader", second, spec={"renewTime": f"2026-11-21T12:00:{second:02}.000000Z"})
         log.write("Event", "e", second, count=second)
-        log.write("Deployment", "web", second, by="system:kube-controller-manager", agent=MANAGER,
-                  subresource="status", status={"observedGeneration": second}, **deployment())  # fmt: skip
+        observed = {"observedGeneration": second}
+        log.write("Deployment", "web", second, **CONTROLLERS, subresource="status", status=observed, **deployment())
         heartbeat = {"conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": str(second)}]}
-        log.write("Node", "n1", second, by="system:node:n1", agent="kubelet/v1.33.1", subresource="status",
-                  spec={}, status=heartbeat)  # fmt: skip
+        log.write("Node", "n1", second, **KUBELET, subresource="status", spec={}, status=heartbeat)
     assert told(log.world()) == ["Node n1 was created", "Deployment web was created"]
 
 
 def test_a_condition_that_goes_bad_counts_and_one_that_recovers_does_not() -> None:
     log = Log()
-    states = ["False", "True", "Unknown", "True"]
-    for at, state in enumerate(states):
-        log.write("Node", "n1", at * 60, "create" if not at else "update", by="system:node:n1", agent="kubelet/v1.33.1",
-                  spec={}, status={"conditions": [{"type": "Ready", "status": state}]})  # fmt: skip
+    for at, state in enumerate(["False", "True", "Unknown", "True"]):
+        status = {"conditions": [{"type": "Ready", "status": state}]}
+        log.write("Node", "n1", at * 60, "update" if at else "create", **KUBELET, spec={}, status=status)
     taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
-    log.write("Node", "n1", 300, by="system:kube-controller-manager", agent=MANAGER, spec={"taints": [taint]})
+    log.write("Node", "n1", 300, **CONTROLLERS, spec={"taints": [taint]})
     assert told(log.world()) == [
         "Node n1 was created",
         "Node n1: condition Ready became Unknown",
@@ -100,13 +99,11 @@ def test_data_is_never_shown() -> None:
     world = log.world()
     assert told(world) == ["ConfigMap settings was created", "ConfigMap settings: data changed"]
     shown = str(of(world)) + str(changes(sets(world, 90), NOON + 90_000_000, 30))
-    assert "blue" not in shown
-    assert "green" not in shown
+    assert "blue" not in shown and "green" not in shown
 
 
 def test_a_write_without_its_content_is_said_to_be_unknown_and_blurs_the_author_of_what_follows() -> None:
-    log = Log()
-    log.write("Deployment", "web", 0, "create", **deployment())
+    log = web()
     log.write("Deployment", "web", 60, "patch", by="bob", body=False, **deployment("shop:2"))
     log.write("Deployment", "web", 120, **deployment("shop:2"))
     _, unknown, change = of(log.world())
@@ -119,10 +116,8 @@ def test_a_write_without_its_content_is_said_to_be_unknown_and_blurs_the_author_
 
 def test_a_status_write_that_shows_a_change_did_not_make_it() -> None:
     """Another API server, whose log is not there, has answered the write that scaled the Deployment."""
-    log = Log()
-    log.write("Deployment", "web", 0, "create", **deployment())
-    log.write("Deployment", "web", 60, by="system:kube-controller-manager", agent=MANAGER, subresource="status",
-              **deployment(replicas=5))  # fmt: skip
+    log = web()
+    log.write("Deployment", "web", 60, **CONTROLLERS, subresource="status", **deployment(replicas=5))
     _, change = of(log.world())
     assert write_sentence(change) == "Deployment web: replicas 2 → 5"
     assert (change.actor, change.user_agent, change.alone) == ("", "", False)
@@ -135,8 +130,7 @@ def test_one_apply_is_one_change_and_a_rollout_is_one_change_with_its_steps() ->
         "Deployment web: image of web shop:1 → shop:2, and 1 more object",
         "Deployment web was created, and 1 more object",
     ]
-    steps = [write_sentence(each.change) for each in found[0].steps]
-    assert steps == [
+    assert [write_sentence(each.change) for each in found[0].steps] == [
         "ReplicaSet web-2 was created, replicas 1",
         "ReplicaSet web-1: replicas 2 → 1",
         "ReplicaSet web-2: replicas 1 → 2",
@@ -161,8 +155,7 @@ def test_who_deletes_what_a_controller_owns_counts_only_by_hand() -> None:
 
 
 def test_what_is_nearer_and_graver_and_later_ranks_first() -> None:
-    log = Log()
-    log.write("Deployment", "web", 0, "create", **deployment())
+    log = web()
     log.write("Deployment", "other", 0, "create", by="bob", **deployment())
     log.write("ValidatingWebhookConfiguration", "gate", 0, "create", by="carol", webhooks=[])
     log.write("Service", "web", 0, "create", by="dora", spec={"selector": {"app": "web"}})
@@ -211,37 +204,4 @@ def test_many_and_long_values_stay_small() -> None:
     containers = [{"name": f"c{number}", "image": "x" * 5000} for number in range(1000)]
     intent = intent_of("apps", "Deployment", json.dumps({"spec": {"containers": containers}}).encode())
     assert intent
-    assert len(intent) == 61
-    assert all(len(value) <= 120 for _, value in intent)
-
-
-@cache
-def recorded(*names: str) -> tuple[Observation, ...]:
-    paths = [SAMPLE if name == "sample" else ENGINE / name for name in names]
-    items = list(read([(path, path.name) for path in paths], bodies=True))
-    return tuple(item for item in items if not isinstance(item, Skipped))
-
-
-@examples(2)
-@given(
-    names=st.sampled_from([("sample",), ("families.jsonl.zst", "families-watch")]),
-    seed=st.integers(0, 2**32),
-    doubled=st.integers(0, 300),
-)
-def test_the_changes_do_not_depend_on_the_order_of_arrival(names: tuple[str, ...], seed: int, doubled: int) -> None:
-    whole = list(recorded(*names))
-    expected = of(world_of(whole))
-    chance = random.Random(seed)
-    mixed = whole + chance.sample(whole, min(doubled, len(whole)))
-    chance.shuffle(mixed)
-    world = World()
-    half = len(mixed) // 2
-    for part in (mixed[:half], mixed[half:]):
-        for _ in world.learn(part):
-            pass
-        world.settle()
-    assert of(world) == expected
-    end = max(each.time for each in expected)
-    one, other = (before(known_changes(each), end, 600) for each in (world, world_of(whole)))
-    assert [sentence(each) for each in one] == [sentence(each) for each in other]
-    assert expected
+    assert len(intent) == 61 and all(len(value) <= 120 for _, value in intent)

@@ -11,33 +11,29 @@ KINDS = sorted(registry().values(), key=lambda kind: (kind.kind, kind.group))
 TONES = {"strong", "pale", "muted", "ended"}
 
 
+each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.kind}.{kind.group}")
+
+
 def facts_of(kind: Kind, **metadata: object) -> Facts:
     """Return the facts of an object that has only metadata."""
     shape = msgspec.json.decode(msgspec.json.encode({"metadata": {"name": "x", **metadata}}), type=kind.shape)
     return kind.facts(shape)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.kind}.{kind.group}")
+@each_kind
 def test_an_object_that_tells_nothing_has_facts_and_a_phase(kind: Kind) -> None:
     facts = facts_of(kind)
     assert type(facts) is kind.facts_type
     assert hash(facts) == hash(facts_of(kind))
     assert kind.phase(facts).text and kind.phase(facts).tone in TONES
-    assert not list(kind.marks(facts, facts))
-    assert not list(kind.references(facts))
+    assert not [*kind.marks(facts, facts), *kind.references(facts)]
     assert isinstance(kind.subtitle(facts), str)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.kind}.{kind.group}")
+@each_kind
 def test_what_all_objects_tell_is_kept_of_every_kind(kind: Kind) -> None:
-    facts = facts_of(
-        kind,
-        creationTimestamp="2026-11-21T07:52:00Z",
-        deletionTimestamp="2026-11-21T07:53:30Z",
-        deletionGracePeriodSeconds=30,
-        finalizers=["a/b"],
-        generation=2,
-    )
+    times = {"creationTimestamp": "2026-11-21T07:52:00Z", "deletionTimestamp": "2026-11-21T07:53:30Z"}
+    facts = facts_of(kind, **times, deletionGracePeriodSeconds=30, finalizers=["a/b"], generation=2)
     assert (facts.deleting, facts.finalizers, facts.generation) == (True, ("a/b",), 2)
     assert facts.asked - facts.created == 60_000_000
 

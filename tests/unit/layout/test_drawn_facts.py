@@ -1,16 +1,32 @@
-"""These tests check what lifelines keep of a track: facts only where what is drawn of them changes."""
+"""These tests check what lifelines keep of a track: facts only where what is drawn of them changes; and how many bars
+and marks that are."""
+
+from functools import cache
+from itertools import pairwise
 
 import msgspec
 import orjson
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests import recordings
+from timeline.history.world.world import World
+from timeline.kinds import Phase
 from timeline.layout import outline
-from timeline.layout.phases import lifeline_of, spans_and_events, thinned
+from timeline.layout.density import Density
+from timeline.layout.drawing import Drawing
+from timeline.layout.lanes import LaneRow
+from timeline.layout.phases import Event, Reading, Span, lifeline_of, spans_and_events, thinned
+
+
+@cache
+def sample() -> World:
+    return recordings.world_of(recordings.observations_of(recordings.SAMPLE))
 
 
 def test_what_is_drawn_of_a_lifeline_is_what_its_moments_say() -> None:
     renewals = 0
-    world = recordings.world_of(recordings.observations_of(recordings.SAMPLE))
+    world = sample()
     for track in world.tracks():
         short = outline.lifeline(track)
         facts = [msgspec.to_builtins(moment.facts) for moment in track.moments]
@@ -23,7 +39,7 @@ def test_what_is_drawn_of_a_lifeline_is_what_its_moments_say() -> None:
 
 
 def test_a_stored_lifeline_is_drawn_as_the_one_that_was_stored() -> None:
-    world = recordings.world_of(recordings.observations_of(recordings.SAMPLE))
+    world = sample()
     for track in world.tracks():
         rows = outline.lifeline(track)
         without_writers = [[*row[:5], row[-1]] for row in rows]
@@ -37,7 +53,7 @@ def test_a_stored_lifeline_is_drawn_as_the_one_that_was_stored() -> None:
 
 
 def test_of_long_lifelines_one_change_in_each_pixel_is_read_and_both_ends() -> None:
-    world = recordings.world_of(recordings.observations_of(recordings.SAMPLE))
+    world = sample()
     fewer = 0
     for track in world.tracks():
         stored = orjson.dumps(outline.lifeline(track))
@@ -60,3 +76,33 @@ def test_of_long_lifelines_one_change_in_each_pixel_is_read_and_both_ends() -> N
             assert len(events) <= len(whole[1])
             assert {row[0] for row in kept} <= {row[0] for row in rows}
     assert fewer > 100
+
+
+SPAN = (100, 900)
+TIMES = st.lists(st.integers(0, 1000), max_size=12).map(sorted)
+LIVES = st.lists(st.tuples(TIMES, TIMES, st.booleans(), st.booleans()), max_size=5)
+ROW = LaneRow(1, 1, "1", 1, "", "Pod", "default", "web", "Pods")
+
+
+def reading(bounds: list[int], times: list[int], is_open: bool) -> Reading:
+    pairs = list(pairwise(bounds))
+    spans = [
+        Span(start, end, Phase("Running", "strong"), is_open and number == len(pairs), None, None)
+        for number, (start, end) in enumerate(pairs, 1)
+    ]
+    events = [Event(time, "deleted" if time % 7 == 0 else "ready", "", None, None) for time in times]
+    return spans, events, None
+
+
+@given(LIVES, st.integers(1, 400))
+def test_the_count_is_that_of_what_is_drawn(lives: list[tuple[list[int], list[int], bool, bool]], pixel: int) -> None:
+    density = Density(SPAN)
+    readings: dict[int, Reading] = {}
+    drawing = Drawing([ROW], SPAN, 1000, pixel, readings)
+    for track, (bounds, times, is_open, is_created) in enumerate(lives, 1):
+        readings[track] = reading(bounds, times, is_open)
+        born = bounds[0] if bounds and is_created else None
+        lifeline = [[born or 0, None, "created" if born is not None else "updated", "", None]]
+        density.add(readings[track], born)
+        drawing.add_track(track, 1, 1, track, None, lifeline)
+    assert density.size(pixel) == drawing.size

@@ -1,5 +1,7 @@
 """These tests check the excerpt of a recording that a report without a server shows."""
 
+from functools import cache
+
 import pytest
 
 from tests.recordings import SAMPLE, entries_of, findings_of, world_of
@@ -9,14 +11,20 @@ from timeline.layout import excerpt as excerpts
 from timeline.layout.excerpt import Excerpt, excerpt
 
 
-@pytest.fixture(scope="module")
+@cache
 def world() -> World:
     return world_of(entries_of(SAMPLE))
 
 
-@pytest.fixture(scope="module")
-def findings(world: World) -> list[Finding]:
-    return findings_of(world)
+@cache
+def findings() -> list[Finding]:
+    return findings_of(world())
+
+
+def drawn_with(monkeypatch: pytest.MonkeyPatch, **limits: int) -> Excerpt:
+    for name, limit in limits.items():
+        monkeypatch.setattr(excerpts, name, limit)
+    return excerpt(world(), findings())
 
 
 def names(drawn: Excerpt) -> list[str]:
@@ -27,8 +35,8 @@ def marks(drawn: Excerpt) -> int:
     return sum(len(drawn.window[columns]["lane"]) for columns in ("bars", "marks", "births"))
 
 
-def test_a_small_recording_is_drawn_whole(world: World, findings: list[Finding]) -> None:
-    drawn = excerpt(world, findings)
+def test_a_small_recording_is_drawn_whole() -> None:
+    drawn = excerpt(world(), findings())
     assert len(drawn.window["lanes"]) == drawn.lanes == drawn.window["lanes_total"]
     assert {lane["family"] for lane in drawn.window["lanes"]}.isdisjoint({"Events", "Cluster"})
     assert dict(drawn.overview["namespaces"])["vol-restart"] > 10
@@ -37,12 +45,10 @@ def test_a_small_recording_is_drawn_whole(world: World, findings: list[Finding])
     assert numbers == sorted(numbers) and len(numbers) == ring["lanes"]
 
 
-def test_lanes_that_findings_concern_come_first(
-    world: World, findings: list[Finding], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lanes_that_findings_concern_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(excerpts, "LANES", 12)
-    gap = [found for found in findings if found.rule == "service-gap"]
-    drawn = excerpt(world, gap)
+    gap = [found for found in findings() if found.rule == "service-gap"]
+    drawn = excerpt(world(), gap)
     assert len(names(drawn)) == 12 < drawn.lanes
     assert {"ring-steady-0", "ring-steady-1", "ring-steady-2", "ring"} <= set(names(drawn))
     kinds = {lane["kind"] for lane in drawn.window["lanes"] if lane["name"] == "ring"}
@@ -53,28 +59,21 @@ def test_lanes_that_findings_concern_come_first(
     assert all(lane >= 0 for lane in arrows["from_lane"] + arrows["to_lane"])
 
 
-def test_there_is_room_for_so_many_marks(
-    world: World, findings: list[Finding], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(excerpts, "MARKS", 60)
-    drawn = excerpt(world, findings)
+def test_there_is_room_for_so_many_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = drawn_with(monkeypatch, MARKS=60)
     assert 30 < marks(drawn) <= 60
-    assert len(drawn.findings) == len(excerpt(world, findings).findings)
+    assert len(drawn.findings) == len(excerpt(world(), findings()).findings)
 
 
-def test_one_lane_cannot_push_the_others_out(
-    world: World, findings: list[Finding], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = excerpt(world, findings)
-    monkeypatch.setattr(excerpts, "LANE_MARKS", 6)
-    drawn = excerpt(world, findings)
+def test_one_lane_cannot_push_the_others_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, drawn = excerpt(world(), findings()), drawn_with(monkeypatch, LANE_MARKS=6)
     assert len(names(drawn)) == len(names(whole))
     assert drawn.window["merged"] > whole.window["merged"]
     deaths = [each.window["marks"]["mark"].count("deleted") for each in (whole, drawn)]
     assert deaths[0] == deaths[1] > 0
 
 
-def test_only_the_namespaces_asked_for_are_drawn(world: World) -> None:
-    drawn = excerpt(world, [], ["vol-restart"])
+def test_only_the_namespaces_asked_for_are_drawn() -> None:
+    drawn = excerpt(world(), [], ["vol-restart"])
     assert {lane["namespace"] for lane in drawn.window["lanes"]} == {"vol-restart"}
     assert drawn.lanes == len(names(drawn))

@@ -63,31 +63,15 @@ def test_what_is_drawn_of_a_finding_lies_within_its_bounds(
 
 def test_a_hole_and_an_arrow_within_a_second_have_a_length_and_soft_ends() -> None:
     rows = [
-        LaneRow(
-            lane=number,
-            root=1,
-            heading="1",
-            number=number,
-            group="",
-            kind=kind,
-            namespace="ns",
-            name="ring",
-            family=family,
-        )
-        for number, kind, family in ((1, "Service", "Services"), (2, "Pod", "Pods"))
+        LaneRow(number, 1, "1", number, "", kind, "ns", "ring", f"{kind}s")
+        for number, kind in enumerate(("Service", "Pod"), 1)
     ]
     drawing = Drawing(rows, (AT - SECOND, AT + 3 * SECOND), AT + 3 * SECOND, 1)
     for number in (1, 2):
         drawing.add_track(number, number, 1, number, None, [[AT, "7", "created", "", [0, SECOND], {}]])
     gone, back = proof(31, track=1), proof(31, track=2)
-    times = {
-        "group": "key",
-        "first": AT,
-        "last": AT,
-        "hole": "none · ≤ 1 s",
-        "arrow": "≤ 1 s late",
-        "proof": [gone, back],
-    }
+    words = {"hole": "none · ≤ 1 s", "arrow": "≤ 1 s late"}
+    times = {"group": "key", "first": AT, "last": AT, "proof": [gone, back], **words}
     drawing.add_findings([(2, [times])])
     columns = drawing.columns()
     holes, arrows = columns["holes"], columns["arrows"]

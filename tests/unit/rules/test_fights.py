@@ -50,12 +50,9 @@ def test_what_a_log_or_a_watch_begins_with_is_the_value_that_the_first_of_the_tw
         assert (found.rule, found.count) == ("field-fight", 5), files
 
 
-def test_the_same_is_found_whether_bodies_are_kept_or_not() -> None:
+def test_the_same_is_found_with_bodies_without_them_and_in_the_own_format(tmp_path: Path) -> None:
     without, whole = (findings_of(world_of(observed(FIGHT, bodies=each))) for each in (False, True))
     assert [each.summary for each in without] == [each.summary for each in whole] != []
-
-
-def test_a_recording_in_the_own_format_shows_the_fight_without_its_bodies(tmp_path: Path) -> None:
     path = tmp_path / "own.jsonl"
     path.write_bytes(b"".join(recording(map(line_of, observed(FIGHT, bodies=True)))))
     again = [each for each in read([(path, path.name)], bodies=False) if not isinstance(each, Skipped)]
@@ -64,22 +61,13 @@ def test_a_recording_in_the_own_format_shows_the_fight_without_its_bodies(tmp_pa
 
 
 def test_scaling_is_a_write_of_the_object_that_shows_the_number_alone() -> None:
-    scale = {
-        "kind": "Scale",
-        "metadata": {"name": "web", "namespace": "n", "uid": "u7", "resourceVersion": "12"},
-        "spec": {"replicas": 5},
-    }
-    reference = {
-        "resource": "deployments",
-        "apiGroup": "apps",
-        "apiVersion": "v1",
-        "namespace": "n",
-        "name": "web",
-        "subresource": "scale",
-        "resourceVersion": "11",
-    }
-    sent = {**scale, "metadata": {**scale["metadata"], "resourceVersion": "11"}}  # type: ignore[dict-item]
-    scaled = event(verb="update", objectRef=reference, requestObject=sent, responseObject=scale)
+    def scale(revision: str) -> dict[str, object]:
+        metadata = {"name": "web", "namespace": "n", "uid": "u7", "resourceVersion": revision}
+        return {"kind": "Scale", "metadata": metadata, "spec": {"replicas": 5}}
+
+    reference = {"resource": "deployments", "apiGroup": "apps", "apiVersion": "v1", "namespace": "n", "name": "web",
+                 "subresource": "scale", "resourceVersion": "11"}  # fmt: skip
+    scaled = event(verb="update", objectRef=reference, requestObject=scale("11"), responseObject=scale("12"))
     (entry,) = entries_of({**scaled, "responseStatus": {"code": 200}})
     assert (entry.ref.kind, entry.ref.uid, entry.resource_version, entry.replaces) == ("Deployment", "u7", 12, 11)
     assert (entry.action, entry.sets, entry.intent) == ("scale", (("replicas", 5),), (("replicas", "5"),))
@@ -91,14 +79,8 @@ def test_what_changed_names_who_scaled() -> None:
     (track,) = world.incarnations(WEB)
     changes = [each for each in intent_changes(track, world) if each.verb is Verb.CHANGED]
     said = [(each.actor.rpartition(":")[2], each.details[0].aspect, each.details[0].after) for each in changes]
-    assert (
-        said
-        == [
-            ("horizontal-pod-autoscaler", "replicas", "5"),
-            ("kustomize-controller", "replicas", "2"),
-        ]
-        * 4
-    )
+    turn = [("horizontal-pod-autoscaler", "replicas", "5"), ("kustomize-controller", "replicas", "2")]
+    assert said == turn * 4
 
 
 def test_labels_and_annotations_are_kept_as_hashes_and_are_no_change_that_is_listed() -> None:

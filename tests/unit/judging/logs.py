@@ -1,0 +1,45 @@
+"""This module reads the events of recorded logs, and says what rules can judge in what is left of them."""
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from collectors.formats import Skipped
+from collectors.formats.audit import read_lines
+from collectors.formats.stream import Line
+from tests.mutations import Log, told_at
+from tests.recordings import SAMPLE, lines_of
+from timeline.core.entries import Observation
+from timeline.history.world.world import World
+from timeline.judge import rulebook
+from timeline.judging.coverage.sources import Answer, RuleCoverage, judgeable
+
+ANSWERS: list[Answer] = ["cannot", "part", "can"]
+READS = ("get", "list", "watch")
+
+
+@cache
+def log_of(path: Path) -> Log:
+    lines = lines_of(path) if path.suffix == ".zst" else path.read_bytes().splitlines()
+    return [msgspec.json.decode(line) for line in lines]
+
+
+def sample() -> Log:
+    return log_of(SAMPLE)
+
+
+def observed(log: Iterable[dict[str, object]], file: str = "log") -> list[Observation]:
+    lines = (Line(file, number, msgspec.json.encode(event)) for number, event in enumerate(log, 1))
+    return [item for item in read_lines(lines, False) if not isinstance(item, Skipped)]
+
+
+def at_level(level: str, log: Log) -> Log:
+    """Return a log as an audit policy with less detail would have logged it."""
+    return [told_at(level, event) for event in log]
+
+
+def rules_of(world: World) -> dict[str, RuleCoverage]:
+    """Return what each rule can judge."""
+    return {each.rule: each for each in judgeable(world, rulebook())}

@@ -8,19 +8,18 @@ import time
 from functools import cache
 from pathlib import Path
 
-from google.protobuf.json_format import ParseDict
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording, Skipped, own, read
 from tests import DATA
 from tests.events import entries_of
 from tests.events import real as real_lines
-from tests.objects import documents, listed, made, watch
+from tests.objects import check_damaged, documents, listed, made, watch
 from tests.properties import examples
 from tests.unit.formats.test_admission_format import review
+from tests.unit.formats.test_otlp_format import PACKINGS, logs
 from tests.wrapping import WRAPPERS
 from timeline.core.entries import Entry
 
@@ -30,14 +29,15 @@ SECONDS = 5  # of processor time for one input
 
 @cache
 def snippets() -> tuple[bytes, ...]:
-    """Return a few lines of every format, and of every way to compress one."""
+    """Return a few lines of every format, and of the ways to pack them."""
     lines = [line.decode() for line in real_lines("restart.jsonl")[:3]]
     found = [wrap(lines).encode() for _, wrap in WRAPPERS.values()]
     found += [listed(made("a", 1)), documents(made("b", 2)), watch(("ADDED", made("c", 3)))]
     found.append(b"".join(own.write(entries_of(*real_lines("restart.jsonl")[:3]))))
-    samples = ("otlp/k8sobjects.json", "kwok/recording.yaml", "kubectl-events/wide.txt", "event-exporter/events.json")
+    samples = ["kwok/recording.yaml", "kubectl-events/wide.txt", "event-exporter/events.json", "wrappers/gke.json"]
     found += [(DATA / name).read_bytes() for name in samples]
-    found.append(ParseDict(json.loads(found[-4].splitlines()[0]), LogsData()).SerializeToString())
+    export = logs({"type": "ADDED", "object": made("a", 7)})
+    found += [pack([export, export]) for name, pack in PACKINGS.items() if "proto" in name or name == "json on lines"]
     found.append(json.dumps(review(False)).encode() + b"\n")
     found.append(gzip.compress(found[0]))
     return tuple(found)
@@ -62,6 +62,12 @@ def mixtures(draw: st.DrawFn) -> bytes:
         start, end = sorted(draw(st.tuples(st.integers(0, len(whole)), st.integers(0, len(whole)))))
         parts += [draw(st.sampled_from([whole, whole[start:], whole[start:end]])), draw(NOISE)]
     return b"".join(parts)
+
+
+@examples(40)
+@given(st.sampled_from(snippets()), st.tuples(st.floats(0, 1), st.floats(0, 1)), st.binary(max_size=40))
+def test_damage_anywhere_ends_no_reading(content: bytes, cut: tuple[float, float], noise: bytes) -> None:
+    check_damaged(content, cut, noise)
 
 
 @examples(15, suppress_health_check=[HealthCheck.data_too_large])

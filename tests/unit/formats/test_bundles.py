@@ -15,7 +15,7 @@ from collectors.formats import Skipped, read
 from collectors.formats.rejections import certain_rejection
 from tests.bundles import BUNDLES, Bundle, thing
 from tests.objects import items_of, refusal
-from tests.unit.formats.stream.test_archives import Files, tar, zipped
+from tests.unit.formats.stream.packing import Files, tar, zipped
 from timeline.core.entries import Entry, LogLine
 from timeline.history.world.world import World
 

@@ -7,30 +7,15 @@ from typing import Any
 import pytest
 
 from tests.events import entries_of, event, pod, real
-from timeline.core.entries import Change, Entry, ObjectRef, Owner, moment
-from timeline.history.lifelines import Name
-from timeline.history.world.world import World
+from tests.recordings import world_of
+from timeline.core.entries import FOREVER, Change, Entry, Level, ObjectRef, Owner, moment
+from timeline.history.lifelines import Name, Track
 from timeline.kinds.pod import PodFacts
 from timeline.kinds.volcano_job import VolcanoJobFacts
 
-RESTART = dict(
-    zip(
-        (
-            "pod patched",
-            "pod deleted",
-            "config map deleted",
-            "service deleted",
-            "slice deleted",
-            "job updated",
-            "pod created",
-            "pod bound",
-            "service created",
-            "slice created",
-        ),
-        real("restart.jsonl"),
-        strict=True,
-    )
-)
+NAMES = ["pod patched", "pod deleted", "config map deleted", "service deleted", "slice deleted", "job updated"]
+NAMES += ["pod created", "pod bound", "service created", "slice created"]
+RESTART = dict(zip(NAMES, real("restart.jsonl"), strict=True))
 DELETION = dict(zip(("asked for", "ended by the kubelet", "last finalizer gone"), real("deletion.jsonl"), strict=True))
 
 
@@ -48,27 +33,17 @@ def pod_facts(entry: Entry) -> PodFacts:
     return entry.facts
 
 
-def world_of(*entries: Entry) -> World:
-    world = World()
-    assert len(list(world.learn(entries))) == len(entries)
-    world.settle()
-    return world
+def tracks_of(*entries: Entry) -> list[Track]:
+    return list(world_of(entries).tracks())
 
 
-def test_times_are_exact_to_the_microsecond() -> None:
-    entry = one(RESTART["service deleted"])
+def test_who_did_it_and_when_to_the_microsecond_comes_along() -> None:
+    entry, said = one(RESTART["service deleted"]), json.loads(RESTART["service deleted"])
     assert moment(entry.received) == datetime(2026, 11, 21, 7, 52, 0, 841106, tzinfo=UTC)
-    said = json.loads(RESTART["service deleted"])
     assert moment(entry.received) == datetime.fromisoformat(said["requestReceivedTimestamp"])
     assert moment(entry.staged) == datetime.fromisoformat(said["stageTimestamp"])
-    assert entry.received < entry.staged
-
-
-def test_who_did_it_comes_along() -> None:
-    entry = one(RESTART["service deleted"])
-    assert entry.actor == json.loads(RESTART["service deleted"])["user"]["username"]
+    assert (entry.actor, entry.identity) == (said["user"]["username"], said["auditID"])
     assert entry.user_agent.startswith("vc-cm-head/")
-    assert entry.identity == json.loads(RESTART["service deleted"])["auditID"]
     assert entry.place and (entry.place.file, entry.place.line) == ("log", 1)
 
 
@@ -99,7 +74,7 @@ def test_the_write_that_takes_the_last_finalizer_is_the_deletion_and_has_no_revi
 
 
 def test_the_three_tell_one_life_that_ends() -> None:
-    (track,) = world_of(*entries_of(*DELETION.values())).tracks()
+    (track,) = tracks_of(*entries_of(*DELETION.values()))
     assert [each.change for each in track.moments] == [Change.MODIFIED, Change.MODIFIED, Change.DELETED]
 
 
@@ -137,7 +112,7 @@ def test_a_binding_sets_the_node_of_the_pod() -> None:
     assert bound.resource_version is None
     assert bound.ref == created.ref
     assert bound.action == "binding"
-    (track,) = world_of(created, bound).tracks()
+    (track,) = tracks_of(created, bound)
     assert [each.facts.node for each in track.moments] == ["", dict(bound.sets)["node"]]
     assert track.last.facts.node.startswith("node-")
     assert track.last.facts.subdomain == "ring"
@@ -148,7 +123,7 @@ def test_an_answer_of_metadata_alone_leaves_the_other_facts() -> None:
     partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
     first = one(event(responseObject={**pod(), "status": {"phase": "Running"}}))
     second = changed(verb="patch", auditID="a2", responseObject=partial)
-    (track,) = world_of(first, second).tracks()
+    (track,) = tracks_of(first, second)
     assert track.last.stamp.resource_version == 200
     assert track.last.facts.phase == "Running"
     assert track.last.facts.finalizers == ("example.org/keep",)
@@ -172,32 +147,22 @@ def test_jobs_of_two_groups_are_two_kinds() -> None:
     entry = one(RESTART["job updated"])
     assert isinstance(entry.facts, VolcanoJobFacts)
     assert (entry.ref.group, entry.ref.kind, entry.action) == ("batch.volcano.sh", "Job", "status")
-    reference = {
-        "resource": "jobs",
-        "apiGroup": "batch",
-        "apiVersion": "v1",
-        "namespace": "vol-restart",
-        "name": "ring",
-    }
+    name = {"namespace": "vol-restart", "name": "ring"}
+    reference = {"resource": "jobs", "apiGroup": "batch", "apiVersion": "v1", **name}
     job = {
         "kind": "Job",
         "apiVersion": "batch/v1",
         "metadata": {"name": "ring", "uid": "other", "resourceVersion": "5"},
     }
     other = one(event(objectRef=reference, responseObject=job))
-    assert {track.name for track in world_of(entry, other).tracks()} == {
-        Name("batch", "Job", "vol-restart", "ring"),
-        Name("batch.volcano.sh", "Job", "vol-restart", "ring"),
-    }
+    names = {Name(group, "Job", "vol-restart", "ring") for group in ("batch", "batch.volcano.sh")}
+    assert {track.name for track in tracks_of(entry, other)} == names
 
 
 def test_the_controlling_owner_is_the_owner() -> None:
     entry = one(RESTART["pod created"])
-    assert entry.owner and (entry.owner.group, entry.owner.kind, entry.owner.name) == (
-        "batch.volcano.sh",
-        "Job",
-        "ring",
-    )
+    owner = entry.owner
+    assert owner and (owner.group, owner.kind, owner.name) == ("batch.volcano.sh", "Job", "ring")
     several = [
         {"apiVersion": "v1", "kind": "Node", "name": "a", "uid": "1"},
         {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "b", "uid": "2", "controller": True},
@@ -270,3 +235,34 @@ def test_a_custom_kind_that_the_log_never_tells_keeps_its_resources_word() -> No
 def test_a_custom_object_with_details_of_its_own_is_read() -> None:
     odd = {**CREATED, "responseObject": {**CREATED["responseObject"], "details": "free text"}}
     assert one(odd).change is Change.CREATED
+
+
+# Events of old API servers
+
+
+def test_v1beta1_tells_microseconds_too() -> None:
+    old = {"apiVersion": "audit.k8s.io/v1beta1", "metadata": {"creationTimestamp": None}}
+    assert one(event(**old, timestamp="2026-11-21T07:52:00Z")) == one(event())
+
+
+def test_v1alpha1_tells_whole_seconds_and_its_group_in_the_version() -> None:
+    reference = {"resource": "deployments", "namespace": "n", "name": "p", "apiVersion": "apps/v1beta1"}
+    old = event(
+        apiVersion="audit.k8s.io/v1alpha1",
+        metadata={"creationTimestamp": "2026-11-21T07:52:01Z"},
+        timestamp="2026-11-21T07:52:00Z",
+        requestReceivedTimestamp=None,
+        stageTimestamp=None,
+        objectRef=reference,
+        responseObject={"kind": "Deployment", "metadata": {"name": "p", "uid": "u", "resourceVersion": "7"}},
+    )
+    entry = one(old)
+    assert (entry.ref.group, entry.ref.version) == ("apps", "v1beta1")
+    assert moment(entry.received).isoformat() == "2026-11-21T07:52:00+00:00"
+    assert moment(entry.staged).isoformat() == "2026-11-21T07:52:01.999999+00:00"
+    assert one({**old, "metadata": {"creationTimestamp": None}}).staged == FOREVER
+
+
+def test_a_truncated_event_tells_only_that_it_happened() -> None:
+    entry = one(event(responseObject=None, annotations={"audit.k8s.io/truncated": "true"}))
+    assert (entry.level, entry.facts, entry.change) == (Level.METADATA, None, Change.CREATED)

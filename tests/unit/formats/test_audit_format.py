@@ -27,6 +27,11 @@ def test_a_broken_line_is_skipped_with_its_place_and_the_rest_is_kept() -> None:
     assert isinstance(cut, Skipped) and (cut.line, second.place.line) == (1, 2)
 
 
+def test_neither_a_byte_order_mark_nor_the_line_ends_of_windows_matter() -> None:
+    one, two = observed(b"\xef\xbb\xbf" + as_line(event()).replace(b"\n", b"\r\n") * 2)
+    assert (one.place.line, two.place.line) == (1, 2)
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
-from collectors.formats import Skipped, formats
+from collectors.formats import Skipped
 from tests import DATA
-from tests.objects import entries_of, items_of, reasons_of
+from tests.objects import entries_of, items_of, listed, reasons_of
+from tests.unit.formats.reading import sniffed
 from timeline.core.entries import Change, Entry
 
 NAME = "Events of kubernetes-event-exporter"
@@ -15,16 +16,15 @@ SAMPLE = (DATA / "event-exporter" / "events.json").read_bytes()
 def test_the_events_are_those_of_the_api() -> None:
     entries = entries_of(SAMPLE, bodies=True)
     plain = [{"apiVersion": "v1", "kind": "Event", **json.loads(line)} for line in SAMPLE.splitlines()]
-    listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": plain}).encode()
-    assert [each.ref for each in entries] == [each.ref for each in entries_of(listed)]
-    assert [each.facts for each in entries] == [each.facts for each in entries_of(listed)]
+    told = [(each.ref, each.facts) for each in entries_of(listed(*plain))]
+    assert [(each.ref, each.facts) for each in entries] == told
     assert {each.change for each in entries} == {Change.OBSERVED}
     assert entries[0].ref.kind == "Event" and entries[0].received == 1795247521_000_000
 
 
 def test_it_is_of_one_format_alone() -> None:
     for content in (SAMPLE, prefixed()):
-        assert [each.name for each in formats() if each.sniff(content)] == [NAME]
+        assert sniffed(content) == [NAME]
 
 
 def prefixed() -> bytes:

@@ -6,13 +6,15 @@ import sys
 import tarfile
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from collectors.formats import NotARecording, Skipped, formats, kindless, kubectl_events, read, rejections
+from collectors.formats import Skipped, kindless, kubectl_events, read, rejections
 from tests import DATA
+from tests.recordings import world_of
+from tests.unit.formats.reading import sniffed
 from timeline.core.entries import LogLine, Unknown
-from timeline.history.world.world import World
 from timeline.payloads.documents import clocks
 
 NAME = "log of Events, as kubectl prints them"
@@ -20,20 +22,24 @@ MADE = 1_795_247_520  # seconds since 1970: when each table was written
 TABLES = DATA / "kubectl-events"
 
 
-def lines_of(content: bytes, folder: Path) -> tuple[list[LogLine], list[str]]:
-    path = folder / "table"
-    path.write_bytes(content)
-    os.utime(path, (MADE, MADE))
-    items = list(read([(path, "table")], bodies=False))
+HEADER = b"LAST SEEN   TYPE     REASON    OBJECT      MESSAGE\n"
+
+
+def lines_of(content: bytes) -> tuple[list[LogLine], list[str]]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "table"
+        path.write_bytes(content)
+        os.utime(path, (MADE, MADE))
+        items = list(read([(path, "table")], bodies=False))
     skipped = [str(each) for each in items if isinstance(each, Skipped)]
     return [each for each in items if isinstance(each, LogLine)], skipped
 
 
 @pytest.mark.parametrize("name", ["default.txt", "all-namespaces.txt", "wide.txt", "kubectl-events.txt"])
-def test_a_row_becomes_a_line_of_a_log(name: str, tmp_path: Path) -> None:
+def test_a_row_becomes_a_line_of_a_log(name: str) -> None:
     content = (TABLES / name).read_bytes()
-    assert [each.name for each in formats() if each.sniff(content)] == [NAME]
-    lines, skipped = lines_of(content, tmp_path)
+    assert sniffed(content) == [NAME]
+    lines, skipped = lines_of(content)
     assert not skipped and len(lines) == 3
     assert {each.unknown for each in lines} == {Unknown.AGE}
     backoff = next(each for each in lines if each.text.startswith("BackOff: "))
@@ -42,46 +48,33 @@ def test_a_row_becomes_a_line_of_a_log(name: str, tmp_path: Path) -> None:
     assert backoff.objects[0] == ("pod/shop/web-1" if name == "all-namespaces.txt" else "pod/*/web-1")
 
 
-def test_every_age_is_the_least_that_it_may_be(tmp_path: Path) -> None:
-    header = b"LAST SEEN   TYPE     REASON    OBJECT      MESSAGE\n"
+def test_every_age_is_the_least_that_it_may_be() -> None:
     ages = {"5s": 5, "90s": 90, "4m5s": 245, "10m": 600, "3h20m": 12_000, "2d3h": 183_600, "400d": 34_560_000}
     rows = [f"{age:<12}Normal   Started   pod/web-1   Started container web\n".encode() for age in ages]
-    lines, _ = lines_of(header + b"".join(rows), tmp_path)
+    lines, _ = lines_of(HEADER + b"".join(rows))
     assert [MADE - each.time // 1_000_000 for each in lines] == list(ages.values())
 
 
-def test_a_row_without_an_age_is_skipped(tmp_path: Path) -> None:
-    header = b"LAST SEEN   TYPE     REASON    OBJECT      MESSAGE\n"
+def test_a_row_without_an_age_is_skipped() -> None:
     row = b"%-12sNormal   Started   pod/web-1   Started container web\n"
-    content = (
-        header
-        + row % b"<unknown>"
-        + row % b"5m"
-        + b"error: the server has gone away\n"
-        + b"999999d     Normal   Started   pod/web-1   Started container web\n"
-    )
-    lines, skipped = lines_of(content, tmp_path)
+    ages = row % b"<unknown>" + row % b"5m" + b"error: the server has gone away\n" + row % b"999999d"
+    lines, skipped = lines_of(HEADER + ages)
     assert len(lines) == 1
-    assert skipped == [
-        "table line 2: the table does not say how long ago the Event was seen",
-        "table line 4: it is no row of a table of Events",
-        "table line 5: the table does not say how long ago the Event was seen",
-    ]
+    no_age = "the table does not say how long ago the Event was seen"
+    whys = ((2, no_age), (4, "it is no row of a table of Events"), (5, no_age))
+    assert skipped == [f"table line {line}: {why}" for line, why in whys]
 
 
-def test_columns_that_grow_while_kubectl_watches_are_found(tmp_path: Path) -> None:
-    header = b"LAST SEEN   TYPE     REASON    OBJECT      MESSAGE\n"
+def test_columns_that_grow_while_kubectl_watches_are_found() -> None:
     row = b"0s          Warning   FailedScheduling   pod/a-much-longer-name   0/3 nodes are available\n"
-    (line,), skipped = lines_of(header + row, tmp_path)
+    (line,), skipped = lines_of(HEADER + row)
     assert (line.objects[0], skipped) == ("pod/*/a-much-longer-name", [])
 
 
-def test_columns_of_ones_own_that_begin_with_a_time_are_a_log(tmp_path: Path) -> None:
+def test_columns_of_ones_own_that_begin_with_a_time_are_a_log() -> None:
     row = b"2026-11-21T07:52:%02dZ   %s   BackOff   web-1   Back-off restarting failed container\n"
     rows = [row % (second, b"Warning" if second % 2 else b"Normal") for second in range(4)]
-    lines, skipped = lines_of(
-        b"LAST                   TYPE      REASON    NAME    MESSAGE\n" + b"".join(rows), tmp_path
-    )
+    lines, skipped = lines_of(b"LAST                   TYPE      REASON    NAME    MESSAGE\n" + b"".join(rows))
     assert [each.time // 1_000_000 - MADE for each in lines] == [0, 1, 2, 3]
     assert {each.unknown for each in lines} == {Unknown.NOTHING}
     assert skipped == ["table: is a log of which 1 line has no time of its own and was left out"]
@@ -117,7 +110,7 @@ def test_long_input_is_looked_at_quickly() -> None:
     assert kubectl_events.sniff(b"x\n" + beginning + b"SUBOBJECT   SOURCE  MESSAGE  FIRST SEEN\n")
 
 
-def test_in_a_tar_the_time_of_the_member_counts(tmp_path: Path) -> None:
+def test_in_a_tar_the_time_of_the_member_counts() -> None:
     content = (TABLES / "default.txt").read_bytes()
     for mtime, expected in ((MADE - 1000, MADE - 1000), (0, MADE)):
         packed = io.BytesIO()
@@ -125,20 +118,10 @@ def test_in_a_tar_the_time_of_the_member_counts(tmp_path: Path) -> None:
             member = tarfile.TarInfo("sos_commands/kubernetes/cluster-info/kubectl_get_events")
             member.size, member.mtime = len(content), mtime
             archive.addfile(member, io.BytesIO(content))
-        lines, _ = lines_of(packed.getvalue(), tmp_path)
+        lines, _ = lines_of(packed.getvalue())
         assert max(each.time for each in lines) == (expected - 5) * 1_000_000
 
 
-def test_it_is_said_that_the_times_are_the_latest(tmp_path: Path) -> None:
-    world = World()
-    for _ in world.learn(lines_of((TABLES / "default.txt").read_bytes(), tmp_path)[0]):
-        pass
-    (sentence,) = clocks(world)
+def test_it_is_said_that_the_times_are_the_latest() -> None:
+    (sentence,) = clocks(world_of(lines_of((TABLES / "default.txt").read_bytes())[0]))
     assert sentence.startswith("The lines of one log say only how long ago they were.")
-
-
-def test_a_snapshot_of_etcd_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    path = tmp_path / "snapshot.db"
-    path.write_bytes(bytes(8) + b"\x04" + bytes(7) + b"\xed\xda\x0c\xed\x02\0\0\0" + bytes(4096))
-    with pytest.raises(NotARecording, match=r"it is a snapshot of etcd.*restore it with etcdutl snapshot restore"):
-        read([(path, "snapshot.db")], bodies=False)

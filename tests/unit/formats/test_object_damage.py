@@ -22,12 +22,8 @@ def sample(name: str) -> bytes:
     """Return a short part of a file, so that damage hits what matters."""
     if name != "made":
         return real(name)[:20_000]
-    event = {
-        "kind": "Event",
-        **made("e", 5),
-        "involvedObject": {"kind": "Pod", "name": "p"},
-        "reason": "LeaderElection",
-    }
+    about = {"involvedObject": {"kind": "Pod", "name": "p"}, "reason": "LeaderElection"}
+    event = {**made("e", 5), "kind": "Event", **about}
     return listed(made("a", 1), event) + documents(made("b", 2), {"apiVersion": "v1", "kind": "Status", "code": 410})
 
 

@@ -70,7 +70,7 @@ def test_patterns_of_a_house_hold_for_what_was_seen_before(
 
 def test_own_patterns_are_found_wherever_they_are_in_a_long_text(policy: Use) -> None:
     policy(Policy(("acme_[a-z]{4,9}", r"(?<=<)[0-9]{3}(?=>)", "^first", r"last\Z")))
-    for length in range(16_384 - 12, 16_384 + 12):
+    for length in range(16_384 - 12, 16_384 + 12, 3):
         text = "first" + "-" * length + "acme_abcdef" + "-" * length + "<123>" + "first last"
         assert clean_text(text) == re.sub("^first|acme_abcdef|123|last$", masks.OWN, text)
 

@@ -63,7 +63,7 @@ def redacted_as_by_walking(body: Any) -> bytes:
 @given(
     st.dictionaries(st.sampled_from(FIELDS) | STYLED, BODY_VALUES, max_size=5), st.sampled_from(["", "Pod", "Secret"])
 )
-@examples(100)
+@examples(40)
 def test_an_object_that_is_not_walked_would_not_be_changed(body: dict[str, Any], kind: str) -> None:
     for raw in (orjson.dumps(body), json.dumps(body).encode(), json.dumps(body, indent=1).encode()):
         if (redacted := unchanged.redact_by_strings(raw)) is not None:
@@ -76,7 +76,7 @@ def test_an_object_that_is_not_walked_would_not_be_changed(body: dict[str, Any],
     st.dictionaries(st.sampled_from(FIELDS) | STYLED, BODY_VALUES, max_size=3),
     st.lists(st.dictionaries(st.sampled_from(FIELDS) | STYLED, BODY_VALUES, max_size=2), max_size=2),
 )
-@examples(100)
+@examples(40)
 def test_an_object_in_parts_is_redacted_as_the_whole(
     body: dict[str, Any], metadata: dict[str, Any], managers: list[dict[str, Any]]
 ) -> None:
@@ -133,7 +133,7 @@ def _quoted(text: str) -> bytes:
 
 
 @given(st.from_regex(re.compile(unchanged._DIFFERING.decode(), re.ASCII), fullmatch=True))
-@examples(50)
+@examples(25)
 def test_times_ids_and_addresses_are_neutral(value: str) -> None:
     for text in (value, f'v:"{value}"', f'k:{{"uid":"{value}"}}', f'k:{{"ip":"{value}"}}'):
         assert is_neutral(text)

@@ -30,9 +30,11 @@ def items_of(content: bytes, limits: Limits = LIMITS) -> list[Line | Skipped]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "7"
         path.write_bytes(content)
-        (recording,) = open_all([(path, "audit.log")], Usage(limits))
-        assert isinstance(recording, Recording)
-        return [*recording.lines(), *recording.report_error()]
+        found: list[Line | Skipped] = []
+        for recording in open_all([(path, "audit.log")], Usage(limits)):
+            assert isinstance(recording, Recording) and not found
+            found += [*recording.lines(), *recording.report_error()]
+    return found
 
 
 def lines_of(content: bytes, limits: Limits = LIMITS) -> tuple[list[tuple[int, bytes]], list[str]]:

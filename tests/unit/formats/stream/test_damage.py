@@ -12,9 +12,8 @@ import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from collectors.formats import NotARecording, Skipped
+from collectors.formats import NotARecording
 from collectors.formats.stream import Limits
-from tests.events import real
 from tests.properties import examples
 from tests.unit.formats.reading import observed
 from tests.unit.formats.stream.packing import Files, Pack, opened_bytes, piped_zip, tar, zipped
@@ -88,29 +87,6 @@ def test_what_stands_before_the_damage_is_kept(name: str, place: float, way: str
     for recording, text in held(content[:at]).items():
         kept = text[: max(0, len(text) - PACKS[name][1])]
         assert found[recording].startswith(kept) if kept else True
-
-
-def small(name: str) -> bytes:
-    return PACKS[name][0](b"".join(line + b"\n" for line in real("restart.jsonl")))
-
-
-@pytest.mark.parametrize("name", PACKS)
-@examples(5)
-@given(
-    hits=st.lists(
-        st.tuples(st.floats(0, 1, exclude_max=True), WAYS, st.binary(min_size=1, max_size=40)), min_size=1, max_size=4
-    )
-)
-def test_a_damaged_file_is_read_or_refused_in_words(name: str, hits: list[tuple[float, str, bytes]]) -> None:
-    content = small(name)
-    for place, way, extra in hits:
-        content = damaged(content, int(place * len(content)), way, extra) or b"x"
-    try:
-        items = observed(content, bodies=True, limits=LIMITS)
-    except NotARecording as refused:
-        assert str(refused).endswith(".")
-    else:
-        assert all(item.reason for item in items if isinstance(item, Skipped))
 
 
 BEGINNINGS = [b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18", b"BZh91AY&SY", b"\xfd7zXZ\x00", b"PK\x03\x04"]

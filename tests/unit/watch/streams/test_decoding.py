@@ -29,14 +29,8 @@ def pod(revision: int, *writes: str, uid: str = "u1", **more: Any) -> dict[str, 
         {"manager": manager, "time": f"2026-11-21T07:59:{second}Z", "operation": "Update"}
         for manager, second in map(str.split, writes)
     ]
-    metadata = {
-        "name": "a",
-        "namespace": "n",
-        "uid": uid,
-        "resourceVersion": str(revision),
-        "creationTimestamp": "2026-11-21T07:59:00Z",
-        "managedFields": managers,
-    }
+    names = {"name": "a", "namespace": "n", "uid": uid, "resourceVersion": str(revision)}
+    metadata = {**names, "creationTimestamp": "2026-11-21T07:59:00Z", "managedFields": managers}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, **more}
 
 
@@ -48,12 +42,8 @@ def decoded(reading: ObjectDecoder, change: str, body: Any, reached: int = 0, ar
 
 def test_an_event_is_what_an_uploaded_watch_gives_and_when_it_arrived() -> None:
     entry = decoded(ObjectDecoder(PODS, {}), "ADDED", pod(7, "kubelet 00"))
-    assert (entry.change, entry.resource_version, entry.clock, entry.staged) == (
-        Change.CREATED,
-        7,
-        Clock.OBJECT,
-        FOREVER,
-    )
+    assert (entry.change, entry.resource_version) == (Change.CREATED, 7)
+    assert (entry.clock, entry.staged) == (Clock.OBJECT, FOREVER)
     assert (entry.received, entry.arrived, entry.place) == (seconds("2026-11-21T07:59:00Z"), AT, None)
     assert entry.user_agent == "kubelet"
     assert orjson.loads(entry.body)["kind"] == "Pod"
@@ -205,10 +195,10 @@ HOW = st.sampled_from(["list", "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERRO
 
 @examples(10)
 @given(st.lists(st.tuples(HOW, damaged()), max_size=8))
-def test_whatever_an_object_is_it_is_used_or_counted_or_malformed(events: list[tuple[str, dict[str, Any]]]) -> None:
+def test_whatever_an_object_is_it_is_used_or_counted_or_malformed(seen: list[tuple[str, dict[str, Any]]]) -> None:
     reading, reached = ObjectDecoder(PODS, {}), 0
     found: object
-    for how, body in events:
+    for how, body in seen:
         raw, before = orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS), reading.unusable
         try:
             if how == "list":

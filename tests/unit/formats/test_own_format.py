@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from collectors.formats import NotARecording, Skipped, own, read
 from tests import DATA
-from tests.events import entries_of, event, pod, real
+from tests.events import entries_of, real
 from tests.properties import examples
 from tests.unit.formats.reading import observed, sniffed
 from timeline.core.entries import (
@@ -266,17 +266,3 @@ def test_a_line_that_is_not_as_it_should_be_is_skipped_with_a_reason(line: dict[
 def test_what_a_later_version_adds_to_a_line_is_passed_over() -> None:
     (entry,) = items_of(HEADER + json.dumps(written(weather="fine", facts={"weather": 1})).encode())
     assert isinstance(entry, Entry) and entry.facts is not None
-
-
-def test_a_forged_body_is_redacted() -> None:
-    secret = {**written()["ref"], "kind": "Secret"}
-    line = written(ref=secret, body={"kind": "Secret", "data": {"key": "aHVudGVyMg=="}})
-    (entry,) = items_of(HEADER + json.dumps(line).encode())
-    assert isinstance(entry, Entry) and entry.body and b"aHVudGVyMg" not in entry.body
-
-
-def test_what_was_redacted_stays_as_it_is() -> None:
-    spec = {"containers": [{"env": [{"name": "TOKEN", "value": "x"}], "args": ["--password=y", "--token", "z"]}]}
-    (entry,) = entries_of(event(responseObject={**pod(annotations={"api-key": "k"}), "spec": spec}), bodies=True)
-    assert entry.body.count(b"[redacted]") == 4
-    assert items_of([entry]) == [entry]

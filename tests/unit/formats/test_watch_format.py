@@ -131,13 +131,6 @@ def test_an_error_ends_the_watch_and_is_listed_with_what_it_means() -> None:
     assert skipped.reason.endswith("Expired, code 410")
 
 
-def test_an_error_shows_no_credentials() -> None:
-    message = "the webhook answered: password=hunter2\nAuthorization: Bearer abcdefghijklmnop"
-    (reason,) = reasons_of(watch(("ADDED", made("a", 1)), ("ERROR", {"kind": "Status", "message": message})))
-    assert "hunter2" not in reason and "abcdefghijklmnop" not in reason
-    assert "\n" not in reason
-
-
 def bookmark(revision: int, **annotations: str) -> tuple[str, dict[str, object]]:
     metadata = {"resourceVersion": str(revision), "creationTimestamp": None, "annotations": annotations}
     return "BOOKMARK", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}

@@ -28,11 +28,6 @@ def changed(**changes: Any) -> Entry:
     return one(event(responseStatus={"code": 200}, **changes))
 
 
-def pod_facts(entry: Entry) -> PodFacts:
-    assert isinstance(entry.facts, PodFacts)
-    return entry.facts
-
-
 def tracks_of(*entries: Entry) -> list[Track]:
     return list(world_of(entries).tracks())
 
@@ -47,30 +42,24 @@ def test_who_did_it_and_when_to_the_microsecond_comes_along() -> None:
     assert entry.place and (entry.place.file, entry.place.line) == ("log", 1)
 
 
-def test_a_delete_that_answers_the_object_at_once_ends_it_with_its_own_revision() -> None:
-    service, gone = one(RESTART["service deleted"]), one(RESTART["pod deleted"])
-    assert (service.change, service.resource_version, service.ref.kind) == (Change.DELETED, 582, "Service")
-    assert (gone.change, gone.resource_version) == (Change.DELETED, 580)
-    assert pod_facts(gone).deleting
+KEPT = ("batch.kubernetes.io/job-tracking",)
 
 
-def test_a_graceful_delete_only_asks_for_the_deletion() -> None:
-    entry = one(DELETION["asked for"])
-    assert (entry.change, entry.resource_version) == (Change.MODIFIED, 733)
-    assert pod_facts(entry).deleting
-
-
-def test_a_delete_held_by_a_finalizer_changes_the_object_only() -> None:
-    entry = one(DELETION["ended by the kubelet"])
-    assert (entry.change, entry.resource_version) == (Change.MODIFIED, 882)
-    assert pod_facts(entry).finalizers == ("batch.kubernetes.io/job-tracking",)
-
-
-def test_the_write_that_takes_the_last_finalizer_is_the_deletion_and_has_no_revision_of_its_own() -> None:
-    entry = one(DELETION["last finalizer gone"])
-    said = json.loads(DELETION["last finalizer gone"])
-    assert (said["verb"], said["responseObject"]["metadata"]["resourceVersion"]) == ("patch", "882")
-    assert (entry.change, entry.resource_version) == (Change.DELETED, None)
+@pytest.mark.parametrize(
+    ("line", "change", "revision", "finalizers"),
+    [
+        (RESTART["pod deleted"], Change.DELETED, 580, ()),  # the answer is the object, with its last revision
+        (DELETION["asked for"], Change.MODIFIED, 733, KEPT),
+        (DELETION["ended by the kubelet"], Change.MODIFIED, 882, KEPT),
+        (DELETION["last finalizer gone"], Change.DELETED, None, ()),  # it has no revision of its own
+    ],
+    ids=["at once", "a graceful delete", "held by a finalizer", "the patch that takes the last finalizer"],
+)
+def test_when_a_deletion_is_one(line: bytes, change: Change, revision: int | None, finalizers: tuple[str, ...]) -> None:
+    entry = one(line)
+    assert (entry.change, entry.resource_version) == (change, revision)
+    facts = entry.facts
+    assert isinstance(facts, PodFacts) and facts.deleting and facts.finalizers == finalizers
 
 
 def test_the_three_tell_one_life_that_ends() -> None:
@@ -85,12 +74,9 @@ def test_a_patch_while_the_grace_runs_is_no_deletion() -> None:
 
 def test_a_delete_that_answers_a_status_ends_the_object_of_its_uid() -> None:
     entry = one(RESTART["slice deleted"])
-    said = json.loads(RESTART["slice deleted"])["responseObject"]
-    assert said["kind"] == "Status"
+    uid = json.loads(RESTART["slice deleted"])["responseObject"]["details"]["uid"]
     assert (entry.change, entry.resource_version, entry.facts) == (Change.DELETED, None, None)
-    assert entry.ref == ObjectRef(
-        "discovery.k8s.io", "v1", "EndpointSlice", "vol-restart", "ring-ntzhb", said["details"]["uid"]
-    )
+    assert entry.ref == ObjectRef("discovery.k8s.io", "v1", "EndpointSlice", "vol-restart", "ring-ntzhb", uid)
 
 
 def test_a_name_that_the_server_generated_comes_from_the_answer() -> None:
@@ -108,10 +94,8 @@ def test_a_generated_name_that_was_not_logged_gives_no_entry() -> None:
 
 def test_a_binding_sets_the_node_of_the_pod() -> None:
     created, bound = one(RESTART["pod created"]), one(RESTART["pod bound"])
-    assert bound.change is Change.MODIFIED
-    assert bound.resource_version is None
+    assert (bound.change, bound.resource_version, bound.action) == (Change.MODIFIED, None, "binding")
     assert bound.ref == created.ref
-    assert bound.action == "binding"
     (track,) = tracks_of(created, bound)
     assert [each.facts.node for each in track.moments] == ["", dict(bound.sets)["node"]]
     assert track.last.facts.node.startswith("node-")
@@ -192,49 +176,29 @@ def test_a_namespace_stays_until_it_is_empty() -> None:
     assert changed(verb="update", **finalize).change is Change.DELETED
 
 
-def test_questions_to_the_api_are_no_objects() -> None:
+def test_neither_questions_to_the_api_nor_subresources_that_are_not_the_object_give_an_entry() -> None:
     reference = {"resource": "tokenreviews", "apiGroup": "authentication.k8s.io", "apiVersion": "v1"}
     review = {"kind": "TokenReview", "apiVersion": "authentication.k8s.io/v1", "metadata": {}, "spec": {"token": "t"}}
     assert entries_of(event(objectRef=reference, responseObject=review)) == []
-
-
-@pytest.mark.parametrize("subresource", ["eviction", "token", "log", "exec"])
-def test_subresources_that_are_not_the_object_give_no_entry(subresource: str) -> None:
-    reference = {**event()["objectRef"], "subresource": subresource}
-    assert entries_of(event(objectRef=reference)) == []
+    for subresource in ("eviction", "token", "log", "exec"):
+        assert entries_of(event(objectRef={**event()["objectRef"], "subresource": subresource})) == []
 
 
 WIDGET = {"resource": "widgets", "apiGroup": "example.org", "apiVersion": "v1", "namespace": "n", "name": "w"}
-CREATED = event(
-    objectRef=WIDGET,
-    responseObject={"kind": "Widget", "metadata": {"name": "w", "namespace": "n", "uid": "w1", "resourceVersion": "5"}},
+NAMES_OF_IT = {"name": "w", "namespace": "n", "uid": "w1", "resourceVersion": "5"}
+CREATED = event(objectRef=WIDGET, responseObject={"kind": "Widget", "metadata": NAMES_OF_IT, "details": "free text"})
+SENT = {**CREATED, "responseObject": None, "requestObject": {"kind": "Widget"}, "level": "Request"}
+STATUS = {"kind": "Status", "details": {"name": "w", "kind": "widgets", "uid": "w1"}}
+GONE = event(auditID="a2", verb="delete", objectRef=WIDGET, responseStatus={"code": 200}, responseObject=STATUS)
+
+
+@pytest.mark.parametrize(
+    ("lines", "kind"),
+    [([CREATED, GONE], "Widget"), ([GONE, CREATED], "Widget"), ([GONE, SENT], "Widget"), ([GONE], "widgets")],
+    ids=["known before", "known later", "known by what was sent", "never known"],
 )
-GONE = event(
-    auditID="a2",
-    verb="delete",
-    objectRef=WIDGET,
-    responseStatus={"code": 200},
-    responseObject={"kind": "Status", "details": {"name": "w", "kind": "widgets", "uid": "w1"}},
-)
-
-
-@pytest.mark.parametrize("lines", [(CREATED, GONE), (GONE, CREATED)])
-def test_a_custom_kind_that_a_deletion_does_not_tell_is_learned_from_the_log(lines: tuple[dict[str, Any], ...]) -> None:
-    assert {entry.ref.kind for entry in entries_of(*lines)} == {"Widget"}
-
-
-def test_a_custom_kind_is_learned_from_what_was_sent_too() -> None:
-    sent = {**CREATED, "responseObject": None, "requestObject": {"kind": "Widget"}, "level": "Request"}
-    assert {entry.ref.kind for entry in entries_of(GONE, sent)} == {"Widget"}
-
-
-def test_a_custom_kind_that_the_log_never_tells_keeps_its_resources_word() -> None:
-    assert one(GONE).ref.kind == "widgets"
-
-
-def test_a_custom_object_with_details_of_its_own_is_read() -> None:
-    odd = {**CREATED, "responseObject": {**CREATED["responseObject"], "details": "free text"}}
-    assert one(odd).change is Change.CREATED
+def test_a_custom_kind_that_a_deletion_does_not_tell_is_learned_from_the_log(lines: Any, kind: str) -> None:
+    assert {entry.ref.kind for entry in entries_of(*lines)} == {kind}
 
 
 # Events of old API servers

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from collectors.redaction import cached, commands, parts, redact, redact_json, unchanged
 from collectors.redaction.forms import beginnings
 from collectors.redaction.neutral import are_ordinary, is_neutral
-from tests.credentials import BODIES, FORMS, TEXTS, M
+from tests.credentials import FORMS, TEXTS, M
 from tests.properties import examples, sampled
 from timeline.core.secret_names import Grade, grade, telling_letters
 
@@ -114,17 +114,14 @@ def test_an_object_in_parts_may_be_no_deeper_than_the_whole() -> None:
         assert parts.redact_by_parts(b'{"kind":"Pod",%b}' % field % deep) is None
 
 
-@given(st.lists(STYLED, min_size=1, max_size=3))
-@examples(100)
+FEW_LETTERS = st.text(alphabet="aeknopstwyAKPST0129 -_./:()'\"", max_size=40)
+
+
+@given(st.lists(STYLED, min_size=1, max_size=3) | st.lists(FEW_LETTERS, min_size=1, max_size=1))
+@examples(150)
 def test_ordinary_texts_are_neutral(texts: list[str]) -> None:
     if are_ordinary([_quoted(text) for text in texts]):
         assert [text for text in texts if not is_neutral(text)] == []
-
-
-@given(st.text(alphabet="aeknopstwyAKPST0129 -_./:()'\"", max_size=40))
-@examples(100)
-def test_texts_of_few_letters_that_are_ordinary_are_neutral(text: str) -> None:
-    assert not are_ordinary([_quoted(text)]) or is_neutral(text)
 
 
 def _quoted(text: str) -> bytes:
@@ -241,12 +238,6 @@ def test_programs_that_take_credentials_are_not_neutral() -> None:
     assert not any(is_neutral(word) or are_ordinary([word.encode()]) for word in commands._WORDS_BEFORE)
 
 
-def test_no_body_of_credentials_is_left_as_it_is() -> None:
-    for body in BODIES.values():
-        redacted = unchanged.redact_by_strings(orjson.dumps(body))
-        assert redacted is None or orjson.loads(redacted) == redact(body)
-
-
 def test_a_name_in_managed_fields_is_redacted_although_it_was_a_text_before() -> None:
     name = json.dumps({"token": M})
     assert M in redact_json(orjson.dumps({"spec": {f'k:{{"x":"{M}"}}': 1, "v:x": 1}})).decode()
@@ -279,20 +270,6 @@ def test_a_text_with_deep_json_is_masked_and_its_object_is_kept() -> None:
     text = '{"password":"' + M + '","a":' + "[" * 300 + "]" * 300 + "}"
     redacted = orjson.loads(redact_json(orjson.dumps({"kind": "Pod", "note": text})))
     assert redacted["kind"] == "Pod" and M not in redacted["note"]
-
-
-def test_no_object_fills_the_names_that_are_cut_out() -> None:
-    redact_json(orjson.dumps({f"env{number}env": None for number in range(800)}))
-    assert len(unchanged._cut_before) <= unchanged._MOST_CUT
-    for number in range(40):
-        redact_json(orjson.dumps({f"env{number}env": None}))
-    redact_json(orjson.dumps({"spec": {"env": []}}))
-    assert b"env" in unchanged._cut_before and len(unchanged._cut_before) <= unchanged._MOST_CUT
-
-
-def test_a_long_text_that_is_not_ordinary_is_left_to_the_walk() -> None:
-    for text in ("k:" * 2000, "a, " * 2000):  # it would not be remembered, so it would be judged again each time
-        assert unchanged.redact_by_strings(orjson.dumps({"kind": "Pod", "note": text})) is None
 
 
 def test_many_small_parts_and_long_names_take_bounded_memory() -> None:

@@ -100,12 +100,6 @@ def test_of_a_damaged_file_what_stands_before_the_damage_is_kept(pack: Pack, err
     assert f"up to line {lines[-1][0] - 1}" in lost
 
 
-def test_other_data_behind_the_compressed_is_said() -> None:
-    lines, (lost,) = lines_of(zstandard.compress(TEXT) + b"this is no frame")
-    assert lines == WHOLE[0]
-    assert "damaged near byte" in lost
-
-
 @pytest.mark.parametrize("pack", PACKINGS)
 def test_an_empty_file_is_no_recording(pack: Pack) -> None:
     assert refusal(pack(b""), "audit.log") == "audit.log is empty."

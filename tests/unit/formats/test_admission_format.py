@@ -17,29 +17,20 @@ OLD = made("p", 7)
 NEW = made("p", 7, managedFields=[{"manager": "kubectl", "operation": "Update", "time": "2026-11-21T07:53:10Z"}])
 
 
+ROBOT = {"authentication.kubernetes.io/pod-name": ["robot-1"], "authentication.kubernetes.io/pod-uid": ["5f0a"]}
+GROUP = {"group": "", "version": "v1"}
+UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
+
+
 def review(response: bool | None = None, **changes: Any) -> dict[str, Any]:
     """Return the review of an update as the API server sends it; with a response, as a webhook may log both."""
+    kind, resource = {**GROUP, "kind": "ConfigMap"}, {**GROUP, "resource": "configmaps"}
+    user = {"username": "system:serviceaccount:n:robot", "uid": "014fbff9a07c", "groups": ["system:authenticated"]}
     request = {
-        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-        "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
-        "resource": {"group": "", "version": "v1", "resource": "configmaps"},
-        "requestKind": {"group": "", "version": "v1", "kind": "ConfigMap"},
-        "requestResource": {"group": "", "version": "v1", "resource": "configmaps"},
-        "name": "p",
-        "namespace": "n",
-        "operation": "UPDATE",
-        "userInfo": {
-            "username": "system:serviceaccount:n:robot",
-            "uid": "014fbff9a07c",
-            "groups": ["system:authenticated"],
-            "extra": {
-                "authentication.kubernetes.io/pod-name": ["robot-1"],
-                "authentication.kubernetes.io/pod-uid": ["5f0a"],
-            },
-        },
-        "object": NEW,
-        "oldObject": OLD,
-        "dryRun": False,
+        "uid": UID,
+        **{"kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource},
+        **{"name": "p", "namespace": "n", "operation": "UPDATE", "userInfo": {**user, "extra": ROBOT}},
+        **{"object": NEW, "oldObject": OLD, "dryRun": False},
         "options": {"apiVersion": "meta.k8s.io/v1", "kind": "UpdateOptions", "fieldManager": "kubectl"},
         **changes,
     }
@@ -47,7 +38,7 @@ def review(response: bool | None = None, **changes: Any) -> dict[str, Any]:
     return whole if response is None else {**whole, **answer(response)}
 
 
-def answer(allowed: bool, uid: str = "705ab4f5-6393-11e8-b7cc-42010a800002") -> dict[str, Any]:
+def answer(allowed: bool, uid: str = UID) -> dict[str, Any]:
     response = {"uid": uid, "allowed": allowed, "status": {"code": 409, "message": "No."}}
     return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response}
 

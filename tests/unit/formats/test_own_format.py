@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -144,28 +144,13 @@ def test_an_intent_is_kept_in_snapshots_and_not_taken_from_files() -> None:
 
 def test_a_request_is_read_by_people_and_scripts_too() -> None:
     _, line = own.write([REQUEST])
-    assert json.loads(line)["request"] == {
-        "ref": {"group": "g", "version": "v1", "kind": "Thing", "namespace": "n", "name": "name", "uid": "uid"},
-        "verb": "update",
-        "code": 409,
-        "received": 5,
-        "staged": 7,
-        "reason": "Conflict",
-        "named": str(2**90),
-        "answered": str(2**91),
-        "action": "status",
-        "since": "12",
-        "match": "Exact",
-        "initial": True,
-        "selector": "app=a",
-        "actor": "somebody",
-        "userAgent": "agent",
-        "client": {"address": "192.0.2.7", "pod": "pod", "podUid": "pod-uid", "node": "node"},
-        "identity": "id",
-        "applied": True,
-        "place": {"file": "file", "line": 9},
-        "misdated": 8,
-    }
+    request = json.loads(line)["request"]
+    names = {"namespace": "n", "name": "name", "uid": "uid"}
+    assert request["ref"] == {"group": "g", "version": "v1", "kind": "Thing", **names}
+    assert request["client"] == {"address": "192.0.2.7", "pod": "pod", "podUid": "pod-uid", "node": "node"}
+    assert (request["named"], request["answered"], request["userAgent"]) == (str(2**90), str(2**91), "agent")
+    same = "verb code received staged reason action since match initial selector actor identity applied misdated"
+    assert {name: request[name] for name in same.split()} == {name: getattr(REQUEST, name) for name in same.split()}
 
 
 def test_recordings_of_the_first_version_are_read() -> None:
@@ -193,39 +178,26 @@ def test_empty_facts_are_not_taken_for_none() -> None:
 
 
 MOMENT = st.integers(0, LATEST)
-text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 
 
-@examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(10)
 @given(
-    ref=st.builds(ObjectRef, text, text, st.sampled_from(["Thing", "ConfigMap"]), text, text.filter(bool), text),
+    ref=st.builds(ObjectRef, TEXT, TEXT, st.sampled_from(["Thing", "ConfigMap"]), TEXT, TEXT.filter(bool), TEXT),
     times=st.tuples(MOMENT, MOMENT | st.just(FOREVER)).map(sorted),
     revision=st.none() | st.integers(1, 2**128),
-    facts=st.none() | st.tuples(st.integers(0, 2**60), st.booleans(), st.lists(text).map(tuple)),
-    texts=st.tuples(text, text, text, text),
-    body=st.dictionaries(st.sampled_from(["spec", "status", "x"]), st.integers(-(2**53), 2**53) | st.booleans()),
-    place=st.none() | st.builds(Place, text, st.integers(1, 2**40)),
+    texts=st.fixed_dictionaries(dict.fromkeys(("action", "actor", "user_agent", "identity"), TEXT)),
+    body=st.dictionaries(st.sampled_from(["spec", "status", "x"]), st.integers(-(2**53), 2**53), min_size=1),
+    place=st.none() | st.builds(Place, TEXT, st.integers(1, 2**40)),
 )
 def test_any_entry_comes_back(
-    ref: ObjectRef,
-    times: list[int],
-    revision: int | None,
-    facts: tuple[int, bool, tuple[str, ...]] | None,
-    texts: tuple[str, str, str, str],
-    body: dict[str, Any],
-    place: Place | None,
+    ref: ObjectRef, times: list[int], revision: int | None, texts: Any, body: dict[str, int], place: Place | None
 ) -> None:
-    action, actor, agent, identity = texts
-    raw = json.dumps(body, sort_keys=True, separators=(",", ":")).encode() if body else b""
-    received, staged = times
-    type_of_facts = kind_of(ref.group, ref.kind).facts_type
-    state = None if facts is None else type_of_facts(facts[0], facts[1], finalizers=facts[2])
-    entry = Entry(
-        ref, Change.MODIFIED, revision, Clock.AUDIT, received, staged, state, replaces=revision, action=action,
-        actor=actor, user_agent=agent, identity=identity, place=place, body=raw,
-    )  # fmt: skip
-    (back,) = items_of([entry])
-    assert back == (entry if place else replace(entry, place=Place("export", 2)))
+    raw = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+    how = {"resource_version": revision, "replaces": revision, "received": times[0], "staged": times[1], **texts}
+    facts = kind_of(ref.group, ref.kind).facts_type(5)
+    entry = replace(FULL, ref=ref, facts=facts, sets=(), body=raw, place=place, **how)
+    assert items_of([entry]) == [entry if place else replace(entry, place=Place("export", 2))]
 
 
 def test_exports_may_be_joined() -> None:

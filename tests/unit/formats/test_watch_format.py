@@ -3,7 +3,10 @@ lines."""
 
 import json
 import random
+import re
+from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -86,9 +89,39 @@ def created(*events: tuple[str, dict[str, object]]) -> list[str]:
     return sorted(entry.ref.name for entry in entries if entry.change is Change.CREATED)
 
 
-def test_what_follows_a_change_is_created() -> None:
-    a, b, c = made("a", 10), made("b", 30), made("c", 40)
-    assert created(("ADDED", a), ("MODIFIED", changed("a", 20)), ("ADDED", b), ("ADDED", c)) == ["b", "c"]
+def shown(text: str) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield the events that the text means: + adds an object, ~ changes it, = shows it again after a change, and
+    * or ! is a bookmark, the latter the one that ends the initial events."""
+    for sign, name, number in re.findall(r"(\S)(\w*):(\d+)", text):
+        revision = int(number)
+        if sign in "*!":
+            ends = {"annotations": {"k8s.io/initial-events-end": "true"}} if sign == "!" else {}
+            metadata = {"resourceVersion": number, "creationTimestamp": None, **ends}
+            yield "BOOKMARK", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+        else:
+            seen = made(name, revision) if sign == "+" else changed(name, revision, revision // 10)
+            yield "MODIFIED" if sign == "~" else "ADDED", seen
+
+
+@pytest.mark.parametrize(
+    ("seen", "names"),
+    [
+        ("+a:10 ~a:20 +b:30 +c:40", ["b", "c"]),  # what follows a change is created
+        # A list that is not in the order of names shows by its revisions.
+        ("+c:10 +a:20 +b:5 +d:30", []),
+        ("+c:10 +a:20 +b:5 +a2:30", ["a2"]),
+        ("+b:10 =a:20", []),  # an older server sends the list in no order, and without a mark at its end
+        # In `while true; do kubectl get -w …; done >> file`, changes between two watches are not observed.
+        ("+b:10 ~b:20 +a:50 =b:20 +c:40", []),
+        ("+b:10 ~b:20 +a:50 =b:20 +c:40 ~b:60 +d:70", ["d"]),
+        # A bookmark ends the replay, and what is added below one stood before.
+        ("+a:10 *:15 +b:20", ["b"]),
+        ("+b:10 +a:12 !:15 +c:20", ["c"]),
+        ("+a:10 *:50 +b:20", []),
+    ],
+)
+def test_what_is_added_after_the_list_of_the_beginning_is_created(seen: str, names: list[str]) -> None:
+    assert created(*shown(seen)) == names
 
 
 def test_names_are_in_the_order_of_etcd() -> None:
@@ -98,52 +131,19 @@ def test_names_are_in_the_order_of_etcd() -> None:
     assert created(("ADDED", second), ("ADDED", first | made("x", 30, namespace="a-b"))) == ["x"]
 
 
-def test_a_list_that_is_not_in_the_order_of_names_shows_by_its_revisions() -> None:
-    listed = [("ADDED", made(name, revision)) for name, revision in [("c", 10), ("a", 20), ("b", 5)]]
-    assert created(*listed, ("ADDED", made("d", 30))) == []
-    assert created(*listed, ("ADDED", made("a2", 30))) == ["a2"]
-
-
-def test_what_was_changed_after_its_creation_was_not_just_created() -> None:
-    """An older server sends the list in no order of names, and without a mark at its end."""
-    looked_at = ("ADDED", made("b", 10)), ("ADDED", changed("a", 20))
-    assert created(*looked_at) == []
-    assert created(("ADDED", made("b", 10)), ("ADDED", made("a", 20, generation=2))) == []
-    assert created(("ADDED", made("b", 10)), ("ADDED", made("a", 20, deletionTimestamp="2026-11-21T07:52:09Z"))) == []
-
-
-def test_a_watch_that_was_begun_anew_lists_again() -> None:
-    """In `while true; do kubectl get -w …; done >> file`, changes between two watches are not observed."""
-    first = ("ADDED", made("b", 10)), ("MODIFIED", changed("b", 20))
-    again = ("ADDED", made("a", 50)), ("ADDED", changed("b", 20)), ("ADDED", made("c", 40))
-    assert created(*first, *again) == []
-    assert created(*first, *again, ("MODIFIED", changed("b", 60, 6)), ("ADDED", made("d", 70))) == ["d"]
+@pytest.mark.parametrize("sign", [{"generation": 2}, {"deletionTimestamp": "2026-11-21T07:52:09Z"}])
+def test_what_was_changed_after_its_creation_was_not_just_created(sign: dict[str, Any]) -> None:
+    assert created(("ADDED", made("b", 10)), ("ADDED", made("a", 20, **sign))) == []
 
 
 def test_an_error_ends_the_watch_and_is_listed_with_what_it_means() -> None:
     gone = {"kind": "Status", "apiVersion": "v1", "code": 410, "reason": "Expired", "message": "too old: 5 (90)"}
-    events = ("ADDED", made("b", 10)), ("MODIFIED", changed("b", 20)), ("ERROR", gone), ("ADDED", made("c", 90))
-    items = items_of(watch(*events))
+    items = items_of(watch(*shown("+b:10 ~b:20"), ("ERROR", gone), *shown("+c:90")))
     assert changes_of(items) == ["b observed 10", "b modified 20", "c observed 90"]
     (skipped,) = (item for item in items if isinstance(item, Skipped))
     assert skipped.line == 3
     assert "the watch ended here" in skipped.reason
     assert skipped.reason.endswith("Expired, code 410")
-
-
-def bookmark(revision: int, **annotations: str) -> tuple[str, dict[str, object]]:
-    metadata = {"resourceVersion": str(revision), "creationTimestamp": None, "annotations": annotations}
-    return "BOOKMARK", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
-
-
-def test_a_bookmark_ends_the_replay() -> None:
-    assert created(("ADDED", made("a", 10)), bookmark(15), ("ADDED", made("b", 20))) == ["b"]
-    mark = bookmark(15, **{"k8s.io/initial-events-end": "true"})
-    assert created(("ADDED", made("b", 10)), ("ADDED", made("a", 12)), mark, ("ADDED", made("c", 20))) == ["c"]
-
-
-def test_an_object_added_below_a_bookmark_stood_before() -> None:
-    assert created(("ADDED", made("a", 10)), bookmark(50), ("ADDED", made("b", 20))) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

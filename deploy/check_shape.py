@@ -29,9 +29,8 @@ LONG = {
     "tests/database/watch/test_connections.py": 595, "tests/database/web/api/test_api.py": 463,
     "tests/planted_shapes.py": 769, "tests/process/agents/test_mcp.py": 412, "tests/process/deploy/test_deploy.py": 426,
     "tests/process/services/test_services.py": 438, "tests/process/watch/test_hostile_servers.py": 549,
-    "tests/process/watch/test_watch.py": 413, "tests/unit/formats/stream/test_archives.py": 440,
-    "tests/unit/formats/test_program_logs.py": 631, "tests/unit/history/test_evidence.py": 466,
-    "tests/unit/judging/test_engine.py": 483, "tests/unit/redaction/test_redaction.py": 752,
+    "tests/process/watch/test_watch.py": 413, "tests/unit/history/test_evidence.py": 466,
+    "tests/unit/judging/test_engine.py": 483,
     "timeline/history/ledger/ledger.py": 774, "timeline/history/world/world.py": 566,
     "timeline/judging/coverage/sources.py": 584,
 }  # fmt: skip

@@ -1,12 +1,17 @@
 """These tests read audit logs: what changed nothing is left out, and what cannot be used is said."""
 
 import json
+from operator import itemgetter
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from collectors.formats import Skipped
+from collectors.formats.waiting import Waiting
 from tests.events import entries_of, event, items_of, pod, real, reasons_of
+from tests.properties import examples
 from tests.unit.formats.reading import observed
 from timeline.core.entries import Change
 
@@ -125,3 +130,15 @@ def test_a_body_of_a_json_patch_does_not_disturb() -> None:
 
 def test_real_lines_are_read_without_loss() -> None:
     assert reasons_of(*real("restart.jsonl"), *real("deletion.jsonl"), bodies=True) == []
+
+
+@examples(25)
+@given(late=st.lists(st.integers(0, 30), max_size=60))
+def test_what_waits_for_the_end_of_a_log_comes_in_the_order_of_its_lines(late: list[int]) -> None:
+    items = [(number + by, number) for number, by in enumerate(late)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("collectors.formats.waiting._TOGETHER", 7)
+        waiting: Waiting[tuple[int, int]] = Waiting(itemgetter(0))
+        for item in items:
+            waiting.add(item)
+        assert [*waiting] == sorted(items, key=itemgetter(0))

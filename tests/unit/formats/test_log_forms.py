@@ -8,8 +8,7 @@ import pytest
 from collectors.analysis import analyse
 from collectors.formats import Limits
 from tests.events import event
-from tests.unit.formats.logged import BUNYAN, KLOG, LOGFMT, LOGRUS, NOON, SLOG, ZAP, read_log
-from tests.unit.formats.reading import observed
+from tests.unit.formats.reading import BUNYAN, KLOG, LOGFMT, LOGRUS, NOON, SLOG, ZAP, observed, read_log
 from timeline.core.entries import LogLine, Place, Unknown
 
 # Each form that programs write, at noon: (line, level, the end of the text, what its time leaves open).

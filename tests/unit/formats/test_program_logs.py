@@ -17,8 +17,7 @@ from dashboard.cli.terminal import Terminal
 from dashboard.cli.text import show_input
 from tests import DATA
 from tests.recordings import observations_of, world_of
-from tests.unit.formats.logged import GO, KLOG, LOGFMT, NOON, PLAIN, SLOG, ZAP, analysed, created, read_log
-from tests.unit.formats.reading import observed
+from tests.unit.formats.reading import GO, KLOG, LOGFMT, NOON, PLAIN, SLOG, ZAP, analysed, created, observed, read_log
 from tests.unit.formats.test_log_forms import FORMS
 from timeline.core.entries import LogLine, Place, Unknown, microseconds
 from timeline.core.entries import moment as at

@@ -1,20 +1,24 @@
-"""These tests read the table that `kubectl get events` prints: its ages bound the times of Events, and no more."""
+"""These tests read Events as tools write them: the table that `kubectl get events` prints, whose ages bound the times
+of Events, and the lines of kubernetes-event-exporter."""
 
 import io
+import json
 import os
 import sys
 import tarfile
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
 from collectors.formats import Skipped, kindless, kubectl_events, read, rejections
 from tests import DATA
+from tests.objects import entries_of, items_of, listed, reasons_of
 from tests.recordings import world_of
 from tests.unit.formats.reading import sniffed
-from timeline.core.entries import LogLine, Unknown
+from timeline.core.entries import Change, Entry, LogLine, Unknown
 from timeline.payloads.documents import clocks
 
 NAME = "log of Events, as kubectl prints them"
@@ -125,3 +129,50 @@ def test_in_a_tar_the_time_of_the_member_counts() -> None:
 def test_it_is_said_that_the_times_are_the_latest() -> None:
     (sentence,) = clocks(world_of(lines_of((TABLES / "default.txt").read_bytes())[0]))
     assert sentence.startswith("The lines of one log say only how long ago they were.")
+
+
+# Events as kubernetes-event-exporter writes them
+
+EXPORTER = "Events of kubernetes-event-exporter"
+EXPORTED = (DATA / "event-exporter" / "events.json").read_bytes()
+
+
+def test_the_events_are_those_of_the_api() -> None:
+    entries = entries_of(EXPORTED, bodies=True)
+    plain = [{"apiVersion": "v1", "kind": "Event", **json.loads(line)} for line in EXPORTED.splitlines()]
+    told = [(each.ref, each.facts) for each in entries_of(listed(*plain))]
+    assert [(each.ref, each.facts) for each in entries] == told
+    assert {each.change for each in entries} == {Change.OBSERVED}
+    assert entries[0].ref.kind == "Event" and entries[0].received == 1795247521_000_000
+
+
+def test_an_export_is_of_one_format_alone() -> None:
+    for content in (EXPORTED, prefixed()):
+        assert sniffed(content) == [EXPORTER]
+
+
+def prefixed() -> bytes:
+    """Return the sample as the log of the exporter's container has it, with a line of the exporter's own."""
+    own = b'{"level":"info","time":"2026-11-21T07:52:00Z","message":"Reading config file"}'
+    lines = [own, *EXPORTED.splitlines()]
+    return b"".join(b"2026-11-21T07:52:00.123456789Z stdout F " + line + b"\n" for line in lines)
+
+
+def test_the_exporters_own_lines_are_skipped() -> None:
+    own, *events = items_of(prefixed())
+    assert str(own) == "file line 1: it is not an Event as kubernetes-event-exporter writes it without a layout"
+    assert [each.ref for each in events if isinstance(each, Entry)] == [each.ref for each in entries_of(EXPORTED)]
+
+
+def test_events_of_a_second_cluster_are_skipped() -> None:
+    def of(cluster: str) -> dict[str, Any]:
+        return {**json.loads(EXPORTED.splitlines()[0]), "clusterName": cluster}
+
+    content = "".join(json.dumps(of(each), separators=(",", ":")) + "\n" for each in ("a", "b", "a")).encode()
+    assert reasons_of(content) == ["file line 2: it is of another cluster than the Events before it"]
+
+
+def test_a_damaged_line_does_not_hide_the_others() -> None:
+    first, *others = EXPORTED.splitlines(keepends=True)
+    items = items_of(first[: len(first) // 2] + b"\n" + b"".join(others))
+    assert [isinstance(each, Skipped) for each in items] == [True, *[False] * len(others)]

@@ -91,7 +91,7 @@ def test_what_was_asked_for_is_told(changes: dict[str, Any], verb: str, action: 
 def test_a_part_that_is_no_object_proves_only_the_request() -> None:
     scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {**OLD["metadata"], "uid": "u"}}
     kind, resource = ({"group": group, "version": "v1"} for group in ("autoscaling", "apps"))
-    about = {"kind": {**kind, "kind": "Scale"}, "resource": {**resource, "resource": "deployments"}}
+    about: dict[str, Any] = {"kind": {**kind, "kind": "Scale"}, "resource": {**resource, "resource": "deployments"}}
     (asked,) = observed(review(subResource="scale", **about, object=scale, oldObject=scale))
     assert (asked.ref.group, asked.ref.kind, asked.ref.uid, asked.action) == ("apps", "Deployment", "", "scale")
 
@@ -99,7 +99,11 @@ def test_a_part_that_is_no_object_proves_only_the_request() -> None:
 def test_a_namespace_is_not_in_itself() -> None:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {**OLD["metadata"], "namespace": None}}
     kind = {"group": "", "version": "v1"}
-    about = {"kind": {**kind, "kind": "Namespace"}, "resource": {**kind, "resource": "namespaces"}, "namespace": "p"}
+    about: dict[str, Any] = {
+        "kind": {**kind, "kind": "Namespace"},
+        "resource": {**kind, "resource": "namespaces"},
+        "namespace": "p",
+    }
     old, asked = observed(review(**about, object=namespace, oldObject=namespace))
     assert old.ref == asked.ref and asked.ref.namespace == ""
 

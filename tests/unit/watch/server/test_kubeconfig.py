@@ -135,22 +135,13 @@ def test_one_long_address_in_many_contexts_is_not_repeated_in_full() -> None:
     assert "more than 1000 contexts" in refusal(config(contexts=[*contexts, one_more]))
 
 
-@pytest.mark.parametrize(
-    "server",
-    [
-        "unix:///var/run/docker.sock",
-        "http+unix://%2fvar%2frun%2fdocker.sock",
-        "file:///etc/passwd",
-        "10.0.0.1:6443",
-        f"https://me:{SECRET}@10.0.0.1:6443",
-        "https://10.0.0.1:6443/?a=b",
-        "https://10.0.0.1:6443/#x",
-        "https://good.example.com\\@evil.example.com",
-        "https://10.0.0.1:6443\nHost: evil.example.com",
-        "https://",
-        "",
-    ],
-)
+SERVERS = ["unix:///var/run/docker.sock", "http+unix://%2fvar%2frun%2fdocker.sock", "file:///etc/passwd", "https://"]
+SERVERS += ["", "10.0.0.1:6443", "https://10.0.0.1:6443/?a=b", "https://10.0.0.1:6443/#x"]
+SERVERS += [f"https://me:{SECRET}@10.0.0.1:6443", "https://good.example.com\\@evil.example.com"]
+SERVERS += ["https://10.0.0.1:6443\nHost: evil.example.com"]
+
+
+@pytest.mark.parametrize("server", SERVERS)
 def test_an_address_that_is_not_plainly_one_of_a_server_is_refused(server: str) -> None:
     given = config(cluster={"server": server})
     assert SECRET not in Kubeconfig(given).context().server
@@ -215,7 +206,8 @@ def test_several_files_are_one_as_kubectl_merges_them(tmp_path: Path, monkeypatc
     first.write_bytes(config({"tokenFile": "token"}))
     more = {"name": "more", "context": {"cluster": "two", "user": "theirs"}}
     theirs = [{"name": "theirs", "user": {"tokenFile": "token"}}, {"name": "me", "user": {"token": "not this"}}]
-    second.write_bytes(config(contexts=[more], users=theirs, **{"current-context": "more"}))
+    whole = config(contexts=[more], users=theirs)
+    second.write_bytes(whole.replace(b"current-context: prod", b"current-context: more"))
     monkeypatch.setenv("KUBECONFIG", f"{first}:{tmp_path / 'none'}:{second}:")
     merged = own(default_paths(), Allowed(None))
     tokens = [merged.reduced(name, Allowed(None).read)["users"][0]["user"]["token"] for name in ("", "more", "dev")]

@@ -145,7 +145,7 @@ def test_what_cannot_be_watched_is_said(name: str, why: str) -> None:
 
 
 def test_the_preferred_version_is_taken_and_others_only_for_what_it_lacks() -> None:
-    beta = {"v1": [], "example.com/v1beta1": [("tabs", "Tab"), ("old", "Old")]}
+    beta: dict[str, list[tuple[str, ...]]] = {"v1": [], "example.com/v1beta1": [("tabs", "Tab"), ("old", "Old")]}
     server = Server({**beta, "example.com/v1": [("tabs", "Tab")]})
     found, _ = resources(server.api, ["*.example.com"], [])
     assert {(each.resource, each.version) for each in found} == {("tabs", "v1"), ("old", "v1beta1")}
@@ -183,43 +183,26 @@ EVENTS = Resource("", "v1", "Event", "events", True)
 JOBS = Resource("batch.volcano.sh", "v1alpha1", "Job", "jobs", True)
 
 
-EVENT, JOB = ("Event", MarkType.TOGETHER, "Pod"), ("Job", MarkType.TOGETHER, "Pod")
-WITH_JOB = ("Pod", MarkType.TOGETHER, "Job.batch.volcano.sh")
-APART = ("Event", MarkType.APART, "Pod")
+WITH_JOBS = "Pod+Job.batch.volcano.sh"
 
 
 @pytest.mark.parametrize(
     ("pods", "events", "jobs", "found"),
     [
-        ([10, 12, 12], [11], [12], [EVENT, JOB, ("Pod", MarkType.TOGETHER, "Event")]),
-        ([10, 12, 13], [5], [12], [APART, JOB, WITH_JOB]),
-        ([10, 12, 13], [None], [13], [JOB, WITH_JOB]),
-        ([10, 4, 5], [4], [20], [("Job", MarkType.APART, "Pod")]),
-        ([None, None, None], [4], [20], []),
-        (
-            [10, 10, 10, 11],
-            [100, 102, 104, 105],
-            [101, 103],
-            [
-                ("Job", MarkType.TOGETHER, "Event"),
-                ("Pod", MarkType.APART, "Event"),
-                ("Event", MarkType.TOGETHER, "Job.batch.volcano.sh"),
-            ],
-        ),
-    ],
-    ids=[
-        "what lies between two lists of Pods counts with them",
-        "Events in an etcd of their own stand apart",
-        "what cannot be asked tells nothing",
-        "what goes back tells nothing",
-        "without Pods nothing is told",
-        "where Pods are the odd ones another kind is the reference",
+        ([10, 12, 12], [11], [12], "Event+Pod Job+Pod Pod+Event"),  # what lies between two lists of Pods is with them
+        ([10, 12, 13], [5], [12], f"Event-Pod Job+Pod {WITH_JOBS}"),  # Events are in an etcd of their own
+        ([10, 12, 13], [None], [13], f"Job+Pod {WITH_JOBS}"),  # what cannot be asked or goes back tells nothing
+        ([10, 4, 5], [4], [20], "Job-Pod"),
+        ([None, None, None], [4], [20], ""),
+        # Where Pods are the odd ones, another kind is the reference.
+        ([10, 10, 10, 11], [100, 102, 104, 105], [101, 103], "Job+Event Pod-Event Event+Job.batch.volcano.sh"),
     ],
 )
 def test_who_shares_a_counter_is_found_by_lists(
-    pods: list[int | None], events: list[int | None], jobs: list[int | None], found: list[tuple[str, MarkType, str]]
+    pods: list[int | None], events: list[int | None], jobs: list[int | None], found: str
 ) -> None:
     server = Server()
     server.revisions = {"pods": iter(pods), "events": iter(events), "jobs": iter(jobs)}
     marks: list[Mark] = list(calibrate(server.api, [EVENTS, JOBS, PODS]))
-    assert [(mark.kind, mark.what, mark.other) for mark in marks] == found
+    signs = {MarkType.TOGETHER: "+", MarkType.APART: "-"}
+    assert " ".join(f"{mark.kind}{signs[mark.what]}{mark.other}" for mark in marks) == found

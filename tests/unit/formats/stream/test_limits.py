@@ -199,10 +199,10 @@ ZEROS = bytes(64 << 20)
 @pytest.mark.parametrize(
     ("make", "most", "why"),
     [
-        (lambda: gzip.compress(ZEROS), 30 << 20, ""),
-        (lambda: tar({"a": ZEROS}), 30 << 20, ""),
-        (lambda: zipped({"a": ZEROS}), 30 << 20, ""),
-        (nested_bombs, 100 << 20, ""),
+        (lambda: gzip.compress(ZEROS), 30 << 20, "is not a recording"),
+        (lambda: tar({"a": ZEROS}), 30 << 20, "is not a recording"),
+        (lambda: zipped({"a": ZEROS}), 30 << 20, "is not a recording"),
+        (nested_bombs, 100 << 20, "is not a recording"),
         (lambda: zipped({f"{number}/": b"" for number in range(30_000)}), 10 << 20, "there are more than 20000 files"),
     ],
     ids=["gzip", "tar", "zip", "archives of archives of bombs", "very many folders"],
@@ -212,7 +212,7 @@ def test_a_bomb_is_refused_at_its_first_bytes(make: Callable[[], bytes], most: i
 
     def act() -> None:
         with pytest.raises(NotARecording, match=why):
-            observed(content, limits=Limits(members=20_000))
+            observed(content, limits=Limits(members=20_000 if "20000" in why else 1_000))
 
     assert peak_of(act) < most
 

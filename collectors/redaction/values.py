@@ -54,7 +54,7 @@ _FIELD = re.compile(r"(?:-[ \t]+)*[\"']?([\w./-]{1,200})[\"']?[ \t]*:(?:[ \t]+|$
 def has(text: str, *hints: str) -> bool:
     """Return whether a text holds one of the hints, without which what follows changes nothing in it.
 
-    Only speed depends on this: tests/unit/redaction/test_redaction.py checks that the result is the same if it is
+    Only speed depends on this: tests/unit/redaction/test_shortcuts.py checks that the result is the same if it is
     always True.
     """
     return any(hint in text for hint in hints)

@@ -23,10 +23,10 @@ from tests.credentials import FORMS
 from tests.events import event, pod
 from tests.people import member
 from tests.properties import sampled
+from tests.unit.redaction.conftest import policy as policy  # a fixture
 from tests.unit.redaction.test_planted import GOOD, RECORDINGS, SECRET, objects, written
 from tests.unit.redaction.test_redact import PLACES
 from tests.unit.redaction.test_redaction import COPIES
-from tests.unit.redaction.test_redaction import policy as policy  # a fixture
 from timeline.queries.sources import coverage as coverage_queries
 from timeline.storage import exports, store
 from timeline.storage.entries import chunks

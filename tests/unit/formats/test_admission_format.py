@@ -1,44 +1,36 @@
 """These tests read AdmissionReviews: they prove what was stored before and what was asked for, and no change."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from collectors.formats import Skipped, formats, read
+from collectors.formats import Skipped
 from tests.command import causeline
 from tests.objects import made
+from tests.recordings import world_of
+from tests.unit.formats import reading
+from tests.unit.formats.reading import on_lines
 from timeline.core.entries import FOREVER, Change, Entry, Request, moment
-from timeline.history.world.world import World
 
 OLD = made("p", 7)
 NEW = made("p", 7, managedFields=[{"manager": "kubectl", "operation": "Update", "time": "2026-11-21T07:53:10Z"}])
 
 
+ROBOT = {"authentication.kubernetes.io/pod-name": ["robot-1"], "authentication.kubernetes.io/pod-uid": ["5f0a"]}
+GROUP = {"group": "", "version": "v1"}
+UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
+
+
 def review(response: bool | None = None, **changes: Any) -> dict[str, Any]:
     """Return the review of an update as the API server sends it; with a response, as a webhook may log both."""
+    kind, resource = {**GROUP, "kind": "ConfigMap"}, {**GROUP, "resource": "configmaps"}
+    user = {"username": "system:serviceaccount:n:robot", "uid": "014fbff9a07c", "groups": ["system:authenticated"]}
     request = {
-        "uid": "705ab4f5-6393-11e8-b7cc-42010a800002",
-        "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
-        "resource": {"group": "", "version": "v1", "resource": "configmaps"},
-        "requestKind": {"group": "", "version": "v1", "kind": "ConfigMap"},
-        "requestResource": {"group": "", "version": "v1", "resource": "configmaps"},
-        "name": "p",
-        "namespace": "n",
-        "operation": "UPDATE",
-        "userInfo": {
-            "username": "system:serviceaccount:n:robot",
-            "uid": "014fbff9a07c",
-            "groups": ["system:authenticated"],
-            "extra": {
-                "authentication.kubernetes.io/pod-name": ["robot-1"],
-                "authentication.kubernetes.io/pod-uid": ["5f0a"],
-            },
-        },
-        "object": NEW,
-        "oldObject": OLD,
-        "dryRun": False,
+        "uid": UID,
+        **{"kind": kind, "resource": resource, "requestKind": kind, "requestResource": resource},
+        **{"name": "p", "namespace": "n", "operation": "UPDATE", "userInfo": {**user, "extra": ROBOT}},
+        **{"object": NEW, "oldObject": OLD, "dryRun": False},
         "options": {"apiVersion": "meta.k8s.io/v1", "kind": "UpdateOptions", "fieldManager": "kubectl"},
         **changes,
     }
@@ -46,19 +38,17 @@ def review(response: bool | None = None, **changes: Any) -> dict[str, Any]:
     return whole if response is None else {**whole, **answer(response)}
 
 
-def answer(allowed: bool, uid: str = "705ab4f5-6393-11e8-b7cc-42010a800002") -> dict[str, Any]:
+def answer(allowed: bool, uid: str = UID) -> dict[str, Any]:
     response = {"uid": uid, "allowed": allowed, "status": {"code": 409, "message": "No."}}
     return {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response}
 
 
-def observed(folder: Path, *documents: Any, indent: int | None = None) -> list[Any]:
-    path = folder / "log"
-    path.write_text("".join(json.dumps(each, indent=indent) + "\n" for each in documents))
-    return list(read([(path, "log")], bodies=True))
+def observed(*documents: Any, indent: int | None = None) -> list[Any]:
+    return reading.observed(on_lines(*documents, indent=indent), bodies=True)
 
 
-def test_an_update_proves_the_old_object_and_that_it_was_asked_for(tmp_path: Path) -> None:
-    old, asked = observed(tmp_path, review())
+def test_an_update_proves_the_old_object_and_that_it_was_asked_for() -> None:
+    old, asked = observed(review())
     assert isinstance(old, Entry) and isinstance(asked, Request)
     assert (old.change, old.resource_version, old.ref.uid) == (Change.OBSERVED, 7, "uid-of-p")
     assert (asked.verb, asked.code, asked.actor) == ("update", 0, "system:serviceaccount:n:robot")
@@ -68,20 +58,17 @@ def test_an_update_proves_the_old_object_and_that_it_was_asked_for(tmp_path: Pat
     assert asked.ref == old.ref
 
 
-def test_nothing_in_a_review_counts_as_a_change(tmp_path: Path) -> None:
-    world = World()
+def test_nothing_in_a_review_counts_as_a_change() -> None:
     created = review(operation="CREATE", oldObject=None, options={"kind": "CreateOptions"})
     deleted = review(operation="DELETE", object=None, options={"kind": "DeleteOptions"})
-    for _ in world.learn(observed(tmp_path, created, review(), deleted)):
-        pass
-    world.settle()
-    assert {each.change for track in world.tracks() for each in track.moments} == {Change.OBSERVED}
+    tracks = world_of(observed(created, review(), deleted)).tracks()
+    assert {each.change for track in tracks for each in track.moments} == {Change.OBSERVED}
 
 
 def test_the_summary_says_how_many_reviews_show_no_change(tmp_path: Path) -> None:
     path = tmp_path / "reviews.log"
     refused = {**review(uid="another"), **answer(False, "another")}
-    path.write_text("".join(json.dumps(each) + "\n" for each in (review(), refused)))
+    path.write_text(on_lines(review(), refused))
     _, output, _ = causeline("analyze", path)
     assert "; 1 review shows no change; 0 skipped." in " ".join(output.split())
 
@@ -96,58 +83,48 @@ def test_the_summary_says_how_many_reviews_show_no_change(tmp_path: Path) -> Non
         ({"subResource": "status"}, "update", "status"),
     ],
 )
-def test_what_was_asked_for_is_told(changes: dict[str, Any], verb: str, action: str, tmp_path: Path) -> None:
-    (asked,) = (each for each in observed(tmp_path, review(**changes)) if isinstance(each, Request))
+def test_what_was_asked_for_is_told(changes: dict[str, Any], verb: str, action: str) -> None:
+    (asked,) = (each for each in observed(review(**changes)) if isinstance(each, Request))
     assert (asked.verb, asked.action, asked.ref.name) == (verb, action, "p")
 
 
-def test_a_part_that_is_no_object_proves_only_the_request(tmp_path: Path) -> None:
+def test_a_part_that_is_no_object_proves_only_the_request() -> None:
     scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {**OLD["metadata"], "uid": "u"}}
-    (asked,) = observed(
-        tmp_path,
-        review(
-            subResource="scale",
-            kind={"group": "autoscaling", "version": "v1", "kind": "Scale"},
-            resource={"group": "apps", "version": "v1", "resource": "deployments"},
-            object=scale,
-            oldObject=scale,
-        ),
-    )
+    kind, resource = ({"group": group, "version": "v1"} for group in ("autoscaling", "apps"))
+    about: dict[str, Any] = {"kind": {**kind, "kind": "Scale"}, "resource": {**resource, "resource": "deployments"}}
+    (asked,) = observed(review(subResource="scale", **about, object=scale, oldObject=scale))
     assert (asked.ref.group, asked.ref.kind, asked.ref.uid, asked.action) == ("apps", "Deployment", "", "scale")
 
 
-def test_a_namespace_is_not_in_itself(tmp_path: Path) -> None:
+def test_a_namespace_is_not_in_itself() -> None:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {**OLD["metadata"], "namespace": None}}
-    old, asked = observed(
-        tmp_path,
-        review(
-            kind={"group": "", "version": "v1", "kind": "Namespace"},
-            resource={"group": "", "version": "v1", "resource": "namespaces"},
-            namespace="p",
-            object=namespace,
-            oldObject=namespace,
-        ),
-    )
+    kind = {"group": "", "version": "v1"}
+    about: dict[str, Any] = {
+        "kind": {**kind, "kind": "Namespace"},
+        "resource": {**kind, "resource": "namespaces"},
+        "namespace": "p",
+    }
+    old, asked = observed(review(**about, object=namespace, oldObject=namespace))
     assert old.ref == asked.ref and asked.ref.namespace == ""
 
 
-def test_a_webhooks_no_is_a_refusal_but_no_conflict(tmp_path: Path) -> None:
+def test_a_webhooks_no_is_a_refusal_but_no_conflict() -> None:
     for documents in ([review(False)], [review(), answer(False)]):
-        *_, asked = observed(tmp_path, *documents)
+        *_, asked = observed(*documents)
         assert isinstance(asked, Request) and (asked.code, asked.reason, asked.refused) == (403, "Forbidden", True)
-    *_, asked = observed(tmp_path, review(), answer(True))
+    *_, asked = observed(review(), answer(True))
     assert (asked.code, asked.refused) == (0, False)
 
 
-def test_dry_runs_and_connections_ask_for_no_write(tmp_path: Path) -> None:
-    (old,) = observed(tmp_path, review(dryRun=True))
+def test_dry_runs_and_connections_ask_for_no_write() -> None:
+    (old,) = observed(review(dryRun=True))
     assert isinstance(old, Entry)  # what is stored is known from a dry run, too
-    assert observed(tmp_path, review(operation="CONNECT", subResource="exec", oldObject=None)) == []
+    assert observed(review(operation="CONNECT", subResource="exec", oldObject=None)) == []
 
 
-def test_an_answer_alone_and_a_request_without_any_time_are_told(tmp_path: Path) -> None:
+def test_an_answer_alone_and_a_request_without_any_time_are_told() -> None:
     timeless = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p"}}
-    skipped = observed(tmp_path, answer(True), review(operation="CREATE", oldObject=None, object=timeless))
+    skipped = observed(answer(True), review(operation="CREATE", oldObject=None, object=timeless))
     assert [str(each) for each in skipped] == [
         "log line 1: it is the answer to a request that does not stand before it in the file",
         "log line 2: it is an AdmissionReview, which has no time of its own, and its objects state none",
@@ -155,15 +132,14 @@ def test_an_answer_alone_and_a_request_without_any_time_are_told(tmp_path: Path)
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-def test_pretty_and_in_an_array_they_say_the_same(tmp_path: Path, indent: int | None) -> None:
-    plain = [(type(each), each.ref) for each in observed(tmp_path, review(), answer(False))]
+def test_pretty_and_in_an_array_they_say_the_same(indent: int | None) -> None:
+    plain = [(type(each), each.ref) for each in observed(review(), answer(False))]
     for documents in ([review(), answer(False)], [[review(), answer(False)]]):
-        assert [(type(each), each.ref) for each in observed(tmp_path, *documents, indent=indent)] == plain
-        head = (tmp_path / "log").read_bytes()
-        assert [each.name for each in formats() if each.sniff(head)] == ["AdmissionReviews of a webhook"]
+        assert [(type(each), each.ref) for each in observed(*documents, indent=indent)] == plain
+        assert reading.sniffed(on_lines(*documents, indent=indent)) == ["AdmissionReviews of a webhook"]
 
 
-def test_a_broken_review_does_not_hide_the_others(tmp_path: Path) -> None:
-    first, skipped, *others = observed(tmp_path, review(), review(userInfo=5), review(uid="other"))
+def test_a_broken_review_does_not_hide_the_others() -> None:
+    first, skipped, *others = observed(review(), review(userInfo=5), review(uid="other"))
     assert isinstance(first, Entry) and isinstance(skipped, Skipped) and len(others) == 3
     assert "a field is not as Kubernetes writes it: Expected `object`, got `int`" in str(skipped)

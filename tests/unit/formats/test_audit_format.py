@@ -1,79 +1,25 @@
-"""These tests check which files are recognised as audit logs, and what happens to invalid lines."""
+"""These tests read audit logs: what changed nothing is left out, and what cannot be used is said."""
 
 import json
-from pathlib import Path
+from operator import itemgetter
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from collectors.formats import Skipped, read
+from collectors.formats import Skipped
+from collectors.formats.waiting import Waiting
 from tests.events import entries_of, event, items_of, pod, real, reasons_of
-from tests.objects import refusal
+from tests.properties import examples
+from tests.unit.formats.reading import observed
 from timeline.core.entries import Change
 
-KUBECONFIG = b"""apiVersion: v1
-kind: Config
-clusters: []
-users:
-- name: admin
-  user: {token: very-secret-token}
-"""
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"\x89PNG\r\n\x1a\n" + bytes(100), "it is a PNG picture"),
-        (b"\xff\xd8\xff\xe0", "it is a JPEG picture"),
-        (b"%PDF-1.7\n", "it is a PDF document"),
-        (b"\n <!DOCTYPE html><html>", "it is a web page or XML"),
-        (b'<?xml version="1.0"?>', "it is a web page or XML"),
-        (KUBECONFIG, "it is a kubeconfig, which holds credentials; it was not kept"),
-        (b'{"apiVersion": "v1", "kind": "Config", "users": []}', "it is a kubeconfig"),
-        (b"# comment\napiVersion: v1\nkind: Pod\n", "it is YAML"),
-        (b"apiVersion: v1\nkind: ConfigMap\n", "it is YAML"),
-        (b"the quick brown fox\n", "these lines have no time"),
-        (b'{"name":"package","version":"1.0.0"}', "it is JSON, but neither audit events nor Kubernetes objects"),
-        ('{"auditID":1}'.encode("utf-16"), "it is UTF-16 text"),
-        (b"\x01\x02\x00\x03", "it is not text"),
-        (b"\n\n\n", "it begins with nothing but blank lines"),
-    ],
-)
-def test_what_is_no_recording_is_named(content: bytes, words: str) -> None:
-    message = refusal(content, "chosen.bin")
-    assert message.startswith("chosen.bin is not a recording that Causeline knows: ")
-    assert words in message
-    assert "Causeline reads Kubernetes audit logs" in message
-
-
-def test_a_refusal_repeats_nothing_of_the_content() -> None:
-    assert "very-secret" not in refusal(KUBECONFIG, "chosen.bin")
-    assert "very-secret" not in refusal(b"very-secret-token\n", "chosen.bin")
-
-
-def read_file(tmp_path: Path, content: bytes) -> list[Any]:
-    path = tmp_path / "7"
-    path.write_bytes(content)
-    return list(read([(path, "audit.log")], bodies=False))
+ODD = "a field is not as Kubernetes writes it"
 
 
 def as_line(made: dict[str, Any]) -> bytes:
     return json.dumps(made).encode() + b"\n"
-
-
-def test_a_broken_first_line_does_not_hide_the_log(tmp_path: Path) -> None:
-    first, second = read_file(tmp_path, as_line(event())[50:] + as_line(event()))
-    assert isinstance(first, Skipped) and first.line == 1
-    assert second.place.line == 2
-
-
-def test_a_byte_order_mark_does_not_break_the_first_line(tmp_path: Path) -> None:
-    (entry,) = read_file(tmp_path, b"\xef\xbb\xbf" + as_line(event()))
-    assert entry.place.line == 1
-
-
-def test_windows_line_ends_do_not_matter(tmp_path: Path) -> None:
-    assert len(read_file(tmp_path, as_line(event()).replace(b"\n", b"\r\n") * 3)) == 3
 
 
 def test_a_broken_line_is_skipped_with_its_place_and_the_rest_is_kept() -> None:
@@ -82,19 +28,26 @@ def test_a_broken_line_is_skipped_with_its_place_and_the_rest_is_kept() -> None:
     assert skipped == Skipped("log", 2, "not JSON: Input data was truncated")
     assert not isinstance(first, Skipped) and not isinstance(last, Skipped)
     assert str(skipped) == "log line 2: not JSON: Input data was truncated"
+    cut, second = observed(as_line(event())[50:] + as_line(event()))
+    assert isinstance(cut, Skipped) and (cut.line, second.place.line) == (1, 2)
+
+
+def test_neither_a_byte_order_mark_nor_the_line_ends_of_windows_matter() -> None:
+    one, two = observed(b"\xef\xbb\xbf" + as_line(event()).replace(b"\n", b"\r\n") * 2)
+    assert (one.place.line, two.place.line) == (1, 2)
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"user": 5}, "a field is not as Kubernetes writes it: Expected `object`, got `int` - at `$.user`"),
-        ({"verb": ["create"]}, "a field is not as Kubernetes writes it"),
-        ({"responseStatus": {"code": "201"}}, "a field is not as Kubernetes writes it"),
-        ({"responseObject": pod(annotations="x")}, "a field is not as Kubernetes writes it"),
-        ({"responseObject": pod(finalizers=[1])}, "a field is not as Kubernetes writes it"),
-        ({"responseObject": ["not an object"]}, "a field is not as Kubernetes writes it"),
-        ({"requestReceivedTimestamp": "yesterday"}, "a field is not as Kubernetes writes it"),
-        ({"requestReceivedTimestamp": "2026-11-21T07:52:00.100001"}, "a field is not as Kubernetes writes it"),
+        ({"user": 5}, f"{ODD}: Expected `object`, got `int` - at `$.user`"),
+        ({"verb": ["create"]}, ODD),
+        ({"responseStatus": {"code": "201"}}, ODD),
+        ({"responseObject": pod(annotations="x")}, ODD),
+        ({"responseObject": pod(finalizers=[1])}, ODD),
+        ({"responseObject": ["not an object"]}, ODD),
+        ({"requestReceivedTimestamp": "yesterday"}, ODD),
+        ({"requestReceivedTimestamp": "2026-11-21T07:52:00.100001"}, ODD),
         ({"requestReceivedTimestamp": None}, "the event has no requestReceivedTimestamp or no stageTimestamp"),
         ({"stageTimestamp": None}, "the event has no requestReceivedTimestamp or no stageTimestamp"),
         ({"auditID": None}, "it is not an audit event: it has no auditID"),
@@ -111,12 +64,9 @@ def test_a_container_that_started_at_no_zone_is_skipped_not_fatal() -> None:
     assert "it is no time such as 2026-11-21T07:52:00Z" in reasons_of(event(responseObject=started))[0]
 
 
-def test_json_that_is_no_object_is_skipped() -> None:
+def test_json_that_is_no_event_is_skipped() -> None:
     assert len(reasons_of(b"5", b"null", b'"text"', b"[]", b"{}")) == 5
-
-
-def test_an_event_without_its_own_version_is_still_read() -> None:
-    assert entries_of(event(apiVersion=None, kind=None))
+    assert entries_of(event(apiVersion=None, kind=None))  # an event without its own version is still read
 
 
 def test_bytes_that_are_not_utf8_are_skipped_with_a_reason() -> None:
@@ -126,18 +76,6 @@ def test_bytes_that_are_not_utf8_are_skipped_with_a_reason() -> None:
     ]
     hidden = as_line(event(responseObject={**pod(), "extra": "hidden"})).replace(b"hidden", b"hid\xffden")
     assert len(reasons_of(hidden, bodies=True)) == 1
-
-
-@pytest.mark.parametrize("depth", [300, 1_000, 100_000])
-@pytest.mark.parametrize("bodies", [True, False])
-def test_nesting_without_end_kills_nothing(depth: int, bodies: bool) -> None:
-    line = as_line(event(responseObject={**pod(), "hidden": "deep"})).replace(
-        b'"deep"', b'{"a":' * depth + b"1" + b"}" * depth
-    )
-    items = items_of(line, event(), bodies=bodies)
-    assert not isinstance(items[-1], Skipped)
-    if bodies:
-        assert len(items) == 2 and isinstance(items[0], Skipped)
 
 
 def test_what_changed_nothing_is_left_out_silently() -> None:
@@ -177,11 +115,6 @@ def test_a_revision_that_cannot_be_compared_is_none(text: str | None) -> None:
     assert entry.resource_version is None
 
 
-def test_a_revision_of_128_bits_is_compared() -> None:
-    (entry,) = entries_of(event(responseObject=pod(resourceVersion=str(2**128 - 1))))
-    assert entry.resource_version == 2**128 - 1
-
-
 def test_a_name_with_a_nul_character_is_skipped() -> None:
     (reason,) = reasons_of(event(responseObject=pod(uid="u\0")))
     assert reason == "log line 1: a NUL character stands in the object's name"
@@ -195,11 +128,17 @@ def test_a_body_of_a_json_patch_does_not_disturb() -> None:
     assert bare.facts is None
 
 
-def test_a_line_that_stands_twice_gives_the_same_entry_twice() -> None:
-    """The world recognises both as one change by their revision and auditID."""
-    first, second = entries_of(event(), event())
-    assert (first.identity, first.resource_version) == (second.identity, second.resource_version)
-
-
 def test_real_lines_are_read_without_loss() -> None:
     assert reasons_of(*real("restart.jsonl"), *real("deletion.jsonl"), bodies=True) == []
+
+
+@examples(25)
+@given(late=st.lists(st.integers(0, 30), max_size=60))
+def test_what_waits_for_the_end_of_a_log_comes_in_the_order_of_its_lines(late: list[int]) -> None:
+    items = [(number + by, number) for number, by in enumerate(late)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("collectors.formats.waiting._TOGETHER", 7)
+        waiting: Waiting[tuple[int, int]] = Waiting(itemgetter(0))
+        for item in items:
+            waiting.add(item)
+        assert [*waiting] == sorted(items, key=itemgetter(0))

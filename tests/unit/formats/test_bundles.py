@@ -15,17 +15,16 @@ from collectors.formats import Skipped, read
 from collectors.formats.rejections import certain_rejection
 from tests.bundles import BUNDLES, Bundle, thing
 from tests.objects import items_of, refusal
-from tests.unit.formats.stream.test_archives import Files, tar, zipped
+from tests.recordings import world_of
+from tests.unit.formats.stream.packing import Files, tar, written, zipped
 from timeline.core.entries import Entry, LogLine
-from timeline.history.world.world import World
 
 MADE = 1_795_250_000
 
 
 def _folder(files: Files, at: Path) -> None:
-    for name, content in files.items():
-        (at / name).parent.mkdir(parents=True, exist_ok=True)
-        (at / name).write_bytes(content)
+    written(at, files)
+    for name in files:
         os.utime(at / name, (MADE, MADE))
 
 
@@ -78,11 +77,8 @@ def test_however_a_bundle_is_packed_it_shows_the_same(tool: str, tmp_path: Path)
 
     def shown(pack: str) -> list[str]:
         items = observed(bundle, pack, tmp_path)
-        lines = [
-            replace(each, log=each.log.removesuffix(".gz")[-16:], place=None)
-            for each in items
-            if isinstance(each, LogLine)
-        ]
+        logs = (each for each in items if isinstance(each, LogLine))
+        lines = [replace(each, log=each.log.removesuffix(".gz")[-16:], place=None) for each in logs]
         entries = [replace(each, place=None) for each in items if isinstance(each, Entry)]
         skipped = [each.reason for each in items if isinstance(each, Skipped)]
         return sorted(map(repr, (*lines, *entries, *skipped)))
@@ -93,16 +89,10 @@ def test_however_a_bundle_is_packed_it_shows_the_same(tool: str, tmp_path: Path)
 
 
 def test_an_object_that_velero_stores_twice_is_one(tmp_path: Path) -> None:
-    world = World()
     items = observed(BUNDLES["velero"](), "a tar.gz", tmp_path)
-    for _ in world.learn(each for each in items if not isinstance(each, Skipped)):
-        pass
-    world.settle()
-    assert sorted((track.ref.kind, len(track.moments)) for track in world.tracks()) == [
-        ("Deployment", 1),
-        ("Node", 1),
-        ("Pod", 1),
-    ]
+    tracks = world_of([each for each in items if not isinstance(each, Skipped)]).tracks()
+    counts = [("Deployment", 1), ("Node", 1), ("Pod", 1)]
+    assert sorted((track.ref.kind, len(track.moments)) for track in tracks) == counts
 
 
 @pytest.mark.parametrize("layout", [{}, {"indent": 2}, None])

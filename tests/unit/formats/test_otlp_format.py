@@ -2,23 +2,20 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
 from google.protobuf.json_format import ParseDict
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
-from collectors.formats import Skipped, formats, read
+from collectors.formats import Skipped
 from tests import DATA
 from tests.events import real as audit_lines
-from tests.objects import check_damaged, items_of, made, reasons_of, watch
+from tests.objects import items_of, made, reasons_of
 from tests.objects import real as real_objects
-from tests.properties import examples
+from tests.unit.formats import reading
 from timeline.core.entries import Change, Entry, LogLine, Unknown
 
 NAME = "logs of OpenTelemetry (OTLP)"
@@ -71,9 +68,7 @@ PACKINGS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
     "json on lines": lambda exports: b"".join(_json(each) + b"\n" for each in exports),
     "pretty json": lambda exports: b"".join(json.dumps(each, indent=2).encode() + b"\n" for each in exports),
     "an array": lambda exports: json.dumps(exports).encode(),
-    "one document": lambda exports: _json(
-        {"resourceLogs": [part for each in exports for part in each["resourceLogs"]]}
-    ),
+    "one document": lambda exports: _json({"resourceLogs": [part for one in exports for part in one["resourceLogs"]]}),
     "json, compressed as a whole": lambda exports: _POOL.compress(PACKINGS["json on lines"](exports)),
     "json, each compressed": lambda exports: _framed([_POOL.compress(_json(each)) for each in exports]),
     "proto": lambda exports: _framed([message(each) for each in exports]),
@@ -84,145 +79,110 @@ PACKINGS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
 """By name: how exports are written to a file."""
 
 
-def observed(content: bytes, folder: Path, bodies: bool = False) -> list[Any]:
-    path = folder / "7"
-    path.write_bytes(content)
-    return [
-        item if isinstance(item, Skipped) else replace(item, place=None)
-        for item in read([(path, "file")], bodies=bodies)
-    ]
+GOOD = logs({"type": "ADDED", "object": made("p", 7)})
+
+
+def observed(content: bytes) -> list[Any]:
+    items = reading.observed(content)
+    return [item if isinstance(item, Skipped) else replace(item, place=None) for item in items]
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
-def test_watched_objects_tell_what_the_watch_tells(packing: str, tmp_path: Path) -> None:
-    lines = [line for name in WATCHED for line in real_objects(name).splitlines()][:150]
-    plain = observed(b"\n".join(lines), tmp_path)
-    assert len(plain) > 70 and not any(isinstance(each, Skipped) for each in plain)
-    exports = [logs(json.loads(line)) for line in lines]
-    assert observed(PACKINGS[packing](exports), tmp_path) == plain
+def test_watched_objects_tell_what_the_watch_tells_and_an_export_is_of_one_format_alone(packing: str) -> None:
+    lines = [line for name in WATCHED for line in real_objects(name).splitlines()[:16]]
+    plain = observed(b"\n".join(lines))
+    assert len(plain) > 30 and not any(isinstance(each, Skipped) for each in plain)
+    assert observed(PACKINGS[packing]([logs(json.loads(line)) for line in lines])) == plain
+    if not packing.endswith("compressed") and "compressed as" not in packing:
+        assert reading.sniffed(PACKINGS[packing]([GOOD])) == reading.sniffed(PACKINGS[packing]([GOOD] * 100)) == [NAME]
 
 
-@pytest.mark.parametrize("packing", PACKINGS)
-def test_an_export_is_of_one_format_alone(packing: str) -> None:
-    exports = [logs({"type": "ADDED", "object": made("p", 7)})]
-    for content in (PACKINGS[packing](exports), PACKINGS[packing](exports * 100)):
-        if not packing.endswith("compressed") and "compressed as" not in packing:
-            assert [each.name for each in formats() if each.sniff(content[: 64 * 1024])] == [NAME]
-
-
-def test_the_sample_is_read_whole(tmp_path: Path) -> None:
-    items = observed((DATA / "otlp" / "k8sobjects.json").read_bytes(), tmp_path)
-    assert [(each.ref.kind, each.change) for each in items] == [
-        ("Event", Change.OBSERVED),
-        ("Namespace", Change.OBSERVED),
-        ("Namespace", Change.DELETED),
-        ("Pod", Change.OBSERVED),
-    ]
+def test_the_sample_is_read_whole() -> None:
+    items = observed((DATA / "otlp" / "k8sobjects.json").read_bytes())
+    assert [each.ref.kind for each in items] == ["Event", "Namespace", "Namespace", "Pod"]
+    assert [each.change for each in items].index(Change.DELETED) == 2
+    assert {each.change for each in items} == {Change.OBSERVED, Change.DELETED}
 
 
 def test_pulled_objects_are_only_observed() -> None:
     first, later = made("p", 7), made("p", 9)
     end = {"type": "PullEnd", "object": {"kind": "configmaps"}}
     items = items_of(PACKINGS["proto"]([logs(first), logs(end), logs(later), logs(end)]))
-    assert [(each.change, each.resource_version) for each in items if isinstance(each, Entry)] == [
-        (Change.OBSERVED, 7),
-        (Change.OBSERVED, 9),
-    ]
-    assert len(items) == 2
+    seen = [(each.change, each.resource_version) for each in items if isinstance(each, Entry)]
+    assert seen == [(Change.OBSERVED, 7), (Change.OBSERVED, 9)] and len(items) == 2
 
 
 @pytest.mark.parametrize("packing", ["json on lines", "proto"])
-def test_audit_events_tell_what_the_audit_log_tells(packing: str, tmp_path: Path) -> None:
+def test_audit_events_tell_what_the_audit_log_tells(packing: str) -> None:
     lines = audit_lines("restart.jsonl")
-    plain = observed(b"\n".join(lines), tmp_path)
+    plain = observed(b"\n".join(lines))
     texts = [logs(line.decode()) for line in lines]
     parsed = [logs("", attributes=pairs(json.loads(line))) for line in lines]
     assert len(plain) > 3
-    assert observed(PACKINGS[packing](texts), tmp_path) == plain == observed(PACKINGS[packing](parsed), tmp_path)
+    assert observed(PACKINGS[packing](texts)) == plain == observed(PACKINGS[packing](parsed))
 
 
 @pytest.mark.parametrize("packing", ["json on lines", "proto"])
-def test_the_log_of_a_container_is_read_with_its_name(packing: str, tmp_path: Path) -> None:
+def test_the_log_of_a_container_is_read_with_its_name(packing: str) -> None:
     resource = {"k8s.namespace.name": "shop", "k8s.pod.name": "vip-1", "k8s.container.name": "vip"}
     line = 'I1122 06:13:17.715116 1 controller.go:12] "Synced" service="shop/web"'
     one = logs(line, resource=resource, timeUnixNano="1795328363100000000")
     path = "/var/log/pods/shop_vip-1_0a1b/vip/0.log"
     other = logs("started", attributes=pairs({"log.file.path": path}), timeUnixNano="1795328363200000000")
     other["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]["severityText"] = "WARN"
-    klog, plain = observed(PACKINGS[packing]([one, other]), tmp_path)
+    klog, plain = observed(PACKINGS[packing]([one, other]))
     assert isinstance(klog, LogLine) and isinstance(plain, LogLine)
-    assert (klog.log, klog.time, klog.level, klog.unknown) == (
-        "shop/vip-1/vip",
-        1795328363100000,
-        "info",
-        Unknown.NOTHING,
-    )
-    assert "service/shop/web" in klog.objects
+    assert (klog.log, klog.time, klog.level) == ("shop/vip-1/vip", 1795328363100000, "info")
+    assert klog.unknown is Unknown.NOTHING and "service/shop/web" in klog.objects
     assert (plain.log, plain.level, plain.text) == ("shop/vip-1/vip", "warning", "started")
 
 
-def test_what_a_record_lacks_is_told(tmp_path: Path) -> None:
+def test_what_a_record_lacks_is_told() -> None:
     timeless = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": "started"}}]}]}]}
     strange = logs({"type": "LATER", "object": made("p", 7)})
-    for packing, place in (("json on lines", "line 2"), ("proto", "line 2")):
-        good = logs({"type": "ADDED", "object": made("p", 7)})
-        reasons = reasons_of(PACKINGS[packing]([good, timeless, strange]))
-        assert (
-            reasons[0]
-            == f"file {place}: it holds no object of Kubernetes, no audit event and no line of a log with a time"
-        )
+    nothing = "file line 2: it holds no object of Kubernetes, no audit event and no line of a log with a time"
+    for packing in ("json on lines", "proto"):
+        reasons = reasons_of(PACKINGS[packing]([GOOD, timeless, strange]))
+        assert reasons[0] == nothing
         assert "it is no event of a watch" in reasons[1]
 
 
 def test_spans_and_metrics_are_no_logs() -> None:
     span = b"\x0a\x10" + b"\0" * 16
     for inner in (span, b"\x0a\x04name"):
-        scope = b"\x12" + bytes([len(inner)]) + inner
-        resource = b"\x12" + bytes([len(scope)]) + scope
-        traces = b"\x0a" + bytes([len(resource)]) + resource
-        assert not [each.name for each in formats() if each.sniff(traces) or each.sniff(_framed([traces]))]
+        traces = _field(b"\x0a", _field(b"\x12", _field(b"\x12", inner)))
+        assert reading.sniffed(traces) == reading.sniffed(_framed([traces])) == []
 
 
-def test_a_damaged_message_does_not_take_the_others_along() -> None:
-    good = message(logs({"type": "ADDED", "object": made("p", 7)}))
-    other = message(logs({"type": "MODIFIED", "object": made("p", 9)}))
-    items = items_of(_framed([good, b"\x0a\xff\xff\x01abc", other]))
-    assert [each.resource_version for each in items if isinstance(each, Entry)] == [7, 9]
-    assert [str(each) for each in items if isinstance(each, Skipped)] == [
-        "file: the protobuf message is damaged, after 1 log records"
-    ]
-
-
-def test_a_cut_file_says_so() -> None:
-    good = message(logs({"type": "ADDED", "object": made("p", 7)}))
+def test_a_damaged_message_does_not_take_the_others_along_and_a_cut_one_is_told() -> None:
+    good, other = message(GOOD), message(logs({"type": "MODIFIED", "object": made("p", 9)}))
+    one, skipped, another = items_of(_framed([good, b"\x0a\xff\xff\x01abc", other]))
+    assert isinstance(one, Entry) and isinstance(another, Entry)
+    assert str(skipped) == "file: the protobuf message is damaged, after 1 log records"
     for content in (_framed([good, good])[:-9], good + good[:-9]):
         assert any("damaged or cut, after 1 log records" in each for each in reasons_of(content))
-    packed = PACKINGS["proto, each compressed"]([logs({"type": "ADDED", "object": made("p", 7)})] * 3)
+    packed = PACKINGS["proto, each compressed"]([GOOD] * 3)
     assert any("cut" in each for each in reasons_of(packed[:-9]))
+
+
+def _field(key: bytes, content: bytes) -> bytes:
+    return key + _varint(len(content)) + content
 
 
 def test_a_record_that_is_nested_without_end_or_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     value = b""
     for _ in range(60):  # KeyValueList in AnyValue in KeyValue
-        pair = b"\x0a\x01a\x12" + _varint(len(value)) + value
-        listed = b"\x0a" + _varint(len(pair)) + pair
-        value = b"\x32" + _varint(len(listed)) + listed
-    record = b"\x2a" + _varint(len(value)) + value
-    scope = b"\x12" + _varint(len(record)) + record
-    resource = b"\x12" + _varint(len(scope)) + scope
-    nested = b"\x0a" + _varint(len(resource)) + resource
-    good = message(logs({"type": "ADDED", "object": made("p", 7)}))
-    (reason,) = reasons_of(_framed([good, nested]))
+        value = _field(b"\x32", _field(b"\x0a", b"\x0a\x01a" + _field(b"\x12", value)))
+    nested = _field(b"\x0a", _field(b"\x12", _field(b"\x12", _field(b"\x2a", value))))
+    (reason,) = reasons_of(_framed([message(GOOD), nested]))
     assert reason == "file line 2: the log record is damaged, or nested deeper than protobuf allows"
     monkeypatch.setattr("collectors.formats.otlp_protobuf._RECORD_BYTES", 100)
-    assert "longer than 100 bytes" in reasons_of(_framed([good]) + _framed([good]))[0]
+    assert "longer than 100 bytes" in reasons_of(_framed([message(GOOD)]) * 2)[0]
 
 
-def test_a_message_of_countless_empty_records_is_read_with_little_memory(tmp_path: Path) -> None:
-    empty = b"\x12\x00" * 20_000
-    scope = b"\x12" + _varint(len(empty)) + empty
-    good = message(logs({"type": "ADDED", "object": made("p", 7)}))
-    items = items_of(_framed([good, b"\x0a" + _varint(len(scope)) + scope]))
+def test_a_message_of_countless_empty_records_is_read_with_little_memory() -> None:
+    empty = _field(b"\x0a", _field(b"\x12", b"\x12\x00" * 20_000))
+    items = items_of(_framed([message(GOOD), empty]))
     assert isinstance(items[0], Entry)
     assert sum(each.lines for each in items if isinstance(each, Skipped)) == 20_000 and len(items) < 200
 
@@ -233,22 +193,3 @@ def _varint(number: int) -> bytes:
         encoded += bytes([number & 0x7F | 0x80])
         number >>= 7
     return encoded + bytes([number])
-
-
-def test_secrets_in_an_export_are_redacted() -> None:
-    secret = {**made("s", 7), "kind": "Secret", "data": {"password": "aHVudGVyMg=="}}
-    for packing in ("json on lines", "proto"):
-        (entry,) = items_of(PACKINGS[packing]([logs({"type": "ADDED", "object": secret})]), bodies=True)
-        assert isinstance(entry, Entry) and b"aHVudGVyMg" not in entry.body
-
-
-@examples(10)
-@given(
-    packing=st.sampled_from(["json on lines", "proto", "proto, each compressed", "bare proto"]),
-    cut=st.tuples(st.floats(0, 1), st.floats(0, 1)),
-    noise=st.binary(max_size=40),
-)
-def test_damage_is_told_in_words(packing: str, cut: tuple[float, float], noise: bytes) -> None:
-    lines = watch(("ADDED", made("a", 7)), ("MODIFIED", made("a", 9)), ("DELETED", made("a", 11))).splitlines()
-    exports = [logs(json.loads(line)) for line in lines]
-    check_damaged(PACKINGS[packing](exports), cut, noise)

@@ -1,16 +1,17 @@
 """These tests check that what is wanted of an object is the same whether its parts or the whole object is redacted."""
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors import redaction
 from collectors.normalise.intents import wanted_of
 from collectors.redaction import Policy, redact_json
 from tests.credentials import BODIES, TEXTS
 from tests.properties import examples
+from tests.unit.redaction.conftest import policy as policy  # a fixture
 from timeline.core.intent import intent_of
 
 KINDS = [("apps", "Deployment"), ("", "ConfigMap"), ("", "Secret"), ("", "Node"), ("example.com", "Thing")]
@@ -61,20 +62,14 @@ def test_an_object_with_very_many_labels_and_conditions_says_the_same() -> None:
         same("apps", "Deployment", orjson.dumps(body))
 
 
-def test_patterns_of_the_operator_are_used_even_for_an_object_that_is_known() -> None:
-    raw = orjson.dumps(
-        {"metadata": {"labels": {"a": "corp-1234567890123456"}}, "spec": {"paused": "corp-1234567890123456"}}
-    )
+def test_patterns_of_the_operator_are_used_even_for_an_object_that_is_known(policy: Callable[[Policy], None]) -> None:
+    text = "corp-1234567890123456"
+    raw = orjson.dumps({"metadata": {"labels": {"a": text}}, "spec": {"paused": text}})
     before = wanted_of("apps", "Deployment", raw)
-    redaction.use(Policy(patterns=("corp-[0-9]{16}",)))
-    try:
-        assert wanted_of("apps", "Deployment", raw) != before
-        same("apps", "Deployment", raw)
-    finally:
-        redaction.use(Policy())
+    policy(Policy(patterns=("corp-[0-9]{16}",)))
+    assert wanted_of("apps", "Deployment", raw) != before
+    same("apps", "Deployment", raw)
+    policy(Policy())
     assert wanted_of("apps", "Deployment", raw) == before
-    redaction.use(Policy(strict=True))
-    try:
-        assert wanted_of("apps", "Deployment", raw) is None
-    finally:
-        redaction.use(Policy())
+    policy(Policy(strict=True))
+    assert wanted_of("apps", "Deployment", raw) is None

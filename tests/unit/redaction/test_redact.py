@@ -6,13 +6,12 @@ import string
 from collections.abc import Callable
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.redaction import BY_FORM, redact, redact_json
 from collectors.redaction import BY_NAME as MASK
+from collectors.redaction import redact, redact_json
 from tests.events import entries_of, event
 from tests.properties import examples
 
@@ -30,15 +29,6 @@ def in_template(inner: dict[str, Any]) -> dict[str, Any]:
 def in_volcano_job(inner: dict[str, Any]) -> dict[str, Any]:
     job = {"spec": {"tasks": [{"name": "t", "replicas": 3, "template": inner}]}}
     return {"kind": "Job", "apiVersion": "batch.volcano.sh/v1alpha1", **job}
-
-
-def in_cron_job(inner: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": "CronJob", "spec": {"jobTemplate": {"spec": {"template": inner}}}}
-
-
-def in_custom(inner: dict[str, Any]) -> dict[str, Any]:
-    replicas = {"Worker": {"replicas": 2, "template": inner}}
-    return {"kind": "PyTorchJob", "apiVersion": "kubeflow.org/v1", "spec": {"pytorchReplicaSpecs": replicas}}
 
 
 def annotated(key: str, value: str) -> dict[str, Any]:
@@ -64,49 +54,25 @@ PLACES: dict[str, Place] = {
     "args with =": lambda x: container(args=["serve", f"--token={x}"]),
     "args with = and blanks": lambda x: container(args=["serve", f"--db-password=two words {x}"]),
     "args in two words": lambda x: container(args=["--token", x, "--verbose"]),
-    "args of a vcjob": lambda x: in_volcano_job(container(command=["run", "--api-key", x])),
     "command in a shell": lambda x: container(command=["sh", "-c", f"run --db-password {x} --verbose"]),
-    "command in a shell, quoted": lambda x: container(command=["sh", "-c", f"run --db-password='{x}'"]),
     "assignment in a shell": lambda x: container(command=["sh", "-c", f"export AWS_SECRET_ACCESS_KEY={x}; run"]),
-    "command of a probe": lambda x: container(livenessProbe={"exec": {"command": ["check", "--secret", x]}}),
     "header of a probe": lambda x: container(
         livenessProbe={"httpGet": {"httpHeaders": [{"name": "Authorization", "value": f"Basic {x}"}]}}
     ),
-    "header in a shell": lambda x: container(args=["-c", f'curl -H "Authorization: Bearer {x}" http://host']),
-    "basic authorization": lambda x: container(args=["-c", f"curl -H 'Authorization: Basic {x}' http://host"]),
     "annotation by its name": lambda x: annotated("example.org/api-token", x),
-    "annotation with JSON": lambda x: annotated("example.org/config", json.dumps({"user": "u", "password": x})),
     "annotation with JSON in JSON": lambda x: annotated("c", json.dumps({"inner": json.dumps({"password": f"a {x}"})})),
     "ConfigMap by its key": lambda x: {"kind": "ConfigMap", "data": {"db-password": x}},
     "ConfigMap with YAML": lambda x: {"kind": "ConfigMap", "data": {"app.yaml": f"user: u\npassword: {x}\nport: 1"}},
     "URL": lambda x: annotated("a", f"https://user:{x}@host/path"),
-    "URL without a user": lambda x: annotated("a", f"redis://:{x}@host:6379/0"),
-    "URL with a token for a user": lambda x: annotated("a", f"https://{x}@git.example.org/repo"),
     "query of a URL": lambda x: annotated("a", f"see https://host/path?access_token={x}&page=2"),
-    "URL in args": lambda x: container(args=[f"--upstream=postgresql+psycopg://me:{x}@db/prod"]),
     "bearer": lambda x: {"kind": "Event", "message": f"call failed, sent Bearer {x}"},
     "field of a custom resource": lambda x: {"kind": "Database", "spec": {"admin": {"password": x}}},
     "TokenReview": lambda x: {"kind": "TokenReview", "spec": {"token": x}},
-    "env of a CronJob": lambda x: in_cron_job(container(env=[{"name": "A", "value": x}])),
-    "env of a custom workload": lambda x: in_custom(container(env=[{"name": "A", "value": x}])),
-    "args of a custom workload": lambda x: in_custom(container(args=[f"--api-key={x}"])),
-    "envVars of a custom resource": lambda x: {"kind": "Custom", "spec": {"envVars": [{"name": "A", "value": x}]}},
-    "extraEnv of a custom resource": lambda x: {"kind": "Custom", "spec": {"extraEnv": {"A": x}}},
-    "environment of a custom resource": lambda x: {"kind": "C", "spec": {"environment": [{"name": "A", "value": x}]}},
     "stringData of a template": lambda x: {"kind": "ExternalSecret", "spec": {"template": {"stringData": {"a": x}}}},
     "Secrets in a list": lambda x: {"kind": "SecretList", "items": [{"metadata": {"name": "s"}, "data": {"a": x}}]},
-    "TokenRequest": lambda x: {"kind": "TokenRequest", "status": {"token": x, "expirationTimestamp": None}},
-    "kubeconfig in a ConfigMap": lambda x: {
-        "kind": "ConfigMap",
-        "data": {"kubeconfig": f"users:\n- name: u\n  user:\n    client-key-data: {x}\n"},
-    },
     "kubeconfig": lambda x: {"kind": "Config", "users": [{"name": "u", "user": {"client-key-data": x}}]},
     "caBundle": lambda x: {"kind": "ValidatingWebhookConfiguration", "webhooks": [{"clientConfig": {"caBundle": x}}]},
     "registry's credentials": lambda x: annotated("c", json.dumps({"auths": {"registry": {"auth": x}}})),
-    "cookie of a probe": lambda x: container(
-        livenessProbe={"httpGet": {"httpHeaders": [{"name": "Cookie", "value": x}]}}
-    ),
-    "signed URL": lambda x: annotated("a", f"https://bucket/path?X-Amz-Date=1&X-Amz-Signature={x}"),
     "note of an Event": lambda x: {"kind": "Event", "note": f"login failed: password={x} is wrong"},
     "message of a condition": lambda x: {
         "kind": "C",
@@ -127,46 +93,11 @@ def test_a_planted_secret_never_comes_out(place: str, random: str) -> None:
     assert b"[redacted" in clean
 
 
-def test_a_json_web_token_never_comes_out() -> None:
-    assert redact({"message": "got eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJl.c2lnbmF0dXJl back"}) == {
-        "message": f"got {BY_FORM} back"
-    }
-
-
 def test_a_secret_whose_answer_names_no_kind_is_known_by_its_resource() -> None:
     reference = {"resource": "secrets", "namespace": "n", "name": "s", "apiVersion": "v1"}
     body = {"metadata": {"name": "s", "uid": "u", "resourceVersion": "4"}, "data": {"key": "cGw0bnRlZA=="}}
     (entry,) = entries_of(event(objectRef=reference, responseObject=body), bodies=True)
     assert json.loads(entry.body)["data"] == {"key": MASK}
-
-
-SURVIVES: dict[str, Any] = {
-    "secret volume": {"spec": {"volumes": [{"name": "v", "secret": {"secretName": "db-credentials"}}]}},
-    "secret reference": container(
-        env=[{"name": "P", "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}}}]
-    ),
-    "pull secrets": {"spec": {"imagePullSecrets": [{"name": "registry-token"}], "automountServiceAccountToken": False}},
-    "projected token": {"spec": {"sources": [{"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}]}},
-    "labels": {"metadata": {"labels": {"app": "token-service", "token": "yes", "volcano.sh/job-name": "ring"}}},
-    "selector": {"spec": {"selector": {"matchLabels": {"app/token": "a"}}}},
-    "args": container(args=["--replicas=3", "--leader-elect-resource-name=volcano", "--v", "4", "serve"]),
-    "script": container(command=["sh", "-c", "sleep 5 && exec python -m http.server --bind 0.0.0.0 http://host:80/a"]),
-    "image": container(imageID="docker-pullable://nginx@sha256:0123"),
-    "annotations": {"metadata": {"annotations": {"volcano.sh/job-version": "2", "scheduling.k8s.io/group-name": "g"}}},
-    "managed fields": {"metadata": {"managedFields": [{"manager": "m", "fieldsV1": {"f:data": {"f:password": {}}}}]}},
-    "kubelet's message": {
-        "message": 'MountVolume.SetUp failed for volume "db-secret" : secret "db-secret" not found',
-        "note": 'MountVolume.SetUp failed for volume "kube-api-access-token" : configmap "kube-root-ca.crt" not found',
-    },
-    "authors": {"spec": {"authors": "a", "author": "b", "authMode": "RBAC", "environment": "production"}},
-    "message": {"message": 'pod "a" in namespace "b" is waiting: 0/3 nodes are available'},
-    "numbers": {"spec": {"tokenTTL": 300, "replicas": 2, "passwordPolicy": None}},
-}
-
-
-@pytest.mark.parametrize("kept", SURVIVES)
-def test_what_explains_an_order_survives(kept: str) -> None:
-    assert redact(SURVIVES[kept]) == SURVIVES[kept]
 
 
 def test_names_of_environment_variables_and_keys_of_secrets_survive() -> None:
@@ -186,44 +117,7 @@ def test_equal_objects_are_equal_bytes() -> None:
     assert redact_json(b'{"b":1,"a":{"d":1,"c":2}}') == redact_json(b'{"a":{"c":2,"d":1},"b":1}')
 
 
-def test_long_texts_are_redacted_in_time() -> None:
-    for text in (
-        "-" * 200_000,
-        "token" * 50_000,
-        "a-" * 100_000 + "token",
-        "eyJ-" * 50_000,
-        "://" * 70_000,
-        "://a" * 50_000,
-    ):
-        redact({"message": f"token {text}"})
-
-
 def test_what_was_sent_is_never_kept() -> None:
     (entry,) = entries_of(event(requestObject={"spec": {"note": "pl4nted"}}), bodies=True)
     assert b"pl4nted" not in entry.body
     assert entry.body
-
-
-WORDS = ["spec", "status", "metadata", "labels", "annotations", "managedFields", "env", "args", "name", "value", "kind"]
-WORDS += ["data", "stringData", "token", "Secret", "podEnv", "x", "dbPassword", "message", LAST_APPLIED, "metadata"]
-TEXTS = ["x", "Secret", "password=abcdef", "http://a:b@c/d", "a\\u0073", "--token", "abcdef", "KEY=x", "Bearer abcdef"]
-TEXTS += [
-    "eyJhbGciOiJI.eyJhbGciOiJI.x",
-    "docker.io/a@sha256:00",
-    "containerd://0a",
-    "pa\u017fsword: x",
-    '{"auth":"abc"}',
-]
-VALUES = st.recursive(
-    st.sampled_from(TEXTS) | st.integers(-9, 9) | st.none() | st.booleans(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
-    max_leaves=20,
-)
-
-
-@given(st.dictionaries(st.sampled_from(WORDS), VALUES, max_size=6), st.sampled_from(["", "Pod", "Secret"]))
-@examples(62)
-def test_taken_apart_an_object_is_what_it_is_as_a_whole(body: dict[str, Any], kind: str) -> None:
-    whole = orjson.dumps(redact(body, kind), option=orjson.OPT_SORT_KEYS)
-    assert redact_json(orjson.dumps(body), kind) == whole
-    assert redact_json(json.dumps(body).encode(), kind) == whole  # with other escapes

@@ -4,7 +4,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,27 +90,22 @@ def test_the_tables_hold_what_analyze_finds(analysis: Analysis, tables: Path) ->
         assert (least is None) == (each.interval is None)
 
 
-def test_tables_refer_to_each_other(tables: Path) -> None:
-    for text in (
-        "select count(*) from moments anti join tracks using (track)",
-        "select count(*) from (from tracks where owner > 0) as a anti join tracks as b on a.owner = b.track",
-        "select count(*) from tracks as one anti join tracks as other on one.root = other.track",
-        "select count(*) from findings anti join incidents using (incident)",
-        "select count(*) from findings anti join tracks using (track) where track is not null",
-        "select count(*) from entries anti join tracks using (object)",
-    ):
-        assert answer(tables, text) == [(0,)], text
+NEVER = [
+    "moments anti join tracks using (track)",
+    "(from tracks where owner > 0) as a anti join tracks as b on a.owner = b.track",
+    "tracks as one anti join tracks as other on one.root = other.track",
+    "findings anti join incidents using (incident)",
+    "findings anti join tracks using (track) where track is not null",
+    "entries anti join tracks using (object)",
+    "moments where time < earliest or time > latest",
+    "(select time, lag(time) over (partition by space order by revision) as before from moments"
+    " where revision is not null) where time < before",
+]
 
 
-def test_times_are_in_their_bounds_and_revisions_order_them(tables: Path) -> None:
-    outside = "select count(*) from moments where time < earliest or time > latest"
-    assert answer(tables, outside) == [(0,)]
-    backwards = """
-        select count(*) from (
-            select time, lag(time) over (partition by space order by revision) as before from moments
-            where revision is not null
-        ) where time < before"""
-    assert answer(tables, backwards) == [(0,)]
+@pytest.mark.parametrize("rows", NEVER)
+def test_tables_refer_to_each_other_and_revisions_order_times_in_their_bounds(tables: Path, rows: str) -> None:
+    assert answer(tables, f"select count(*) from {rows}") == [(0,)]
 
 
 @pytest.mark.parametrize(("text", "expected"), EXAMPLE.findall(PAGE), ids=lambda each: each.split("\n")[0][:40])
@@ -119,9 +114,6 @@ def test_the_queries_of_the_page_have_the_answers_of_the_page(tables: Path, text
     with asked(tables, text, ENOUGH) as result, redirect_stdout(printed):
         show(result, "table", 1000)
     assert printed.getvalue() == expected
-
-
-def test_the_page_has_ten_queries() -> None:
     assert len(EXAMPLE.findall(PAGE)) == 10
 
 
@@ -137,51 +129,43 @@ def test_no_planted_secret_reaches_a_table(tmp_path: Path) -> None:
     assert answer(out, "select count(*) > 20 from entries where body is not null") == [(True,)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "select * from read_csv('/etc/passwd')",
-        "select * from read_text('/etc/passwd')",
-        "select * from '/etc/passwd'",
-        "select * from glob('/etc/*')",
-        "copy tracks to '/tmp/never.csv'",
-        "export database '/tmp/never'",
-        "attach '/tmp/never.db'",
-        "install httpfs",
-        "load httpfs",
-        "select * from read_csv('https://127.0.0.1/x')",
-        "set enable_external_access = true",
-        "set memory_limit = '90GB'",
-        "set python_enable_replacements = true",
-        "select * from sys",
-        "select * from folder",
-        "create secret s (type s3)",
-    ],
-)
+FORBIDDEN = """
+    select * from read_csv('/etc/passwd')
+    select * from read_text('/etc/passwd')
+    select * from '/etc/passwd'
+    select * from glob('/etc/*')
+    select * from read_csv('https://127.0.0.1/x')
+    select * from sys
+    select * from folder
+    copy tracks to '/tmp/never.csv'
+    export database '/tmp/never'
+    attach '/tmp/never.db'
+    install httpfs
+    load httpfs
+    set enable_external_access = true
+    set memory_limit = '90GB'
+    set python_enable_replacements = true
+    create secret s (type s3)
+"""
+
+
+@pytest.mark.parametrize("text", [line.strip() for line in FORBIDDEN.strip().splitlines()])
 def test_a_query_reaches_nothing_but_the_tables(tables: Path, text: str) -> None:
     with pytest.raises(Failed):
         answer(tables, text)
     assert not Path("/tmp/never.csv").exists() and not Path("/tmp/never.db").exists()
 
 
-def test_a_query_is_stopped_when_its_time_is_over(tables: Path) -> None:
+def test_a_query_is_stopped_when_it_takes_too_much_time_or_memory(tables: Path) -> None:
     endless = "select count(*) from range(1000000000000) as one(n) where n % 7 = 3"
     with pytest.raises(Failed, match=r"took longer than 0\.5 s"):
         answer(tables, endless, Limit(0.5, 512))
-
-
-def test_a_query_is_stopped_when_it_takes_too_much_memory(tables: Path) -> None:
     with pytest.raises(Failed, match="more than 32 MB"):
         answer(tables, "select list(n) from range(100000000) as one(n)", Limit(60, 32))
 
 
-@pytest.fixture
-def groups(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def test_rows_are_written_in_groups(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tables: Path) -> None:
     monkeypatch.setattr(files, "_ROWS", 100)
-    yield
-
-
-def test_rows_are_written_in_groups(groups: None, tmp_path: Path, analysis: Analysis, tables: Path) -> None:
     write([(SAMPLE, SAMPLE.name)], Limits(), tmp_path)
     written = parquet.ParquetFile(tmp_path / "moments.parquet").metadata
     assert written.num_row_groups == -(-written.num_rows // 100)

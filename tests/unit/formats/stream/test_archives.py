@@ -19,247 +19,166 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from collectors.formats.stream import Limits, NotARecording, Recording, Usage, open_all
+from collectors.formats.stream import NotARecording
 from tests import ROOT
+from tests.unit.formats.stream.packing import TEXT, Files, Pack, opened, opened_bytes, piped_zip, tar, written, zipped
 
-Pack = Callable[[bytes], bytes]
-Files = dict[str, bytes]
-TEXT = b'{"a":1}\n{"b":2}\n{"c":3}\n'
 LONG = random.Random(4).randbytes(300_000).hex().encode()
 FILES: Files = {"nodes.json": TEXT, "default/pods.json": LONG, "kube-system/events.json": b"{}"}
+COMPRESSIONS: list[Pack] = [gzip.compress, zstandard.compress, bz2.compress, lzma.compress]
+ALL: list[Pack] = [bytes, *COMPRESSIONS]
+ARCHIVES: list[Callable[[Files], bytes]] = [tar, zipped, piped_zip]
 
 
-def tar(files: Files, **how: object) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w", **how) as archive:  # type: ignore[call-overload]
-        for name, data in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-    return made.getvalue()
-
-
-def zipped(files: Files, method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", method) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return made.getvalue()
-
-
-class Pipe(io.RawIOBase):
-    """This stream accepts what is written, and cannot seek back to fill in sizes."""
-
-    def __init__(self) -> None:
-        self.taken = bytearray()
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: object) -> int:
-        self.taken += bytes(data)  # type: ignore[call-overload]
-        return len(bytes(data))  # type: ignore[call-overload]
-
-
-def piped_zip(files: Files, method: int = zipfile.ZIP_DEFLATED, zip64: bool = False) -> bytes:
-    pipe = Pipe()
-    with zipfile.ZipFile(pipe, "w") as archive:
-        for name, data in files.items():
-            member = zipfile.ZipInfo(name)
-            member.compress_type = method
-            with archive.open(member, "w", force_zip64=zip64) as file:
-                file.write(data)
-    return bytes(pipe.taken)
-
-
-def opened(*inputs: tuple[Path, str], limits: Limits | None = None) -> tuple[Files, list[str]]:
-    """Return the content of each recording by name, and what was skipped."""
-    files: Files = {}
-    skipped: list[str] = []
-    for each in open_all(inputs, Usage(limits or Limits())):
-        if isinstance(each, Recording):
-            assert each.name not in files
-            files[each.name] = b"".join(each.chunks())
-            skipped += map(str, each.report_error())
-        else:
-            skipped.append(str(each))
-    return files, skipped
-
-
-def opened_bytes(tmp_path: Path, content: bytes, limits: Limits | None = None) -> tuple[Files, list[str]]:
-    """Return the same for one file named `dump`, without that name."""
-    path = tmp_path / "7"
-    path.write_bytes(content)
-    files, skipped = opened((path, "dump"), limits=limits)
-    return {name.removeprefix("dump/"): data for name, data in files.items()}, skipped
-
-
-ALL: list[Pack] = [bytes, gzip.compress, zstandard.compress, bz2.compress, lzma.compress]
-COMPRESSIONS = ALL[1:]
+def in_frames(pack: Pack) -> bytes:
+    frames = (pack(TEXT[start : start + 5]) for start in range(0, len(TEXT), 5))
+    return b"".join([pack(b""), *frames, pack(b"")])
 
 
 @pytest.mark.parametrize("pack", COMPRESSIONS)
-def test_what_is_compressed_is_unpacked_by_its_content(tmp_path: Path, pack: Pack) -> None:
-    assert opened_bytes(tmp_path, pack(LONG)) == ({"dump": LONG}, [])
+@pytest.mark.parametrize(
+    "layout",
+    [
+        lambda pack: pack(TEXT),
+        in_frames,
+        lambda pack: pack(TEXT) + bytes(10_240),
+        lambda pack: gzip.compress(pack(TEXT)),
+    ],
+    ids=["as it is", "in frames that follow each other", "with padding behind it", "compressed twice"],
+)
+def test_what_is_compressed_is_unpacked_by_its_content(pack: Pack, layout: Callable[[Pack], bytes]) -> None:
+    assert opened_bytes(layout(pack)) == ({"dump": TEXT}, [])
 
 
-@pytest.mark.parametrize("pack", COMPRESSIONS)
-def test_frames_that_follow_each_other_are_one_text(tmp_path: Path, pack: Pack) -> None:
-    frames = b"".join(pack(LONG[start : start + 70_000]) for start in range(0, len(LONG), 70_000))
-    assert opened_bytes(tmp_path, pack(b"") + frames + pack(b"")) == ({"dump": LONG}, [])
+KINDS = [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]
 
 
-@pytest.mark.parametrize("pack", COMPRESSIONS)
-def test_padding_behind_compressed_data_is_no_damage(tmp_path: Path, pack: Pack) -> None:
-    assert opened_bytes(tmp_path, pack(TEXT) + bytes(10_240)) == ({"dump": TEXT}, [])
+@pytest.mark.parametrize(
+    ("pack", "kind"), [*((bytes, kind) for kind in KINDS), *((pack, KINDS[2]) for pack in ALL[1:])]
+)
+def test_a_tar_is_read_whatever_it_is_compressed_by(pack: Pack, kind: int) -> None:
+    assert opened_bytes(pack(tar(FILES, format=kind))) == (FILES, [])
 
 
-@pytest.mark.parametrize("pack", COMPRESSIONS)
-def test_what_was_compressed_twice_is_unpacked_twice(tmp_path: Path, pack: Pack) -> None:
-    assert opened_bytes(tmp_path, gzip.compress(pack(TEXT))) == ({"dump": TEXT}, [])
-
-
-@pytest.mark.parametrize("pack", ALL)
-@pytest.mark.parametrize("kind", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
-def test_a_tar_is_read_whatever_it_is_compressed_by(tmp_path: Path, pack: Pack, kind: int) -> None:
-    assert opened_bytes(tmp_path, pack(tar(FILES, format=kind))) == (FILES, [])
-
-
-def test_a_tar_of_the_old_kind_has_no_magic_and_is_known_by_its_checksum(tmp_path: Path) -> None:
+def test_a_tar_of_the_old_kind_has_no_magic_and_is_known_by_its_checksum() -> None:
     made = bytearray(tar({"old.json": TEXT}, format=tarfile.USTAR_FORMAT))
     made[257:265] = bytes(8)
     made[148:156] = b" " * 8
     made[148:156] = b"%06o\0 " % sum(made[:512])
-    assert opened_bytes(tmp_path, bytes(made)) == ({"old.json": TEXT}, [])
+    assert opened_bytes(bytes(made)) == ({"old.json": TEXT}, [])
 
 
 @pytest.mark.parametrize("pack", COMPRESSIONS)
-def test_compressed_files_in_an_archive_are_unpacked(tmp_path: Path, pack: Pack) -> None:
+def test_compressed_files_in_an_archive_are_unpacked(pack: Pack) -> None:
     files = {"one.log": pack(TEXT), "two.log": pack(LONG)}
     for archive in (tar(files), zstandard.compress(tar(files)), zipped(files), piped_zip(files)):
-        assert opened_bytes(tmp_path, archive) == ({"one.log": TEXT, "two.log": LONG}, [])
+        assert opened_bytes(archive) == ({"one.log": TEXT, "two.log": LONG}, [])
 
 
-def test_an_archive_in_an_archive_is_opened(tmp_path: Path) -> None:
-    inner: list[Files] = [{"in.tar.gz": gzip.compress(tar(FILES))}, {"in.zip": zipped(FILES)}]
-    for files in inner:
-        (name,) = files
-        expected = {f"{name}/{path}": data for path, data in FILES.items()}
-        for outer in (tar(files), zipped(files), piped_zip(files)):
-            assert opened_bytes(tmp_path, gzip.compress(outer)) == (expected, [])
+@pytest.mark.parametrize("outer", ARCHIVES)
+@pytest.mark.parametrize(("name", "inner"), [("in.tar.gz", gzip.compress(tar(FILES))), ("in.zip", zipped(FILES))])
+def test_an_archive_in_an_archive_is_opened(outer: Callable[[Files], bytes], name: str, inner: bytes) -> None:
+    expected = {f"{name}/{path}": data for path, data in FILES.items()}
+    assert opened_bytes(gzip.compress(outer({name: inner}))) == (expected, [])
 
 
-def test_archives_without_end_are_not_followed(tmp_path: Path) -> None:
+def test_archives_without_end_are_not_followed() -> None:
     archive = tar({"file": TEXT})
     for _ in range(100):
         archive = tar({"in.tar": archive})
-    files, (skipped,) = opened_bytes(tmp_path, archive)
-    assert not files
-    assert skipped == "dump" + "/in.tar" * 6 + ": is packed more than 6 times over; unpack it first"
+    assert opened_bytes(archive) == (
+        {},
+        ["dump" + "/in.tar" * 6 + ": is packed more than 6 times over; unpack it first"],
+    )
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
-def test_a_zip_is_read(tmp_path: Path, method: int) -> None:
-    assert opened_bytes(tmp_path, zipped(FILES, method)) == (FILES, [])
+METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2]
 
 
-@pytest.mark.parametrize("zip64", [False, True])
-@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
-def test_a_zip_that_was_written_to_a_pipe_is_read(tmp_path: Path, method: int, zip64: bool) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_a_zip_is_read_even_if_it_was_written_to_a_pipe(method: int) -> None:
+    assert opened_bytes(zipped(FILES, method)) == (FILES, [])
     files = {**FILES, "empty": b"", "misleading": b"PK\x07\x08" * 100 + b"PK\x03\x04" * 100}
-    assert opened_bytes(tmp_path, piped_zip(files, method, zip64)) == (files, [])
+    for zip64 in (False, True):
+        assert opened_bytes(piped_zip(files, method, zip64)) == (files, [])
 
 
-def test_a_zip64_is_read(tmp_path: Path) -> None:
+def test_a_zip64_is_read() -> None:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for name, data in FILES.items():
             with archive.open(name, "w", force_zip64=True) as member:
                 member.write(data)
-    assert opened_bytes(tmp_path, made.getvalue()) == (FILES, [])
+    assert opened_bytes(made.getvalue()) == (FILES, [])
 
 
 @pytest.mark.skipif(not shutil.which("zip"), reason="no zip")
 @pytest.mark.parametrize("arguments", [[], ["-0"], ["-fd"], ["-e", "-P", "secret"], ["-fz"]])
 def test_what_info_zip_writes_is_read(tmp_path: Path, arguments: list[str]) -> None:
-    folder = tmp_path / "folder"
-    written(folder, FILES)
+    folder = written(tmp_path / "folder", FILES)
     subprocess.run(["zip", "-qr", *arguments, str(tmp_path / "a.zip"), "."], cwd=folder, check=True)
     piped = subprocess.run(["zip", "-qr", *arguments, "-", "."], cwd=folder, check=True, capture_output=True).stdout
     for content in ((tmp_path / "a.zip").read_bytes(), piped):
-        files, skipped = opened_bytes(tmp_path, content)
+        files, skipped = opened_bytes(content)
         if "-e" in arguments:
             assert sorted(skipped) == sorted(f"dump/{name}: is encrypted; unpack it first" for name in FILES)
         else:
             assert (files, skipped) == (FILES, [])
 
 
-def test_an_unknown_method_of_a_zip_is_said_and_the_rest_is_read(tmp_path: Path) -> None:
-    made = bytearray(zipped({"first": LONG, "second": TEXT}))
-    made[8:10] = (9).to_bytes(2, "little")
-    files, skipped = opened_bytes(tmp_path, bytes(made))
-    assert files == {"second": TEXT}
-    assert skipped == ["dump/first: is packed by zip's method 9, which is not known here; unpack it first"]
-
-
-def test_an_encrypted_member_is_said_and_the_rest_is_read(tmp_path: Path) -> None:
-    for archive in (zipped({"first": LONG, "second": TEXT}), piped_zip({"first": LONG, "second": TEXT})):
-        made = bytearray(archive)
-        made[6] |= 1
-        assert opened_bytes(tmp_path, bytes(made)) == (
-            {"second": TEXT},
-            ["dump/first: is encrypted; unpack it first"],
-        )
-
-
-def test_a_wrong_checksum_in_a_zip_is_said(tmp_path: Path) -> None:
-    made = bytearray(zipped({"first": TEXT, "second": TEXT}, zipfile.ZIP_STORED))
-    made[40] ^= 1
-    files, skipped = opened_bytes(tmp_path, bytes(made))
+@pytest.mark.parametrize(
+    ("make", "at", "changed", "reason"),
+    [
+        (zipped, 8, 9, "is packed by zip's method 9, which is not known here; unpack it first"),
+        (zipped, 6, 1, "is encrypted; unpack it first"),
+        (piped_zip, 6, 9, "is encrypted; unpack it first"),
+        (lambda files: zipped(files, 0), 40, 1, "its checksum is not the one in the zip archive: it is damaged"),
+    ],
+    ids=["an unknown method", "encrypted", "encrypted, from a pipe", "a wrong checksum"],
+)
+def test_a_member_that_cannot_be_read_is_said_and_the_rest_is_read(
+    make: Callable[[Files], bytes], at: int, changed: int, reason: str
+) -> None:
+    made = bytearray(make({"first": TEXT, "second": TEXT}))
+    made[at] = changed
+    files, skipped = opened_bytes(bytes(made))
     assert files["second"] == TEXT
-    assert skipped == ["dump/first: its checksum is not the one in the zip archive: it is damaged"]
+    assert skipped == [f"dump/first: {reason}"]
 
 
 def test_names_are_only_names(tmp_path: Path) -> None:
     names = ["../../escape.json", "/etc/passwd", "a/../b.json", "./plain.json", "red\x1b[31m.json"]
-    outside = set(tmp_path.parent.rglob("*"))
+    before = set(tmp_path.parent.rglob("*"))
     for archive in (tar(dict.fromkeys(names, TEXT)), zipped(dict.fromkeys(names, TEXT))):
-        files, skipped = opened_bytes(tmp_path, archive)
-        assert set(files) == {"../../escape.json", "/etc/passwd", "a/../b.json", "plain.json", "red�[31m.json"}
+        (tmp_path / "7").write_bytes(archive)
+        files, skipped = opened((tmp_path / "7", "dump"))
+        assert {name.removeprefix("dump/") for name in files} == {*names[:3], "plain.json", "red�[31m.json"}
         assert not skipped
-    assert set(tmp_path.parent.rglob("*")) - outside == {tmp_path / "7"}
+    assert set(tmp_path.parent.rglob("*")) - before == {tmp_path / "7"}
 
 
 def test_a_name_that_is_no_utf8_can_be_printed(tmp_path: Path) -> None:
-    files, _ = opened_bytes(tmp_path, tar({"caf\udce9.json": TEXT}, format=tarfile.GNU_FORMAT))
+    files, _ = opened_bytes(tar({"caf\udce9.json": TEXT}, format=tarfile.GNU_FORMAT))
     assert list(files) == ["caf�.json"]
-    folder = tmp_path / "folder"
-    written(folder, {os.fsdecode(b"caf\xe9.json"): TEXT})
-    files, _ = opened((folder, "folder"))
+    files, _ = opened((written(tmp_path / "folder", {os.fsdecode(b"caf\xe9.json"): TEXT}), "folder"))
     assert list(files) == ["folder/caf�.json"]
 
 
-def test_links_and_devices_in_a_tar_are_not_followed(tmp_path: Path) -> None:
+def test_links_and_devices_in_a_tar_are_not_followed() -> None:
     made = io.BytesIO()
+    kinds = {"soft": tarfile.SYMTYPE, "hard": tarfile.LNKTYPE, "device": tarfile.CHRTYPE, "pipe": tarfile.FIFOTYPE}
     with tarfile.open(fileobj=made, mode="w") as archive:
-        for name, kind in [
-            ("soft", tarfile.SYMTYPE), ("hard", tarfile.LNKTYPE), ("device", tarfile.CHRTYPE),
-            ("pipe", tarfile.FIFOTYPE), ("folder", tarfile.DIRTYPE),
-        ]:  # fmt: skip
+        for name, kind in (*kinds.items(), ("folder", tarfile.DIRTYPE)):
             member = tarfile.TarInfo(name)
             member.type, member.linkname = kind, "/etc/passwd"
             archive.addfile(member)
         member = tarfile.TarInfo("file")
         member.size = len(TEXT)
         archive.addfile(member, io.BytesIO(TEXT))
-    files, skipped = opened_bytes(tmp_path, made.getvalue())
+    files, skipped = opened_bytes(made.getvalue())
     assert files == {"file": TEXT}
-    assert skipped == [
-        "dump/soft: is a link",
-        "dump/hard: is a link",
-        "dump/device: is not a regular file",
-        "dump/pipe: is not a regular file",
-    ]
+    whys = ["soft: is a link", "hard: is a link", "device: is not a regular file", "pipe: is not a regular file"]
+    assert skipped == [f"dump/{why}" for why in whys]
 
 
 @pytest.mark.parametrize("kind", ["gnu", "posix"])
@@ -271,94 +190,71 @@ def test_a_sparse_file_in_a_tar_is_read_with_its_holes(tmp_path: Path, kind: str
     command = ["tar", "-c", "--sparse", f"--format={kind}", "-C", str(tmp_path), "sparse.json"]
     made = subprocess.run(command, check=True, capture_output=True).stdout
     assert len(made) < 100_000
-    files, skipped = opened_bytes(tmp_path, made + bytes(10_240))
-    assert files == {"sparse.json": TEXT + bytes(5_000_000 - len(TEXT)) + TEXT}
-    assert not skipped
+    whole = TEXT + bytes(5_000_000 - len(TEXT)) + TEXT
+    assert opened_bytes(made + bytes(10_240)) == ({"sparse.json": whole}, [])
 
 
-def test_hidden_files_of_archives_and_those_of_a_mac_are_skipped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", ARCHIVES)
+def test_hidden_files_of_archives_and_those_of_a_mac_are_skipped(make: Callable[[Files], bytes]) -> None:
     names = ["a.json", ".git/config", "sub/.hidden", "__MACOSX/._a.json"]
-    for archive in (tar(dict.fromkeys(names, TEXT)), zipped(dict.fromkeys(names, TEXT))):
-        files, skipped = opened_bytes(tmp_path, archive)
-        assert list(files) == ["a.json"]
-        assert skipped == [f"dump/{name}: is hidden" for name in names[1:]]
+    files, skipped = opened_bytes(make(dict.fromkeys(names, TEXT)))
+    assert list(files) == ["a.json"]
+    assert skipped == [f"dump/{name}: is hidden" for name in names[1:]]
 
 
 def test_an_archive_or_a_folder_without_files_is_told(tmp_path: Path) -> None:
     for archive in (zipped({}), zipped({"folder/": b""}), gzip.compress(zipped({}))):
-        assert opened_bytes(tmp_path, archive) == ({}, ["dump: is an archive without files"])
+        assert opened_bytes(archive) == ({}, ["dump: is an archive without files"])
     (tmp_path / "folder" / "inside").mkdir(parents=True)
     assert opened((tmp_path / "folder", "folder")) == ({}, ["folder: is a folder without files"])
 
 
 @pytest.mark.parametrize("pack", ALL)
-def test_of_a_cut_tar_what_could_be_read_is_kept_and_the_loss_is_said(tmp_path: Path, pack: Pack) -> None:
+def test_of_a_cut_tar_what_could_be_read_is_kept_and_the_loss_is_said(pack: Pack) -> None:
     long = random.Random(5).randbytes(1_300_000).hex().encode()  # bzip2 decompresses whole blocks of 900 kB
     whole = pack(tar({**FILES, "default/pods.json": long}))
-    files, skipped = opened_bytes(tmp_path, whole[: len(whole) * 2 // 3])
+    files, (of_member, of_archive) = opened_bytes(whole[: len(whole) * 2 // 3])
     assert files["nodes.json"] == TEXT
     assert len(files["default/pods.json"]) > 800_000 and long.startswith(files["default/pods.json"])
-    of_member, of_archive = skipped
     assert of_member.startswith("dump/default/pods.json: the ")
     assert of_archive.startswith("dump: cannot be read further behind default/pods.json: the ")
     assert "cut" in of_member and "cut" in of_archive
 
 
-def test_a_tar_cut_between_two_files_says_so(tmp_path: Path) -> None:
-    files, (skipped,) = opened_bytes(tmp_path, tar({"one": TEXT, "two": TEXT})[: 2 * 512])
-    assert files == {"one": TEXT}
-    assert skipped == (
-        "dump: cannot be read further behind one: the tar archive ends too early, at byte 1024: the file was cut"
-    )
-
-
-def test_a_damaged_header_of_a_tar_is_said(tmp_path: Path) -> None:
-    made = bytearray(tar({"one": TEXT, "two": TEXT}))
-    made[1024 + 150] ^= 7
-    files, (skipped,) = opened_bytes(tmp_path, bytes(made))
-    assert files == {"one": TEXT}
-    assert skipped == "dump: cannot be read further behind one: the tar archive is damaged near byte 1536"
-
-
 @pytest.mark.parametrize("make", [zipped, piped_zip])
-def test_of_a_cut_zip_what_could_be_read_is_kept_and_the_loss_is_said(
-    tmp_path: Path, make: Callable[[Files], bytes]
-) -> None:
+def test_of_a_cut_zip_what_could_be_read_is_kept_and_the_loss_is_said(make: Callable[[Files], bytes]) -> None:
     whole = make(FILES)
-    files, skipped = opened_bytes(tmp_path, whole[: len(whole) * 2 // 3])
+    files, skipped = opened_bytes(whole[: len(whole) * 2 // 3])
     assert files["nodes.json"] == TEXT
     assert len(files["default/pods.json"]) > 100_000 and LONG.startswith(files["default/pods.json"])
     assert any("dump/default/pods.json: the " in each and "cut" in each for each in skipped)
     assert any("dump: cannot be read further behind default/pods.json" in each for each in skipped)
 
 
-def test_a_zip_without_its_directory_has_lost_nothing(tmp_path: Path) -> None:
+def test_a_zip_without_its_directory_has_lost_nothing() -> None:
     whole = zipped(FILES)
-    files, (skipped,) = opened_bytes(tmp_path, whole[: whole.index(b"PK\x01\x02")])
+    files, (skipped,) = opened_bytes(whole[: whole.index(b"PK\x01\x02")])
     assert files == FILES
     assert "the zip archive ends too early" in skipped
-    assert opened_bytes(tmp_path, whole[: whole.index(b"PK\x05\x06") - 10]) == (FILES, [])
+    assert opened_bytes(whole[: whole.index(b"PK\x05\x06") - 10]) == (FILES, [])
 
 
-def written(folder: Path, files: Files) -> Path:
-    for name, data in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
-    return folder
+def test_a_tar_that_is_cut_between_two_files_or_damaged_says_so() -> None:
+    made = bytearray(tar({"one": TEXT, "two": TEXT}))
+    behind = "dump: cannot be read further behind one: the tar archive"
+    assert opened_bytes(bytes(made[:1024])) == (
+        {"one": TEXT},
+        [f"{behind} ends too early, at byte 1024: the file was cut"],
+    )
+    made[1024 + 150] ^= 7
+    assert opened_bytes(bytes(made)) == ({"one": TEXT}, [f"{behind} is damaged near byte 1536"])
 
 
 def test_a_folder_is_walked_in_sorted_order_and_its_archives_are_opened(tmp_path: Path) -> None:
     files = {"b.log": TEXT, "a.log.gz": gzip.compress(LONG), "sub/z.json": TEXT, "sub/in/a.json": TEXT, "a/x": TEXT}
-    folder = written(tmp_path / "folder", {**files, "t.tar": tar(FILES)})
-    found, skipped = opened((folder, "folder/"))
-    assert list(found) == [
-        "folder/a.log.gz",
-        "folder/b.log",
-        *(f"folder/t.tar/{name}" for name in FILES),
-        "folder/a/x",
-        "folder/sub/z.json",
-        "folder/sub/in/a.json",
-    ]
+    found, skipped = opened((written(tmp_path / "folder", {**files, "t.tar": tar(FILES)}), "folder/"))
+    names = ["a.log.gz", "b.log", *(f"t.tar/{name}" for name in FILES), "a/x", "sub/z.json", "sub/in/a.json"]
+    assert list(found) == [f"folder/{name}" for name in names]
     assert found["folder/a.log.gz"] == LONG
     assert not skipped
 
@@ -373,20 +269,14 @@ def test_what_in_a_folder_is_no_file_to_read_is_told(tmp_path: Path) -> None:
         listener.bind(str(folder / "socket"))
         files, skipped = opened((folder, "folder"))
     assert list(files) == ["folder/file", "folder/in/file"]
-    assert sorted(skipped) == [
-        "folder/.git: is hidden",
-        "folder/.hidden: is hidden",
-        "folder/broken: is a link; name the file it leads to instead",
-        "folder/in/loop: is a link; name the file it leads to instead",
-        "folder/out: is a link; name the file it leads to instead",
-        "folder/pipe: is not a regular file",
-        "folder/socket: is not a regular file",
-    ]
+    hidden = [f"folder/{name}: is hidden" for name in (".git", ".hidden")]
+    links = [f"folder/{name}: is a link; name the file it leads to instead" for name in ("broken", "in/loop", "out")]
+    others = [f"folder/{name}: is not a regular file" for name in ("pipe", "socket")]
+    assert sorted(skipped) == [*hidden, *links, *others]
 
 
 def test_a_folder_too_deep_to_name_ends_the_walk_there_alone(tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    written(folder, {"file": TEXT})
+    folder = written(tmp_path / "folder", {"file": TEXT})
     deep = os.open(folder, os.O_RDONLY)
     for _ in range(2_100):
         os.mkdir("d", dir_fd=deep)
@@ -400,14 +290,10 @@ def test_a_folder_too_deep_to_name_ends_the_walk_there_alone(tmp_path: Path) -> 
     subprocess.run(["rm", "-r", str(folder)], check=True)
 
 
-def test_a_link_that_is_named_itself_is_followed(tmp_path: Path) -> None:
+def test_a_link_that_is_named_itself_is_followed_and_what_is_not_there_is_refused(tmp_path: Path) -> None:
     written(tmp_path, {"real.log": TEXT})
     (tmp_path / "link").symlink_to("real.log")
     assert opened((tmp_path / "link", "link")) == ({"link": TEXT}, [])
-
-
-def test_what_is_not_there_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    written(tmp_path, {"real.log": TEXT})
     with pytest.raises(NotARecording, match=r"^gone\.log cannot be opened: No such file or directory\.$"):
         opened((tmp_path / "real.log", "real.log"), (tmp_path / "gone.log", "gone.log"))
 

@@ -27,9 +27,11 @@ def _at_once(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def items_of(path: Path, processes: int) -> list[Entry | Skipped]:
-    return [
-        item for item in read([(path, "log")], bodies=False, processes=processes) if isinstance(item, Entry | Skipped)
-    ]
+    items = read([(path, "log")], bodies=False, processes=processes)
+    return [item for item in items if isinstance(item, Entry | Skipped)]
+
+
+ALONE = items_of(SAMPLE, 1)
 
 
 def test_both_read_the_same() -> None:
@@ -44,7 +46,7 @@ def test_both_read_the_same() -> None:
         patch.setattr(parallel, "_Helper", Spied)
         together = items_of(SAMPLE, 2)
     assert any(helpers)
-    assert together == items_of(SAMPLE, 1)
+    assert together == ALONE
 
 
 def test_what_was_skipped_is_told_in_the_order_of_its_lines(tmp_path: Path) -> None:
@@ -80,7 +82,7 @@ def test_a_helper_that_is_killed_takes_nothing_along(monkeypatch: pytest.MonkeyP
             return super().offer(block)
 
     monkeypatch.setattr(parallel, "_Helper", Mortal)
-    assert items_of(SAMPLE, 2) == items_of(SAMPLE, 1)
+    assert items_of(SAMPLE, 2) == ALONE
 
 
 def test_a_reading_that_is_given_up_ends_its_helper(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,16 +106,19 @@ def test_a_reading_that_is_given_up_ends_its_helper(monkeypatch: pytest.MonkeyPa
 def test_a_process_that_ignores_its_children_reads_with_helpers() -> None:
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # as whoever starts the process may have set it
     try:
-        together = items_of(SAMPLE, 2)
+        assert items_of(SAMPLE, 2) == ALONE
     finally:
         signal.signal(signal.SIGCHLD, before)
-    assert together == items_of(SAMPLE, 1)
 
 
 def test_a_program_that_ends_at_once_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     monkeypatch.setattr(redaction, "current", lambda: b"x" * 3_000_000)  # more than a pipe holds
-    assert items_of(SAMPLE, 2) == items_of(SAMPLE, 1)
+    assert items_of(SAMPLE, 2) == ALONE
+
+
+def open_files() -> int:
+    return len([*Path("/proc/self/fd").iterdir()])
 
 
 def test_this_process_reads_alone_if_the_system_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,12 +128,8 @@ def test_this_process_reads_alone_if_the_system_starts_no_other(monkeypatch: pyt
     before = open_files()
     monkeypatch.setattr(os, "fork", refused)
     monkeypatch.setattr(os, "posix_spawn", refused)
-    assert items_of(SAMPLE, 3) == items_of(SAMPLE, 1)
+    assert items_of(SAMPLE, 3) == ALONE
     assert open_files() == before
-
-
-def open_files() -> int:
-    return len([*Path("/proc/self/fd").iterdir()])
 
 
 def inheritable_files() -> set[int]:
@@ -150,5 +151,5 @@ def test_no_other_program_gets_the_files_of_a_helper(monkeypatch: pytest.MonkeyP
         return spawn(*args, **options)
 
     monkeypatch.setattr(os, "posix_spawn", spied)
-    assert items_of(SAMPLE, 2) == items_of(SAMPLE, 1)
+    assert items_of(SAMPLE, 2) == ALONE
     assert during <= before

@@ -19,15 +19,9 @@ if TYPE_CHECKING:
 VERBS = ["get", "list", "watch"]
 BUILT_IN: dict[str, list[tuple[str, ...]]] = {
     "v1": [
-        ("pods", "Pod", "po"),
-        ("pods/status", "Pod"),
-        ("services", "Service", "svc"),
-        ("secrets", "Secret"),
-        ("configmaps", "ConfigMap"),
-        ("events", "Event"),
-        ("endpoints", "Endpoints"),
+        *(("pods", "Pod", "po"), ("pods/status", "Pod"), ("services", "Service", "svc"), ("secrets", "Secret")),
+        *(("configmaps", "ConfigMap"), ("events", "Event"), ("endpoints", "Endpoints"), ("limitranges", "LimitRange")),
         ("persistentvolumeclaims", "PersistentVolumeClaim", "pvc"),
-        ("limitranges", "LimitRange"),
     ],
     "apps/v1": [("deployments", "Deployment"), ("replicasets", "ReplicaSet"), ("controllerrevisions", "X")],
     "batch/v1": [("jobs", "Job"), ("cronjobs", "CronJob")],
@@ -78,15 +72,8 @@ class Server:
         for each in self.versions:
             group, _, version = each.rpartition("/")
             found.setdefault(group, []).append(version)
-        return [
-            {
-                "name": group,
-                "versions": [{"version": version} for version in versions],
-                "preferredVersion": {"version": versions[-1]},
-            }
-            for group, versions in found.items()
-            if group
-        ]
+        told = {group: [{"version": each} for each in versions] for group, versions in found.items() if group}
+        return [{"name": group, "versions": each, "preferredVersion": each[-1]} for group, each in told.items()]
 
     def _told(self, name: str, kind: str, *short: str) -> dict[str, Any]:
         verbs = ["get"] if kind == "X" else VERBS
@@ -111,35 +98,33 @@ def test_every_kind_that_a_rule_needs_is_watched() -> None:
     assert (wanted & here) - {"Secret"} <= found  # no watch reads Secrets
 
 
-@pytest.mark.parametrize(
-    ("name", "added"),
-    [
-        ("tabs.example.com", {"tabs.example.com"}),
-        ("tab.example.com", {"tabs.example.com"}),
-        ("*.example.com", {"tabs.example.com", "runs.example.com", "wells.deep.example.com"}),
-        ("tabs", {"tabs.example.com"}),
-        ("limitranges", {"limitranges"}),
-        ("nodes", {"nodes.metrics.k8s.io"}),
-        ("jobs", set()),
-    ],
-)
-def test_include_names_resources_as_kubectl_does(name: str, added: set[str]) -> None:
-    assert names(Server(), [name]) - names(Server()) == added
-    assert not resources(Server().api, [name], [])[1]
+INCLUDED = {
+    "tabs.example.com": "tabs.example.com",
+    "tab.example.com": "tabs.example.com",
+    "*.example.com": "tabs.example.com runs.example.com wells.deep.example.com",
+    "tabs": "tabs.example.com",
+    "limitranges": "limitranges",
+    "nodes": "nodes.metrics.k8s.io",
+    "jobs": "",
+}
+EXCLUDED = {
+    "jobs": "jobs.batch",
+    "jobs.batch.volcano.sh": "jobs.batch.volcano.sh",
+    "vcjob": "jobs.batch.volcano.sh",
+    "po": "pods",
+    "*.apps": "deployments.apps replicasets.apps",
+}
 
 
-@pytest.mark.parametrize(
-    ("name", "left_out"),
-    [
-        ("jobs", {"jobs.batch"}),
-        ("jobs.batch.volcano.sh", {"jobs.batch.volcano.sh"}),
-        ("vcjob", {"jobs.batch.volcano.sh"}),
-        ("po", {"pods"}),
-        ("*.apps", {"deployments.apps", "replicasets.apps"}),
-    ],
-)
-def test_exclude_too(name: str, left_out: set[str]) -> None:
-    assert names(Server()) - names(Server(), [], [name]) == left_out
+def test_include_and_exclude_name_resources_as_kubectl_does() -> None:
+    usual = names(Server())
+    assert {name: names(Server(), [name]) - usual for name in INCLUDED} == {
+        name: set(added.split()) for name, added in INCLUDED.items()
+    }
+    assert not resources(Server().api, [*INCLUDED], [])[1]
+    assert {name: usual - names(Server(), [], [name]) for name in EXCLUDED} == {
+        name: set(left_out.split()) for name, left_out in EXCLUDED.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -160,9 +145,8 @@ def test_what_cannot_be_watched_is_said(name: str, why: str) -> None:
 
 
 def test_the_preferred_version_is_taken_and_others_only_for_what_it_lacks() -> None:
-    server = Server(
-        {"v1": [], "example.com/v1beta1": [("tabs", "Tab"), ("old", "Old")], "example.com/v1": [("tabs", "Tab")]}
-    )
+    beta: dict[str, list[tuple[str, ...]]] = {"v1": [], "example.com/v1beta1": [("tabs", "Tab"), ("old", "Old")]}
+    server = Server({**beta, "example.com/v1": [("tabs", "Tab")]})
     found, _ = resources(server.api, ["*.example.com"], [])
     assert {(each.resource, each.version) for each in found} == {("tabs", "v1"), ("old", "v1beta1")}
 
@@ -199,41 +183,26 @@ EVENTS = Resource("", "v1", "Event", "events", True)
 JOBS = Resource("batch.volcano.sh", "v1alpha1", "Job", "jobs", True)
 
 
-def comparisons(**revisions: list[int | None]) -> list[tuple[str, MarkType, str]]:
+WITH_JOBS = "Pod+Job.batch.volcano.sh"
+
+
+@pytest.mark.parametrize(
+    ("pods", "events", "jobs", "found"),
+    [
+        ([10, 12, 12], [11], [12], "Event+Pod Job+Pod Pod+Event"),  # what lies between two lists of Pods is with them
+        ([10, 12, 13], [5], [12], f"Event-Pod Job+Pod {WITH_JOBS}"),  # Events are in an etcd of their own
+        ([10, 12, 13], [None], [13], f"Job+Pod {WITH_JOBS}"),  # what cannot be asked or goes back tells nothing
+        ([10, 4, 5], [4], [20], "Job-Pod"),
+        ([None, None, None], [4], [20], ""),
+        # Where Pods are the odd ones, another kind is the reference.
+        ([10, 10, 10, 11], [100, 102, 104, 105], [101, 103], "Job+Event Pod-Event Event+Job.batch.volcano.sh"),
+    ],
+)
+def test_who_shares_a_counter_is_found_by_lists(
+    pods: list[int | None], events: list[int | None], jobs: list[int | None], found: str
+) -> None:
     server = Server()
-    server.revisions = {name: iter(each) for name, each in revisions.items()}
+    server.revisions = {"pods": iter(pods), "events": iter(events), "jobs": iter(jobs)}
     marks: list[Mark] = list(calibrate(server.api, [EVENTS, JOBS, PODS]))
-    return [(mark.kind, mark.what, mark.other) for mark in marks]
-
-
-def test_one_that_lies_between_two_lists_of_pods_counts_with_them() -> None:
-    assert comparisons(pods=[10, 12, 12], events=[11], jobs=[12]) == [
-        ("Event", MarkType.TOGETHER, "Pod"),
-        ("Job", MarkType.TOGETHER, "Pod"),
-        ("Pod", MarkType.TOGETHER, "Event"),
-    ]
-
-
-def test_events_in_an_etcd_of_their_own_stand_apart() -> None:
-    assert comparisons(pods=[10, 12, 13], events=[5], jobs=[12]) == [
-        ("Event", MarkType.APART, "Pod"),
-        ("Job", MarkType.TOGETHER, "Pod"),
-        ("Pod", MarkType.TOGETHER, "Job.batch.volcano.sh"),
-    ]
-
-
-def test_what_cannot_be_asked_or_goes_back_tells_nothing() -> None:
-    assert comparisons(pods=[10, 12, 13], events=[None], jobs=[13]) == [
-        ("Job", MarkType.TOGETHER, "Pod"),
-        ("Pod", MarkType.TOGETHER, "Job.batch.volcano.sh"),
-    ]
-    assert comparisons(pods=[10, 4, 5], events=[4], jobs=[20]) == [("Job", MarkType.APART, "Pod")]
-    assert comparisons(pods=[None, None, None], events=[4], jobs=[20]) == []
-
-
-def test_where_pods_are_the_odd_ones_another_kind_is_the_reference() -> None:
-    assert comparisons(pods=[10, 10, 10, 11], events=[100, 102, 104, 105], jobs=[101, 103]) == [
-        ("Job", MarkType.TOGETHER, "Event"),
-        ("Pod", MarkType.APART, "Event"),
-        ("Event", MarkType.TOGETHER, "Job.batch.volcano.sh"),
-    ]
+    signs = {MarkType.TOGETHER: "+", MarkType.APART: "-"}
+    assert " ".join(f"{mark.kind}{signs[mark.what]}{mark.other}" for mark in marks) == found

@@ -16,6 +16,7 @@ from collectors.formats.stream import TOO_DEEP
 from tests.properties import examples
 
 ITEMS = ("items", "*")
+TOO_LONG = ".items[0]: longer than 1000 bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"
 
 
 def recording(content: bytes, piece: int = 7, line_bytes: int = 100_000) -> Recording:
@@ -32,52 +33,39 @@ def found(content: bytes, *patterns: Pattern, piece: int = 7) -> list[tuple[int,
     return [(item.line, str(item), json.loads(item.data)) for item in made if isinstance(item, Item)]
 
 
-def test_the_items_of_a_list_are_found_between_its_other_fields() -> None:
-    content = b'{"kind": "List", "items": [{"a": 1},\n {"a": [2]}],\n "metadata": {"items": [3]}}'
-    assert found(content, ITEMS) == [(1, ".items[0]", {"a": 1}), (2, ".items[1]", {"a": [2]})]
+VALUES = ("data", "result", "*", "values", "*")
 
 
-def test_documents_may_follow_each_other_in_any_layout() -> None:
-    assert found(b'{"a":1}\n{\n "b": 2\n}{"c":3}\n\n', ()) == [(1, "", {"a": 1}), (2, "", {"b": 2}), (4, "", {"c": 3})]
-
-
-def test_a_list_may_stand_on_every_line() -> None:
-    content = b'{"items":[1,2]}\n{"items":[]}\n{"items":null}\n{"other":0}\n{"items":[3]}\n'
-    assert [line for line, _, _ in found(content, ITEMS)] == [1, 1, 5]
-
-
-def test_a_pattern_leads_through_arrays() -> None:
-    content = b'{"data":{"result":[{"stream":{},"values":[["1","x"]]},{"values":[["2","y"]]}]}}'
-    assert [(place, value) for _, place, value in found(content, ("data", "result", "*", "values", "*"))] == [
-        (".data.result[0].values[0]", ["1", "x"]),
-        (".data.result[1].values[0]", ["2", "y"]),
-    ]
-
-
-def test_several_patterns_find_their_values_in_the_order_of_the_file() -> None:
-    content = b'{"metadata":{"resourceVersion":"7"},"items":[1]}'
-    assert [value for _, _, value in found(content, ITEMS, ("metadata",))] == [{"resourceVersion": "7"}, 1]
+@pytest.mark.parametrize(
+    ("content", "patterns", "expected"),
+    [
+        (b'{"kind": "List", "items": [{"a": 1},\n {"a": [2]}],\n "metadata": {"items": [3]}}', [ITEMS],
+         [(1, ".items[0]", {"a": 1}), (2, ".items[1]", {"a": [2]})]),
+        (b'{"a":1}\n{\n "b": 2\n}{"c":3}\n\n', [()], [(1, "", {"a": 1}), (2, "", {"b": 2}), (4, "", {"c": 3})]),
+        (b'{"items":[1,2]}\n{"items":[]}\n{"items":null}\n{"other":0}\n{"items":[3]}\n', [ITEMS],
+         [(1, ".items[0]", 1), (1, ".items[1]", 2), (5, ".items[0]", 3)]),
+        (b'{"data":{"result":[{"stream":{},"values":[["1","x"]]},{"values":[["2","y"]]}]}}', [VALUES],
+         [(1, ".data.result[0].values[0]", ["1", "x"]), (1, ".data.result[1].values[0]", ["2", "y"])]),
+        (b'{"metadata":{"resourceVersion":"7"},"items":[1]}', [ITEMS, ("metadata",)],
+         [(1, ".metadata", {"resourceVersion": "7"}), (1, ".items[0]", 1)]),
+    ],
+    ids=["between other fields", "documents in any layout", "lists on lines", "through arrays", "several patterns"],
+)  # fmt: skip
+def test_values_are_found_with_their_places(content: bytes, patterns: list[Pattern], expected: list[Any]) -> None:
+    assert found(content, *patterns) == expected
 
 
 @pytest.mark.parametrize(
     ("content", "kept", "reasons"),
     [
-        (
-            b'{"items":[{"a":1},{"a":2,},{"a":3},{"a":nul},{"a":5}]}',
-            [1, 3, 5],
-            [".items[1]: not JSON", ".items[3]: not"],
-        ),
+        (b'{"items":[{"a":1},{"a":2,},{"a":3},{"a":nul}]}', [1, 3], [".items[1]: not JSON", ".items[3]: not"]),
         (b'{"items":[{"a":1},{"a":2', [1], [".items[1]: the file ends in the middle of it"]),
         (b'{"items":[{"a":1}', [1], ["the file ends in the middle of a document"]),
         (b'{"items":[{"a":1} {"a":2},{"a":3}]}', [1, 3], ["not JSON: a comma, a colon or a bracket is missing"]),
         (b'{"items":[{"a":1}]}\nnoise\n{"items":[{"a":2}]}', [1, 2], ["it is not JSON"]),
         (b'{"it\n{"items":[{"a":2}]}', [2], ["not JSON"]),
         (b'{"items":[{"a":' + b"[" * 5000 + b"]" * 5000 + b'},{"a":2}]}', [2], [f".items[0]: {TOO_DEEP}"]),
-        (
-            b'{"items":[{"a":"' + b"x" * 5000 + b'"},{"a":2}]}',
-            [2],
-            [".items[0]: longer than 1000 bytes; CAUSELINE_LINE_LIMIT_BYTES raises the limit"],
-        ),
+        (b'{"items":[{"a":"' + b"x" * 5000 + b'"},{"a":2}]}', [2], [TOO_LONG]),
     ],
 )
 @pytest.mark.parametrize("piece", [7, 1_000_000])
@@ -98,15 +86,8 @@ def test_damage_has_its_line() -> None:
 
 def test_an_outline_shows_which_places_there_are_even_of_a_document_that_is_cut_off() -> None:
     head = b'noise\n{"a": {"b": [1, {"c": "text"}]}}\n[{"d": "cut of'
-    assert outline(head) == {
-        (): b"",
-        ("a",): b"",
-        ("a", "b"): b"",
-        ("a", "b", "*"): b"1",
-        ("a", "b", "*", "c"): b'"text"',
-        ("*",): b"",
-        ("*", "d"): b'"cut of',
-    }
+    places = {(): b"", ("a",): b"", ("a", "b"): b"", ("*",): b"", ("*", "d"): b'"cut of'}
+    assert outline(head) == {**places, ("a", "b", "*"): b"1", ("a", "b", "*", "c"): b'"text"'}
 
 
 values = st.recursive(

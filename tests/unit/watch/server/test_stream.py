@@ -53,18 +53,13 @@ class Read:
             self.ended = error
 
 
-def test_lines_are_put_together_from_pieces() -> None:
+def test_lines_are_put_together_from_pieces_and_half_a_line_is_not_an_end() -> None:
     read = Read(Watchdog(), b"a\nb", b"b", b"\nc\nd\n", b"")
-    until(lambda: read.ended)
+    cut = Read(Watchdog(), b'a\n{"type"', b"")
+    until(lambda: read.ended and cut.ended)
     assert isinstance(read.ended, StopIteration)
     assert [line for line in read.lines if line] == [b"a", b"bb", b"c", b"d"]
-
-
-def test_half_a_line_at_the_end_is_not_an_end() -> None:
-    read = Read(Watchdog(), b'a\n{"type"', b"")
-    until(lambda: read.ended)
-    assert type(read.ended) is Unreachable
-    assert read.lines == [b"a"]
+    assert type(cut.ended) is Unreachable and cut.lines == [b"a"]
 
 
 def test_one_that_is_stopped_wakes_up() -> None:

@@ -5,25 +5,21 @@ import bz2
 import gzip
 import lzma
 import random
-import tempfile
-from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import pytest
 import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from collectors.formats import NotARecording, Skipped, read
-from collectors.formats.stream import Limits, Recording, Usage, open_all
-from tests.events import real
+from collectors.formats import NotARecording
+from collectors.formats.stream import Limits
 from tests.properties import examples
-from tests.unit.formats.stream.test_archives import Files, piped_zip, tar, zipped
+from tests.unit.formats.reading import observed
+from tests.unit.formats.stream.packing import Files, Pack, opened_bytes, piped_zip, tar, zipped
 
 LIMITS = Limits(content_bytes=64 << 20, members=1_000)  # low, so that damage cannot make a test slow
 BLOCK = 128 * 1024
-Pack = Callable[[bytes], bytes]
 
 
 def halves(text: bytes) -> Files:
@@ -57,16 +53,7 @@ def packed(name: str) -> bytes:
 
 
 def held(content: bytes) -> Files:
-    """Return what is read of the content, by name."""
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(content)
-        file.flush()
-        found: Files = {}
-        for each in open_all([(Path(file.name), "dump")], Usage(LIMITS)):
-            if isinstance(each, Recording):
-                found[each.name] = b"".join(each.chunks())
-                list(each.report_error())
-        return found
+    return opened_bytes(content, LIMITS)[0]
 
 
 def damaged(content: bytes, at: int, way: str, extra: bytes) -> bytes:
@@ -102,61 +89,31 @@ def test_what_stands_before_the_damage_is_kept(name: str, place: float, way: str
         assert found[recording].startswith(kept) if kept else True
 
 
-def small(name: str) -> bytes:
-    return PACKS[name][0](b"".join(line + b"\n" for line in real("restart.jsonl")))
-
-
-@pytest.mark.parametrize("name", PACKS)
-@examples(5)
-@given(
-    hits=st.lists(
-        st.tuples(st.floats(0, 1, exclude_max=True), WAYS, st.binary(min_size=1, max_size=40)), min_size=1, max_size=4
-    )
-)
-def test_a_damaged_file_is_read_or_refused_in_words(name: str, hits: list[tuple[float, str, bytes]]) -> None:
-    content = small(name)
-    for place, way, extra in hits:
-        content = damaged(content, int(place * len(content)), way, extra) or b"x"
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(content)
-        file.flush()
-        try:
-            items = list(read([(Path(file.name), "dump")], bodies=True, limits=LIMITS))
-        except NotARecording as refused:
-            assert str(refused).endswith(".")
-        else:
-            assert all(item.reason for item in items if isinstance(item, Skipped))
+BEGINNINGS = [b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18", b"BZh91AY&SY", b"\xfd7zXZ\x00", b"PK\x03\x04"]
+BEGINNINGS += [b"PK\x05\x06", b"x" * 257 + b"ustar\0"]
 
 
 @examples(15)
-@given(
-    begin=st.sampled_from(
-        [
-            b"\x1f\x8b\x08",
-            b"\x28\xb5\x2f\xfd",
-            b"\x50\x2a\x4d\x18",
-            b"BZh91AY&SY",
-            b"\xfd7zXZ\x00",
-            b"PK\x03\x04",
-            b"PK\x05\x06",
-            b"x" * 257 + b"ustar\0",
-        ]
-    ),
-    rest=st.binary(max_size=2_000),
-)
+@given(begin=st.sampled_from(BEGINNINGS), rest=st.binary(max_size=2_000))
 def test_what_only_begins_as_if_it_were_packed_is_refused(begin: bytes, rest: bytes) -> None:
-    with tempfile.NamedTemporaryFile() as file:
-        file.write(begin + rest)
-        file.flush()
-        with pytest.raises(NotARecording):
-            read([(Path(file.name), "dump")], bodies=True, limits=LIMITS)
+    with pytest.raises(NotARecording):
+        observed(begin + rest, bodies=True, limits=LIMITS)
+
+
+def changes_of(least: int, most: int, size: int) -> st.SearchStrategy[list[tuple[int, bytes]]]:
+    """Return changes of bytes at some offsets."""
+    change = st.tuples(st.integers(least, most), st.binary(min_size=1, max_size=size))
+    return st.lists(change, min_size=1, max_size=4)
+
+
+SMALL: Files = {"a": b'{"a":1}\n' * 100, "b": b'{"b":1}\n'}
 
 
 @examples(12)
-@given(changes=st.lists(st.tuples(st.integers(0, 511), st.binary(min_size=1, max_size=12)), min_size=1, max_size=4))
+@given(changes=changes_of(0, 511, 12))
 def test_a_tar_header_that_says_anything_does_no_harm(changes: list[tuple[int, bytes]]) -> None:
     """The checksum is correct, so that the header is believed."""
-    content = bytearray(tar({"a": b'{"a":1}\n' * 100, "b": b'{"b":1}\n'}))
+    content = bytearray(tar(SMALL))
     for at, written in changes:
         content[at : at + len(written)] = written
     content[148:156] = b" " * 8
@@ -165,9 +122,9 @@ def test_a_tar_header_that_says_anything_does_no_harm(changes: list[tuple[int, b
 
 
 @examples(12)
-@given(changes=st.lists(st.tuples(st.integers(4, 29), st.binary(min_size=1, max_size=8)), min_size=1, max_size=4))
+@given(changes=changes_of(4, 29, 8))
 def test_a_zip_header_that_says_anything_does_no_harm(changes: list[tuple[int, bytes]]) -> None:
-    content = bytearray(zipped({"a": b'{"a":1}\n' * 100, "b": b'{"b":1}\n'}))
+    content = bytearray(zipped(SMALL))
     for at, written in changes:
         content[at : at + len(written)] = written
     held(bytes(content))

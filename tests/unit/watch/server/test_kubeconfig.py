@@ -38,6 +38,19 @@ def config(user: dict[str, Any] | None = None, cluster: dict[str, Any] | None = 
     return yaml.safe_dump(kubeconfig).encode()
 
 
+def user_of(content: bytes, folder: Path | None = None, **how: Any) -> Any:
+    """Return what is kept of the user of the current context."""
+    return Kubeconfig(content, folder).reduced(**how)["users"][0]["user"]
+
+
+def refusal(content: bytes, folder: Path | None = None, **how: Any) -> str:
+    """Return why a kubeconfig is refused, which may not tell the secret."""
+    with pytest.raises(Unusable) as refused:
+        Kubeconfig(content, folder).reduced(**how)
+    assert SECRET not in str(refused.value)
+    return str(refused.value)
+
+
 def test_the_current_context_comes_first_and_one_without_a_cluster_not_at_all() -> None:
     shown = Kubeconfig(config()).contexts()
     assert [(each.name, each.server, each.user, each.current) for each in shown] == [
@@ -70,28 +83,28 @@ def test_fields_that_nobody_knows_are_not_kept() -> None:
     ],
 )
 def test_what_cannot_be_kept_is_refused_in_words_that_tell_nothing_secret(user: dict[str, Any], message: str) -> None:
-    with pytest.raises(Unusable) as refused:
-        Kubeconfig(config(user)).reduced()
-    assert message in str(refused.value) and SECRET not in str(refused.value)
+    assert message in refusal(config(user))
 
 
 def test_files_are_written_into_it_where_they_can_be_read(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_bytes(b"a certificate")
     (tmp_path / "token").write_text(f"{SECRET}\n")
-    given = Kubeconfig(config({"tokenFile": "token"}, {"certificate-authority": str(tmp_path / "ca.crt")}), tmp_path)
-    kept = given.reduced("prod", Allowed((tmp_path,)).read)
+    read = Allowed((tmp_path,)).read
+    given = config({"tokenFile": "token"}, {"certificate-authority": str(tmp_path / "ca.crt")})
+    kept = Kubeconfig(given, tmp_path).reduced("prod", read)
     authority = kept["clusters"][0]["cluster"]["certificate-authority-data"]
     assert base64.b64decode(authority) == b"a certificate"
     assert kept["users"][0]["user"] == {"token": SECRET}
     (tmp_path / "token").unlink()
-    with pytest.raises(Unusable, match="Its tokenFile cannot be read where Causeline runs: No such file"):
-        given.reduced("prod", Allowed((tmp_path,)).read)
+    missing = "Its tokenFile cannot be read where Causeline runs: No such file"
+    assert missing in refusal(given, tmp_path, read=read)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"just words", b"[1, 2]", b"a: [" + SECRET.encode(), b"\xff\xfe" + SECRET.encode(), b"contexts: []"],
-)
+HOSTILE = [b"[" * 500_000, b"a: " + b"{a: " * 100_000, b"- " * 200_000, b"!!python/object/apply:os.system [ls]"]
+NOTHING = [b"", b"just words", b"[1, 2]", b"a: [" + SECRET.encode(), b"\xff\xfe" + SECRET.encode(), b"contexts: []"]
+
+
+@pytest.mark.parametrize("content", [*NOTHING, *HOSTILE], ids=lambda content: ascii(content[:12]))
 def test_what_is_no_kubeconfig_is_refused_without_quoting_it(content: bytes) -> None:
     with pytest.raises(Unusable) as refused:
         Kubeconfig(content)
@@ -99,24 +112,17 @@ def test_what_is_no_kubeconfig_is_refused_without_quoting_it(content: bytes) -> 
 
 
 def test_a_context_that_is_not_there_is_listed_with_those_that_are() -> None:
-    with pytest.raises(Unusable, match=r"no context stage\. There are: broken, dev, prod"):
-        Kubeconfig(config()).reduced("stage")
-    with pytest.raises(Unusable, match="broken names a cluster that is not in it"):
-        Kubeconfig(config()).reduced("broken")
+    assert "no context stage. There are: broken, dev, prod" in refusal(config(), name="stage")
+    assert "broken names a cluster that is not in it" in refusal(config(), name="broken")
 
 
 def test_references_that_multiply_are_refused() -> None:
-    bomb = b"a: &a [x,x,x,x,x,x,x,x,x,x]\n"
-    for number in range(1, 30):
-        before = chr(96 + number) if number < 27 else f"a{number}"
-        name = chr(97 + number) if number < 26 else f"a{number + 1}"
-        bomb += f"{name}: &{name} [{','.join([f'*{before}'] * 10)}]\n".encode()
-    with pytest.raises(Unusable, match="has an alias"):
-        Kubeconfig(bomb.split(b"\na27")[0] + b"\n" + config())
+    bomb = b"a0: &a0 [x]\n"
+    for number in range(1, 27):
+        bomb += b"a%d: &a%d [%b]\n" % (number, number, b",".join([b"*a%d" % (number - 1)] * 10))
     shared = config().replace(b"token: pl4nted", b"token: &t pl4nted\n    password: *t")
-    with pytest.raises(Unusable, match="has an alias") as refused:
-        Kubeconfig(shared)
-    assert SECRET not in str(refused.value)
+    for content in (bomb + config(), shared):
+        assert "has an alias" in refusal(content)
 
 
 def test_one_long_address_in_many_contexts_is_not_repeated_in_full() -> None:
@@ -125,55 +131,37 @@ def test_one_long_address_in_many_contexts_is_not_repeated_in_full() -> None:
     assert sum(len(each.server) for each in given.contexts()) < 400_000
     with pytest.raises(Unusable, match="no address such as"):
         given.reduced("c1")
-    with pytest.raises(Unusable, match="more than 1000 contexts"):
-        Kubeconfig(config(contexts=[*contexts, {"name": "more", "context": {"cluster": "one"}}]))
+    one_more = {"name": "more", "context": {"cluster": "one"}}
+    assert "more than 1000 contexts" in refusal(config(contexts=[*contexts, one_more]))
 
 
-@pytest.mark.parametrize(
-    "content", [b"[" * 500_000, b"a: " + b"{a: " * 100_000, b"- " * 200_000, b"!!python/object/apply:os.system [ls]"]
-)
-def test_yaml_that_is_no_kubeconfig_is_refused(content: bytes) -> None:
-    with pytest.raises(Unusable):
-        Kubeconfig(content)
+SERVERS = ["unix:///var/run/docker.sock", "http+unix://%2fvar%2frun%2fdocker.sock", "file:///etc/passwd", "https://"]
+SERVERS += ["", "10.0.0.1:6443", "https://10.0.0.1:6443/?a=b", "https://10.0.0.1:6443/#x"]
+SERVERS += [f"https://me:{SECRET}@10.0.0.1:6443", "https://good.example.com\\@evil.example.com"]
+SERVERS += ["https://10.0.0.1:6443\nHost: evil.example.com"]
 
 
-@pytest.mark.parametrize(
-    "server",
-    [
-        "unix:///var/run/docker.sock",
-        "http+unix://%2fvar%2frun%2fdocker.sock",
-        "file:///etc/passwd",
-        "10.0.0.1:6443",
-        f"https://me:{SECRET}@10.0.0.1:6443",
-        "https://10.0.0.1:6443/?a=b",
-        "https://10.0.0.1:6443/#x",
-        "https://good.example.com\\@evil.example.com",
-        "https://10.0.0.1:6443\nHost: evil.example.com",
-        "https://",
-        "",
-    ],
-)
+@pytest.mark.parametrize("server", SERVERS)
 def test_an_address_that_is_not_plainly_one_of_a_server_is_refused(server: str) -> None:
-    given = Kubeconfig(config(cluster={"server": server}))
-    assert SECRET not in given.context().server
-    with pytest.raises(Unusable, match="no address such as") as refused:
-        given.reduced()
-    assert SECRET not in str(refused.value)
+    given = config(cluster={"server": server})
+    assert SECRET not in Kubeconfig(given).context().server
+    assert "no address such as" in refusal(given)
 
 
 @pytest.mark.parametrize("proxy", ["socks5://10.0.0.9:1080", "ftp://10.0.0.9", "http://10.0.0.9:1/path", "nonsense"])
 def test_a_proxy_that_does_not_speak_http_is_refused(proxy: str) -> None:
-    with pytest.raises(Unusable, match="proxy-url"):
-        Kubeconfig(config(cluster={"proxy-url": proxy})).reduced()
+    assert "proxy-url" in refusal(config(cluster={"proxy-url": proxy}))
+
+
+def test_a_proxy_is_kept() -> None:
     kept = Kubeconfig(config(cluster={"proxy-url": "http://me:pw@10.0.0.9:3128/"})).reduced()
     assert kept["clusters"][0]["cluster"]["proxy-url"] == "http://me:pw@10.0.0.9:3128/"
 
 
 @pytest.mark.parametrize("field", ["token", "username", "password", "client-key-data"])
-@pytest.mark.parametrize("content", [["x"], {"value": "x"}, 12345678, True])
-def test_a_field_that_is_no_text_is_refused(field: str, content: object) -> None:
-    with pytest.raises(Unusable, match=f"Its {field} is not text"):
-        Kubeconfig(config({field: content})).reduced()
+def test_a_field_that_is_no_text_is_refused(field: str) -> None:
+    for content in (["x"], {"value": "x"}, 12345678, True):
+        assert f"Its {field} is not text" in refusal(config({field: content}))
 
 
 @pytest.mark.parametrize("insecure", ["true", "yes", 1, [True], {"a": True}])
@@ -187,10 +175,7 @@ OUTSIDE = ["{outside}/secret", "../outside/secret", "link", "{door}/secret", "{a
 
 
 @pytest.mark.parametrize("path", [*OUTSIDE, "/dev/zero", "/proc/self/environ", "nul\0l", "x:{outside}/secret"])
-@pytest.mark.parametrize("field", ["tokenFile", "client-certificate", "client-key"])
-def test_files_outside_the_allowed_folders_are_not_read_whatever_leads_there(
-    path: str, field: str, tmp_path: Path
-) -> None:
+def test_files_outside_the_allowed_folders_are_not_read_whatever_leads_there(path: str, tmp_path: Path) -> None:
     allowed, outside, door = tmp_path / "allowed", tmp_path / "outside", tmp_path / "door"
     allowed.mkdir()
     outside.mkdir()
@@ -199,9 +184,8 @@ def test_files_outside_the_allowed_folders_are_not_read_whatever_leads_there(
     door.symlink_to(outside)
     os.mkfifo(allowed / "pipe")
     given = path.format(outside=outside, door=door, allowed=allowed)
-    with pytest.raises(Unusable) as refused:
-        Kubeconfig(config({field: given}), allowed).reduced("prod", Allowed((allowed,)).read)
-    assert SECRET not in str(refused.value)
+    for field in ("tokenFile", "client-certificate", "client-key"):
+        assert refusal(config({field: given}), allowed, read=Allowed((allowed,)).read)
 
 
 @pytest.mark.parametrize(("folder", "allowed"), [("link", "real"), ("real", "link"), ("link", "link")])
@@ -210,9 +194,8 @@ def test_links_are_followed_on_both_sides(folder: str, allowed: str, tmp_path: P
     (tmp_path / "real" / "..data" / "token").write_text(SECRET)
     (tmp_path / "real" / "token").symlink_to("..data/token")  # Kubernetes mounts Secrets with such links
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    given = Kubeconfig(config({"tokenFile": "token"}), tmp_path / folder)
-    kept = given.reduced("prod", Allowed((tmp_path / allowed,)).read)
-    assert kept["users"][0]["user"] == {"token": SECRET}
+    given, read = config({"tokenFile": "token"}), Allowed((tmp_path / allowed,)).read
+    assert user_of(given, tmp_path / folder, read=read) == {"token": SECRET}
 
 
 def test_several_files_are_one_as_kubectl_merges_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -223,9 +206,8 @@ def test_several_files_are_one_as_kubectl_merges_them(tmp_path: Path, monkeypatc
     first.write_bytes(config({"tokenFile": "token"}))
     more = {"name": "more", "context": {"cluster": "two", "user": "theirs"}}
     theirs = [{"name": "theirs", "user": {"tokenFile": "token"}}, {"name": "me", "user": {"token": "not this"}}]
-    second.write_bytes(
-        config(contexts=[more], users=theirs).replace(b"current-context: prod", b"current-context: more")
-    )
+    whole = config(contexts=[more], users=theirs)
+    second.write_bytes(whole.replace(b"current-context: prod", b"current-context: more"))
     monkeypatch.setenv("KUBECONFIG", f"{first}:{tmp_path / 'none'}:{second}:")
     merged = own(default_paths(), Allowed(None))
     tokens = [merged.reduced(name, Allowed(None).read)["users"][0]["user"]["token"] for name in ("", "more", "dev")]
@@ -234,18 +216,16 @@ def test_several_files_are_one_as_kubectl_merges_them(tmp_path: Path, monkeypatc
 
 def test_a_program_is_kept_with_the_fields_that_are_used_alone(tmp_path: Path) -> None:
     program = {"apiVersion": "v1", "command": "./login", "args": ["-x"], "env": [{"name": "A", "value": "b", "c": "d"}]}
-    given = Kubeconfig(config({"exec": {**program, "interactiveMode": "Never", "extra": SECRET}}), tmp_path)
-    kept = given.reduced(programs=True)["users"][0]["user"]["exec"]
+    given = config({"exec": {**program, "interactiveMode": "Never", "extra": SECRET}})
+    kept = user_of(given, tmp_path, programs=True)["exec"]
     assert kept["command"] == str(tmp_path / "login") and kept["args"] == ["-x"]
     assert kept["env"] == [{"name": "A", "value": "b"}] and SECRET not in str(kept)
     for broken in ({"command": ["sh"]}, {"args": "x"}, {"args": [["x"]]}, {"env": [{"name": 1}]}, {"apiVersion": None}):
-        with pytest.raises(Unusable):
-            Kubeconfig(config({"exec": {**program, **broken}})).reduced(programs=True)
+        assert refusal(config({"exec": {**program, **broken}}), programs=True)
 
 
 def test_of_an_auth_provider_only_the_token_is_used_that_kubectl_renews() -> None:
     oidc = {"name": "oidc", "config": {"id-token": SECRET, "idp-issuer-url": "https://evil.example.com"}}
-    kept = Kubeconfig(config({"auth-provider": oidc})).reduced(programs=True)
-    assert kept["users"][0]["user"] == {"token": SECRET}
-    with pytest.raises(Unusable, match="auth-provider"):
-        Kubeconfig(config({"auth-provider": {"name": "gcp", "config": {"cmd-path": "sh"}}})).reduced(programs=True)
+    assert user_of(config({"auth-provider": oidc}), programs=True) == {"token": SECRET}
+    gcp = {"name": "gcp", "config": {"cmd-path": "sh"}}
+    assert "auth-provider" in refusal(config({"auth-provider": gcp}), programs=True)

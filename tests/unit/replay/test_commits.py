@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from collectors.formats import NotARecording, own
 from collectors.replay.commits import Tape, tape
 from tests import ROOT
 from tests.events import event, pod
-from tests.objects import changed, listed, made, watch
-from timeline.core.entries import FOREVER, Change, Clock, Entry, ObjectRef, microseconds, moment
+from tests.objects import changed, entries_of, listed, made, watch
 from timeline.core.order import SECOND
 
 Taped = Callable[..., Tape]
@@ -53,10 +53,8 @@ def at(second: float, audit_id: str, **changes: Any) -> dict[str, Any]:
 
 def test_what_stood_before_is_there_at_the_beginning(taped: Taped) -> None:
     recording = taped(watch(("ADDED", made("a", 5)), ("ADDED", made("b", 3)), ("MODIFIED", changed("a", 9))))
-    assert [(each.name, each.change, each.revision) for each in recording.existing] == [
-        ("a", "ADDED", 5),
-        ("b", "ADDED", 3),
-    ]
+    seen = [(each.name, each.change, each.revision) for each in recording.existing]
+    assert seen == [("a", "ADDED", 5), ("b", "ADDED", 3)]
     assert commits_of(recording) == [("a", "MODIFIED", 9)]
     assert json.loads(recording.commits[0].body) == changed("a", 9)
 
@@ -117,31 +115,18 @@ def test_a_binding_puts_the_pod_on_its_node(taped: Taped) -> None:
 
 
 def test_changes_of_one_whole_second_are_spread_over_it(taped: Taped) -> None:
-    recording = taped(
-        watch(
-            ("ADDED", made("a", 5)),
-            *(("MODIFIED", changed("a", revision, 10)) for revision in (6, 7, 8, 9)),
-            ("MODIFIED", changed("a", 10, 20)),
-        )
-    )
+    changes = [*(changed("a", revision, 10) for revision in (6, 7, 8, 9)), changed("a", 10, 20)]
+    recording = taped(watch(("ADDED", made("a", 5)), *(("MODIFIED", each) for each in changes)))
     begins = recording.commits[0].time
     assert [commit.time - begins for commit in recording.commits] == [0, 250_000, 500_000, 750_000, 10 * SECOND]
 
 
 def test_what_arrived_live_is_played_when_it_arrived(taped: Taped) -> None:
-    created = microseconds(moment(1_795_247_520 * SECOND))
+    created = 1_795_247_520 * SECOND
     entries = [
-        Entry(
-            ref=ObjectRef("", "v1", "ConfigMap", "n", name, f"uid-of-{name}"),
-            change=Change.CREATED,
-            resource_version=revision,
-            clock=Clock.OBJECT,
-            received=created,
-            staged=FOREVER,
-            body=json.dumps(made(name, revision)).encode(),
-            arrived=created + revision * 1000,
-        )
-        for name, revision in (("a", 5), ("b", 9))
+        replace(each, received=created, arrived=created + revision * 1000)
+        for revision in (5, 9)
+        for each in entries_of(watch(("MODIFIED", made(str(revision), revision))), bodies=True)
     ]
     recording = taped(b"".join(own.write(entries)))
     assert [commit.time - created for commit in recording.commits] == [5000, 9000]
@@ -157,24 +142,17 @@ def test_a_kind_is_named_as_its_definition_says(taped: Taped) -> None:
     }
     goose = {**made("g", 5), "apiVersion": "example.com/v1", "kind": "Goose"}
     recording = taped(listed(definition), listed(goose))
-    assert [(each.plural, each.namespaced, each.short) for each in recording.resources if each.kind == "Goose"] == [
-        ("geese", True, ("gs",))
-    ]
+    (kind,) = (each for each in recording.resources if each.kind == "Goose")
+    assert (kind.plural, kind.namespaced, kind.short) == ("geese", True, ("gs",))
 
 
 def test_an_event_of_the_newer_group_is_one_of_v1_too(taped: Taped) -> None:
-    seen = {
-        **made("e", 5),
-        **{"reason": "Scheduled", "note": "Assigned to node-7", **EVENT},
-        **{"regarding": {"kind": "Pod", "name": "p"}, "eventTime": "2026-11-21T07:52:00.100000Z"},
-    }
-    recording = taped(
-        watch(("ADDED", made("a", 4)), ("ADDED", seen), ("MODIFIED", {**seen, **changed("e", 6), **EVENT}))
-    )
-    assert [(each.resource.group, each.change, each.revision) for each in recording.commits if each.name == "e"] == [
-        ("events.k8s.io", "MODIFIED", 6),
-        ("", "MODIFIED", 6),
-    ]
+    about = {"regarding": {"kind": "Pod", "name": "p"}, "eventTime": "2026-11-21T07:52:00.100000Z"}
+    seen = {**made("e", 5), "reason": "Scheduled", "note": "Assigned to node-7", **about, **EVENT}
+    later = {**seen, **changed("e", 6), **EVENT}
+    recording = taped(watch(("ADDED", made("a", 4)), ("ADDED", seen), ("MODIFIED", later)))
+    found = [(each.resource.group, each.change, each.revision) for each in recording.commits if each.name == "e"]
+    assert found == [("events.k8s.io", "MODIFIED", 6), ("", "MODIFIED", 6)]
     body = json.loads(next(each for each in recording.existing if each.resource.name == "events").body)
     assert (body["apiVersion"], body["message"], body["involvedObject"]["name"]) == ("v1", "Assigned to node-7", "p")
 

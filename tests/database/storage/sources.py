@@ -33,10 +33,12 @@ def imported(*paths: Path, into: Source | None = None, name: str = "test") -> So
 
 
 def ingested(*parts: Iterable[Observation], name: str = "test") -> Source:
-    """Return a source in which these parts were stored one after the other."""
-    source, world = stored.opened(name), World()
+    """Return a source in which these parts were stored one after the other. It is shown once the first one is."""
+    source, world = store.open_source(name), World()
     for part in parts:
         ingest(source, world, part)
+        if not source.ready:
+            store.show_source(source)
     return source
 
 

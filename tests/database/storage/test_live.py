@@ -30,14 +30,14 @@ from timeline.storage.exports import document
 from timeline.storage.judged import findings, incidents
 from timeline.storage.judged.findings import incident_of
 from timeline.storage.judged.live_findings import LiveFindings
-from timeline.storage.live import LiveSource
+from timeline.storage.live import Live
 from timeline.storage.people import acknowledgements, baselines, silences
 
 FAMILIES, JOBS = ENGINE / "families-watch", ENGINE / "jobs-watch"
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def began(*batches: Sequence[Observation]) -> LiveSource:
+def began(*batches: Sequence[Observation]) -> Live:
     """Return a source that a worker has begun, with these batches."""
     held = live.open_again(live.begin(Cluster.objects.create(name="prod")))
     for batch in batches:

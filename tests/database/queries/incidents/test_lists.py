@@ -8,11 +8,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from tests.database.judging.incidents.test_incidents import RING, analysed, expected
 from tests.database.queries.incidents.listing import GAP, TITLE, gap_of, listed, of, page, rules, titles
 from tests.database.storage.sources import asked
 from tests.following import Followed
 from tests.recordings import SAMPLE, entries_of
+from tests.unit.judging.incidents.test_incidents import RING, analysed, expected
 from timeline.judging.incidents.subjects import identity
 from timeline.models import Cluster, Finding, Incident, Source, Track
 from timeline.queries.incidents import scoping

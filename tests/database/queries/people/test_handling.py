@@ -4,23 +4,17 @@ before. It is said on pages and by the API, and holds until an incident gets wor
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
-from msgspec.structs import replace
 
-from tests.database.judging.incidents.test_incidents import expected
 from tests.database.queries.incidents.listing import GAP, TITLE, gap_of, happen, listed, of, page, rules, titles, worsen
 from tests.database.storage.sources import asked
-from tests.following import Followed
 from tests.people import member
-from tests.recordings import SAMPLE, entries_of, lines_of
-from tests.worker import TIME, moved
-from timeline.core.entries import Change, Entry
-from timeline.models import Acknowledgement, BaselineIncident, Finding, Incident, Silence, Source, Track
+from tests.unit.judging.incidents.test_incidents import expected
+from timeline.models import Acknowledgement, BaselineIncident, Finding, Incident, Silence, Source
 from timeline.queries.people import acknowledgements as acknowledgements_queries
 from timeline.storage.judged import incidents
 from timeline.storage.people import acknowledgements
@@ -225,11 +219,18 @@ def test_a_silence_must_match_something_and_end_and_is_of_one_source_or_all(
     assert client.get("/api/silences").json() == []
 
 
-def test_the_form_of_a_silence_begins_with_what_the_incident_is(client: Client, gap: Incident) -> None:
+def test_the_form_of_a_silence_begins_with_what_the_incident_is_and_says_what_it_matches(
+    client: Client, gap: Incident
+) -> None:
     shown = page(client, form(gap))
     for text in ('value="service-gap"', 'value="vol-restart"', 'value="ring"', "<strong>1 incident</strong>", GAP):
         assert text in shown
     assert '<option value="2" selected>2 hours</option>' in shown
+    for fields, words in (
+        ({"namespace": "volcano-*", "owner": "volcan?"}, "It matches no incident"),
+        ({"owner": "volcan?"}, "<strong>2 incidents</strong>"),
+    ):
+        assert words in client.post("/silences/new", {"act": "preview", **fields}).content.decode()
 
 
 def test_on_pages_a_silence_takes_incidents_out_of_the_lists_and_is_expired(
@@ -250,87 +251,33 @@ def test_on_pages_a_silence_takes_incidents_out_of_the_lists_and_is_expired(
     assert GAP in page(client, of(sample))
 
 
-@pytest.mark.parametrize(
-    ("wrong", "problem"),
-    [
+def test_a_silence_that_cannot_be_is_refused_and_the_form_kept(client: Client, gap: Incident) -> None:
+    fields = {"act": "silence", "rule": "service-gap", "reason": "because", "hours": "2"}
+    for wrong, problem in (
         ({"reason": ""}, "Give a reason"),
         ({"rule": ""}, "it would match everything"),
         ({"hours": "0"}, "Choose how long"),
         ({"hours": "nan"}, "Choose how long"),
-    ],
-)
-def test_a_silence_that_cannot_be_is_refused_and_the_form_kept(
-    client: Client, gap: Incident, wrong: dict[str, str], problem: str
-) -> None:
-    fields = {"act": "silence", "rule": "service-gap", "reason": "because", "hours": "2", **wrong}
-    answer = client.post(form(gap), fields)
-    assert answer.status_code == 400
-    assert problem in answer.content.decode()
+    ):
+        answer = client.post(form(gap), {**fields, **wrong})
+        assert answer.status_code == 400
+        assert problem in answer.content.decode()
     assert not Silence.objects.exists()
 
 
-def test_a_preview_says_what_would_be_silenced(client: Client, sample: Source) -> None:
-    for fields, words in (
-        ({"namespace": "volcano-*", "owner": "volcan?"}, "It matches no incident"),
-        ({"owner": "volcan?"}, "<strong>2 incidents</strong>"),
-    ):
-        assert words in client.post("/silences/new", {"act": "preview", **fields}).content.decode()
-
-
-UUID = re.compile(rb"[0-9a-f]{8}((?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
-REVISION = re.compile(rb'"resourceVersion":"(\d+)"')
-LATER = 100_000  # revisions
-
-
-def of_the_job(path: Path) -> list[Entry]:
-    found = [each for each in entries_of(path) if each.ref.namespace == "vol-restart"]
-    return sorted(found, key=lambda each: each.staged)
-
-
-def deletions(run: list[Entry]) -> list[Entry]:
-    """Return the deletion of every object that the run has left behind."""
-    last = {each.ref.uid: each for each in run}
-    end = run[-1].staged
-    return [
-        replace(
-            each,
-            change=Change.DELETED,
-            resource_version=LATER // 2 + number,
-            replaces=None,
-            received=end + number * 1000,
-            staged=end + number * 1000 + 900,
-            identity=f"deletion {number}",
-        )
-        for number, each in enumerate(last.values(), 1)
-        if each.change is not Change.DELETED
-    ]
-
-
-def second_run(folder: Path) -> list[Entry]:
-    """Return the same again two minutes later: all objects have the same names and other UIDs."""
-    lines = TIME.sub(lambda found: moved(found, timedelta(minutes=2)), b"\n".join(lines_of(SAMPLE)))
-    lines = REVISION.sub(lambda found: b'"resourceVersion":"%d"' % (int(found[1]) + LATER), lines)
-    path = folder / "again.jsonl"
-    path.write_bytes(UUID.sub(rb"ffffffff\1", lines) + b"\n")
-    return of_the_job(path)
-
-
-def test_a_silence_outlives_the_re_creation_of_its_job(client: Client, tmp_path: Path) -> None:
-    live = Followed()
-    live.commit(run := of_the_job(SAMPLE))
-    gap = gap_of(live.source)
-    fields = {"act": "silence", "source": live.source.pk, "scope": "one", "rule": gap.rule, "owner": gap.name}
-    client.post(form(gap), {**fields, "reason": "nightly", "hours": "2"})
-    assert titles(client, of(live.source)) == ["2 Pods created before Service ring"]
-    live.commit(deletions(run))
-    live.commit(second_run(tmp_path))
-    jobs = Track.objects.filter(source=live.source, kind="Job", name="ring")
-    assert len({job.uid for job in jobs}) == 2
-    again = gap_of(live.source)
-    assert (again.identity, again.subjects, again.occurrences) == (gap.identity, 2 * gap.subjects, 2 * gap.occurrences)
-    shown = page(client, of(live.source))
-    assert "1 silenced ·" in shown
-    assert "was away" not in shown
+def test_a_silence_outlives_that_its_job_is_created_again(
+    client: Client, sample: Source, gap: Incident, silence: Made
+) -> None:
+    """The Pods of the Job have the same names again, and other UIDs."""
+    silence(source=sample.pk, owner="ring", rule="service-gap")
+    found = Finding.objects.get(source=sample, identity=gap.worst)
+    found.identity = found.document["id"] = "0" * 16
+    found.document["subject"]["uid"] = "another"
+    found.save(force_insert=True)
+    incidents.write(sample, [gap.identity])
+    again = gap_of(sample)
+    assert (again.identity, again.subjects, again.findings) == (gap.identity, gap.subjects + 1, gap.findings + 1)
+    assert listed(client, sample)["silenced"] == 1
 
 
 # Baselines

@@ -66,15 +66,6 @@ def page(client: Client, address: str) -> str:
     return client.get(address).content.decode()
 
 
-def test_a_recording_is_listed_with_what_was_found(sample: Source) -> None:
-    hidden = store.open_source("not ready yet")
-    listed = {row.id: row for row in extents.recent_sources()}
-    assert hidden.pk not in listed
-    row = listed[sample.pk]
-    assert (row.name, row.entries, row.errors, row.warnings, row.infos) == ("sample", 775, 0, 4, 5)
-    assert extents.source(hidden.pk) is None
-
-
 def test_a_watch_that_fails_or_was_begun_anew_is_told_on_the_page_in_the_api_and_in_the_terminal(
     client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -90,10 +81,12 @@ def test_a_watch_that_fails_or_was_begun_anew_is_told_on_the_page_in_the_api_and
         assert begun_anew in shown and "An answer is larger than 64 MiB." in shown
 
 
-def test_the_health_of_a_live_source_tells_each_stream_and_each_gap(client: Client, sample: Source) -> None:
+def test_the_health_of_a_live_source_tells_each_stream_and_each_gap(client: Client) -> None:
     cluster, source = fed()
+    assert 'id="gaps"' not in page(client, f"/sources/{source.pk}/coverage/")
     watched(source)
-    reached = watched(source, "jobs", "batch", kind="Job", watermark_at=ago(40)).watermark_at
+    reached = ago(40)
+    watched(source, "jobs", "batch", kind="Job", watermark_at=reached)
     watched(source, "leases", "coordination.k8s.io", kind="Lease", state="forbidden", watermark=None, watermark_at=None)
     missed(source)
     health = health_of(client, source)
@@ -109,7 +102,6 @@ def test_the_health_of_a_live_source_tells_each_stream_and_each_gap(client: Clie
     coverage = page(client, f"/sources/{source.pk}/coverage/")
     for words in (str(2**70), "The collector was down.", "30 s", 'id="gaps"'):
         assert words in coverage, words
-    assert 'id="gaps"' not in page(client, f"/sources/{sample.pk}/coverage/")
 
 
 def test_rate_and_lag_are_those_of_the_last_half_minute(client: Client) -> None:
@@ -247,3 +239,12 @@ def test_nothing_is_imported_into_a_source_that_is_fed(capsys: pytest.CaptureFix
 def test_an_address_without_tls_is_told(server: str, said: bool) -> None:
     answered = access_checks.sentences(AccessReport("v1.34.1", "It does not answer."), {"server": server})
     assert any("http://" in each for each in answered) == said
+
+
+def test_a_recording_is_listed_with_what_was_found(sample: Source) -> None:
+    hidden = store.open_source("not ready yet")
+    listed = {row.id: row for row in extents.recent_sources()}
+    assert hidden.pk not in listed
+    row = listed[sample.pk]
+    assert (row.name, row.entries, row.errors, row.warnings, row.infos) == ("sample", 775, 0, 4, 5)
+    assert extents.source(hidden.pk) is None

@@ -9,7 +9,6 @@ from django.test import Client
 from tests import RULES, events
 from tests.database.queries.window.looking import change, key_of, names, paged, window
 from tests.database.storage.sources import asked, ingested
-from timeline.core.entries import _writer, writer
 from timeline.kinds import NOISE
 from timeline.models import Source, Track
 from timeline.payloads.windows import WindowPayload
@@ -31,27 +30,6 @@ def two() -> Source:
         change("a", 3, by="bob", agent="kubectl/v1.31 (linux)", verb="update", phase="Running"),
         change("b", 4, by="", verb="update", phase="Running"),
     )
-
-
-@pytest.mark.parametrize(
-    ("account", "agent", "who"),
-    [
-        ("ann", "kubectl/v1.31", "ann"),
-        ("", "kubelet/v1.31 (linux/amd64)", "kubelet"),
-        ("", "kubectl-client-side-apply", "kubectl-client-side-apply"),
-        (None, None, ""),
-        ("a\0" + "b" * 500, "", "a\ufffd" + "b" * 251),
-    ],
-)
-def test_an_actor_is_an_account_or_else_a_program(account: str | None, agent: str | None, who: str) -> None:
-    assert writer(account, agent) == who
-
-
-def test_long_user_agents_are_not_remembered_whole() -> None:
-    assert writer(None, "a" * 300_000) == "a" * 253
-    found = _writer.cache_info().currsize
-    assert writer(None, "a" * 300_001) == "a" * 253  # is the same to the cache
-    assert _writer.cache_info().currsize == found
 
 
 def test_everything_that_is_drawn_says_who_made_it(two: Source) -> None:

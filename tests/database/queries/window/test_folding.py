@@ -7,7 +7,6 @@ import pytest
 from tests.database.queries.window.looking import key_of, keys
 from tests.database.queries.window.looking import window as whole_window
 from timeline.core.entries import moment
-from timeline.layout.furniture import is_furniture
 from timeline.models import Source, Track
 from timeline.payloads.windows import WindowPayload
 from timeline.queries.incidents.findings import findings
@@ -92,11 +91,3 @@ def test_lanes_without_a_change_in_view_have_no_colour(sample: Source) -> None:
     assert quiet & changed <= furniture <= quiet
     assert "Pod/vol-restart/ring-steady-0" not in quiet  # a finding in view names it
     assert not any(lane["quiet"] and not lane["furniture"] for lane in whole_window(sample)["lanes"])
-
-
-def test_furniture_is_what_every_namespace_or_node_has() -> None:
-    assert is_furniture("", "ConfigMap", "shop", "kube-root-ca.crt")
-    assert is_furniture("", "ServiceAccount", "shop", "default")
-    assert is_furniture("coordination.k8s.io", "Lease", "kube-node-lease", "node-1")
-    assert not is_furniture("coordination.k8s.io", "Lease", "kube-system", "kube-scheduler")
-    assert not is_furniture("", "ConfigMap", "shop", "settings")

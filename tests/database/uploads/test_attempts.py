@@ -114,39 +114,26 @@ def test_an_upload_is_taken_up_once_and_not_if_it_is_cancelled() -> None:
     assert nothing_is_left(cancelled)
 
 
-def give_back(upload: Upload) -> None:
-    """Take the upload from its worker as if that had ended. A sign of life may arrive in between, so this is
-    repeated."""
-    while Upload.objects.get(pk=upload.pk).state == "importing":
-        grow_old(upload)
-        tasks.take_up_uploads()
-
-
-def test_an_attempt_that_was_taken_over_commits_nothing_and_leaves_the_file(halfway: Halfway) -> None:
+@pytest.mark.parametrize("ends_first", [False, True], ids=["goes on later", "ends first"])
+def test_an_attempt_that_was_taken_over_commits_nothing_and_leaves_the_file(halfway: Halfway, ends_first: bool) -> None:
     upload = received()
 
     def take_over() -> None:
-        give_back(upload)
-        taken_up(upload)
+        while Upload.objects.get(pk=upload.pk).state == "importing":  # a sign of life may arrive in between
+            grow_old(upload)
+            tasks.take_up_uploads()
+        if ends_first:
+            tasks.import_upload(upload.pk)
+        else:
+            taken_up(upload)
 
     halfway(lambda: beside(take_over))
     run(upload)
-    assert (upload.state, upload.attempt, upload.source) == ("importing", 2, None)
-    assert not Source.objects.exists() and not stored.tables()
-    importing.run(upload)
-    upload.refresh_from_db()
-    assert (upload.state, upload.entries) == ("done", ENTRIES)
-
-
-def test_the_successor_may_end_first(halfway: Halfway) -> None:
-    upload = received()
-
-    def overtake() -> None:
-        give_back(upload)
-        tasks.import_upload(upload.pk)
-
-    halfway(lambda: beside(overtake))
-    run(upload)
+    if not ends_first:
+        assert (upload.state, upload.attempt, upload.source) == ("importing", 2, None)
+        assert not Source.objects.exists() and not stored.tables()
+        importing.run(upload)
+        upload.refresh_from_db()
     assert (upload.state, upload.attempt, upload.entries) == ("done", 2, ENTRIES)
     assert [source.pk for source in Source.objects.all()] == [upload.source_id]
     assert stored.tables() == stored.tables_of(upload.source_id)

@@ -9,15 +9,12 @@ import pytest
 import zstandard
 from django.db import connection
 from django.test import Client
-from pytest_django import Settings
 
-from collectors.formats import Limits, NotARecording
 from collectors.uploads import importing, receiving, recordings
-from tests import DATA, stored
+from tests import stored
 from tests.database.uploads.arriving import ENTRIES, imported, nothing_is_left, received, run
 from tests.recordings import SAMPLE, lines_of
 from timeline.core.machine import beside as copies
-from timeline.models import Track
 from timeline.storage import tracks
 
 pytestmark = [
@@ -56,13 +53,6 @@ def test_a_recording_is_called_as_its_file_without_the_endings() -> None:
         assert recordings.title(name) == title
 
 
-@pytest.mark.parametrize("name", ["watch/pods.jsonl.zst", "pods.yaml.zst", "services-w.json.zst", "dump.txt.zst"])
-def test_a_recording_of_any_format_is_imported(name: str) -> None:
-    upload = imported((DATA / "objects" / name).read_bytes(), name)
-    assert (upload.state, upload.error) == ("done", "")
-    assert Track.objects.filter(source=upload.source_id).count() > 1
-
-
 def test_what_was_skipped_is_counted_and_shown_with_reasons() -> None:
     text = zstandard.decompress(SAMPLE.read_bytes(), max_output_size=1 << 24).splitlines()
     text[1080:1080] = [b"this is no event", b'{"auditID":"x","verb":"create"']
@@ -88,22 +78,6 @@ def test_a_recording_of_which_most_was_skipped_says_so_on_its_pages(client: Clie
     most = imported(content + b"\n" + broken, "b.log").source
     assert most and most.skipped == 7
     assert "lines were skipped, so" not in client.get(f"/sources/{most.pk}/coverage/").text
-
-
-def test_a_cut_recording_is_imported_up_to_the_cut() -> None:
-    content = SAMPLE.read_bytes()
-    upload = imported(content[: len(content) // 2], name="audit.zst")
-    assert upload.state == "done"
-    assert 100 < upload.entries < ENTRIES
-    assert "audit.zst: the compressed data ends too early" in upload.skipped_examples[-1]
-
-
-def test_a_line_over_the_limit_is_skipped(settings: Settings) -> None:
-    settings.LIMITS = Limits(line_bytes=6_000)
-    upload = imported()
-    assert upload.state == "done"
-    assert 0 < upload.skipped < ENTRIES
-    assert "longer than 6000 bytes; CAUSELINE_LINE_LIMIT_BYTES" in upload.skipped_examples[0]
 
 
 @pytest.mark.parametrize(
@@ -138,13 +112,6 @@ def test_a_file_that_has_gone_fails_clearly() -> None:
     assert (upload.state, upload.source) == ("failed", None)
     assert "No such file" in upload.error
     assert nothing_is_left(upload)
-
-
-def test_a_file_that_cannot_be_understood_is_refused_before_it_is_queued(tmp_path: Path) -> None:
-    path = tmp_path / "picture"
-    path.write_bytes(b"\x89PNG")
-    with pytest.raises(NotARecording, match="PNG picture"):
-        receiving.check([(path, "picture.png")])
 
 
 FULL = """

@@ -242,9 +242,7 @@ kind: ConfigMap
     ("name", "kept"),
     [
         ("../../etc/passwd", "../../etc/passwd"),
-        ("<img src=x onerror=alert(1)>.log", "<img src=x onerror=alert(1)>.log"),
         ("a\0b.log", "a\ufffdb.log"),
-        ("\u202egol.exe", "\u202egol.exe"),
         ("🎉" * 200 + ".log", "🎉" * 200 + ".log"),
         ("x" * 600, "x" * 500),
         ("", "recording"),

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from msgspec.structs import replace
 
-from collectors.formats import Limits, NotARecording, own
+from collectors.formats import Limits, own
 from collectors.uploads.recordings import Count, import_into
 from dashboard.presentation.log_lines import open_about
 from tests import DATA, stored
@@ -157,12 +157,16 @@ def test_words_find_lines_whatever_their_case_and_characters(
     assert (found["lines"], found["scanned"]) == ([], 256)
 
 
-def test_a_line_that_says_only_its_age_is_marked(client: Client, imported: Import) -> None:
+def test_a_line_that_says_only_its_age_or_the_time_of_day_is_marked(client: Client, imported: Import) -> None:
     head = "LAST SEEN   TYPE      REASON    OBJECT      MESSAGE"
     row = "5m          Warning   BackOff   pod/web-0   Back-off restarting failed container"
     source = imported({"pods.json": pod("web-0"), "events.txt": [head, row]})
     (line,) = lines_of(client, source, q="back-off")
     assert (line["latest"], line["year_known"], line["zone_known"], line["level"]) == (True, True, True, "warning")
+    time_of_day = "12:00:00.250 [main] INFO  c.e.Foo - about shop/web-0"
+    (found,) = queries.lines(imported({"app.log": time_of_day, "pods.json": pod("web-0")}).pk)["lines"]
+    assert (found["time"], found["date_known"], found["year_known"]) == (NOON + 250_000, False, False)
+    assert open_about(found) == "without date and zone"
 
 
 def test_a_line_has_its_clock_its_place_its_neighbours_and_the_objects_that_it_names(
@@ -203,25 +207,6 @@ def test_a_log_alone_is_imported_and_tells_which_time_it_covers(client: Client, 
     assert client.get(f"/sources/{source.pk}/coverage/").status_code == 200
     store.discard_source(source)
     assert not Log.objects.exists() and not LogPage.objects.exists()
-
-
-@pytest.mark.parametrize(
-    ("line", "said_of_it"),
-    [
-        ('I1122 12:00:00.250000       1 reconciler.go:12] "Synced" service="shop/web"', None),
-        ("12:00:00.250 [main] INFO  c.e.Foo - about shop/web-0", "without date and zone"),
-    ],
-    ids=["without years", "a time of day"],
-)
-def test_a_log_whose_times_say_too_little_needs_other_evidence(
-    imported: Import, line: str, said_of_it: str | None
-) -> None:
-    with pytest.raises(NotARecording, match="--timestamps"):
-        imported({"app.log": [line] * 4})
-    (found, *_) = queries.lines(imported({"app.log": line, "pods.json": pod("web-0")}).pk)["lines"]
-    assert (found["time"], found["year_known"]) == (NOON + 250_000, False)
-    if said_of_it:
-        assert (found["date_known"], open_about(found)) == (False, said_of_it)
 
 
 def test_pages_follow_from_what_is_stored_however_often_it_is_read(imported: Import, tmp_path: Path) -> None:
@@ -297,13 +282,3 @@ def test_hostile_lines_are_shown_as_text(client: Client, imported: Import) -> No
     assert "<script>" in found[0]["text"] and "\ufffd" in found[0]["text"]
     page = client.get(f"/sources/{source.pk}/objects/{source.track_set.get(kind='Pod').id}/").content.decode()
     assert "shop/web-0 ok" in page and "<script>x" not in page and "<b>namespaces" not in page
-
-
-def test_both_forms_of_a_dump_have_logs(client: Client, imported: Import) -> None:
-    begin, end = (f"==== {which} logs for container app of pod shop/web-0 ====" for which in ("START", "END"))
-    log = f"{begin}\n{LOG}\nno time\n{end}\n"
-    listed = f'{{"apiVersion": "v1", "kind": "PodList", "items": [{pod("web-0")}]}}'
-    folder = {"dump/shop/pods.json": listed, "dump/shop/web-0/logs.txt": log}
-    for files in ({"dump.txt": f"{listed}\n{log}{listed}"}, folder):
-        (found,) = logs_of(client, imported(files))
-        assert (found["name"], found["lane"], found["lines"]) == ("shop/web-0/app", "Pod/shop/web-0", 3)

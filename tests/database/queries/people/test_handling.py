@@ -14,7 +14,7 @@ from tests.database.queries.incidents.listing import GAP, TITLE, gap_of, happen,
 from tests.database.storage.sources import asked
 from tests.people import member
 from tests.unit.judging.incidents.test_incidents import expected
-from timeline.models import Acknowledgement, BaselineIncident, Finding, Incident, Silence, Source
+from timeline.models import Acknowledgement, Finding, Incident, Silence, Source
 from timeline.queries.people import acknowledgements as acknowledgements_queries
 from timeline.storage.judged import incidents
 from timeline.storage.people import acknowledgements
@@ -315,12 +315,3 @@ def test_what_happens_more_often_leaves_the_baseline(
     now = round(timezone.now().timestamp() * 1e6) + 1_000_000
     happen(gap, *range(now, now + times))
     assert (listed(client, sample)["total"] == 1) is ends
-
-
-def test_viewers_do_not_change_a_baseline(client: Client, sample: Source, settings: Any) -> None:
-    settings.LOGIN_REQUIRED = True
-    client.force_login(member("viewer", name="ada"))
-    address = f"/sources/{sample.pk}/baseline/"
-    assert client.post(address, {"act": "set"}).status_code == 403
-    assert "This needs the role responder" in page(client, address)
-    assert not BaselineIncident.objects.exists()

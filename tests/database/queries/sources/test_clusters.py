@@ -148,22 +148,24 @@ ERRORS = (
 def test_only_administrators_are_told_where_a_cluster_and_its_kubeconfig_are(settings: Settings, error: str) -> None:
     settings.LOGIN_REQUIRED = True
     reference = {"how": "path", "path": "/srv/keys/prod.yaml", "context": "arn:aws:eks:eu-1:1:cluster/prod"}
-    _, source = fed(state="failing", error=error, reference={**reference, "server": SERVER})
+    cluster, source = fed(state="failing", error=error, reference={**reference, "server": SERVER})
     watched(source, state="failing", error=error)
     missed(source, reason=error)
     visitor, admin = Client(), Client()
     visitor.force_login(member("responder", name="member"))
     admin.force_login(member("admin", name="admin"))
     own = f"/sources/{source.pk}/"
-    for path in ("/", "/api/clusters", f"/api{own}health", own, f"{own}coverage/", f"/api{own}window"):
-        assert not [place for place in PLACES if place in page(visitor, path)], path
+    pages = ("/", "/clusters/", f"/clusters/{cluster.pk}/", own, f"{own}coverage/")
+    for path in (*pages, "/api/clusters", f"/api{own}health", f"/api{own}window"):
+        assert not [place for place in (*PLACES, "Kubeconfig") if place in page(visitor, path)], path
+    assert "failing" in page(visitor, "/clusters/") and "Kubeconfig" in page(admin, "/clusters/")
     start, end = (int(ago(each).timestamp() * 1e6) for each in (100, 0))
     gaps = str(gaps_of(Source.objects.get(pk=source.pk), start, end, 1))
     assert "cannot" in gaps or "is no file" in gaps or "refused" in gaps
     assert not [place for place in PLACES if place in str(live_sources.live_health([source.pk])) + gaps]
-    (cluster,) = admin.get("/api/clusters").json()["clusters"]
-    assert (cluster["server"], cluster["path"]) == (SERVER, "/srv/keys/prod.yaml")
-    assert cluster["error"] == error and error in page(admin, "/")
+    (told,) = admin.get("/api/clusters").json()["clusters"]
+    assert (told["server"], told["path"]) == (SERVER, "/srv/keys/prod.yaml")
+    assert told["error"] == error and error in page(admin, "/")
 
 
 def test_a_recording_has_no_health(client: Client) -> None:

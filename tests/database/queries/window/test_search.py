@@ -108,6 +108,7 @@ def test_actors_are_found_by_parts_of_their_names(shop: Source, client: Client) 
     answer = asked(client, shop, "search", q="DEPLOYER shop")
     assert answer["actors"] == [{"name": "system:serviceaccount:shop:deployer", "changes": 1}]
     assert [each["name"] for each in search(shop.pk, "bob")["actors"]] == ["bob"]
+    asked(client, shop, "search", 422, q="x" * 1001)
 
 
 def test_hits_are_limited_and_more_is_said() -> None:
@@ -145,9 +146,3 @@ def test_every_track_is_found_by_each_part_of_what_it_is_known_by(shop: Source, 
         words[-1] = words[-1][start:]
     hits = found(shop, " ".join(words))
     assert row.lane in {Track.objects.get(source=shop, id=each["track"]).lane for each in hits}
-
-
-def test_hostile_texts_are_harmless(shop: Source, client: Client) -> None:
-    for text in ("a" * 1000, "a " * 400, "\x01\x1b[31m", "\u202e\ud7ff", "' OR 1=1 --", "E'\\n'"):
-        asked(client, shop, "search", q=text)
-    asked(client, shop, "search", 422, q="x" * 1001)

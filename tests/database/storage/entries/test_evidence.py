@@ -1,7 +1,6 @@
 """These tests store, export, pack again, take over and delete what shows the knowledge of clients."""
 
 import json
-import random
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,20 +12,19 @@ from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits, NotARecording, own
 from collectors.replay.commits import tape
 from collectors.tasks import keep
-from tests import ENGINE, stored
+from tests import ENGINE
 from tests.database.storage.sources import imported
 from tests.events import event
 from tests.live import batches, observations
 from tests.recordings import SAMPLE, world_of
 from tests.unit.history.test_evidence import evidence, observations_of, sample, watched_event
 from tests.unit.judging.test_coverage import needing_requests
-from timeline.core.entries import Entry, Facts, Mark, MarkType, Observation, Request
-from timeline.history.world.world import World
+from timeline.core.entries import Entry, Facts, Mark, MarkType, Request
 from timeline.judging.coverage.remedies import IMPORT_AGAIN
 from timeline.kinds import kind_of
 from timeline.models import Cluster, SnapshotPart, Source
 from timeline.payloads.findings import DocumentPayload
-from timeline.pipeline import follow, ingest
+from timeline.pipeline import follow
 from timeline.queries.sources.coverage import coverage
 from timeline.storage import exports, live
 from timeline.storage.entries import chunks, tables
@@ -99,18 +97,6 @@ def test_what_was_stored_without_evidence_is_to_be_imported_again(tmp_path: Path
     assert evidence_of(source) == evidence(world_of(sample()))
     assert identities(exports.document(source)) == expected
     assert IMPORT_AGAIN not in {remedy for _, remedy in judged(source)}
-
-
-def test_imports_in_parts_and_any_order_store_the_same() -> None:
-    items: list[Observation] = [*sample(), *random.Random(0).sample(sample(), 200)]
-    random.Random(1).shuffle(items)
-    source, world = stored.opened(), World()
-    for batch in batches(items, 700):
-        ingest(source, world, batch)
-    assert evidence_of(source) == evidence(world_of(sample()))
-    before = source.stored
-    assert ingest(source, world, items) == 0
-    assert source.stored == before
 
 
 def test_requests_that_change_nothing_are_nothing_to_import_or_replay_and_count_as_used(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tests import events, stored
 from tests.database.storage.sources import ingested
 from tests.live import batches
 from tests.recordings import SAMPLE, observations_of, world_of
+from tests.unit.history.test_evidence import evidence
 from timeline.core.entries import Entry, Facts, Observation
 from timeline.history.world.world import World
 from timeline.kinds import kind_of
@@ -45,8 +46,9 @@ def test_shuffled_and_doubled_entries_make_the_same_rows(sample: Source, seed: i
     chance = random.Random(seed)
     observations = [*sample_observations(), *chance.sample(sample_observations(), 200)]
     chance.shuffle(observations)
-    size = len(observations) // (seed + 1) + 1
-    assert stored.stored_of(ingested(*batches(observations, size))) == stored.stored_of(sample)
+    source = ingested(*batches(observations, len(observations) // (seed + 1) + 1))
+    assert stored.stored_of(source) == stored.stored_of(sample)
+    assert evidence(world_of(chunks.observations(source.pk))) == evidence(world_of(sample_observations()))
 
 
 def test_many_batches_make_the_same_rows_and_one_that_is_known_changes_nothing(sample: Source) -> None:

@@ -11,7 +11,6 @@ from pytest_django import Settings
 from tests import stored
 from tests.database.storage.keeping.families import counts, watched
 from tests.database.storage.sources import connected, ran
-from tests.people import member
 from timeline.models import Cluster, Hold, Source, Usage
 from timeline.queries.sources import usage as usage_queries
 from timeline.storage.entries import tables
@@ -125,15 +124,6 @@ def test_the_home_page_says_what_will_be_deleted_within_a_week(client: Client) -
     assert "soon &lt;gone&gt;</bdi></a></strong> will be deleted on" in text
     holds.place("Case 34", "", source=source.pk)
     assert "will be deleted on" not in client.get("/").content.decode()
-
-
-def test_only_administrators_see_and_hold(settings: Settings, client: Client) -> None:
-    settings.LOGIN_REQUIRED = True
-    source = stored.opened("kept")
-    client.force_login(member("responder", name="alice"))
-    assert client.get("/storage/").status_code == client.get("/api/usage").status_code == 403
-    assert client.post("/storage/", {"source": source.pk, "act": "hold", "reason": "x"}).status_code == 403
-    assert not Hold.objects.exists()
 
 
 def test_the_command_line_changes_only_what_is_given(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""This module reads lists of incidents from pages and from the API, and lets incidents go on, for tests."""
+"""This module reads lists of incidents, from pages and the API, and lets incidents go on or be silent, for tests."""
 
 import re
 from typing import Any
@@ -38,6 +38,13 @@ def listed(client: Client, source: Source, **query: Any) -> Any:
 
 def rules(client: Client, source: Source, **query: Any) -> list[str]:
     return sorted(row["rule"] for row in listed(client, source, **query)["incidents"])
+
+
+def silence(client: Client, status: int = 201, **matchers: Any) -> Any:
+    """Ask the API for a silence with these matchers."""
+    answer = client.post("/api/silences", {"reason": "known", **matchers}, content_type="application/json")
+    assert answer.status_code == status, answer.content
+    return answer.json()
 
 
 def worsen(incident: Incident) -> None:

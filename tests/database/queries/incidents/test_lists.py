@@ -1,14 +1,13 @@
 """Lists of incidents, of one source and of all: what they have, their filters, orders and pages."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
-from tests.database.queries.incidents.listing import GAP, TITLE, gap_of, listed, of, page, rules, titles
+from tests.database.queries.incidents.listing import GAP, TITLE, gap_of, listed, of, page, rules, silence, titles
 from tests.database.storage.sources import asked
 from tests.following import Followed
 from tests.recordings import SAMPLE, entries_of
@@ -190,9 +189,9 @@ def test_the_list_of_all_sources_comes_newest_first_and_page_by_page(client: Cli
 
 
 def test_in_the_list_of_all_sources_a_silence_and_a_baseline_hold_for_their_own(
-    client: Client, sample: Source, other: Source, silence: Callable[..., Any]
+    client: Client, sample: Source, other: Source
 ) -> None:
-    silence(source=other.pk, rule="service-gap")
+    silence(client, source=other.pk, rule="service-gap")
     client.put(f"/api/sources/{sample.pk}/baseline")
     told = client.get("/api/incidents").json()
     assert (told["total"], told["silenced"]) == (5, 7)

@@ -2,7 +2,6 @@
 before. It is said on pages and by the API, and holds until an incident gets worse."""
 
 import re
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,7 +9,19 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from tests.database.queries.incidents.listing import GAP, TITLE, gap_of, happen, listed, of, page, rules, titles, worsen
+from tests.database.queries.incidents.listing import (
+    GAP,
+    TITLE,
+    gap_of,
+    happen,
+    listed,
+    of,
+    page,
+    rules,
+    silence,
+    titles,
+    worsen,
+)
 from tests.database.storage.sources import asked
 from tests.people import member
 from tests.unit.judging.incidents.test_incidents import expected
@@ -21,7 +32,6 @@ from timeline.storage.people import acknowledgements
 
 pytestmark = pytest.mark.django_db
 ROSE = "Its severity rose from warning to error."
-Made = Callable[..., Any]
 
 
 @pytest.fixture
@@ -189,9 +199,9 @@ def form(gap: Incident) -> str:
     ],
 )
 def test_a_silence_takes_what_it_matches_out_of_the_list(
-    client: Client, sample: Source, silence: Made, matchers: dict[str, str], silenced: set[str]
+    client: Client, sample: Source, matchers: dict[str, str], silenced: set[str]
 ) -> None:
-    made = silence(source=sample.pk, **matchers)
+    made = silence(client, source=sample.pk, **matchers)
     rest = listed(client, sample)
     assert {row["rule"] for row in rest["incidents"]} == {row.rule for row in expected()} - silenced
     assert rest["silenced"] == len(silenced)
@@ -202,14 +212,12 @@ def test_a_silence_takes_what_it_matches_out_of_the_list(
     assert listed(client, sample)["total"] == 6
 
 
-def test_a_silence_must_match_something_and_end_and_is_of_one_source_or_all(
-    client: Client, sample: Source, silence: Made
-) -> None:
+def test_a_silence_must_match_something_and_end_and_is_of_one_source_or_all(client: Client, sample: Source) -> None:
     for wrong in ({}, {"rule": "x", "hours": 0}, {"rule": "x", "hours": 10_000}, {"rule": "x", "reason": ""}):
-        silence(422, **wrong)
-    silence(source=Source.objects.create(name="other", ready=True).pk, rule="service-gap")
+        silence(client, 422, **wrong)
+    silence(client, source=Source.objects.create(name="other", ready=True).pk, rule="service-gap")
     assert listed(client, sample)["silenced"] == 0
-    made = silence(rule="service-gap")
+    made = silence(client, rule="service-gap")
     ends = datetime.fromisoformat(made["expires"]) - datetime.fromisoformat(made["created"])
     assert abs(ends - timedelta(hours=2)) < timedelta(seconds=5)
     assert (made["cluster"], made["source"]) == (None, None)
@@ -265,11 +273,9 @@ def test_a_silence_that_cannot_be_is_refused_and_the_form_kept(client: Client, g
     assert not Silence.objects.exists()
 
 
-def test_a_silence_outlives_that_its_job_is_created_again(
-    client: Client, sample: Source, gap: Incident, silence: Made
-) -> None:
+def test_a_silence_outlives_that_its_job_is_created_again(client: Client, sample: Source, gap: Incident) -> None:
     """The Pods of the Job have the same names again, and other UIDs."""
-    silence(source=sample.pk, owner="ring", rule="service-gap")
+    silence(client, source=sample.pk, owner="ring", rule="service-gap")
     found = Finding.objects.get(source=sample, identity=gap.worst)
     found.identity = found.document["id"] = "0" * 16
     found.document["subject"]["uid"] = "another"

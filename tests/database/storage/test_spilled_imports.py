@@ -11,7 +11,7 @@ from django.conf import settings
 from collectors.formats import Limits
 from collectors.uploads import recordings
 from collectors.uploads.recordings import Count, Stopped, import_into
-from tests import ENGINE
+from tests import DATA, ENGINE
 from tests.database.storage import sources
 from tests.recordings import SAMPLE
 from timeline.core.machine import beside
@@ -69,9 +69,7 @@ def _plain(value: object) -> object:
 
 
 @pytest.mark.parametrize(
-    ("path", "times"),
-    [(SAMPLE, 2), (ENGINE / "families.jsonl.zst", 1), (ENGINE / "families-watch", 1)],
-    ids=["twice", "log", "watch"],
+    ("path", "times"), [(DATA / "restart.jsonl", 2), (ENGINE / "families-watch", 1)], ids=["a log twice", "a watch"]
 )
 def test_all_rows_are_the_same(path: Path, times: int, places: list[int], request: pytest.FixtureRequest) -> None:
     expected = stored(imported(path, times))

@@ -176,10 +176,15 @@ def test_a_name_that_is_no_text_is_shown_as_far_as_it_is_one(tmp_path: Path) -> 
 def test_two_imports_at_once_take_nothing_from_each_other() -> None:
     source = imported([WATCH])
     second = again(source)
+
+    def begin() -> None:
+        store.open_again(second)
+        importing.discard_abandoned()
+
     world = store.open_again(source)
     with transaction.atomic():
         ingest(source, world, observations_of(LOG))
-        beside(lambda: (store.open_again(second), importing.discard_abandoned()))
+        beside(begin)
         store.show_source(source)
     with pytest.raises(store.Overtaken):
         ingest(second, World(), [])

@@ -78,10 +78,11 @@ def test_the_filter_is_in_the_address(client: Client, sample: Source, query: dic
 def test_incidents_are_found_by_the_kind_and_name_of_a_subject_and_by_a_root_owner(
     client: Client, sample: Source
 ) -> None:
-    for query, total in (
+    totals: list[tuple[dict[str, Any], int]] = [
         ({"kinds": "Pods"}, 2), ({"kinds": "Leases,Workloads"}, 3), ({"name": "steady-2"}, 1),
         ({"kinds": "Pods", "name": "vs-o"}, 0), ({"root": 10**9}, 0), ({"actor": "nobody"}, 0),
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for query, total in totals:
         assert listed(client, sample, **query)["total"] == total, query
     assert rules(client, sample, namespace="vol-restart") == ["pod-before-service", "service-gap"]
     assert rules(client, sample, state="ongoing") == ["lease-shared-config"]

@@ -213,6 +213,7 @@ def test_a_silence_takes_what_it_matches_out_of_the_list(
 
 
 def test_a_silence_must_match_something_and_end_and_is_of_one_source_or_all(client: Client, sample: Source) -> None:
+    wrong: dict[str, Any]
     for wrong in ({}, {"rule": "x", "hours": 0}, {"rule": "x", "hours": 10_000}, {"rule": "x", "reason": ""}):
         silence(client, 422, **wrong)
     silence(client, source=Source.objects.create(name="other", ready=True).pk, rule="service-gap")

@@ -129,7 +129,8 @@ def test_lanes_are_chosen_by_kind_namespace_finding_and_activity(sample: Source)
     chosen = window(sample, families=("Pods", "Services"))["lanes"]
     assert {lane["family"] for lane in chosen} == {"Pods", "Services"}
     assert {lane["kind"] for lane in window(sample, families=("Events",))["lanes"]} == {"Event"}
-    for nothing in ({"families": ("Nothing",)}, {"namespace": "' OR 1=1 --"}, {"severity": "error"}):
+    none: list[dict[str, Any]] = [{"families": ("Nothing",)}, {"namespace": "' OR 1=1 --"}, {"severity": "error"}]
+    for nothing in none:
         assert window(sample, **nothing)["lanes"] == []
     shown = window(sample, namespace="vol-restart")
     assert ({lane["namespace"] for lane in shown["lanes"]}, shown["lanes_total"]) == ({"vol-restart"}, 16)

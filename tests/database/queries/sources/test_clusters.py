@@ -36,7 +36,7 @@ def ago(seconds: float) -> datetime:
 
 def fed(name: str = "prod", **columns: Any) -> tuple[Cluster, Source]:
     """Return a cluster that a worker watches, and its source."""
-    held: dict[str, Any] = {"state": "live", "holder": "worker-1", "expires_at": ago(-60)}
+    held: dict[str, Any] = {"state": "live", "holder": "worker-1", "expires_at": ago(-86_400)}
     held["reference"] = {"how": "stored", "path": "", "context": "admin", "server": SERVER}
     cluster = Cluster.objects.create(name=name, **{**held, **columns})
     source = stored.opened(name)
@@ -53,9 +53,12 @@ def watched(source: Source, resource: str = "pods", group: str = "", **columns: 
     return Stream.objects.create(source=source, resource=resource, group=group, **{**usual, **columns})
 
 
-def missed(source: Source, since: float = 90, until: float = 60, **columns: Any) -> Gap:
+def missed(source: Source, since: float = 90, until: float = 60, *, now: datetime | None = None, **columns: Any) -> Gap:
+    """Store a gap between two times, in seconds before now."""
+    now = now or ago(0)
+    times = {"since": now - timedelta(seconds=since), "until": now - timedelta(seconds=until)}
     usual = {"group": "", "kind": "Pod", "since_revision": 5, "revision": 9, "reason": "The collector was down."}
-    return Gap.objects.create(source=source, since=ago(since), until=ago(until), **{**usual, **columns})
+    return Gap.objects.create(source=source, **times, **{**usual, **columns})
 
 
 def health_of(client: Client, source: Source) -> Any:
@@ -215,9 +218,10 @@ def test_a_cluster_that_nothing_is_known_of_yet_is_shown(client: Client) -> None
 
 def test_gaps_that_overlap_are_told_as_one(client: Client) -> None:
     _, source = fed()
-    missed(source)
-    missed(source, 95, kind="Job", group="batch", reason="Job: the server no longer knew.")
-    missed(source, 20, 10)
+    now = ago(0)
+    missed(source, now=now)
+    missed(source, 95, now=now, kind="Job", group="batch", reason="Job: the server no longer knew.")
+    missed(source, 20, 10, now=now)
     health = health_of(client, source)
     assert (health["gaps_total"], health["outages"]) == (3, 2)
     newest, older = clusters.outages(health["gaps"])

@@ -13,7 +13,7 @@ from dashboard.access.roles import giving, grants
 from dashboard.access.signing_in import people
 from dashboard.models import AuditRecord, Grant
 from dashboard.web.views.people import roles as access
-from tests.database.storage.test_deletion import ran
+from tests.database.storage.sources import ran
 from tests.people import grant, member
 from timeline.models import Cluster, Source
 

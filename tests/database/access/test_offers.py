@@ -15,7 +15,7 @@ from pytest_django import Settings
 
 from dashboard.access.roles import grants, needs, policy
 from tests import ROOT
-from tests.database.storage.test_deletion import connected
+from tests.database.storage.sources import connected
 from tests.people import member
 from timeline.models import Finding, Incident, Silence, Source
 

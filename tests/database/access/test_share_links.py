@@ -23,7 +23,7 @@ from dashboard.web.api import api
 from tests.database.access.test_embedding import asked, page
 from tests.database.alerts.test_alerts import alert, send, token
 from tests.database.push.test_push import Page, nobody_listens, run
-from tests.database.queries.test_change_in_place import imported, widgets
+from tests.database.queries.objects.widgets import imported, widgets
 from tests.people import grant, member
 from timeline.models import Incident, Silence, Source, Track
 from timeline.storage.people import acknowledgements

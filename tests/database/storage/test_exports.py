@@ -2,25 +2,25 @@
 imported."""
 
 import os
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
-import zstandard
 from asgiref.sync import async_to_sync
-from django.db import connections, transaction
+from django.db import transaction
 from django.test import Client
 
 from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording
 from collectors.uploads import importing
 from collectors.uploads.recordings import Count, import_into
-from tests import DATA, ROOT, stored
+from tests import DATA, ENGINE, ROOT, stored
+from tests.database.storage.sources import again, asked
 from tests.properties import sampled
-from tests.recordings import SAMPLE
+from tests.recordings import SAMPLE, lines_of
+from tests.stored import beside
 from tests.unit.history.test_evidence import observations_of
 from timeline.history.world.world import World
 from timeline.models import Chunk, Finding, Source, Track
@@ -28,20 +28,21 @@ from timeline.pipeline import ingest
 from timeline.storage import exports, store
 from timeline.storage.entries import chunks, tables
 
-pytestmark = pytest.mark.django_db(transaction=True)
-LOG, WATCH = DATA / "engine" / "families.jsonl.zst", DATA / "engine" / "families-watch"
+pytestmark = pytest.mark.django_db
+committed = pytest.mark.django_db(transaction=True)
+LOG, WATCH = ENGINE / "families.jsonl.zst", ENGINE / "families-watch"
+BOTH, JOBS = [LOG, WATCH], [ENGINE / "jobs.jsonl.zst", ENGINE / "jobs-watch"]
 RECORDINGS: dict[str, list[Path]] = {
     "sample": [SAMPLE],
     "log": [LOG],
     "watch": [WATCH],
-    "log and watch": [LOG, WATCH],
+    "log and watch": BOTH,
     "watch and log": [WATCH, LOG],
-    "jobs": [DATA / "engine" / "jobs.jsonl.zst"],
-    "jobs, twice told": [DATA / "engine" / "jobs.jsonl.zst", DATA / "engine" / "jobs-watch"],
+    "jobs": JOBS[:1],
+    "jobs, twice told": JOBS,
     "restart": [DATA / "restart.jsonl"],
     "deletion": [DATA / "deletion.jsonl"],
-    **{path.name: [path] for path in sorted((DATA / "objects").iterdir())},
-    **{path.name: [path] for path in sorted((DATA / "wrappers").iterdir())},
+    **{path.name: [path] for folder in ("objects", "wrappers") for path in sorted((DATA / folder).iterdir())},
 }
 
 
@@ -56,7 +57,7 @@ def analysed(paths: Sequence[Path]) -> bytes:
 def imported(paths: Sequence[Path], source: Source | None = None) -> Source:
     source = source or store.open_source("test")
     import_into(source, inputs(paths), Limits(), Count())
-    return Source.objects.get(pk=source.pk)
+    return again(source)
 
 
 def exported(source: Source) -> bytes:
@@ -80,34 +81,27 @@ def test_the_document_is_the_one_of_analyze_byte_for_byte(name: str) -> None:
     assert exported(imported(RECORDINGS[name])) == analysed(RECORDINGS[name])
 
 
-@pytest.mark.parametrize("paths", [RECORDINGS["sample"], RECORDINGS["log and watch"]], ids=["sample", "log and watch"])
-def test_the_same_files_imported_again_change_no_row(paths: list[Path]) -> None:
-    source = imported(paths)
-    before = rows_of(source)
-    assert import_into(source, inputs(paths), Limits(), Count()) == 0
-    assert rows_of(source) == before
-
-
-@pytest.mark.parametrize("name", ["log and watch", "jobs, twice told"])
-def test_files_may_come_one_after_the_other(name: str) -> None:
-    first, second = RECORDINGS[name]
+@pytest.mark.parametrize("files", [BOTH, JOBS], ids=["log and watch", "jobs, twice told"])
+def test_files_may_come_one_after_the_other_and_change_no_row_again(files: list[Path]) -> None:
+    first, second = files
     source = imported([first])
     assert exported(source) == analysed([first])
     source = imported([second], source)
-    assert exported(source) == analysed([first, second])
-    whole = imported([first, second])
+    assert exported(source) == analysed(files)
+    whole = imported(files)
     assert stored.stored_of(source)[:2] == stored.stored_of(whole)[:2]
     sequences = [row.sequence for row in chunks.entries(source.pk)]
     assert sequences == sorted(set(sequences)) and sequences[-1] <= source.stored == len(list(chunks.lines(source.pk)))
-    before = rows_of(source)
-    imported([first, second], source)
-    assert rows_of(source) == before
+    for each in (source, whole):
+        before = rows_of(each)
+        assert import_into(each, inputs(files), Limits(), Count()) == 0
+        assert rows_of(each) == before
 
 
 def test_what_was_skipped_is_told_once(tmp_path: Path) -> None:
     broken = tmp_path / "broken.jsonl"
-    lines = zstandard.ZstdDecompressor().stream_reader(SAMPLE.read_bytes()).read().splitlines(keepends=True)
-    broken.write_bytes(b"".join(lines[:500]) + b"broken\n" + b"".join(lines[500:]))
+    lines = lines_of(SAMPLE)
+    broken.write_bytes(b"\n".join([*lines[:500], b"broken", *lines[500:]]) + b"\n")
     both = [(broken, "broken"), (SAMPLE, "whole")]
     source = store.open_source("test")
     for each in (*both, *both):
@@ -117,6 +111,7 @@ def test_what_was_skipped_is_told_once(tmp_path: Path) -> None:
     assert (source.skipped, source.inputs) == (1, ["broken", "whole"])
 
 
+@committed
 @pytest.mark.parametrize("name", ["sample", "log and watch", "pods.yaml.zst"])
 def test_an_export_is_read_back_with_the_same_findings(name: str, client: Client, tmp_path: Path) -> None:
     source = imported(RECORDINGS[name])
@@ -129,21 +124,21 @@ def test_an_export_is_read_back_with_the_same_findings(name: str, client: Client
     assert document["findings"] == known["findings"]
     for part in ("entries", "coverage", "rules", "first", "last"):
         assert document["source"][part] == known["source"][part], part
-    again = store.open_source("again")
-    import_into(again, [(path, "export")], Limits(), Count())
-    assert exports.document(again)["findings"] == known["findings"]
+    second = store.open_source("again")
+    import_into(second, [(path, "export")], Limits(), Count())
+    assert exports.document(second)["findings"] == known["findings"]
 
 
-def test_the_document_comes_from_the_api(client: Client) -> None:
-    source = imported([SAMPLE])
-    answer = client.get(f"/api/sources/{source.pk}/document")
-    assert answer.content == analysed([SAMPLE])
-    again = client.get(f"/api/sources/{source.pk}/document", headers={"If-None-Match": answer["ETag"]})
-    assert again.status_code == 304
-    assert client.get("/api/sources/999999/document").status_code == 404
-    assert client.get("/api/sources/999999/recording").status_code == 404
+def test_the_document_comes_from_the_api(client: Client, sample: Source) -> None:
+    answer = client.get(f"/api/sources/{sample.pk}/document")
+    assert answer.content == exported(sample)
+    same = client.get(f"/api/sources/{sample.pk}/document", headers={"If-None-Match": answer["ETag"]})
+    assert same.status_code == 304
+    for part in ("document", "recording"):
+        asked(client, Source(pk=999999), part, 404)
 
 
+@committed
 def test_another_cluster_is_refused_and_changes_nothing() -> None:
     source = imported([SAMPLE])
     before = rows_of(source)
@@ -154,15 +149,16 @@ def test_another_cluster_is_refused_and_changes_nothing() -> None:
     assert rows_of(source) == before
 
 
+@committed
 def test_an_import_that_was_overtaken_changes_nothing() -> None:
     source = imported([WATCH])
-    behind = Source.objects.get(pk=source.pk)
+    behind = again(source)
     imported([LOG], source)
     before = rows_of(source)[:4]
     with pytest.raises(store.Overtaken):
         import_into(behind, inputs([LOG]), Limits(), Count())
     assert rows_of(source)[:4] == before
-    assert exported(imported([LOG], Source.objects.get(pk=source.pk))) == analysed([WATCH, LOG])
+    assert exported(imported([LOG], again(source))) == analysed([WATCH, LOG])
     assert rows_of(source)[:4] == before
 
 
@@ -176,24 +172,19 @@ def test_a_name_that_is_no_text_is_shown_as_far_as_it_is_one(tmp_path: Path) -> 
     assert exported(source) == orjson.dumps(analyse([(path, path.name)], Limits()).document())
 
 
+@committed
 def test_two_imports_at_once_take_nothing_from_each_other() -> None:
     source = imported([WATCH])
-    second = Source.objects.get(pk=source.pk)
+    second = again(source)
 
     def begin() -> None:
-        try:
-            store.open_again(second)
-            importing.discard_abandoned()
-        finally:
-            connections.close_all()
+        store.open_again(second)
+        importing.discard_abandoned()
 
     world = store.open_again(source)
     with transaction.atomic():
         ingest(source, world, observations_of(LOG))
-        beside = threading.Thread(target=begin)
-        beside.start()
-        beside.join(30)
-        assert not beside.is_alive()
+        beside(begin)
         store.show_source(source)
     with pytest.raises(store.Overtaken):
         ingest(second, World(), [])

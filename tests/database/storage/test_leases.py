@@ -23,24 +23,35 @@ def cluster(name: str = "prod", **fields: object) -> Cluster:
     return Cluster.objects.create(name=name, **fields)
 
 
+def taken(**fields: object) -> Lease:
+    """Return the lease of a new cluster, which the worker a has taken."""
+    cluster(**fields)
+    (lease,) = leases.take("a", 1)
+    return lease
+
+
 def let_run_out(lease: Lease) -> None:
     Cluster.objects.filter(pk=lease.cluster).update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
 @contextmanager
-def elsewhere(does: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Run a function in a thread with a database session of its own, until the context ends."""
-    over = threading.Event()
+def elsewhere(does: Callable[[threading.Event, Callable[[], None]], None]) -> Iterator[None]:
+    """Run a function in a thread with a database session of its own, until the context ends.
+
+    The context begins when the function has said so, by calling its second argument.
+    """
+    over, begun = threading.Event(), threading.Event()
 
     def run() -> None:
         try:
-            does(over)
+            does(over, begun.set)
         finally:
             connection.close()
 
     thread = threading.Thread(target=run)
     thread.start()
     try:
+        assert begun.wait(10)
         yield
     finally:
         over.set()
@@ -58,6 +69,9 @@ def test_a_lease_is_taken_once_and_again_after_it_has_run_out() -> None:
     with pytest.raises(Lost):
         leases.hold(lease)
     leases.hold(other)
+    Cluster.objects.all().delete()
+    with pytest.raises(Lost):
+        leases.hold(other)
 
 
 def test_at_most_so_many_are_taken_and_none_that_is_paused() -> None:
@@ -68,9 +82,8 @@ def test_at_most_so_many_are_taken_and_none_that_is_paused() -> None:
     assert len(leases.take("b", 2)) == 1
 
 
-def test_a_lease_is_kept_by_the_databases_clock_as_long_as_it_is_held(settings: Settings) -> None:
-    cluster()
-    (lease,) = leases.take("a", 1)
+def test_a_lease_is_kept_by_the_databases_clock_as_long_as_it_is_held() -> None:
+    lease = taken()
     let_run_out(lease)
     leases.keep([lease])
     assert leases.take("b", 1) == []
@@ -83,8 +96,7 @@ def test_a_lease_is_kept_by_the_databases_clock_as_long_as_it_is_held(settings: 
 
 
 def test_what_is_given_back_is_free_at_once_and_the_late_write_of_its_holder_is_refused() -> None:
-    cluster()
-    (lease,) = leases.take("a", 1)
+    lease = taken()
     leases.release(lease)
     with pytest.raises(Lost):
         leases.hold(lease)
@@ -95,31 +107,20 @@ def test_what_is_given_back_is_free_at_once_and_the_late_write_of_its_holder_is_
     assert Cluster.objects.get().holder == "b"
 
 
-def test_a_cluster_that_was_deleted_is_lost() -> None:
-    cluster()
-    (lease,) = leases.take("a", 1)
-    Cluster.objects.all().delete()
-    with pytest.raises(Lost):
-        leases.hold(lease)
-
-
 def test_while_a_transaction_works_under_a_lease_it_is_kept_and_nobody_takes_it() -> None:
-    cluster()
-    (lease,) = leases.take("a", 1)
-    held = threading.Event()
+    lease = taken()
 
-    def work(over: threading.Event) -> None:
+    def work(over: threading.Event, begun: Callable[[], None]) -> None:
         leases.mark(lease)
         with transaction.atomic():
             leases.hold(lease)
-            held.set()
+            begun()
             while not over.is_set():
                 with connection.cursor() as cursor:
                     cursor.execute("SELECT pg_sleep(0.05)")
 
     let_run_out(lease)
     with elsewhere(work):
-        assert held.wait(10)
         assert leases.take("b", 1) == []
         leases.keep([lease])
         assert [each.holder for each in leases.overview()] == ["a"]
@@ -131,12 +132,10 @@ def test_while_a_transaction_works_under_a_lease_it_is_kept_and_nobody_takes_it(
 @pytest.mark.parametrize("copying", [False, True], ids=["between statements", "within a COPY"])
 def test_who_froze_in_a_transaction_is_ended_and_commits_nothing(settings: Settings, copying: bool) -> None:
     settings.LEASE_SECONDS = 1
-    cluster(error="before")
-    (lease,) = leases.take("a", 1)
+    lease = taken(error="before")
     failures: list[Exception] = []
-    froze = threading.Event()
 
-    def freeze(over: threading.Event) -> None:
+    def freeze(over: threading.Event, begun: Callable[[], None]) -> None:
         leases.mark(lease)
         try:
             with transaction.atomic(), connection.cursor() as cursor:
@@ -146,16 +145,15 @@ def test_who_froze_in_a_transaction_is_ended_and_commits_nothing(settings: Setti
                 if copying:
                     with connection.wrap_database_errors, cursor.copy("COPY told FROM STDIN") as copy:
                         copy.write_row(["one"])
-                        froze.set()
+                        begun()
                         over.wait()
                 else:
-                    froze.set()
+                    begun()
                     over.wait()
         except OperationalError as error:
             failures.append(error)
 
     with elsewhere(freeze):
-        assert froze.wait(10)
         eventually(lambda: bool(leases.take("b", 1)), 10)
     assert failures
     row = Cluster.objects.get()
@@ -164,16 +162,14 @@ def test_who_froze_in_a_transaction_is_ended_and_commits_nothing(settings: Setti
 
 def test_a_worker_is_told_of_as_long_as_it_asks(settings: Settings) -> None:
     settings.LEASE_SECONDS = 1
-    shown = threading.Event()
 
-    def show(over: threading.Event) -> None:
+    def show(over: threading.Event, begun: Callable[[], None]) -> None:
         leases.announce("other")
-        shown.set()
+        begun()
         over.wait()
 
     leases.announce("this")
     with elsewhere(show):
-        assert shown.wait(10)
         assert leases.workers() == {"this", "other"}
         eventually(lambda: leases.workers() == {"this"}, 5)
 

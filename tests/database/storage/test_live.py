@@ -1,6 +1,7 @@
 """These tests compare live sources with their recordings: batch by batch, with takeovers by other workers, and with
 other commits in between."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,14 +9,14 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 from msgspec.structs import replace
-from pytest_django.fixtures import Settings
+from pytest_django import Settings
 
-from collectors.formats import Limits, own
-from collectors.uploads.recordings import Count, import_into
+from collectors.formats import own
 from tests import ENGINE
+from tests.database.storage.sources import again, imported
 from tests.live import batches, observations, verdicts
 from tests.stored import findings_of, told_tracks
-from timeline.core.entries import Change, Entry, Mark, MarkType, ObjectRef, microseconds, moment
+from timeline.core.entries import Change, Entry, Mark, MarkType, ObjectRef, Observation, microseconds, moment
 from timeline.judge import judged
 from timeline.models import Acknowledgement, BaselineIncident, Cluster, Delta, Incident, Source, Track
 from timeline.payloads.findings import DocumentPayload, FindingPayload
@@ -23,22 +24,25 @@ from timeline.pipeline import TwoClusters, follow
 from timeline.queries.incidents import lists
 from timeline.queries.incidents.filters import IncidentFilter
 from timeline.queries.window.deltas import Deltas, Missed
-from timeline.storage import live, store
+from timeline.storage import live
 from timeline.storage.entries import chunks
 from timeline.storage.exports import document
 from timeline.storage.judged import findings, incidents
 from timeline.storage.judged.findings import incident_of
 from timeline.storage.judged.live_findings import LiveFindings
+from timeline.storage.live import Live
 from timeline.storage.people import acknowledgements, baselines, silences
 
-FOLDERS = ["families-watch", "jobs-watch"]
+FAMILIES, JOBS = ENGINE / "families-watch", ENGINE / "jobs-watch"
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def uploaded(path: Path) -> Source:
-    source = store.open_source("uploaded")
-    import_into(source, [(path, "watch")], Limits(), Count())
-    return source
+def began(*batches: Sequence[Observation]) -> Live:
+    """Return a source that a worker has begun, with these batches."""
+    held = live.open_again(live.begin(Cluster.objects.create(name="prod")))
+    for batch in batches:
+        follow(held, batch)
+    return held
 
 
 def watched(folder: Path, size: int, *, takeovers: bool = False, remembers: bool = False) -> Source:
@@ -47,49 +51,55 @@ def watched(folder: Path, size: int, *, takeovers: bool = False, remembers: bool
     With `takeovers`, each batch goes to another worker. With `remembers`, that worker reads the snapshot which the one
     before has stored.
     """
-    source = live.begin(Cluster.objects.create(name="prod"))
-    held = live.open_again(source)
+    held = began()
+    source = held.source
     for batch in batches(observations(folder), size):
         if remembers:
             held.snapshot_with_next_batch()
         follow(held, batch)
         if takeovers:
-            held = live.open_again(Source.objects.get(pk=source.pk))
+            held = live.open_again(again(source))
     follow(held, [])
     return source
 
 
-@pytest.mark.parametrize("name", FOLDERS)
-def test_the_findings_are_those_of_the_upload(name: str) -> None:
+@pytest.mark.parametrize("folder", [FAMILIES, JOBS], ids=lambda folder: folder.name)
+def test_the_findings_and_the_order_of_lanes_are_those_of_the_upload(folder: Path) -> None:
     """A live source is compared kind by kind, so its order may be more certain."""
-    source = watched(ENGINE / name, 97)
-    found, expected = (document(each)["findings"] for each in (source, uploaded(ENGINE / name)))
+    source, upload = watched(folder, 97), imported(folder)
+    found, expected = (document(each)["findings"] for each in (source, upload))
     unsure = {each["id"] for each in expected if each["verdict"] == "inconclusive"}
     assert {each["id"] for each in found} == {each["id"] for each in expected}
-    assert verdicts(each for each in found if each["id"] not in unsure) == verdicts(
-        each for each in expected if each["id"] not in unsure
-    )
-    counted = Source.objects.get(pk=source.pk).row_counts
+    sure, surely = ([each for each in one if each["id"] not in unsure] for one in (found, expected))
+    assert verdicts(sure) == verdicts(surely)
+    counted = again(source).row_counts
     with transaction.atomic():  # what was kept up to date commit by commit is what is derived anew
         assert findings.write_occurrences(source) == ([], [])
-        assert Source.objects.get(pk=source.pk).row_counts == counted
+        assert again(source).row_counts == counted
         assert incidents.write(source) == ([], [])
+    if folder == FAMILIES:
+        assert lanes(source) == lanes(upload)
+
+
+def lanes(source: Source) -> list[tuple[object, ...]]:
+    rows = Track.objects.filter(source=source, span__isnull=False).order_by("place")
+    return [(row.kind, row.namespace, row.name, row.number, bool(row.strip)) for row in rows]
 
 
 @pytest.mark.parametrize(
-    ("name", "size", "takeovers", "remembers"), [("families-watch", 10, False, False), ("jobs-watch", 50, True, True)]
+    ("folder", "size", "takes_over"), [(FAMILIES, 10, False), (JOBS, 50, True)], ids=["one worker", "many workers"]
 )
 def test_its_export_gives_what_it_was(
-    name: str, size: int, takeovers: bool, remembers: bool, tmp_path: Path, settings: Settings
+    folder: Path, size: int, takes_over: bool, tmp_path: Path, settings: Settings
 ) -> None:
     settings.LIVE_MEMORY = timedelta(hours=1)
-    source = watched(ENGINE / name, size, takeovers=takeovers, remembers=remembers)
+    source = watched(folder, size, takeovers=takes_over, remembers=takes_over)
     path = tmp_path / "export.jsonl"
     path.write_bytes(b"".join(own.recording(chunks.lines(source.pk))))
-    again = uploaded(path)
-    mine, other = document(source), document(again)
-    assert comparable(mine) == comparable(other)
-    assert [row[:5] + row[11:] for row in told_tracks(source)] == [row[:5] + row[11:] for row in told_tracks(again)]
+    exported = imported(path)
+    assert comparable(document(source)) == comparable(document(exported))
+    mine, other = ([row[:5] + row[11:] for row in told_tracks(each)] for each in (source, exported))
+    assert mine == other
 
 
 def comparable(found: DocumentPayload) -> list[FindingPayload]:
@@ -100,25 +110,13 @@ def comparable(found: DocumentPayload) -> list[FindingPayload]:
     return found["findings"]
 
 
-def test_the_order_of_lanes_is_that_of_the_upload() -> None:
-    source = watched(ENGINE / "families-watch", 40)
-    path = ENGINE / "families-watch"
-    again = uploaded(path)
-    assert lanes(source) == lanes(again)
-
-
-def lanes(source: Source) -> list[tuple[object, ...]]:
-    rows = Track.objects.filter(source=source, span__isnull=False).order_by("place")
-    return [(row.kind, row.namespace, row.name, row.number, bool(row.strip)) for row in rows]
-
-
 def test_each_commit_tells_what_it_changed() -> None:
-    source = watched(ENGINE / "jobs-watch", 100)
+    source = watched(JOBS, 100)
     deltas = list(Delta.objects.filter(source=source).order_by("sequence"))
     first = deltas[0].sequence
     assert [delta.sequence for delta in deltas] == list(range(first, first + len(deltas)))
     assert [delta.changed["after"] for delta in deltas] == [0, *range(first, first + len(deltas) - 1)]
-    assert deltas[-1].sequence == Source.objects.get(pk=source.pk).sequence
+    assert deltas[-1].sequence == again(source).sequence
     moved = {track for delta in deltas for track in delta.changed["tracks"]}
     assert moved == set(Track.objects.filter(source=source).values_list("id", flat=True))
     assert any(delta.changed["findings"] for delta in deltas)
@@ -127,11 +125,9 @@ def test_each_commit_tells_what_it_changed() -> None:
 
 def test_a_browser_that_saw_commits_which_the_database_has_lost_loads_the_window_again() -> None:
     """A stand-by without the last commits was promoted, or a back-up was restored: the rows are those of before."""
-    source = live.begin(Cluster.objects.create(name="prod"))
-    held = live.open_again(source)
-    first, second, third, *_ = batches(observations(ENGINE / "families-watch"), 40)
-    follow(held, first)
-    kept = follow(held, second).sequence
+    first, second, third, *_ = batches(observations(FAMILIES), 40)
+    held = began(first)
+    source, kept = held.source, follow(held, second).sequence
     with transaction.atomic():
         follow(held, third)
         lost = held.source.sequence
@@ -140,7 +136,7 @@ def test_a_browser_that_saw_commits_which_the_database_has_lost_loads_the_window
     ahead, known = Deltas(source.pk, lost), Deltas(source.pk, kept)
     assert ahead.read() is None  # nothing leads it back
 
-    follow(live.open_again(Source.objects.get(pk=source.pk)), third)
+    follow(live.open_again(again(source)), third)
     unbroken = known.read()
     assert unbroken and unbroken["sequence"] > lost
     with pytest.raises(Missed):
@@ -148,27 +144,23 @@ def test_a_browser_that_saw_commits_which_the_database_has_lost_loads_the_window
     assert ahead.cursor == unbroken["sequence"]
 
 
-@pytest.mark.parametrize(("name", "takeovers"), [("families-watch", True), ("jobs-watch", False)])
-def test_what_is_forgotten_is_not_taken_back(name: str, takeovers: bool, settings: Settings) -> None:
+@pytest.mark.parametrize(("folder", "takes_over"), [(FAMILIES, True), (JOBS, False)])
+def test_what_is_forgotten_is_not_taken_back(folder: Path, takes_over: bool, settings: Settings) -> None:
     settings.LIVE_MEMORY = timedelta(seconds=5)
-    source = watched(ENGINE / name, 20, takeovers=takeovers, remembers=True)
-    found, expected = (document(each)["findings"] for each in (source, uploaded(ENGINE / name)))
+    source = watched(folder, 20, takeovers=takes_over, remembers=True)
+    found, expected = (document(each)["findings"] for each in (source, imported(folder)))
     assert {each["id"] for each in found} == {each["id"] for each in expected}
+    if takes_over:  # who takes over reads what was written down
+        known = {track.key for track in live.open_again(again(source)).world.tracks()}
+        assert len(known) < Track.objects.filter(source=source).count()
 
 
-def test_who_takes_over_reads_what_was_written_down(settings: Settings) -> None:
-    settings.LIVE_MEMORY = timedelta(seconds=5)
-    source = watched(ENGINE / "families-watch", 20, remembers=True)
-    known = {track.key for track in live.open_again(Source.objects.get(pk=source.pk)).world.tracks()}
-    assert len(known) < Track.objects.filter(source=source).count()
-
-
-@pytest.mark.parametrize("name", FOLDERS)
-def test_what_stands_can_be_asked_for_after_its_like_was_forgotten(name: str, settings: Settings) -> None:
+@pytest.mark.parametrize("folder", [FAMILIES, JOBS], ids=lambda folder: folder.name)
+def test_what_stands_can_be_asked_for_after_its_like_was_forgotten(folder: Path, settings: Settings) -> None:
     """A stream that restarts looks up existing objects; once Events had expired, this raised KeyError."""
     settings.LIVE_MEMORY = timedelta(seconds=2)
-    held = live.open_again(live.begin(Cluster.objects.create(name="prod")))
-    for batch in batches(observations(ENGINE / name), 40):
+    held = began()
+    for batch in batches(observations(folder), 40):
         held.snapshot_with_next_batch()
         follow(held, batch)
         for kind in held.world.seen:
@@ -176,30 +168,29 @@ def test_what_stands_can_be_asked_for_after_its_like_was_forgotten(name: str, se
 
 
 def test_another_cluster_at_the_same_address_is_noticed() -> None:
-    source = live.begin(Cluster.objects.create(name="prod"))
-    held = live.open_again(source)
-    observed = observations(ENGINE / "families-watch")
-    follow(held, observed)
+    observed = observations(FAMILIES)
+    held = began(observed)
     system = ObjectRef("", "v1", "Namespace", "", "kube-system", "another")
-    (some,) = [each for each in observed if isinstance(each, Entry)][:1]
-    known = Source.objects.get(pk=source.pk).stored
+    some = next(each for each in observed if isinstance(each, Entry))
+    known = again(held.source).stored
     with pytest.raises(TwoClusters):
         follow(held, [replace(some, ref=replace(system, uid=uid), facts=None) for uid in ("one", "another")])
-    assert Source.objects.get(pk=source.pk).stored == known
+    assert again(held.source).stored == known
 
 
 def test_what_compares_afterwards_is_judged_anew() -> None:
     """Marks without entries can make an order exact that whole seconds leave open."""
-    observed = observations(ENGINE / "jobs-watch")
+    observed = observations(JOBS)
     compared = [each for each in observed if isinstance(each, Mark) and each.what is MarkType.TOGETHER]
-    source = live.begin(Cluster.objects.create(name="prod"))
-    held = live.open_again(source)
-    follow(held, [each for each in observed if each not in compared])
-    assert "exact" not in {
-        each["verdict"] for each in document(source)["findings"] if each["rule"] == "job-excess-pods"
-    }
+    held = began([each for each in observed if each not in compared])
+
+    def verdicts_of_excess() -> set[str]:
+        found = document(held.source)["findings"]
+        return {each["verdict"] for each in found if each["rule"] == "job-excess-pods"}
+
+    assert "exact" not in verdicts_of_excess()
     follow(held, compared)
-    assert {each["verdict"] for each in document(source)["findings"] if each["rule"] == "job-excess-pods"} == {"exact"}
+    assert verdicts_of_excess() == {"exact"}
 
 
 def test_what_people_know_of_incidents_holds_after_etcd_was_restored() -> None:
@@ -210,21 +201,19 @@ def test_what_people_know_of_incidents_holds_after_etcd_was_restored() -> None:
     acknowledgements.acknowledge_incidents(first.pk, [noted], "ada", "ticket 7")
     baselines.set_baseline(first.pk, "bob")
     BaselineIncident.objects.exclude(identity=known).delete()
-    matchers = {"namespace": "", "actor": "", "owner": Incident.objects.get(identity=silenced).name}
-    rule = Incident.objects.get(identity=silenced).rule
-    silences.create(source=first, rule=rule, **matchers, reason="maintenance", by="cid", expires=hours)
+    incident = Incident.objects.get(identity=silenced)
+    matchers = {"namespace": "", "actor": "", "owner": incident.name, "rule": incident.rule}
+    silences.create(source=first, **matchers, reason="maintenance", by="cid", expires=hours)
     before = quiet(first)
     assert (before[noted][0], before[silenced][1], before[known][1]) == ("ticket 7", "cid", "bob")
     second = watched_by(cluster)
     assert second.pk != first.pk
     assert quiet(second) == before
     third = live.begin(cluster, "etcd was restored again")
-    again = next(each for each in observations(ENGINE / "jobs-watch") if isinstance(each, Entry))
-    Incident.objects.filter(source=second, identity=noted).update(
-        last=moment(again.received) - timedelta(days=1), open=False
-    )
-    held = live.open_again(third)
-    follow(held, observations(ENGINE / "jobs-watch"))
+    begins = next(each for each in observations(JOBS) if isinstance(each, Entry)).received
+    over = moment(begins) - timedelta(days=1)
+    Incident.objects.filter(source=second, identity=noted).update(last=over, open=False)
+    follow(live.open_again(third), observations(JOBS))
     assert quiet(third)[noted][0] is None
     assert "after it had been over for an hour" in Acknowledgement.objects.get(source=third, identity=noted).ended
 
@@ -233,15 +222,14 @@ def watched_by(cluster: Cluster) -> Source:
     """Return the next source of a cluster, in which everything happens as it did before."""
     source = live.begin(cluster, "etcd was restored")
     held = live.open_again(source)
-    for batch in batches(observations(ENGINE / "jobs-watch"), 97):
+    for batch in batches(observations(JOBS), 97):
         follow(held, batch)
     return source
 
 
 def quiet(source: Source) -> dict[str, tuple[str | None, str | None]]:
     """Return the note of each incident, and who has silenced it."""
-    wanted = IncidentFilter(silenced=True)
-    rows = lists.incidents(source.pk, wanted)["incidents"]
+    rows = lists.incidents(source.pk, IncidentFilter(silenced=True))["incidents"]
     return {
         row["id"]: (row["acknowledged"] and row["acknowledged"]["note"], row["silenced"] and row["silenced"]["by"])
         for row in rows
@@ -264,9 +252,8 @@ _READ = "SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_s
 
 
 def test_a_commit_reads_no_more_findings_if_the_incident_has_many() -> None:
-    source = live.begin(Cluster.objects.create(name="prod"))
-    held = live.open_again(source)
-    follow(held, observations(ENGINE / "jobs-watch"))
+    held = began(observations(JOBS))
+    source = held.source
     track, found = next((track, of_it) for track, of_it in judged(held.world, held.world.tracks()).items() if of_it)
     read = []
     with transaction.atomic(), connection.cursor() as cursor:
@@ -292,21 +279,18 @@ def test_a_commit_reads_no_more_findings_if_the_incident_has_many() -> None:
 def test_a_deletion_that_another_worker_dates_earlier_is_stored_again_and_counts_once() -> None:
     """Only its arrival says when an object of a watch was deleted, by an estimate of the server's clock that each
     worker makes anew. The earlier time is the closer one, and what is stored has to lead to it by itself."""
-    observed = observations(ENGINE / "families-watch")
+    observed = observations(FAMILIES)
     deletion = next(each for each in observed if isinstance(each, Entry) and each.change is Change.DELETED)
-    source = live.begin(Cluster.objects.create(name="prod"))
-    follow(live.open_again(source), observed)
+    source, arrived = began(observed).source, deletion.arrived or 0
 
-    def again(seconds: float) -> tuple[int, int, int]:
+    def received(seconds: float) -> tuple[int, int, int]:
         """Let another worker receive the deletion; return the stored observations, the changes, and the end."""
-        held = live.open_again(Source.objects.get(pk=source.pk))
-        follow(held, [replace(deletion, arrived=(deletion.arrived or 0) + round(seconds * 1e6))])
-        now = Source.objects.get(pk=source.pk)
-        end = Track.objects.get(source=source, uid=deletion.ref.uid).life.upper
-        return now.stored, now.entries, microseconds(end) - (deletion.arrived or 0)
+        follow(live.open_again(again(source)), [replace(deletion, arrived=arrived + round(seconds * 1e6))])
+        now, track = again(source), Track.objects.get(source=source, uid=deletion.ref.uid)
+        return now.stored, now.entries, microseconds(track.life.upper) - arrived
 
-    stored, changes, at = again(0.4)
-    assert (stored, changes, at) == again(0), "a later time says nothing new"
-    stored_again, changes_again, earlier = again(-0.4)
+    stored, changes, at = received(0.4)
+    assert (stored, changes, at) == received(0), "a later time says nothing new"
+    stored_again, changes_again, earlier = received(-0.4)
     assert (stored_again, changes_again) == (stored + 1, changes) and earlier < at
-    assert again(-0.4) == again(-0.2) == (stored_again, changes_again, earlier)
+    assert received(-0.4) == received(-0.2) == (stored_again, changes_again, earlier)

@@ -9,12 +9,7 @@ from pytest_django import Settings
 
 from dashboard import environment
 from dashboard.environment import SettingError, addresses
-from dashboard.environment.declarations import (
-    HOURS_AT_MOST,
-    INCIDENT_MINUTES_AT_MOST,
-    KEEP_BYTES_AT_MOST,
-    KEEP_DAYS_AT_MOST,
-)
+from dashboard.environment.keeping import HOURS_AT_MOST, INCIDENT_MINUTES_AT_MOST, KEEP_BYTES_AT_MOST, KEEP_DAYS_AT_MOST
 from tests import variables
 from timeline import models
 from timeline.judge import rulebook

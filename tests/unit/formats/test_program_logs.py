@@ -25,7 +25,8 @@ from timeline.history.codec import line_of, observation_of
 from timeline.history.lifelines import Name
 from timeline.history.world.world import World
 from timeline.judge import rulebook
-from timeline.judging.coverage.sources import judgeable, partly_read
+from timeline.judging.coverage.judgeable import judgeable
+from timeline.judging.coverage.sources import partly_read
 from timeline.payloads.documents import clocks
 
 LOGS = DATA / "logs"

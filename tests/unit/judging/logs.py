@@ -14,7 +14,7 @@ from tests.recordings import SAMPLE, lines_of
 from timeline.core.entries import Observation
 from timeline.history.world.world import World
 from timeline.judge import rulebook
-from timeline.judging.coverage.sources import Answer, RuleCoverage, judgeable
+from timeline.judging.coverage.judgeable import Answer, RuleCoverage, judgeable
 
 ANSWERS: list[Answer] = ["cannot", "part", "can"]
 READS = ("get", "list", "watch")

@@ -21,8 +21,9 @@ from timeline.core.entries import FOREVER, Clock, Entry, Mark, MarkType, Observa
 from timeline.history.snapshot import lines_of, snapshot_of
 from timeline.history.world.world import World
 from timeline.judge import judge, rulebook
+from timeline.judging.coverage.judgeable import RuleCoverage
 from timeline.judging.coverage.remedies import IMPORT_AGAIN, WATCHES, WHOLE_POLICY
-from timeline.judging.coverage.sources import RuleCoverage, coverage
+from timeline.judging.coverage.sources import coverage
 from timeline.kinds import resource_of
 
 OBJECTS = DATA / "objects"

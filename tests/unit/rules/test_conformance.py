@@ -28,7 +28,7 @@ from timeline.core.machine.spill import Spill, Spilling
 from timeline.history.world.world import World
 from timeline.judge import rulebook
 from timeline.judging.advice import STEPS, steps
-from timeline.judging.coverage.sources import judgeable
+from timeline.judging.coverage.judgeable import judgeable
 from timeline.judging.findings import Finding
 
 FIXTURES = sorted(RULES.glob("*/*.jsonl"))

@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
-from django.urls import URLPattern, get_resolver
-from pytest_django import DjangoDbBlocker, Settings
+from pytest_django import DjangoDbBlocker
 
 from collectors.formats import Skipped, read
-from dashboard.models import Grant
 from dashboard.web import downloads
-from dashboard.web.api import api
+from tests.database.access.asking import read_routes, signed_in
 from tests.hiding import CANARY, partly_hidden, shown_alone
+from tests.people import grant, member
 from tests.recordings import findings_of, world_of
 from timeline.core.entries import Request, microseconds
 from timeline.models import Finding, Incident, Source, Track
@@ -31,6 +29,7 @@ from timeline.storage import store
 from timeline.storage.seen.limits import EVERYTHING, Seen, seeing
 
 _GROUPS = ("owner", "kind", "namespace", "actor")
+pytestmark = pytest.mark.django_db
 
 
 class Part(NamedTuple):
@@ -55,21 +54,12 @@ def parts(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
             store.discard_source(part.source)
 
 
-@pytest.fixture(autouse=True)
-def accounts(settings: Settings) -> None:
-    settings.LOGIN_REQUIRED, settings.TOKEN_REQUIRED = True, False
-
-
 def reader(*parts: Part) -> Client:
     """Return the browser of somebody who may see one namespace of each part, or everything if there is none."""
-    user = User.objects.create_user("reader")
+    user = member("" if parts else "admin")
     for part in parts:
-        Grant.objects.create(user=user, source=part.source, namespaces=[part.shown], role=Grant.Role.RESPONDER)
-    if not parts:
-        Grant.objects.create(user=user, role=Grant.Role.ADMIN)
-    client = Client()
-    client.force_login(user)
-    return client
+        grant(user, "responder", on=part.source, namespaces=[part.shown])
+    return signed_in(user)
 
 
 def rows(part: Part) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
@@ -80,9 +70,8 @@ def rows(part: Part) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
         found = {*Finding.objects.filter(source=part.source).values_list("identity", flat=True)}
     seen: list[dict[str, object]] = [{}]
     hidden: list[dict[str, object]] = [{}]
-    of_kinds = Track.objects.filter(source=part.source, kind__in=("Pod", "Service", "Lease", "Node")).order_by(
-        "kind", "id"
-    )
+    kinds = ("Pod", "Service", "Lease", "Node")
+    of_kinds = Track.objects.filter(source=part.source, kind__in=kinds).order_by("kind", "id")
     for place, about in ((True, seen), (False, hidden)):
         chosen = {each.kind: each.id for each in of_kinds if (each.id in tracks) is place}
         about.extend({"track_id": number} for number in [*chosen.values()][:2])
@@ -98,8 +87,6 @@ def addresses(part: Part, about: dict[str, object]) -> list[str]:
     source = part.source
     assert source.first and source.last
     start, end = microseconds(source.first), microseconds(source.last)
-    pages = [f"/{each.pattern}" for each in get_resolver().url_patterns if isinstance(each, URLPattern)]
-    paths = [path for path, methods in api.get_openapi_schema()["paths"].items() if "get" in methods]
     track = about.get("track_id", 1)
     asked = {
         "/api/sources/{source_id}/measure": f"?start={start}&end={end}&start_track={track}",
@@ -128,18 +115,15 @@ def addresses(part: Part, about: dict[str, object]) -> list[str]:
         "/api/sources/{source_id}/changes?incident={incident}",
         "/api/sources/{source_id}/changes?finding={finding}",
     ]  # fmt: skip
+    values = {"source_id": source.pk, "rule_id": "service-gap", "cluster_id": 1, "upload_id": 1, **about}
+    values |= dict.fromkeys(("sequence", "number", "log"), 1)
     made = []
-    for path in (*pages, *paths, *more):
-        for before, after in (("<int:", "{"), ("<slug:", "{"), (">", "}")):
-            path = path.replace(before, after)
+    for path in (*read_routes(), *more):
         path += asked.get(path, "")
         path = path.replace("{identity}", "{finding}" if "findings" in path else "{incident}")
-        named = {name for name in ("track_id", "incident", "finding") if f"{{{name}}}" in path}
-        if named != about.keys():
-            continue
-        values = {"source_id": source.pk, "rule_id": "service-gap", "sequence": 1, "number": 1, "log": 1}
-        made.append(path.format(**values, cluster_id=1, upload_id=1, **about))
-    return [path for path in made if path not in {"/logout/", "/metrics"}]
+        if {name for name in ("track_id", "incident", "finding") if f"{{{name}}}" in path} == about.keys():
+            made.append(path.format(**values))
+    return made
 
 
 def text_of(client: Client, path: str) -> tuple[int, str]:
@@ -162,7 +146,6 @@ def leaks(client: Client, part: Part, only: str = "") -> Iterator[str]:
                 yield f"{path} is answered"
 
 
-@pytest.mark.django_db
 def test_whoever_sees_one_namespace_finds_no_word_of_the_others(parts: list[Part]) -> None:
     client = reader(parts[0])
     assert not [*leaks(client, parts[0])]
@@ -170,7 +153,6 @@ def test_whoever_sees_one_namespace_finds_no_word_of_the_others(parts: list[Part
         assert "You see 1 namespace of this" in text_of(client, f"/sources/{parts[0].source.pk}/{page}")[1]
 
 
-@pytest.mark.django_db
 def test_a_finding_across_namespaces_names_nothing_of_the_other(parts: list[Part]) -> None:
     client = reader(*parts[1:])
     for part in parts[1:]:
@@ -180,7 +162,6 @@ def test_a_finding_across_namespaces_names_nothing_of_the_other(parts: list[Part
         assert OTHER in text_of(client, f"/api/sources/{source}/{path}")[1]
 
 
-@pytest.mark.django_db
 def test_whoever_sees_everything_finds_these_words(parts: list[Part]) -> None:
     client = reader()
     number = parts[0].source.pk
@@ -190,7 +171,6 @@ def test_whoever_sees_everything_finds_these_words(parts: list[Part]) -> None:
         assert CANARY in text_of(client, f"/api/sources/{number}/{path}")[1], path
 
 
-@pytest.mark.django_db
 def test_numbers_are_those_of_a_recording_that_has_nothing_else(parts: list[Part]) -> None:
     def numbers(source: Source, seen: Seen) -> dict[str, object]:
         with seeing(seen):
@@ -215,7 +195,6 @@ def test_numbers_are_those_of_a_recording_that_has_nothing_else(parts: list[Part
     assert numbers(part.source, EVERYTHING) != numbers(alone, EVERYTHING)
 
 
-@pytest.mark.django_db
 def test_a_download_has_only_what_is_seen_and_gives_no_other_findings(parts: list[Part], tmp_path: Path) -> None:
     whole = {*Finding.objects.filter(source=parts[0].source).values_list("identity", flat=True)}
     file = tmp_path / "part.jsonl"

@@ -229,9 +229,7 @@ def test_a_destination_that_hangs_does_not_hold_up_others(receiver: Receiver, mo
     assert Delivery.objects.filter(state="waiting").count() == 3
 
 
-def test_several_processes_send_a_delivery_once_and_one_that_has_lost_its_lease_writes_nothing(
-    receiver: Receiver,
-) -> None:
+def test_processes_send_a_delivery_once_and_without_a_lease_write_nothing(receiver: Receiver) -> None:
     def deliver(_: int) -> None:
         sending.deliver()
         connection.close()

@@ -22,7 +22,7 @@ from timeline import pipeline
 from timeline.core.entries import Entry, Mark, MarkType, moment
 from timeline.history.world.world import World
 from timeline.layout.excerpt import excerpt
-from timeline.models import Delta, Gap, Stream
+from timeline.models import Delta, Stream
 from timeline.queries.incidents.findings import findings
 from timeline.queries.window import deltas, windows
 from timeline.queries.window.view import View
@@ -116,9 +116,7 @@ async def test_without_a_cursor_it_is_told_from_now_on(live: Followed) -> None:
 
 
 @in_a_loop
-async def test_commits_that_follow_closely_are_one_message_for_all_and_a_slow_browser_fetches_anew(
-    live: Followed,
-) -> None:
+async def test_close_commits_are_one_message_for_all_and_a_slow_browser_fetches_anew(live: Followed) -> None:
     shared, known = Hub(), live.source.sequence
     async with shared.follow(live.source.pk, known) as one, shared.follow(live.source.pk, known) as other:
         began = time.monotonic()
@@ -171,9 +169,7 @@ async def test_a_source_that_was_deleted_says_so(live: Followed) -> None:
 
 
 @in_a_loop
-async def test_who_loses_the_right_is_disconnected(
-    live: Followed, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_who_loses_rights_is_cut_off(live: Followed, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hubs, "CHECK", 0.2)
     settings.LOGIN_REQUIRED = True
 
@@ -231,17 +227,6 @@ async def test_how_the_collection_stands_is_told(live: Followed) -> None:
     await change(paused=False, state="live", expires_at=moment(0))
     assert (await page.news("health"))["state"] == "waiting"
     await page.leave()
-
-
-def test_gaps_come_with_the_window(live: Followed) -> None:
-    first, last = windows.window(live.source.pk)["first"], windows.window(live.source.pk)["last"]
-    middle = (first + last) // 2
-    for since, until in ((middle, middle + 1_000_000), (first - 9_000_000, first - 8_000_000)):
-        Gap.objects.create(
-            source=live.source, group="", kind="Pod", since=moment(since), until=moment(until), reason="410 Gone"
-        )
-    gaps = windows.window(live.source.pk)["gaps"]
-    assert gaps == {"kind": ["Pod"], "start": [middle], "end": [middle + 1_000_000], "text": ["410 Gone"]}
 
 
 def test_a_long_life_is_told_by_its_end(live: Followed, monkeypatch: pytest.MonkeyPatch) -> None:

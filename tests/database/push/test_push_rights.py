@@ -187,9 +187,7 @@ def test_all_who_see_the_same_share_one_feed_and_its_queries() -> None:
     assert asked[120] <= asked[3] + 20  # health, which is read every three seconds
 
 
-def test_a_batch_of_which_nothing_is_seen_is_skipped_with_one_query(
-    django_assert_num_queries: DjangoAssertNumQueries,
-) -> None:
+def test_a_batch_without_anything_seen_costs_one_query(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     live = Followed()
     rest = of_namespace(RESTART)[-5:]
     live.commit([each for each in ENTRIES if each not in rest])

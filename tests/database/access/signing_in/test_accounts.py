@@ -196,9 +196,7 @@ def test_a_file_of_changes_that_cannot_be_written_stops_no_command(
         ("alice", PASSWORD, "already exists"),
     ],
 )
-def test_a_name_or_a_password_that_is_no_good_is_refused(
-    name: str, password: str, message: str, create: Callable[..., User]
-) -> None:
+def test_a_bad_name_or_password_is_refused(name: str, password: str, message: str, create: Callable[..., User]) -> None:
     with pytest.raises(CommandError, match=message):
         create(name, password)
     assert User.objects.count() == 1

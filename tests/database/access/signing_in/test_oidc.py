@@ -2,6 +2,7 @@
 
 import copy
 import os
+import threading
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,11 +11,15 @@ import pytest
 from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.models import Session
+from django.db import connections
 from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
 from pytest_django import Settings
 
 from dashboard.access.roles import grants
-from dashboard.access.signing_in import oidc, sessions
+from dashboard.access.signing_in import oidc, people, sessions
 from dashboard.cli.servers import serve
 from tests.identity_provider import CLIENT, SECRET, STRANGE, IdentityProvider, identity_provider
 from tests.people import PASSWORD, member
@@ -148,9 +153,7 @@ def test_who_may_not_sign_in_is_refused_with_the_reason(provider: IdentityProvid
     ],
     ids=lambda each: each if isinstance(each, str) else str(each)[:60],
 )  # fmt: skip
-def test_an_answer_that_is_not_the_provider_s_signs_nobody_in(
-    provider: IdentityProvider, falsified: str, how: Any
-) -> None:
+def test_an_answer_of_nobody_else_signs_anybody_in(provider: IdentityProvider, falsified: str, how: Any) -> None:
     setattr(provider, falsified, how)
     client = Client()
     assert signed_in(provider, client).status_code == 403
@@ -202,9 +205,7 @@ def test_signing_out_leads_to_the_provider(provider: IdentityProvider, settings:
     assert "_auth_user_id" not in client.session
 
 
-def test_the_form_can_be_hidden_and_codes_are_asked_for_with_passwords_alone(
-    provider: IdentityProvider, settings: Settings
-) -> None:
+def test_the_form_can_be_hidden_and_codes_go_with_passwords(provider: IdentityProvider, settings: Settings) -> None:
     member(name="bob")
     settings.PASSWORDS, settings.REQUIRE_TOTP = False, True
     client = Client()
@@ -222,9 +223,40 @@ def test_no_account_has_to_be_there_before_people_can_sign_in_elsewhere(monkeypa
     assert not serve._nobody_can_sign_in(without_rows)
 
 
-@pytest.mark.parametrize("login", ["token", "open", "on"])
-def test_without_a_provider_there_is_no_way_to_one(login: str, settings: Settings) -> None:
-    settings.LOGIN_REQUIRED, settings.TOKEN_REQUIRED = login == "on", login == "token"
-    settings.OIDC_ISSUER = ""
-    assert Client().get("/login/oidc/").status_code == 404
-    assert Client().get("/login/oidc/callback/?code=x&state=y").status_code == 404
+def identity(subject: str = "7", name: str = "ada", groups: tuple[str, ...] = ()) -> people.Identity:
+    return people.Identity("https://idp.example.org", subject, name, "ada@example.org", "Ada", groups, "oidc")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_requests_at_the_same_time_make_one_account() -> None:
+    found: list[int] = []
+
+    def make() -> None:
+        try:
+            found.append(people.account_of(identity(groups=("platform", "payments"))).pk)
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8 and len(set(found)) == 1
+    assert list(User.objects.values_list("username", flat=True)) == ["ada"]
+    assert User.objects.get().groups.count() == 2
+
+
+class AnyIdentity(TestCase):
+    """Django's test case keeps the examples of hypothesis apart."""
+
+    @given(name=st.text(max_size=300), groups=st.lists(st.text(max_size=200), max_size=5))
+    def test_whatever_a_provider_calls_somebody_is_a_name_that_can_be_typed(self, name: str, groups: list[str]) -> None:
+        user = people.account_of(identity(name=name, groups=tuple(groups)))
+        user.full_clean(exclude=["password"])
+        assert all(each.name.startswith("oidc:") for each in user.groups.all())
+
+    @given(st.text(max_size=300).filter(lambda text: not text.isprintable() or not 0 < len(text) <= people.LONGEST_ID))
+    def test_who_has_no_identifier_is_nobody(self, subject: str) -> None:
+        with pytest.raises(people.Unknown):
+            people.account_of(identity(subject=subject))

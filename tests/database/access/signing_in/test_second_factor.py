@@ -227,7 +227,7 @@ def test_who_is_deactivated_is_signed_out_and_cannot_sign_in(alice: User) -> Non
         ),
     ],
 )
-def test_settings_that_do_not_go_together_stop_the_start(
+def test_settings_that_contradict_stop_the_start(
     given: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in given.items():

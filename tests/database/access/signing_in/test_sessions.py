@@ -126,10 +126,11 @@ def test_what_is_known_of_a_session_goes_with_it_and_comes_with_its_next_request
 
 
 @pytest.mark.parametrize("login", ["token", "open"])
-def test_without_accounts_there_is_no_such_page(login: str, settings: Settings) -> None:
+def test_without_accounts_there_are_no_pages_about_them(login: str, settings: Settings) -> None:
     settings.LOGIN_REQUIRED, settings.TOKEN_REQUIRED = False, login == "token"
     client = Client(headers={"Authorization": f"Bearer {rights.token()}"} if login == "token" else None)
-    assert client.get("/sessions/").status_code == 404
+    for path in ("/sessions/", "/access/", "/password/", "/login/oidc/", "/login/oidc/callback/?code=x&state=y"):
+        assert client.get(path).status_code == 404, path
 
 
 def form(old: str = PASSWORD, new: str = NEW, again: str = "") -> dict[str, str]:
@@ -188,3 +189,4 @@ def test_who_has_no_password_here_has_no_such_page(settings: Settings, alice: Us
     client.force_login(alice)
     assert client.get("/password/").status_code == 404
     assert Client().get("/password/").status_code == 302
+    assert Client().get("/login/oidc/").status_code == 404, "there is no provider"

@@ -18,6 +18,7 @@ from tests.people import member
 from timeline.models import Source
 
 OTHER_SITE = "https://grafana.example.org"
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +32,6 @@ def view(source: int, seconds: float = 3600, query: str = "") -> str:
     return signing.dumps(shown, salt=embedding.SALT, compress=True)
 
 
-@pytest.mark.django_db
 def test_a_view_that_is_over_or_changed_shows_nothing(sample: Source, settings: Settings) -> None:
     path, good = f"/api/sources/{sample.pk}/overview", view(sample.pk)
     wrong = [view(sample.pk, -1), f"{good}x", f"x{good}", "", good.replace(good[5], "A" if good[5] != "A" else "B", 1)]
@@ -42,10 +42,7 @@ def test_a_view_that_is_over_or_changed_shows_nothing(sample: Source, settings: 
     assert shown(path, good) == 401
 
 
-@pytest.mark.django_db
-def test_the_page_may_be_framed_by_the_named_sites_alone(
-    sample: Source, settings: Settings, admin_client: Client
-) -> None:
+def test_the_page_may_be_framed_by_named_sites_alone(sample: Source, settings: Settings, admin_client: Client) -> None:
     path = f"/sources/{sample.pk}/"
     shown = page(path, view(sample.pk, query="start=1&end=2"), embed="1")
     html = shown.text
@@ -71,7 +68,6 @@ def test_the_text_leaves_the_address_before_anything_can_log_it() -> None:
     assert links.in_address(scope) == "a:b"
 
 
-@pytest.mark.django_db
 def test_the_owner_and_administrators_make_views(
     sample: Source, admin_client: Client, settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -95,17 +91,9 @@ def test_the_owner_and_administrators_make_views(
     assert admin_client.post(path, body, JSON).status_code == 403
 
 
-@pytest.mark.parametrize(
-    ("given", "good"),
-    [
-        ("https://grafana.example.org, http://localhost:3000", True), ("https://*.example.org:*", True), ("", True),
-        ("*", False), ("https://a/b", False), ("grafana.example.org", False), ("https://a; script-src *", False),
-        ("'self'", False), ("javascript:x", False), ("https://*", False),
-    ],
-)  # fmt: skip
-def test_which_origins_an_operator_may_name(given: str, good: bool) -> None:
-    if good:
-        assert len(_ancestors(given)) == len([each for each in given.split(",") if each])
-    else:
+def test_which_origins_an_operator_may_name() -> None:
+    named = "https://grafana.example.org, http://localhost:3000, https://*.example.org:*"
+    assert (len(_ancestors(named)), _ancestors("")) == (3, [])
+    for wrong in ("*", "https://a/b", "grafana.example.org", "https://a; script-src *", "'self'", "javascript:x"):
         with pytest.raises(ValueError, match="not an origin"):
-            _ancestors(given)
+            _ancestors(wrong)

@@ -51,9 +51,7 @@ def test_signing_in_failing_and_signing_out_are_recorded() -> None:
     assert PASSWORD not in str(list(AuditRecord.objects.values()))
 
 
-def test_what_is_seen_is_recorded_once_for_each_person_and_thing(
-    sample: Source, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_seen_is_recorded_once_for_each_person(sample: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trail, "time", lambda: 1_800_000_000.0)  # it is recorded again after ten minutes
     alice, bob = member("viewer", name="alice"), member("admin", name="bob")
     for client in (signed_in(alice, REMOTE_ADDR=ADDRESS), signed_in(bob, REMOTE_ADDR=ADDRESS)):
@@ -189,8 +187,6 @@ def test_administrators_read_filter_and_page(sample: Source, monkeypatch: pytest
         assert client.get(f"/audit-trail/?{wrong}").status_code == 400, wrong
     assert client.get("/audit-trail/export?since=soon").status_code == 400
     assert "No record matches" in client.get("/audit-trail/?until=2001-01-01").content.decode()
-    other = signed_in(member("viewer"))
-    assert other.get("/audit-trail/").status_code == other.get("/audit-trail/export").status_code == 403
 
 
 def test_lines_follow_their_schema(capfdbinary: Any) -> None:

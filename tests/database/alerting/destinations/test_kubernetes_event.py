@@ -132,7 +132,7 @@ def test_a_namespace_that_would_change_the_path_is_refused(namespace: str) -> No
         kubernetes_event._written(no_api, about, message)
 
 
-def test_nothing_is_written_unless_it_is_turned_on(
+def test_nothing_is_written_unless_turned_on(
     server: EventsApi, message: Message, cluster: Cluster, sample: Source
 ) -> None:
     connections.change(cluster, WatchOptions())

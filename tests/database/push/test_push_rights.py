@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group, User
 from django.db import connection
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
 from dashboard.access.tokens import tokens
 from dashboard.models import Grant
@@ -24,7 +24,6 @@ from tests.people import grant, member
 from tests.recordings import SAMPLE, entries_of
 from timeline.core.entries import Entry
 from timeline.models import Cluster, Delta, Finding, Incident, Source, Track, Upload
-from timeline.queries.window.deltas import Deltas
 from timeline.storage.seen.limits import EVERYTHING, Seen
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -185,22 +184,6 @@ def test_all_who_see_the_same_share_one_feed_and_its_queries() -> None:
     with connection.execute_wrapper(counted):
         scenario()
     assert asked[120] <= asked[3] + 20  # health, which is read every three seconds
-
-
-def test_a_batch_without_anything_seen_costs_one_query(django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    live = Followed()
-    rest = of_namespace(RESTART)[-5:]
-    live.commit([each for each in ENTRIES if each not in rest])
-    seen = {name: Seen(namespaces={live.source.pk: frozenset([name])}) for name in (QUIET, RESTART)}
-    cursor = live.source.sequence
-    last = live.commit(rest)
-    deltas = {name: Deltas(live.source.pk, cursor) for name in seen}
-    assert not deltas[RESTART].skip(seen[RESTART])
-    with django_assert_num_queries(1):
-        assert deltas[QUIET].skip(seen[QUIET])
-    assert (deltas[QUIET].cursor, deltas[RESTART].cursor) == (last, cursor)
-    live.tell()  # as a version writes that does not name namespaces
-    assert not deltas[QUIET].skip(seen[QUIET])
 
 
 @pytest.fixture

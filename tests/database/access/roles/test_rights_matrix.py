@@ -65,7 +65,7 @@ class Things(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def stored_things(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Things]:
+def things(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Things]:
     made = []
     with django_db_blocker.unblock():
         for name in ("seen", "hidden"):
@@ -79,11 +79,6 @@ def stored_things(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> 
         for each in made:
             store.discard_source(each)
         Cluster.objects.filter(name__in=Things._fields).delete()
-
-
-@pytest.fixture
-def things(stored_things: Things) -> Things:
-    return stored_things
 
 
 class Person(NamedTuple):

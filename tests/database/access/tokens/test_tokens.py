@@ -305,7 +305,7 @@ def test_programs_open_sockets_without_an_origin_if_they_send_a_token(headers: d
 
 
 def test_agents_ask_with_a_personal_token_and_an_older_version_refuses_it() -> None:
-    text = personal(member("viewer", name="alice"))
+    text = personal(member("viewer", name="alice"), "respond")
     for given, admitted in ((text, True), (f"{text}x", False)):
         assert bool(http._admitted(cast("Any", RequestFactory().post("/mcp", headers=bearer(given))))) is admitted
     assert AuditRecord.objects.get(action="ask as an agent").who == "alice"

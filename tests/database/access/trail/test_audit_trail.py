@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import jsonschema
@@ -24,12 +25,14 @@ from dashboard.access.trail import actions, audit_lines, change_log, trail
 from dashboard.models import AuditRecord, Grant
 from dashboard.web.api import api
 from tests import ROOT
-from tests.database.access.asking import bearer, in_days, signed_in
+from tests.database.access import asking
+from tests.database.access.asking import bearer, in_days
 from tests.people import PASSWORD, member
 from timeline.models import Cluster, Source
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "192.0.2.7"
+signed_in = partial(asking.signed_in, REMOTE_ADDR=ADDRESS)
 
 
 def told(**wanted: Any) -> list[tuple[str, str, str]]:
@@ -54,7 +57,7 @@ def test_signing_in_failing_and_signing_out_are_recorded() -> None:
 def test_what_is_seen_is_recorded_once_for_each_person(sample: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trail, "time", lambda: 1_800_000_000.0)  # it is recorded again after ten minutes
     alice, bob = member("viewer", name="alice"), member("admin", name="bob")
-    for client in (signed_in(alice, REMOTE_ADDR=ADDRESS), signed_in(bob, REMOTE_ADDR=ADDRESS)):
+    for client in (signed_in(alice), signed_in(bob)):
         for path in (f"/sources/{sample.pk}/", f"/api/sources/{sample.pk}/overview", f"/sources/{sample.pk}/coverage/"):
             assert client.get(path).status_code == 200
     trail.recent = trail._Recent()  # another process does not know what this one has recorded

@@ -51,8 +51,9 @@ def test_who_fails_too_often_has_to_wait_longer_and_longer_even_with_the_right_p
     for _ in range(attempts.OF_A_NAME):
         assert sign_in("alice", "wrong").status_code == 200
     answer = sign_in("alice", PASSWORD)
-    assert (answer.status_code, answer["Retry-After"]) == (429, "60")
-    assert "Too many attempts to sign in failed. Wait 60 seconds, then try again." in answer.content.decode()
+    left = int(answer["Retry-After"])
+    assert answer.status_code == 429 and 50 <= left <= 60  # less on a machine that is slow
+    assert f"Too many attempts to sign in failed. Wait {left} seconds, then try again." in answer.content.decode()
     later(seconds=61)
     assert sign_in("alice", "wrong").status_code == 200
     assert "Wait 2 minutes" in sign_in("alice", PASSWORD).content.decode()

@@ -95,7 +95,7 @@ def test_guessing_is_slowed_over_sessions_and_addresses() -> None:
         assert enters(password()[0], "000000") == 400
     client, _ = password()
     answer = client.post("/login/code/", {"code": app.code()})
-    assert (answer.status_code, answer["Retry-After"]) == (429, "60")
+    assert answer.status_code == 429 and 50 <= int(answer["Retry-After"]) <= 60  # less on a machine that is slow
     for at in range(attempts.OF_A_NAME_ANYWHERE - attempts.OF_A_NAME):
         assert enters(password(address=f"198.51.100.{at}")[0], "000000") == 400
     client, _ = password(address="203.0.113.1")

@@ -49,8 +49,9 @@ def cluster(server: EventsApi, sample: Source) -> Cluster:
 def message(sample: Source, cluster: Cluster) -> Message:
     gap = Incident.objects.get(source=sample, rule="service-gap")
     url = f"https://causeline.example.org/sources/{sample.pk}/incidents/{gap.identity}/"
-    about = {"incident": (sample.pk, gap.identity), "started": gap.first, "when": "It happened 2 times."}
-    return Message(key="7", change="began", title=gap.title, severity="warning", url=url, **about)
+    when = "It happened 2 times."
+    message = Message(key="7", change="began", title=gap.title, severity="warning", url=url, when=when)
+    return replace(message, incident=(sample.pk, gap.identity), started=gap.first)
 
 
 def send(*messages: Message) -> str:

@@ -16,7 +16,7 @@ import types
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import chain, groupby, islice, product
+from itertools import chain, islice, product
 from operator import itemgetter
 from pathlib import Path
 from re import _constants as sre  # type: ignore[attr-defined]
@@ -109,47 +109,52 @@ def is_own(value: object) -> bool:
     return holder.__module__.partition(".")[0] in {"collectors", "timeline", "dashboard", "builtins", "re", "functools"}
 
 
-def inner(operation: Any, argument: Any) -> list[Any]:
-    """Return the parts of a pattern within a part of it."""
-    if operation is sre.BRANCH:
-        return list(argument[1])
-    if operation is sre.ATOMIC_GROUP:
-        return [argument]
-    return [argument[-1]] if operation in (*REPEATS, sre.SUBPATTERN, sre.ASSERT, sre.ASSERT_NOT) else []
-
-
 def tokens(pattern: re.Pattern[Any]) -> list[str]:
     """Return parts of texts that a pattern matches: its literals, and members of its classes."""
     words: dict[str, None] = {}
     single: dict[str, None] = dict.fromkeys('"\\ a0-/\n')
 
     def walk(parsed: Any) -> None:
-        for literal, group in groupby(parsed, lambda part: part[0] is sre.LITERAL):
-            if literal:
-                words["".join(chr(argument) for _, argument in group)] = None
+        word = ""
+        for operation, argument in parsed:
+            if operation is sre.LITERAL:
+                word += chr(argument)
+                single[chr(argument)] = None
                 continue
-            for operation, argument in group:
-                if operation is sre.IN:
-                    single.update(dict.fromkeys(members(argument)))
-                for each in inner(operation, argument):
+            if word:
+                words[word] = None
+            word = ""
+            if operation is sre.IN:
+                single.update(dict.fromkeys(members(argument)))
+            elif operation is sre.BRANCH:
+                for each in argument[1]:
                     walk(each)
+            elif operation in (*REPEATS, sre.SUBPATTERN, sre.ASSERT, sre.ASSERT_NOT):
+                walk(argument[-1])
+            elif operation is sre.ATOMIC_GROUP:
+                walk(argument)
+        if word:
+            words[word] = None
 
     walk(parser.parse(pattern.pattern, pattern.flags))
-    single |= dict.fromkeys("".join(words))
-    return [*spread([word for word in words if len(word) > 1], TOKENS), *spread(list(single), TOKENS)]
+    long = [word for word in words if len(word) > 1]
+    return [*spread(long, TOKENS), *spread(list(single), TOKENS)]
 
 
 def spread(values: list[Any], most: int) -> list[Any]:
     """Return at most so many of the values, from all parts of their list."""
-    return values[:: -(-len(values) // most) or 1]
+    step = -(-len(values) // most) or 1
+    return values[::step]
 
 
 def members(described: Any) -> Iterator[str]:
     """Yield a few characters of a class."""
     samples = {sre.CATEGORY_SPACE: " ", sre.CATEGORY_DIGIT: "7", sre.CATEGORY_WORD: "w_"}
     for operation, argument in islice(described, 8):
-        if operation in (sre.LITERAL, sre.RANGE):
-            yield chr(argument if operation is sre.LITERAL else argument[0])
+        if operation is sre.LITERAL:
+            yield chr(argument)
+        elif operation is sre.RANGE:
+            yield chr(argument[0])
         elif operation is sre.CATEGORY:
             yield from samples.get(argument, "%")
 
@@ -160,16 +165,22 @@ def shortest(parsed: Any) -> str:
     for operation, argument in parsed:
         if operation is sre.LITERAL:
             text += chr(argument)
-        elif operation in (sre.ANY, sre.NOT_LITERAL):
-            text += "b" if argument == ord("a") else "a"
+        elif operation is sre.NOT_LITERAL:
+            text += "a" if argument != ord("a") else "b"
+        elif operation is sre.ANY:
+            text += "a"
         elif operation is sre.IN:
             negated = argument[0][0] is sre.NEGATE
             outside = "".join(members(argument[1:])) if negated else ""
             text += next((each for each in "a0- :" if each not in outside), "~") if negated else next(members(argument))
+        elif operation is sre.BRANCH:
+            text += shortest(argument[1][0])
         elif operation in REPEATS:
             text += shortest(argument[-1]) * min(max(argument[0], 1 if argument[1] else 0), 64)
-        elif operation not in (sre.ASSERT, sre.ASSERT_NOT):
-            text += "".join(shortest(each) for each in inner(operation, argument)[:1])
+        elif operation is sre.SUBPATTERN:
+            text += shortest(argument[-1])
+        elif operation is sre.ATOMIC_GROUP:
+            text += shortest(argument)
     return text
 
 
@@ -177,10 +188,16 @@ def beginnings(parsed: Any, before: str = "") -> Iterator[tuple[str, str]]:
     """Yield what comes before each repetition in a pattern, and what it repeats."""
     for place, (operation, argument) in enumerate(parsed):
         prefix = before + shortest(list(parsed)[:place])
-        if operation in REPEATS and argument[1] > 50:
-            yield prefix, shortest(argument[-1])
-        if operation not in (sre.ASSERT, sre.ASSERT_NOT):
-            for each in inner(operation, argument):
+        if operation in REPEATS:
+            if argument[1] > 50:
+                yield prefix, shortest(argument[-1])
+            yield from beginnings(argument[-1], prefix)
+        elif operation is sre.SUBPATTERN:
+            yield from beginnings(argument[-1], prefix)
+        elif operation is sre.ATOMIC_GROUP:
+            yield from beginnings(argument, prefix)
+        elif operation is sre.BRANCH:
+            for each in argument[1]:
                 yield from beginnings(each, prefix)
 
 
@@ -189,12 +206,19 @@ def shapes(pattern: re.Pattern[Any]) -> Iterator[tuple[str, str, str]]:
     parsed = parser.parse(pattern.pattern, pattern.flags)
     parts, whole = tokens(pattern), shortest(parsed)
     repeats = list(dict.fromkeys(beginnings(parsed)))[:40]
-    pairs = spread([*product(parts, parts)], TOKENS**4 if tries_all() else PAIRS) if repeats else []
-    units = [*parts, whole, whole[:-1], *(unit for _, unit in repeats), *(a + b for a, b in [*repeats, *pairs])]
-    yield from (("", unit, "\0") for unit in dict.fromkeys(units) if unit)
+    units = dict.fromkeys([*parts, whole, whole[:-1], *(unit for _, unit in repeats), *(a + b for a, b in repeats)])
+    if repeats:
+        units |= dict.fromkeys(
+            one + other for one, other in spread([*product(parts, parts)], TOKENS**4 if tries_all() else PAIRS)
+        )
+    for unit in units:
+        if unit:
+            yield "", unit, "\0"
     for prefix, unit in repeats:
-        yield from ((prefix, unit, suffix) for suffix in ("\0", "\n", "", '"'))
-        yield from ((prefix, each, "\0") for each in parts[-TOKENS:])
+        for suffix in ("\0", "\n", "", '"'):
+            yield prefix, unit, suffix
+        for each in parts[-TOKENS:]:
+            yield prefix, each, "\0"
 
 
 def calls(found: Found) -> list[Callable[[Any], object]]:
@@ -252,22 +276,24 @@ def test_every_pattern_is_a_constant_of_a_module() -> None:
     """Otherwise the test above does not find it."""
     written, made = [], set()
     use = re.compile(rf"^[ ]+.*\bre\.(?:compile|{'|'.join(METHODS)})\(", re.MULTILINE)
-    functions = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     for path, source in sources().items():
-        within = (
-            [each for each in ast.walk(ast.parse(source)) if isinstance(each, functions)] if use.search(source) else []
-        )
-        for call in (each for function in within for each in ast.walk(function) if is_use(each)):
-            if isinstance(call.args[0], ast.Constant):
-                written.append(f"{path.relative_to(ROOT)}:{call.lineno}")
-            else:
-                made.add(str(path.relative_to(ROOT)))
+        functions = ast.walk(ast.parse(source)) if use.search(source) else ()
+        for function in (
+            each for each in functions if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        ):
+            for call in filter(is_use, ast.walk(function)):
+                if isinstance(call.args[0], ast.Constant):
+                    written.append(f"{path.relative_to(ROOT)}:{call.lineno}")
+                else:
+                    made.add(str(path.relative_to(ROOT)))
     assert written == []
     assert made == MADE
 
 
 def is_use(node: ast.AST) -> TypeGuard[ast.Call]:
     """Return whether a part of a source calls a function of the module `re` with a pattern."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+    if not (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
+    ):
         return False
-    return ast.unparse(node.func.value) == "re" and node.func.attr in ("compile", *METHODS)
+    return node.func.value.id == "re" and node.func.attr in ("compile", *METHODS)

@@ -15,7 +15,7 @@ from pytest_django import DjangoDbBlocker
 from collectors.formats import Skipped, read
 from dashboard.web import downloads
 from tests.database.access.asking import bearer, issued, read_routes, signed_in
-from tests.database.push.sockets import cookie_of, in_a_loop, listening, notify, opened
+from tests.database.push.sockets import cookie_of, in_a_loop, notify, opened
 from tests.hiding import CANARY, partly_hidden, shown_alone
 from tests.people import grant, member
 from tests.recordings import findings_of, world_of
@@ -266,21 +266,22 @@ def test_a_socket_tells_nothing_of_what_is_hidden() -> None:
 
     @in_a_loop
     async def scenario() -> None:
-        incidents, uploads = await opened("/ws/incidents/", cookie=cookie), await listening(cookie=cookie)
+        uploads, incidents = await opened(cookie=cookie), await opened("/ws/incidents/", cookie=cookie)
+        assert (await uploads.news())["type"] == "refetch"  # by then, PostgreSQL is listened to for both
         for upload in (secret, shown):
             await notify(upload=upload.pk)
         for source in (other, seen):
             await notify(incidents=1, source=source.pk)
         assert (await uploads.news())["upload"]["name"] == "shown"
         assert (await incidents.news("incidents"))["source"] == seen.pk
-        for each in (uploads, incidents):
-            await each.leave()
         for number in (other.pk, 2**40):  # one that does not exist is answered alike
             page = await opened(f"/ws/sources/{number}/", cookie=cookie)
             while (told := await page.news())["type"] == "alerts":  # as all pages are when PostgreSQL is listened to
                 pass
             assert told["type"] == "gone"
             await page.leave()
+        for each in (uploads, incidents):
+            await each.leave()
 
     scenario()
 

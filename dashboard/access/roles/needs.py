@@ -2,8 +2,8 @@
 
 Roles contain each other: a viewer sees, a responder also acknowledges, silences and uploads, an editor also connects
 clusters and edits routes, and an administrator can do everything. `dashboard.access.roles.policy` decides by this
-table, and `tests/database/access/test_rights_matrix.py` asks each route as each role. Some views ask for more, where it
-depends on the row that is changed: who has sent an upload may continue it, for example.
+table, and `tests/database/access/roles/test_rights_matrix.py` asks each route as each role. Some views ask for more,
+where it depends on the row that is changed: who has sent an upload may continue it, for example.
 
 To add a route, add a line.
 """

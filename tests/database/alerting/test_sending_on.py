@@ -4,9 +4,8 @@ import base64
 import hashlib
 import hmac
 import json
-import threading
 import time
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -14,38 +13,19 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from collectors.hosts import allowed_hosts
 from dashboard.alerting import sending, telling
 from dashboard.models import Delivery, Destination, RouteState
 from tests import routed
-from tests.answering import LOCALHOST, Receiver, closed_port, receiving
+from tests.answering import Receiver, closed_port, receiving
 from timeline.models import Acknowledgement, Cluster, Incident, NoticedIncident, Silence, Source
 from timeline.storage.judged import incidents
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture(autouse=True)
-def allowed(settings: Settings) -> None:
-    settings.DESTINATION_HOSTS = allowed_hosts([LOCALHOST])
-    settings.CREDENTIALS_KEYS = ["k" * 32]
-    settings.ADDRESS = "https://causeline.example.org"
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as server:
-        yield server
-
-
 def told_and_sent() -> None:
     telling.tell()
     sending.deliver()
-
-
-def _deliver() -> None:
-    sending.deliver()
-    connection.close()
 
 
 def again_now() -> None:
@@ -109,108 +89,6 @@ def _imported_again(source: Source) -> None:
     incidents.write(source)
 
 
-def test_a_destination_that_is_down_gets_everything_later_in_order_with_the_same_keys(receiver: Receiver) -> None:
-    source = routed.live_source()
-    routed.route(routed.destination(receiver.url))
-    receiver.answers = [503, 503, 503]
-    routed.incident(source)
-    told_and_sent()
-    routed.over(source)
-    for _ in range(4):
-        again_now()
-        told_and_sent()
-    keys = [request.headers["webhook-id"] for request in receiver.requests]
-    assert len(set(keys[:4])) == 1 and keys[4] != keys[0] and len(keys) == 5
-    assert routed.sent() == ["began", "over"]
-    first = Delivery.objects.order_by("pk")[0]
-    assert first.attempts == 4 and first.answer == "200 OK"
-
-
-def test_pauses_get_longer_and_the_last_attempt_is_after_a_day(receiver: Receiver) -> None:
-    routed.route(to := routed.destination(receiver.url))
-    receiver.always = 503
-    routed.incident(routed.live_source())
-    told_and_sent()
-    waits = Delivery.objects.get()
-    assert waits.state == "waiting" and waits.answer == "It answered 503 Service Unavailable."
-    assert timedelta(seconds=2) < waits.next_at - timezone.now() + timedelta(seconds=2) < timedelta(seconds=8)
-    sending.deliver()
-    assert len(receiver.requests) == 1  # it is not tried again at once
-    assert all(2.5 <= sending._backoff(1, 1800) <= 5 for _ in range(20))
-    assert all(900 <= sending._backoff(50, 1800) <= 1800 for _ in range(20))
-    Delivery.objects.update(expires=timezone.now() - timedelta(seconds=1))
-    again_now()
-    sending.deliver()
-    waits.refresh_from_db()
-    to.refresh_from_db()
-    assert waits.state == "expired" and waits.ended and to.failures == 2 and to.failing_since
-    assert sending.resend(waits)
-    receiver.always = 200
-    sending.deliver()
-    waits.refresh_from_db()
-    to.refresh_from_db()
-    assert waits.state == "sent" and to.failures == 0 and to.failing_since is None
-    assert len({request.headers["webhook-id"] for request in receiver.requests}) == 1
-
-
-def test_what_is_refused_is_not_tried_again_and_does_not_hold_up_others(receiver: Receiver) -> None:
-    source = routed.live_source()
-    routed.route(routed.destination(receiver.url), grouping=["owner"])
-    receiver.answers = [400]
-    routed.incident(source, "a" * 16)
-    routed.incident(source, "b" * 16, name="other")
-    told_and_sent()
-    assert [row.state for row in Delivery.objects.order_by("pk")] == ["refused", "sent"]
-
-
-def test_a_destination_that_hangs_does_not_hold_up_others(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.access.outgoing.post.__kwdefaults__", {"seconds": 1.0, "method": "POST"})
-    with receiving() as slow:
-        slow.always = "hang"
-        routed.route(routed.destination(slow.url, name="slow"), routed.destination(receiver.url, name="fast"))
-        source = routed.live_source()
-        for number in range(3):
-            routed.incident(source, str(number) * 16, namespace=f"n{number}")
-        telling.tell()
-        sender = threading.Thread(target=_deliver)
-        sender.start()
-        begun = time.monotonic()
-        sender.join()
-        assert len(receiver.requests) == 3 and receiver.requests[-1].at - begun < 1.0
-        assert len(slow.requests) == 1  # what does not answer is left alone for a while
-    assert Delivery.objects.filter(state="waiting").count() == 3
-
-
-def test_two_processes_send_a_delivery_once(receiver: Receiver) -> None:
-    routed.route(routed.destination(receiver.url), grouping=["owner"])
-    source = routed.live_source()
-    for number in range(6):
-        routed.incident(source, str(number) * 16, name=f"ring-{number}")
-    telling.tell()
-    senders = [threading.Thread(target=_deliver) for _ in range(3)]
-    for each in senders:
-        each.start()
-    for each in senders:
-        each.join()
-    sending.deliver()
-    assert sorted({request.headers["webhook-id"] for request in receiver.requests}) == sorted(
-        request.headers["webhook-id"] for request in receiver.requests
-    )
-    assert len(receiver.requests) == 6
-
-
-def test_a_worker_that_has_lost_its_lease_writes_nothing(receiver: Receiver) -> None:
-    routed.route(to := routed.destination(receiver.url))
-    routed.incident(routed.live_source())
-    telling.tell()
-    assert sending._claim(to.pk, "first") and not sending._claim(to.pk, "second")
-    Destination.objects.update(busy_until=timezone.now() - timedelta(seconds=1))
-    assert sending._claim(to.pk, "second")  # another process takes over
-    delivery = Delivery.objects.get()
-    assert not sending._attempt(delivery, "first")
-    assert receiver.requests == []
-
-
 def test_silences_and_acknowledgements_are_respected(receiver: Receiver) -> None:
     source = routed.live_source()
     routed.route(routed.destination(receiver.url), repeat_minutes=60)
@@ -231,12 +109,18 @@ def test_silences_and_acknowledgements_are_respected(receiver: Receiver) -> None
     assert routed.sent() == ["began", "began again"]
 
 
-def test_a_source_that_ends_hands_what_was_told_to_the_next_of_its_cluster(receiver: Receiver) -> None:
+@pytest.fixture
+def began(receiver: Receiver) -> Source:
+    """A source of which an incident goes on and was told."""
     source = routed.live_source()
     routed.route(routed.destination(receiver.url))
     routed.incident(source, open=True)
     told_and_sent()
-    following = Source.objects.create(name="prod", ready=True, cluster=source.cluster, last=timezone.now())
+    return source
+
+
+def test_a_source_that_ends_hands_what_was_told_to_the_next_of_its_cluster(began: Source) -> None:
+    following = Source.objects.create(name="prod", ready=True, cluster=began.cluster, last=timezone.now())
     Cluster.objects.update(source=following)
     routed.incident(following, open=True)
     told_and_sent()
@@ -246,17 +130,12 @@ def test_a_source_that_ends_hands_what_was_told_to_the_next_of_its_cluster(recei
     assert routed.sent() == ["began", "over"]
 
 
-def test_a_deleted_source_waits_until_nobody_can_undo_it(receiver: Receiver) -> None:
-    source = routed.live_source()
-    routed.route(routed.destination(receiver.url))
-    routed.incident(source, open=True)
-    told_and_sent()
-    Source.objects.update(delete_after=timezone.now() + timedelta(minutes=1))
-    told_and_sent()
-    Source.everything.update(delete_after=None)
-    told_and_sent()
+def test_a_deleted_source_waits_until_nobody_can_undo_it(began: Source) -> None:
+    for delete_after in (timezone.now() + timedelta(minutes=1), None):
+        Source.everything.update(delete_after=delete_after)
+        told_and_sent()
     assert routed.sent() == ["began"]
-    source.delete()
+    began.delete()
     told_and_sent()
     assert routed.sent() == ["began", "over"]  # a pager would keep it open for ever
     RouteState.objects.update(since=timezone.now() - timedelta(days=2), notified=timezone.now() - timedelta(days=2))
@@ -264,27 +143,134 @@ def test_a_deleted_source_waits_until_nobody_can_undo_it(receiver: Receiver) -> 
     assert not RouteState.objects.exists()
 
 
-def test_an_incident_of_a_cluster_that_is_disconnected_is_told_once_more(receiver: Receiver) -> None:
-    source = routed.live_source()
-    routed.route(routed.destination(receiver.url))
-    routed.incident(source, open=True)
-    told_and_sent()
+def test_an_incident_of_a_cluster_that_is_disconnected_is_told_once_more(began: Source) -> None:
     Cluster.objects.update(source=None)
-    told_and_sent()
-    told_and_sent()
-    began, ended = (row.messages[0] for row in Delivery.objects.order_by("pk"))
+    for _ in range(2):
+        told_and_sent()
+    first, ended = (row.messages[0] for row in Delivery.objects.order_by("pk"))
     assert (ended["change"], ended["unwatched"], ended["ended"]) == ("over", True, None)
     assert ended["when"] == "Its cluster is not watched any more, so it is not known whether it is over."
-    assert (ended["url"], ended["labels"]) == (began["url"], began["labels"])  # the same alert elsewhere
+    assert (ended["url"], ended["labels"]) == (first["url"], first["labels"])  # the same alert elsewhere
 
 
-def test_what_has_to_be_known_for_ever_keeps_nothing_else_from_being_forgotten(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_destination_that_is_down_gets_everything_later_in_order_with_the_same_keys(receiver: Receiver) -> None:
+    source = routed.live_source()
+    routed.route(to := routed.destination(receiver.url))
+    receiver.answers, begun = [503, 503, 503], timezone.now()
+    routed.incident(source)
+    told_and_sent()
+    waits = Delivery.objects.get()
+    assert waits.state == "waiting" and waits.answer == "It answered 503 Service Unavailable."
+    assert begun + timedelta(seconds=2) < waits.next_at < timezone.now() + timedelta(seconds=6)
+    sending.deliver()
+    assert len(receiver.requests) == 1  # it is not tried again at once
+    routed.over(source)
+    for _ in range(4):
+        again_now()
+        told_and_sent()
+    keys = [request.headers["webhook-id"] for request in receiver.requests]
+    assert len(set(keys[:4])) == 1 and keys[4] != keys[0] and len(keys) == 5
+    assert routed.sent() == ["began", "over"]
+    waits.refresh_from_db()
+    assert (waits.attempts, waits.answer) == (4, "200 OK")
+    to.refresh_from_db()
+    assert to.failures == 0 and to.failing_since is None
+
+
+def test_pauses_get_longer_and_the_last_attempt_is_after_a_day(receiver: Receiver) -> None:
+    assert all(2.5 <= sending._backoff(1, 1800) <= 5 for _ in range(20))
+    assert all(900 <= sending._backoff(50, 1800) <= 1800 for _ in range(20))
+    routed.route(to := routed.destination(receiver.url))
+    receiver.answers = [503, 503]
+    routed.incident(routed.live_source())
+    told_and_sent()
+    Delivery.objects.update(expires=timezone.now() - timedelta(seconds=1))
+    again_now()
+    sending.deliver()
+    waits = Delivery.objects.get()
+    to.refresh_from_db()
+    assert waits.state == "expired" and waits.ended and to.failures == 2 and to.failing_since
+    assert sending.resend(waits)
+    sending.deliver()
+    assert routed.sent() == ["began"]
+    assert len({request.headers["webhook-id"] for request in receiver.requests}) == 1
+
+
+def test_what_is_refused_or_tested_is_not_tried_again_and_does_not_hold_up_others(receiver: Receiver) -> None:
+    source = routed.live_source()
+    routed.route(to := routed.destination(receiver.url), grouping=["owner"])
+    receiver.answers = [400]
+    for identity in "ab":
+        routed.incident(source, identity * 16, name=identity)
+    told_and_sent()
+    assert [row.state for row in Delivery.objects.order_by("pk")] == ["refused", "sent"]
+    assert sending.send_test(to).answer == "200 OK"
+    assert json.loads(receiver.requests[-1].body)["data"]["incidents"][0]["change"] == "test"
+    receiver.always = 503
+    failed = sending.send_test(to)
+    sending.deliver()
+    assert (failed.state, failed.answer) == ("expired", "It answered 503 Service Unavailable.")
+    assert len(receiver.requests) == 4
+
+
+def test_a_destination_that_hangs_does_not_hold_up_others(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.access.outgoing.post.__kwdefaults__", {"seconds": 1.0, "method": "POST"})
+    with receiving() as slow:
+        slow.always = "hang"
+        routed.route(routed.destination(slow.url, name="slow"), routed.destination(receiver.url, name="fast"))
+        source = routed.live_source()
+        for number in range(3):
+            routed.incident(source, str(number) * 16, namespace=f"n{number}")
+        telling.tell()
+        begun = time.monotonic()
+        sending.deliver()
+        assert len(receiver.requests) == 3 and receiver.requests[-1].at - begun < 1.0
+        assert len(slow.requests) == 1  # what does not answer is left alone for a while
+    assert Delivery.objects.filter(state="waiting").count() == 3
+
+
+def test_processes_send_a_delivery_once_and_without_a_lease_write_nothing(receiver: Receiver) -> None:
+    def deliver(_: int) -> None:
+        sending.deliver()
+        connection.close()
+
+    routed.route(to := routed.destination(receiver.url), grouping=["owner"])
+    source = routed.live_source()
+    for number in range(6):
+        routed.incident(source, str(number) * 16, name=f"ring-{number}")
+    telling.tell()
+    assert sending._claim(to.pk, "first") and not sending._claim(to.pk, "second")
+    Destination.objects.update(busy_until=timezone.now() - timedelta(seconds=1))
+    assert sending._claim(to.pk, "second")  # another process takes over
+    assert not sending._attempt(Delivery.objects.all()[0], "first") and receiver.requests == []
+    Destination.objects.update(busy_until=timezone.now() - timedelta(seconds=1))
+    with ThreadPoolExecutor(3) as pool:
+        assert len([*pool.map(deliver, range(3))]) == 3
+    sending.deliver()
+    assert len(receiver.requests) == len({request.headers["webhook-id"] for request in receiver.requests}) == 6
+
+
+def test_nothing_secret_of_a_destination_is_stored_or_answered(settings: Settings) -> None:
+    to = routed.destination(f"http://localhost:{closed_port()}/t0k3n-in-the-path")
+    hosts, settings.DESTINATION_HOSTS = settings.DESTINATION_HOSTS, []
+    routed.route(to)
+    routed.incident(routed.live_source())
+    told_and_sent()
+    row = Delivery.objects.get()
+    assert row.state == "waiting" and "CAUSELINE_DESTINATION_HOSTS" in row.answer  # an operator can allow it
+    settings.DESTINATION_HOSTS = hosts
+    again_now()
+    sending.deliver()
+    row.refresh_from_db()
+    assert row.answer == "It cannot be reached." and b"t0k3n" not in bytes(to.sealed)
+
+
+@pytest.mark.django_db
+def test_what_is_old_is_forgotten_except_what_has_to_be_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(telling, "_AT_ONCE", 2)
-    made = routed.route(routed.destination("http://localhost:1/"))
-    recording = Source.objects.create(name="recording", ready=True, last=timezone.now())
-    long_ago = timezone.now() - timedelta(days=9)
+    made = routed.route(to := routed.destination("http://localhost:1/"))
+    now, long_ago = timezone.now(), timezone.now() - timedelta(days=9)
+    recording = Source.objects.create(name="recording", ready=True, last=now)
     for number in range(5):
         routed.incident(recording, f"{number:016x}")
     NoticedIncident.objects.all().delete()
@@ -293,46 +279,12 @@ def test_what_has_to_be_known_for_ever_keeps_nothing_else_from_being_forgotten(
             source_id=source, route=made, identity=f"{number:016x}", rank=0, since=long_ago, group=[], notified=long_ago
         )
     telling.forget()
-    assert set(RouteState.objects.values_list("source", flat=True)) == {recording.pk}
-    assert RouteState.objects.count() == 5
+    assert list(RouteState.objects.values_list("source", flat=True)) == [recording.pk] * 5
     assert not Delivery.objects.exists()
-
-
-def test_nothing_secret_of_a_destination_is_stored_or_answered(receiver: Receiver, settings: Settings) -> None:
-    to = routed.destination(f"http://localhost:{closed_port()}/t0k3n-in-the-path")
-    settings.DESTINATION_HOSTS = []
-    routed.route(to)
-    routed.incident(routed.live_source())
-    told_and_sent()
-    row = Delivery.objects.get()
-    assert row.state == "waiting" and "CAUSELINE_DESTINATION_HOSTS" in row.answer  # an operator can allow it
-    settings.DESTINATION_HOSTS = allowed_hosts([LOCALHOST])
-    again_now()
-    sending.deliver()
-    row.refresh_from_db()
-    assert row.answer == "It cannot be reached." and b"t0k3n" not in bytes(to.sealed)
-
-
-def test_old_deliveries_are_forgotten_and_of_refreshes_the_latest_stays() -> None:
-    to = routed.destination("http://localhost:1/")
-    now = timezone.now()
     for days, refresh in ((31, False), (1, False), (1, True), (0, True)):
-        made = telling.delivery(to, [], now=now, group="g", refresh=refresh)
-        made.state, made.ended = Delivery.State.SENT, now - timedelta(days=days)
-        made.save()
+        old = telling.delivery(to, [], now=now, group="g", refresh=refresh)
+        old.state, old.ended = Delivery.State.SENT, now - timedelta(days=days)
+        old.save()
     sending.forget()
-    assert [(row.refresh, (now - row.ended).days) for row in Delivery.objects.order_by("pk") if row.ended] == [
-        (False, 1),
-        (True, 0),
-    ]
-
-
-def test_a_test_message_is_sent_once_and_its_answer_kept(receiver: Receiver) -> None:
-    to = routed.destination(receiver.url)
-    assert sending.send_test(to).answer == "200 OK"
-    receiver.always = 503
-    failed = sending.send_test(to)
-    sending.deliver()
-    assert (failed.state, failed.answer) == ("expired", "It answered 503 Service Unavailable.")
-    assert len(receiver.requests) == 2
-    assert json.loads(receiver.requests[0].body)["data"]["incidents"][0]["change"] == "test"
+    left = [(row.refresh, (now - row.ended).days) for row in Delivery.objects.order_by("pk") if row.ended]
+    assert left == [(False, 1), (True, 0)]

@@ -1,17 +1,23 @@
-"""These tests send alerts about the sample recording, and read what they are linked to and where they are shown."""
+"""These tests send alerts about the sample recording, read what they are linked to, and open the links of the examples
+in docs/how-to/link-and-receive-alerts.md."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
+from urllib.parse import parse_qs, quote_plus, urlsplit
 
 import pytest
+import yaml
 from django.test import Client
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
+from collectors.alerts.objects import LABELS
+from tests import ROOT
 from tests.database.alerts.test_alerts import send, token
 from timeline.core.entries import moment
-from timeline.models import Alert, Incident, Source
+from timeline.models import Alert, Incident, Source, Track
 from timeline.queries.alerts import received
 from timeline.storage.keeping import deletion
 
@@ -60,47 +66,64 @@ def test_an_alert_is_linked_to_the_object_that_existed_when_it_began(sample: Sou
 
 
 @pytest.mark.parametrize(
-    ("labels", "why"),
+    ("labels", "later", "why"),
     [
-        ({"cluster": "sample", "severity": "page"}, "Its labels name no object."),
-        ({"cluster": "sample", "pod": "nobody"}, "No pod nobody of the cluster sample was seen within 2 h"),
-        (of_pod(namespace="else"), "ring-steady-0 in namespace else of the cluster sample was seen"),
-        ({"cluster": "unheard", "pod": "ring-steady-0"}, "of the cluster unheard"),
-        (of_pod(pod="nobody", service="ring"), "It also names service ring, which is known."),
+        ({"severity": "page"}, 0, "Its labels name no object."),
+        ({"pod": "nobody"}, 0, "No pod nobody of the cluster sample was seen within 2 h"),
+        (of_pod(namespace="else"), 0, "ring-steady-0 in namespace else of the cluster sample was seen"),
+        ({"cluster": "unheard", "pod": "ring-steady-0"}, 0, "of the cluster unheard"),
+        (of_pod(pod="nobody", service="ring"), 0, "It also names service ring, which is known."),
+        (of_pod(), 8 * 3600 * SECOND, "within 2 h of its beginning"),
     ],
-)  # fmt: skip
-def test_an_alert_that_is_not_linked_says_why(sample: Source, labels: dict[str, Any], why: str) -> None:
-    send(token(), about(**labels))
+    ids=["no object", "unknown", "elsewhere", "unknown cluster", "one of two", "far away"],
+)
+def test_an_alert_that_is_not_linked_says_why(sample: Source, labels: dict[str, Any], later: int, why: str) -> None:
+    assert "/api/receivers/alertmanager" in page("/alerts/"), "without alerts, it says how to send them"
+    send(token(), about(at=GAP + later, **{"cluster": "sample", **labels}))
     [found] = listed()
     assert found["object"] is None and why in found["why"] and found["timeline"] == ""
     assert f"Not linked: {found['why']}" in page("/alerts/")
 
 
-def test_far_from_the_time_of_an_alert_nothing_is_linked(sample: Source) -> None:
-    send(token(), about(at=GAP + 8 * 3600 * SECOND, **of_pod()))
-    [found] = listed()
-    assert found["object"] is None and "within 2 h of its beginning" in found["why"]
-
-
-def test_without_a_cluster_an_object_that_only_one_source_shows_is_linked(sample: Source) -> None:
-    labels = of_pod()
-    del labels["cluster"]
-    send(token(), about(**labels))
+@pytest.mark.parametrize(("cluster", "limited"), [("", False), ("another name", True)])
+def test_an_object_that_only_one_source_can_mean_is_linked(sample: Source, cluster: str, limited: bool) -> None:
+    labels = {name: value for name, value in of_pod(cluster=cluster).items() if value}
+    send(token(**({"source": sample} if limited else {})), about(**labels))
     assert listed()[0]["object"]["source"] == sample.pk
-    assert received.alerts_of(sample.pk, GAP, GAP)["alerts"][0]["object"] is not None
+    [found] = received.alerts_of(sample.pk, GAP, GAP)["alerts"]
+    assert found["object"] is not None
 
 
-def test_a_token_that_is_limited_to_a_recording_links_within_it(sample: Source) -> None:
-    send(token(source=sample), about(**of_pod(cluster="another name")))
-    assert listed()[0]["object"]["source"] == sample.pk
-    assert len(received.alerts_of(sample.pk, GAP, GAP)["alerts"]) == 1
-
-
-def test_an_alert_that_comes_before_its_object_is_linked_once_that_is_known(sample: Source) -> None:
+def test_an_alert_is_linked_while_its_object_is_known(sample: Source) -> None:
     send(token(), about(**of_pod(cluster="later")))
     assert listed()[0]["object"] is None
     Source.objects.filter(pk=sample.pk).update(name="later")
     assert listed()[0]["object"]["name"] == "ring-steady-0"
+    Source.objects.filter(pk=sample.pk).update(delete_after=timezone.now() + timedelta(minutes=1))
+    assert listed()[0]["object"] is None
+    deletion.restore_source(sample.pk)
+    assert listed()[0]["object"] is not None
+
+
+def test_what_is_drawn_is_bounded_and_linked_with_few_queries(
+    sample: Source, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    many = range(received.DRAWN + 5)
+    send(token(), *(about(f"a{number}", at=GAP + number, **of_pod(pod=f"ring-{number}")) for number in many))
+    with django_assert_max_num_queries(12):
+        found = received.alerts_of(sample.pk, GAP, GAP + SECOND)
+    assert (len(found["alerts"]), found["more"]) == (received.DRAWN, True)
+    assert found["alerts"][0]["name"] == f"a{received.DRAWN + 4}"
+
+
+def test_an_alert_that_two_senders_send_is_on_both_sides_of_a_border(sample: Source) -> None:
+    names = ["büro.1", "prod"]
+    for name in names:
+        send(token(name=name), about("a", **of_pod()))
+    first = Client().get("/api/alerts", {"limit": "1"}).json()
+    second = Client().get("/api/alerts", {"limit": "1", "cursor": first["next"]}).json()
+    assert sorted(each["receiver"] for each in first["alerts"] + second["alerts"]) == names
+    assert first["alerts"][0]["id"] == second["alerts"][0]["id"] and second["next"] is None
 
 
 def test_the_alerts_of_a_source_in_a_range(sample: Source) -> None:
@@ -117,13 +140,6 @@ def test_the_alerts_of_a_source_in_a_range(sample: Source) -> None:
     assert names(GAP - 70 * SECOND, GAP + 70 * SECOND) == ["after", "within", "before", "still"]
     assert names(GAP - 80 * SECOND, GAP - 61 * SECOND) == []
     assert Client().get(f"/api/sources/{sample.pk}/alerts?start=2&end=1").status_code == 422
-
-
-def test_what_is_drawn_is_bounded(sample: Source) -> None:
-    send(token(), *(about(f"a{number}", at=GAP + number, **of_pod()) for number in range(received.DRAWN + 5)))
-    found = received.alerts_of(sample.pk, GAP, GAP + SECOND)
-    assert (len(found["alerts"]), found["more"]) == (received.DRAWN, True)
-    assert found["alerts"][0]["name"] == f"a{received.DRAWN + 4}"
 
 
 def test_the_list_is_read_page_by_page_and_filtered(sample: Source) -> None:
@@ -147,16 +163,6 @@ def test_the_list_is_read_page_by_page_and_filtered(sample: Source) -> None:
     assert "of a script" in page("/alerts/?state=firing") and "a03" not in page("/alerts/?state=firing")
 
 
-def test_an_alert_that_two_senders_send_is_on_both_sides_of_a_border(sample: Source) -> None:
-    names = ["büro.1", "prod"]
-    for name in names:
-        send(token(name=name), about("a", **of_pod()))
-    first = Client().get("/api/alerts", {"limit": "1"}).json()
-    second = Client().get("/api/alerts", {"limit": "1", "cursor": first["next"]}).json()
-    assert sorted(each["receiver"] for each in first["alerts"] + second["alerts"]) == names
-    assert first["alerts"][0]["id"] == second["alerts"][0]["id"] and second["next"] is None
-
-
 def test_pages_show_an_alert_without_trusting_it(sample: Source) -> None:
     send(token(), about("<i>Down</i>", **of_pod(evil="\u202e</dd><script>")))
     answer = Client().get("/alerts/").content.decode()
@@ -174,27 +180,102 @@ def test_the_pages_of_an_object_and_of_an_incident_show_its_alerts(sample: Sourc
     assert "Alerts that name it" in shown and "AtTheTime" in shown and "Elsewhere" not in shown
     shown = page(f"/sources/{sample.pk}/incidents/{incident.identity}/")
     assert "Alerts at the time" in shown and "AtTheTime" in shown and "Elsewhere" not in shown
-    address = f"/api/sources/{sample.pk}/incidents/{incident.identity}/alerts"
-    assert [each["name"] for each in Client().get(address).json()["alerts"]] == ["AtTheTime"]
-    address = f"/api/sources/{sample.pk}/tracks/{found['object']['track']}/alerts"
-    assert [each["name"] for each in Client().get(address).json()["alerts"]] == ["AtTheTime"]
+    for thing in (f"incidents/{incident.identity}", f"tracks/{found['object']['track']}"):
+        read = Client().get(f"/api/sources/{sample.pk}/{thing}/alerts").json()
+        assert [each["name"] for each in read["alerts"]] == ["AtTheTime"]
     Alert.objects.update(started=moment(GAP - 7200 * SECOND), ended=moment(GAP - 7100 * SECOND))
     assert "Alerts at the time" not in page(f"/sources/{sample.pk}/incidents/{incident.identity}/")
 
 
-def test_an_alert_survives_its_source(sample: Source) -> None:
-    send(token(), about(**of_pod()))
-    Source.objects.filter(pk=sample.pk).update(delete_after=timezone.now() + timedelta(minutes=1))
-    assert listed()[0]["object"] is None
-    deletion.restore_source(sample.pk)
-    assert listed()[0]["object"] is not None
+PAGE = (ROOT / "docs/how-to/link-and-receive-alerts.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(?:yaml)?\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+POD = {"cluster": "sample", "namespace": "vol-restart", "pod": "ring-weak-0"}
+JOB = {"cluster": "sample", "namespace": "vol-restart", "job_name": "ring"}
+STARTS = datetime(2026, 11, 21, 7, 52, 3, tzinfo=UTC)
+ACTION = re.compile(r"\{\{ (?P<value>[$.\w]+)(?P<escaped> \| urlquery)? \}\}")
 
 
-def test_many_alerts_are_linked_with_few_queries(sample: Source, django_assert_max_num_queries: Any) -> None:
-    send(token(), *(about(f"a{number}", at=GAP + number, **of_pod(pod=f"ring-{number}")) for number in range(100)))
-    with django_assert_max_num_queries(12):
-        assert len(received.alerts_of(sample.pk, GAP, GAP + SECOND)["alerts"]) == 100
+def filled(template: str, known: dict[str, Any]) -> str:
+    """Return what Go's templates make of the actions that the page uses. A missing value becomes an empty text."""
+
+    def value(action: "re.Match[str]") -> str:
+        found: Any = known
+        for name in action["value"].strip("$.").split("."):
+            found = found.get(name, "") if isinstance(found, dict) else getattr(found, name)
+        text = str(found() if callable(found) else found)
+        return quote_plus(text) if action["escaped"] else text
+
+    return str(ACTION.sub(value, template))
 
 
-def test_without_alerts_the_page_says_how_to_send_them() -> None:
-    assert "/api/receivers/alertmanager" in page("/alerts/")
+def of_prometheus(template: str, labels: dict[str, str]) -> str:
+    """Fill a template as Prometheus does, for which external labels are not labels of the alert."""
+    own = {name: value for name, value in labels.items() if name != "cluster"}
+    return filled(template, {"labels": own, "externalLabels": {"cluster": labels["cluster"]}})
+
+
+class Moment(datetime):
+    """This class has the methods of Go's time that the page uses."""
+
+    def Unix(self) -> int:
+        return int(self.timestamp())
+
+
+def of_alertmanager(template: str, annotation: str = "") -> str:
+    (inner,) = re.findall(r"\{\{ range \.Alerts \}\}(.*?)\{\{ end \}\}", template, re.DOTALL)
+    begun = Moment.fromtimestamp(STARTS.timestamp(), UTC)
+    return filled(inner, {"Labels": POD, "Annotations": {"timeline": annotation}, "StartsAt": begun}).strip()
+
+
+def block(*parts: str) -> str:
+    (found,) = (text for text in BLOCKS if all(part in text for part in parts))
+    return str(found)
+
+
+def annotation(*parts: str) -> str:
+    parsed = yaml.safe_load(block(*parts))
+    rule = parsed["groups"][0]["rules"][0] if "groups" in parsed else parsed
+    return str(rule["annotations"]["timeline"])
+
+
+def test_each_example_opens_what_it_is_about(client: Client, sample: Source) -> None:
+    of_all = annotation("annotations:", "persistentvolumeclaim=")  # one for alerts on different kinds
+    data_link = block("${__field.labels.cluster").strip()
+    for name, value in POD.items():
+        data_link = data_link.replace(f"${{__field.labels.{name}:percentencode}}", value)
+    data_link = data_link.replace("${__value.time}", str(int(STARTS.timestamp() * 1000)))
+    for link, name, life in (
+        (of_prometheus(annotation("groups:"), JOB), "ring", None),
+        (of_prometheus(of_all, JOB), "ring", None),
+        (of_prometheus(of_all, POD), "ring-weak-0", None),
+        (of_alertmanager(block("{{ .Annotations.timeline }}"), of_prometheus(of_all, POD)), "ring-weak-0", 1),
+        (of_alertmanager(block(".Labels.cluster")), "ring-weak-0", 1),
+        (filled(block("$labels.cluster"), {"labels": POD}).strip(), "ring-weak-0", 3),
+        (data_link, "ring-weak-0", 1),
+    ):
+        address = urlsplit(link)
+        assert (address.scheme, address.netloc, address.path) == ("https", "causeline.example", "/go"), link
+        answer = client.get(f"{address.path}?{address.query}")
+        assert answer.status_code == 302, answer.content.decode()
+        query = parse_qs(urlsplit(answer.headers["Location"]).query)
+        track = Track.objects.get(source=sample, id=query["about"][0])
+        assert track.name == name, link
+        lives = Track.objects.filter(source=sample, lane=track.lane).order_by("life")
+        assert life is None or track == lives[life], link
+
+
+def test_links_that_open_nothing_say_so_and_hostile_labels_stay_values(client: Client, sample: Source) -> None:
+    answer = client.get(BLOCKS[0].strip().removeprefix("https://causeline.example"))
+    assert answer.status_code == 404 and b"prod" in answer.content, "it is well formed, but nothing is known of it"
+    labels = {**POD, "pod": "x&at=1&source=2#\"'<script>"}
+    link = of_prometheus(annotation("annotations:", "persistentvolumeclaim="), labels)
+    answer = client.get(f"/go?{urlsplit(link).query}")
+    page = answer.content.split(b"</head>")[1].split(b"<script type")[0]
+    assert answer.status_code == 404 and b"<script>" not in page
+
+
+def test_the_page_names_every_parameter_and_the_cluster_as_an_external_label_of_prometheus() -> None:
+    for name in (*LABELS, "cluster", "source", "namespace", "name", "kind", "uid", "ip", "instance", "at", "choose=1"):
+        assert f"`{name}`" in PAGE, name
+    assert yaml.safe_load(block("external_labels"))["global"]["external_labels"] == {"cluster": "prod"}
+    assert "$labels.cluster" not in "".join(text for text in BLOCKS if "annotations:" in text)

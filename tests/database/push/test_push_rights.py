@@ -10,23 +10,20 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group, User
 from django.db import connection
-from django.test import Client
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
-from dashboard.access.roles import grants
 from dashboard.access.tokens import tokens
 from dashboard.models import Grant
 from dashboard.push import hub as hubs
 from dashboard.push.consumers import OTHER_RIGHTS
 from dashboard.push.hub import Hub, hub
-from tests.database.push.test_push import Page, next_in, nobody_listens, notify, run
+from tests.database.push.sockets import Page, cookie_of, in_a_loop, listening, next_in, notify, opened
 from tests.following import Followed
 from tests.people import grant, member
 from tests.recordings import SAMPLE, entries_of
 from timeline.core.entries import Entry
 from timeline.models import Cluster, Delta, Finding, Incident, Source, Track, Upload
-from timeline.queries.window.deltas import Deltas
 from timeline.storage.seen.limits import EVERYTHING, Seen
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,18 +38,6 @@ def accounts(settings: Settings) -> None:
 
 def of_namespace(name: str) -> list[Entry]:
     return [each for each in ENTRIES if each.ref.namespace == name]
-
-
-def cookie_of(user: User) -> str:
-    client = Client()
-    client.force_login(user)
-    return f"causeline_session={client.cookies['causeline_session'].value}"
-
-
-async def opened(path: str, cookie: str, query: str = "") -> Page:
-    page = Page(path, query, cookie=cookie)
-    assert await page.connect()
-    return page
 
 
 async def told_until(page: Page, sequence: int) -> list[Any]:
@@ -88,11 +73,12 @@ def test_a_reader_of_one_namespace_is_told_nothing_of_another() -> None:
     lists: dict[str, list[Any]] = {}
     rest = [each for each in ENTRIES[300:] if each not in held_back and each not in hidden_only]
 
+    @in_a_loop
     async def scenario() -> None:
         cursor = live.source.sequence
         path = f"/ws/sources/{live.source.pk}/"
-        pages = {name: await opened(path, cookie, f"cursor={cursor}") for name, cookie in cookies.items()}
-        incidents = {name: await opened("/ws/incidents/", cookie) for name, cookie in cookies.items()}
+        pages = {name: await opened(path, f"cursor={cursor}", cookie=cookie) for name, cookie in cookies.items()}
+        incidents = {name: await opened("/ws/incidents/", cookie=cookie) for name, cookie in cookies.items()}
         assert len(hub._feeds) == 3
         commit = sync_to_async(live.commit)
         for begin in range(0, len(rest), 200):
@@ -110,9 +96,8 @@ def test_a_reader_of_one_namespace_is_told_nothing_of_another() -> None:
                 lists[name].append(await page.news())
         for page in (*pages.values(), *incidents.values()):
             await page.leave()
-        await nobody_listens()
 
-    run(scenario)
+    scenario()
     text = {name: json.dumps(messages) for name, messages in told.items()}
     hidden = words_of(live.source, RESTART, QUIET)
     assert len(hidden) > 20
@@ -153,9 +138,9 @@ def test_what_involves_another_namespace_since_then_goes_from_the_page() -> None
         async with Hub().follow(live.source.pk, cursor, seen) as queue:
             while b'"health"' in (message := await next_in(queue)):
                 pass
-        await nobody_listens()
         return message
 
+    @in_a_loop
     async def scenario() -> None:
         cursor = live.source.sequence
         await sync_to_async(batch)(involved={found.incident: [RESTART]})
@@ -165,7 +150,7 @@ def test_what_involves_another_namespace_since_then_goes_from_the_page() -> None
         await sync_to_async(batch)()  # as a version writes that does not know of namespaces
         assert json.loads(await messages(cursor))["type"] == "refetch"
 
-    run(scenario)
+    scenario()
 
 
 def test_all_who_see_the_same_share_one_feed_and_its_queries() -> None:
@@ -180,6 +165,7 @@ def test_all_who_see_the_same_share_one_feed_and_its_queries() -> None:
     sets = [EVERYTHING, *(Seen(namespaces={live.source.pk: frozenset([name])}) for name in (QUIET, RESTART))]
     asked = {}
 
+    @in_a_loop
     async def scenario() -> None:
         for sockets, part in ((3, slice(-20, -10)), (120, slice(-10, None))):
             shared = Hub()
@@ -194,116 +180,77 @@ def test_all_who_see_the_same_share_one_feed_and_its_queries() -> None:
                     while (told := json.loads(await next_in(queue)))["type"] != "delta" or told["sequence"] < last:
                         pass
                 asked[sockets] = len(queries)
-            await nobody_listens()
 
     with connection.execute_wrapper(counted):
-        run(scenario)
+        scenario()
     assert asked[120] <= asked[3] + 20  # health, which is read every three seconds
 
 
-def test_a_batch_of_which_nothing_is_seen_is_skipped_with_one_query(
-    django_assert_num_queries: DjangoAssertNumQueries,
+@pytest.fixture
+def source() -> Source:
+    return Source.objects.create(name="prod", ready=True, cluster=Cluster.objects.create(name="prod"))
+
+
+@pytest.fixture
+def reader(source: Source) -> User:
+    return member("viewer", on=source, namespaces=["a"])
+
+
+@pytest.fixture
+def cookie(reader: User) -> str:
+    return cookie_of(reader)
+
+
+@in_a_loop
+async def test_a_socket_ends_when_its_reader_gets_other_roles(
+    source: Source, reader: User, cookie: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    live = Followed()
-    rest = of_namespace(RESTART)[-5:]
-    live.commit([each for each in ENTRIES if each not in rest])
-    seen = {name: Seen(namespaces={live.source.pk: frozenset([name])}) for name in (QUIET, RESTART)}
-    cursor = live.source.sequence
-    last = live.commit(rest)
-    deltas = {name: Deltas(live.source.pk, cursor) for name in seen}
-    assert not deltas[RESTART].skip(seen[RESTART])
-    with django_assert_num_queries(1):
-        assert deltas[QUIET].skip(seen[QUIET])
-    assert (deltas[QUIET].cursor, deltas[RESTART].cursor) == (last, cursor)
-    live.tell()  # as a version writes that does not name namespaces
-    assert not deltas[QUIET].skip(seen[QUIET])
-
-
-def test_a_socket_ends_when_its_reader_gets_other_roles(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hubs, "CHECK", 0.05)
-    cluster = Cluster.objects.create(name="prod")
-    source = Source.objects.create(name="prod", ready=True, cluster=cluster)
-    other = Source.objects.create(name="other", ready=True)
-    reader = member("viewer", on=source, namespaces=["a"])
-    cookie = cookie_of(reader)
-    team = Group.objects.create(name="team")
-    Grant.objects.create(group=team, role=Grant.Role.RESPONDER, source=source, created_by="a test")
 
-    async def scenario() -> None:
-        changes = [
-            lambda: grant(reader, "viewer", on=source, namespaces=["b"]),
-            lambda: reader.groups.add(team),
-            lambda: reader.groups.remove(team),
-            lambda: Grant.objects.filter(user=reader, namespaces=["b"]).delete(),
-        ]
-        for change in changes:
-            page, uploads = await opened(f"/ws/sources/{source.pk}/", cookie), await opened("/ws/uploads/", cookie)
-            await sync_to_async(change)()
-            assert [await each.code_of_end() for each in (page, uploads)] == [OTHER_RIGHTS] * 2
-            for each in (page, uploads):
-                await each.leave()
-        page, incidents = await opened(f"/ws/sources/{source.pk}/", cookie), await opened("/ws/incidents/", cookie)
-        await sync_to_async(grant)(reader, "viewer", on=other)
-        assert await incidents.code_of_end() == OTHER_RIGHTS
-        await sync_to_async(User.objects.filter(pk=reader.pk).update)(is_active=False)
-        assert await page.code_of_end() != OTHER_RIGHTS  # what concerns another source has not ended it
-        for each in (page, incidents):
-            await each.leave()
-        await nobody_listens()
+    @sync_to_async
+    def team() -> Group:
+        made = Group.objects.create(name="team")
+        Grant.objects.create(group=made, role=Grant.Role.RESPONDER, source=source, created_by="a test")
+        return made
 
-    run(scenario)
-
-
-def test_a_share_link_in_the_address_of_another_socket_widens_nothing() -> None:
-    source = Source.objects.create(name="prod", ready=True)
-    cookie = cookie_of(member("viewer", on=source, namespaces=["a"]))
-
-    async def scenario() -> None:
-        page = await opened("/ws/incidents/", cookie, "view_token=anything")
-        assert (await page.news())["type"] == "refetch"  # the hub listens from now on
-        await notify(source=source.pk, incidents=1, namespaces=["b"])
-        await notify(source=source.pk, incidents=1, namespaces=["a"])
-        assert await page.news() == {"type": "incidents", "source": source.pk}
-        await page.leave()
-        await nobody_listens()
-
-    run(scenario)
-
-
-def test_a_program_with_a_limited_token_is_told_nothing_of_uploads_without_an_owner() -> None:
-    source = Source.objects.create(name="prod", ready=True)
-    until = timezone.now() + timedelta(days=1)
-    text, _ = tokens.issue("ci", ["read"], expires=until, source=source, by="admin")
-    hidden, shown = Upload.objects.create(name="secret"), Upload.objects.create(name="prod", source=source)
-
-    async def scenario() -> None:
-        page = Page("/ws/uploads/", authorization=f"Bearer {text}")
-        assert await page.connect()
-        assert (await page.news())["type"] == "refetch"  # the hub listens from now on
-        for each in (hidden, shown):
-            await notify(upload=each.pk)
-        assert (await page.news())["upload"]["name"] == "prod"
-        await page.leave()
-        await nobody_listens()
-
-    run(scenario)
-
-
-def test_the_roles_of_many_are_those_of_each() -> None:
-    cluster = Cluster.objects.create(name="prod")
-    Source.objects.create(name="prod", ready=True, cluster=cluster)
-    fleet = Cluster.objects.create(name="empty")
-    people = [
-        member(),
-        member("admin"),
-        member("viewer", on=cluster, namespaces=["a", "b"]),
-        member("editor", on=fleet),
-        member("viewer", on=Source.objects.create(name="recording", ready=True)),
+    group, path = await team(), f"/ws/sources/{source.pk}/"
+    changes = [
+        lambda: grant(reader, "viewer", on=source, namespaces=["b"]),
+        lambda: reader.groups.add(group),
+        lambda: reader.groups.remove(group),
+        lambda: Grant.objects.filter(user=reader, namespaces=["b"]).delete(),
     ]
-    Source.objects.create(name="own", ready=True, owner=people[0])
-    team = Group.objects.create(name="team")
-    team.user_set.add(people[1], people[2])
-    Grant.objects.create(group=team, role=Grant.Role.RESPONDER, cluster=cluster, created_by="a test")
-    found = grants.fingerprints([each.pk for each in people])
-    assert found == {each.pk: grants.read(each.pk).fingerprint for each in people}
-    assert len({*found.values()}) == len(people)
+    for change in changes:
+        page, uploads = await opened(path, cookie=cookie), await opened(cookie=cookie)
+        await sync_to_async(change)()
+        assert [await each.code_of_end() for each in (page, uploads)] == [OTHER_RIGHTS] * 2
+        for each in (page, uploads):
+            await each.leave()
+    page, incidents = await opened(path, cookie=cookie), await opened("/ws/incidents/", cookie=cookie)
+    other = await sync_to_async(Source.objects.create)(name="other", ready=True)
+    await sync_to_async(grant)(reader, "viewer", on=other)
+    assert await incidents.code_of_end() == OTHER_RIGHTS
+    await sync_to_async(User.objects.filter(pk=reader.pk).update)(is_active=False)
+    assert await page.code_of_end() != OTHER_RIGHTS  # what concerns another source has not ended it
+    for each in (page, incidents):
+        await each.leave()
+
+
+@in_a_loop
+async def test_a_share_link_in_the_address_of_another_socket_widens_nothing(source: Source, cookie: str) -> None:
+    page = await listening("/ws/incidents/", "view_token=anything", cookie=cookie)
+    await notify(source=source.pk, incidents=1, namespaces=["b"])
+    await notify(source=source.pk, incidents=1, namespaces=["a"])
+    assert await page.news() == {"type": "incidents", "source": source.pk}
+    await page.leave()
+
+
+@in_a_loop
+async def test_a_program_with_a_limited_token_is_told_nothing_of_uploads_without_an_owner(source: Source) -> None:
+    until = timezone.now() + timedelta(days=1)
+    text, _ = await sync_to_async(tokens.issue)("ci", ["read"], expires=until, source=source, by="admin")
+    page = await listening(authorization=f"Bearer {text}")
+    for more in ({"name": "secret"}, {"name": "prod", "source": source}):
+        await notify(upload=(await sync_to_async(Upload.objects.create)(**more)).pk)
+    assert (await page.news())["upload"]["name"] == "prod"
+    await page.leave()

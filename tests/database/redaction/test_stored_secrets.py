@@ -95,9 +95,7 @@ def test_no_secret_is_stored_or_exported(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_was_redacted_is_told_by_the_coverage(
-    tmp_path: Path, client: Client, policy: Callable[[Policy], None]
-) -> None:
+def test_the_coverage_tells_what_was_redacted(tmp_path: Path, client: Client, policy: Callable[[Policy], None]) -> None:
     secret: dict[str, Any] = pod(name="p", uid="u1", resourceVersion="5000")
     secret["metadata"]["annotations"] = {"password": "a", "b": FORMS["GitHub"], COPIES[0]: "{}"}
     path = tmp_path / "audit.log"

@@ -31,15 +31,45 @@ def report_of(client: Client, sample: Source, query: str = "") -> tuple[str, dic
     return html, json.loads(held[1])
 
 
-def test_of_the_whole_recording_it_tells_all_findings(client: Client, sample: Source) -> None:
+def test_of_the_whole_recording_it_tells_what_the_list_of_incidents_does(client: Client, sample: Source) -> None:
     html, held = report_of(client, sample)
-    assert len(held["findings"]) == 9
-    assert held["window"]["lanes"] and (held["overview"]["first"], held["overview"]["last"]) == (
-        held["window"]["first"],
-        held["window"]["last"],
-    )
+    assert len(held["findings"]) == 9 and held["window"]["lanes"]
+    assert [held["overview"][end] for end in ("first", "last")] == [held["window"][end] for end in ("first", "last")]
     assert "complete · no gaps" in html and "What each rule can say" in html
     assert "<dt>Part</dt>" not in html
+    listed = client.get(f"/api/sources/{sample.pk}/incidents").json()
+    assert f"<strong>{listed['total']} incidents · {listed['findings']} findings</strong>" in html
+    for incident in listed["incidents"]:
+        assert f'id="incident-{incident["id"]}"' in html
+    for query in ("start=x&end=9", "start=9&end=1", "start=5", "unknown=1"):  # a range that is none, as on the page
+        assert report_of(client, sample, query)[1]["window"] == held["window"], query
+
+
+def test_of_a_choice_it_says_what_was_chosen(client: Client, sample: Source) -> None:
+    html, held = report_of(client, sample, "namespace=vol-restart&kinds=Pods,Services&rule=service-gap")
+    assert {lane["family"] for lane in held["window"]["lanes"]} <= {"Pods", "Services"}
+    assert {group["rule"] for group in held["findings"]} == {"service-gap"}
+    for said in ("only vol-restart", "only Pods, Services", "only service-gap"):
+        assert said in html
+    for actor, said, findings, lanes in (
+        ("admin", "only by admin", True, range(1, 1000)),
+        ("system:kube-scheduler", "only by system:kube-scheduler", False, range(1, 30)),
+        ("?", "only without a known author", False, range(1)),
+    ):
+        html, held = report_of(client, sample, f"actor={actor}")
+        assert bool(held["findings"]) is findings and len(held["window"]["lanes"]) in lanes and said in html
+
+
+def test_what_is_no_view_is_refused_and_beside_the_recording_is_nothing(client: Client, sample: Source) -> None:
+    for query in ("severity=worst", "focus=x", "group=name", "finding=../x", "incident=x", "format=pdf"):
+        answer = client.get(f"/sources/{sample.pk}/report?{query}")
+        assert answer.status_code == 400, query
+        said = f"The address has a parameter that is not valid: {query.partition('=')[0]}."
+        assert query in {"incident=x", "format=pdf"} or said in answer.content.decode()
+    assert report_of(client, sample, "start=1&end=2")[1]["findings"] == []
+    assert client.get("/sources/999999/report").status_code == 404
+    strict = Client(enforce_csrf_checks=True)
+    assert strict.post(f"/sources/{sample.pk}/report", {"note": "x"}).status_code == 403
 
 
 def test_of_a_part_it_holds_that_part_alone(client: Client, sample: Source) -> None:
@@ -49,24 +79,6 @@ def test_of_a_part_it_holds_that_part_alone(client: Client, sample: Source) -> N
     assert held["overview"]["severity_counts"] == [["warning", 1], ["info", 1]]
     assert sum(held["overview"]["counts"]) > 10 and GAP in held["overview"]["ticks"]
     assert "<dt>Part</dt>" in html and 'data-search="axis=order&amp;finding=' in html
-
-
-def test_of_a_choice_it_says_what_was_chosen(client: Client, sample: Source) -> None:
-    html, held = report_of(client, sample, "namespace=vol-restart&kinds=Pods,Services&rule=service-gap")
-    assert {lane["family"] for lane in held["window"]["lanes"]} <= {"Pods", "Services"}
-    assert {group["rule"] for group in held["findings"]} == {"service-gap"}
-    for said in ("only vol-restart", "only Pods, Services", "only service-gap"):
-        assert said in html
-
-
-def test_of_an_actor_it_holds_what_that_actor_wrote(client: Client, sample: Source) -> None:
-    html, held = report_of(client, sample, "actor=admin")
-    assert held["findings"] and "only by admin" in html
-    html, held = report_of(client, sample, "actor=system:kube-scheduler")
-    assert held["findings"] == [] and "only by system:kube-scheduler" in html
-    assert 0 < len(held["window"]["lanes"]) < 30
-    html, held = report_of(client, sample, "actor=?")
-    assert held["window"]["lanes"] == [] and "only without a known author" in html
 
 
 def test_a_selected_finding_outside_of_the_view_is_not_in_it(client: Client, sample: Source) -> None:
@@ -104,15 +116,8 @@ def test_of_one_incident_it_holds_only_that(client: Client, sample: Source) -> N
     assert "incident Service ring was away under 3 Pods, 2 times" in html
     html, held = report_of(client, sample, "incident=0123456789abcdef")
     assert held["findings"] == [] and "one that this recording does not have" in html
-    assert client.get(f"/sources/{sample.pk}/report?incident=x").status_code == 400
-
-
-def test_a_report_counts_as_the_list_of_incidents_does(client: Client, sample: Source) -> None:
-    listed = client.get(f"/api/sources/{sample.pk}/incidents").json()
-    html, _ = report_of(client, sample)
-    assert f"<strong>{listed['total']} incidents · {listed['findings']} findings</strong>" in html
-    for incident in listed["incidents"]:
-        assert f'id="incident-{incident["id"]}"' in html
+    page = client.get(f"/sources/{sample.pk}/incidents/{gap.identity}/").content.decode()
+    assert f'href="/sources/{sample.pk}/report?incident={gap.identity}"' in page
 
 
 def test_a_form_adds_a_note_of_its_author_that_is_not_stored(client: Client, sample: Source) -> None:
@@ -126,35 +131,37 @@ def test_a_form_adds_a_note_of_its_author_that_is_not_stored(client: Client, sam
     assert long.status_code == 400 and "The note has 4001 characters; 4000 are the most." in long.content.decode()
 
 
-def test_a_form_of_another_site_cannot_make_a_report(sample: Source) -> None:
-    client = Client(enforce_csrf_checks=True)
-    assert client.post(f"/sources/{sample.pk}/report", {"note": "x"}).status_code == 403
+def test_acknowledged_and_silenced_incidents_are_told_so(client: Client, sample: Source) -> None:
+    gap = Incident.objects.get(source=sample, rule="service-gap")
+    acknowledgements.acknowledge_incidents(sample.pk, [gap.identity], "ann", "OPS-7: <known>")
+    silence = {"rule": "lease-contention", "reason": "moved on Monday", "by": "bob"}
+    Silence.objects.create(source=sample, expires=timezone.now() + timedelta(hours=2), **silence)
+    for row in Finding.objects.filter(source=sample, rule="service-gap"):
+        client.post(f"/sources/{sample.pk}/findings/{row.identity}/", {"act": "acknowledge", "note": "OPS-8"})
+    html, _ = report_of(client, sample)
+    assert re.search(r"<dt>Finding acknowledged</dt><dd>by somebody at 20[\d-]+ [\d:]+ UTC: OPS-8</dd>", html)
+    assert re.search(r"<dt>Acknowledged</dt><dd>by ann at 20[\d-]+ [\d:]+ UTC: OPS-7: &lt;known&gt;</dd>", html)
+    assert re.search(r"over; acknowledged by ann at 20[\d-]+ [\d:]+ UTC\.", html)
+    assert re.search(r"<dt>Silenced</dt><dd>Silenced by bob until 20[\d-]+ [\d:]+ UTC, with the reason: moved", html)
+    written = client.get(f"/sources/{sample.pk}/report?format=md").content.decode()
+    assert re.search(r"\*\*Acknowledged\*\* by ann at 20[\d-]+ [\d:]+ UTC: OPS-7: `<known>`", written)
 
 
-@pytest.mark.parametrize(
-    ("query", "form", "accept"),
-    [("?format=md", None, "text/html"), ("", {"format": "md"}, "text/html"), ("", None, "text/markdown")],
-)
-def test_markdown_is_a_second_format(
-    client: Client, sample: Source, query: str, form: dict[str, str] | None, accept: str
-) -> None:
-    place = f"/sources/{sample.pk}/report{query}"
-    answer = (
-        client.post(place, form, headers={"accept": accept}) if form else client.get(place, headers={"accept": accept})
-    )
-    assert answer.headers["Content-Type"] == "text/markdown; charset=utf-8"
-    assert answer.headers["Content-Disposition"] == 'attachment; filename="causeline-sample.md"'
-    written = answer.content.decode()
-    assert written.startswith("# Report of sample\n") and "**6 incidents · 10 findings**" in written
-    assert "| Service deleted | 2026-11-21 07:52:00.841106 | 582 |" in written
-
-
-def test_browsers_get_html_and_unknown_formats_are_refused(client: Client, sample: Source) -> None:
-    everything = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-    for accept in (everything, "*/*"):
-        answer = client.get(f"/sources/{sample.pk}/report", headers={"accept": accept})
+def test_markdown_is_a_second_format_and_browsers_get_html(client: Client, sample: Source) -> None:
+    place, browser = f"/sources/{sample.pk}/report", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+    for answer in (
+        client.get(f"{place}?format=md", headers={"accept": "text/html"}),
+        client.post(place, {"format": "md"}, headers={"accept": "text/html"}),
+        client.get(place, headers={"accept": "text/markdown"}),
+    ):
+        assert answer.headers["Content-Type"] == "text/markdown; charset=utf-8"
+        assert answer.headers["Content-Disposition"] == 'attachment; filename="causeline-sample.md"'
+        written = answer.content.decode()
+        assert written.startswith("# Report of sample\n") and "**6 incidents · 10 findings**" in written
+        assert "| Service deleted | 2026-11-21 07:52:00.841106 | 582 |" in written
+    for accept in (browser, "*/*"):
+        answer = client.get(f"{place}?rule=service-gap", headers={"accept": accept})
         assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
-    assert client.get(f"/sources/{sample.pk}/report?format=pdf").status_code == 400
 
 
 def test_markdown_of_a_view_says_what_it_leaves_out(client: Client, sample: Source) -> None:
@@ -164,60 +171,11 @@ def test_markdown_of_a_view_says_what_it_leaves_out(client: Client, sample: Sour
     assert "5 incidents outside of that are left out." in written
 
 
-def test_acknowledged_and_silenced_incidents_are_told_so(client: Client, sample: Source) -> None:
-    gap = Incident.objects.get(source=sample, rule="service-gap")
-    acknowledgements.acknowledge_incidents(sample.pk, [gap.identity], "ann", "OPS-7: <known>")
-    Silence.objects.create(
-        source=sample,
-        rule="lease-contention",
-        reason="moved on Monday",
-        by="bob",
-        expires=timezone.now() + timedelta(hours=2),
-    )
-    html, _ = report_of(client, sample)
-    assert re.search(r"<dt>Acknowledged</dt><dd>by ann at 20[\d-]+ [\d:]+ UTC: OPS-7: &lt;known&gt;</dd>", html)
-    assert re.search(r"over; acknowledged by ann at 20[\d-]+ [\d:]+ UTC\.", html)
-    assert re.search(r"<dt>Silenced</dt><dd>Silenced by bob until 20[\d-]+ [\d:]+ UTC, with the reason: moved", html)
-    written = client.get(f"/sources/{sample.pk}/report?format=md").content.decode()
-    assert re.search(r"\*\*Acknowledged\*\* by ann at 20[\d-]+ [\d:]+ UTC: OPS-7: `<known>`", written)
-
-
-@pytest.mark.parametrize("rows", [1, 3])
 def test_the_number_of_queries_does_not_depend_on_what_is_in_it(
-    client: Client, sample: Source, rows: int, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
+    client: Client, sample: Source, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
 ) -> None:
-    monkeypatch.setattr(report, "ROWS", rows)
     monkeypatch.setattr(report, "EXPLAINED", 1)  # what changed before an incident takes some queries for each of them
-    with django_assert_max_num_queries(34 + 12):
-        report_of(client, sample)
-
-
-def test_acknowledged_findings_are_told_so(client: Client, sample: Source) -> None:
-    for row in Finding.objects.filter(source=sample, rule="service-gap"):
-        client.post(f"/sources/{sample.pk}/findings/{row.identity}/", {"act": "acknowledge", "note": "OPS-7"})
-    html, _ = report_of(client, sample)
-    assert re.search(r"<dt>Finding acknowledged</dt><dd>by somebody at 20[\d-]+ [\d:]+ UTC: OPS-7</dd>", html)
-
-
-@pytest.mark.parametrize("query", ["start=x&end=9", "start=9&end=1", "start=5", "unknown=1"])
-def test_a_range_that_is_none_is_the_whole_as_on_the_page(client: Client, sample: Source, query: str) -> None:
-    assert report_of(client, sample, query)[1]["window"]["first"] < START
-
-
-@pytest.mark.parametrize("query", ["severity=worst", "focus=x", "group=name", "finding=../x"])
-def test_what_is_no_view_is_refused_in_words(client: Client, sample: Source, query: str) -> None:
-    answer = client.get(f"/sources/{sample.pk}/report?{query}")
-    assert answer.status_code == 400
-    assert f"The address has a parameter that is not valid: {query.partition('=')[0]}." in answer.content.decode()
-
-
-def test_beside_the_recording_there_is_nothing_and_that_is_said(client: Client, sample: Source) -> None:
-    _, held = report_of(client, sample, "start=1&end=2")
-    assert held["findings"] == []
-    assert client.get("/sources/999999/report").status_code == 404
-
-
-def test_the_page_of_an_incident_leads_to_its_report(client: Client, sample: Source) -> None:
-    gap = Incident.objects.get(source=sample, rule="service-gap")
-    page = client.get(f"/sources/{sample.pk}/incidents/{gap.identity}/").content.decode()
-    assert f'href="/sources/{sample.pk}/report?incident={gap.identity}"' in page
+    for rows in (1, 3):
+        monkeypatch.setattr(report, "ROWS", rows)
+        with django_assert_max_num_queries(34 + 12):
+            report_of(client, sample)

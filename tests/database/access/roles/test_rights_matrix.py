@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import inspect
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any, NamedTuple
 
 import httpx
@@ -17,18 +16,17 @@ from django.core.management import get_commands
 from django.db import transaction
 from django.test import Client
 from django.urls import URLPattern, URLResolver, resolve
-from django.utils import timezone
-from pytest_django import DjangoDbBlocker, Settings
+from pytest_django import DjangoDbBlocker
 
 from dashboard import urls
 from dashboard.access.roles import grants, needs, policy
-from dashboard.access.tokens import tokens
 from dashboard.agents.api import Api, Caller
 from dashboard.agents.reader import Refused
 from dashboard.asgi import websocket
 from dashboard.cli.__main__ import _parser
 from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsConsumer
 from dashboard.web.api import api
+from tests.database.access.asking import bearer, issued, signed_in
 from tests.people import grant, member
 from tests.properties import sampled
 from timeline.history.world.world import World
@@ -67,7 +65,7 @@ class Things(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def stored_things(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Things]:
+def things(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Things]:
     made = []
     with django_db_blocker.unblock():
         for name in ("seen", "hidden"):
@@ -81,12 +79,6 @@ def stored_things(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> 
         for each in made:
             store.discard_source(each)
         Cluster.objects.filter(name__in=Things._fields).delete()
-
-
-@pytest.fixture
-def things(stored_things: Things, settings: Settings) -> Things:
-    settings.LOGIN_REQUIRED, settings.TOKEN_REQUIRED = True, False
-    return stored_things
 
 
 class Person(NamedTuple):
@@ -108,9 +100,7 @@ class Person(NamedTuple):
         user = member(self.everywhere)
         if self.whole or self.part:
             grant(user, self.whole or self.part, on=things.seen.cluster, namespaces=["a"] if self.part else [])
-        client = Client(raise_request_exception=False)
-        client.force_login(user)
-        return client
+        return signed_in(user, raise_request_exception=False)
 
 
 PEOPLE = [
@@ -169,12 +159,12 @@ def test_each_role_is_let_in_where_the_table_says(person: Person, things: Things
                     transaction.set_rollback(True)
                 text = "" if answer.streaming else answer.content.decode()
                 refused = answer.status_code == 403 and (REFUSED in text or (route == "" and NO_ROLE in text))
-                good = (
-                    answer.status_code == 404
-                    if wanted == 404
-                    else (refused if wanted == 403 else not refused and answer.status_code < 500)
-                )
-                if not good:
+                as_wanted = {
+                    200: not refused and answer.status_code < 500,
+                    403: refused,
+                    404: answer.status_code == 404,
+                }
+                if not as_wanted[wanted]:
                     wrong.append((method, route, seen, wanted, answer.status_code, text[:80]))
     assert not wrong, "\n".join(map(str, wrong))
 
@@ -212,10 +202,8 @@ def test_a_refusal_names_the_role_that_is_needed_and_who_gives_it(things: Things
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_a_token_reads_what_the_table_lets_a_viewer_read(limited: bool, things: Things) -> None:
-    expires = timezone.now() + timedelta(days=1)
-    source = things.seen if limited else None
-    text, _ = tokens.issue("script", ["read"], expires=expires, source=source, by="a test")
-    client = Client(headers={"Authorization": f"Bearer {text}"}, raise_request_exception=False)
+    text = issued("read", source=things.seen if limited else None)
+    client = Client(headers=bearer(text), raise_request_exception=False)
     wrong = []
     for route, methods in OPERATIONS.items():
         rule = needs.NEEDS[route]
@@ -233,16 +221,13 @@ def test_a_token_reads_what_the_table_lets_a_viewer_read(limited: bool, things: 
     assert not wrong
 
 
-def test_sockets_open_for_whoever_has_a_role(things: Things) -> None:
+def test_sockets_have_needs_and_open_for_whoever_has_a_role(things: Things) -> None:
     """A socket about a source that is not seen opens, and tells that there is none (see `test_leaks`)."""
     for person in PEOPLE:
         user = User.objects.get(pk=person.client(things).session["_auth_user_id"])
         for consumer in (UploadsConsumer, IncidentsConsumer, SourceConsumer):
             for thing in things:
                 assert policy.may_listen(user, consumer.route, thing.pk) == any(person), (person, consumer)
-
-
-def test_each_socket_has_a_need() -> None:
     routes_of_sockets = {str(getattr(each, "pattern", each)) for each in websocket.routes}
     assert set(needs.SOCKETS) == routes_of_sockets
 

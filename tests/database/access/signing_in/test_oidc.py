@@ -2,6 +2,7 @@
 
 import copy
 import os
+import threading
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,13 +11,18 @@ import pytest
 from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.models import Session
+from django.db import connections
 from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.django import TestCase
 from pytest_django import Settings
 
 from dashboard.access.roles import grants
-from dashboard.access.signing_in import oidc, sessions
+from dashboard.access.signing_in import oidc, people, sessions
 from dashboard.cli.servers import serve
 from tests.identity_provider import CLIENT, SECRET, STRANGE, IdentityProvider, identity_provider
+from tests.people import PASSWORD, member
 from tests.running import migrated
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +38,6 @@ def served() -> Iterator[IdentityProvider]:
 def provider(served: IdentityProvider, settings: Settings) -> Iterator[IdentityProvider]:
     """A provider that Causeline is set up for, and that has not been falsified."""
     untouched = copy.deepcopy(vars(served))
-    settings.LOGIN_REQUIRED = True
     settings.OIDC_ISSUER, settings.OIDC_NAME = served.address, "Example SSO"
     known = copy.deepcopy(settings.SOCIALACCOUNT_PROVIDERS)
     app = known["openid_connect"]["APPS"][0]
@@ -65,122 +70,94 @@ def test_a_person_gets_an_account_and_the_page_that_was_wanted(provider: Identit
     assert (held.provider, held.uid, held.extra_data) == (provider.address, "248289761001", {})
 
 
-def test_an_id_token_need_not_name_the_only_key_of_its_kind(provider: IdentityProvider) -> None:
-    provider.names_key = False
-    assert signed_in(provider).status_code == 302
-
-
-@pytest.mark.parametrize("algorithm", ["RS256", "ES256"])
+@pytest.mark.parametrize(("algorithm", "names_key"), [("RS256", True), ("ES256", True), ("RS256", False)])
 def test_the_second_sign_in_finds_the_account_whatever_it_is_called_now(
-    provider: IdentityProvider, algorithm: str
+    provider: IdentityProvider, algorithm: str, names_key: bool
 ) -> None:
-    provider.algorithm = algorithm
-    signed_in(provider)
+    provider.algorithm, provider.names_key = algorithm, names_key
+    assert signed_in(provider, wanted="https://elsewhere.example/")["Location"] == "/"
     provider.claims |= {"preferred_username": "ada.lovelace", "email": "ada@elsewhere.example", "name": "Ada Lovelace"}
-    signed_in(provider)
+    assert signed_in(provider, wanted="//elsewhere.example/")["Location"] == "/"
     ada = User.objects.get()
     assert (ada.username, ada.email, ada.get_full_name()) == ("ada", "ada@elsewhere.example", "Ada Lovelace")
+    assert provider.requests.count("/.well-known/openid-configuration") == provider.requests.count("/keys") == 1
 
 
-def test_a_local_account_of_the_same_name_and_address_is_not_taken_over(provider: IdentityProvider) -> None:
-    local = User.objects.create_user("ADA", "ada@example.org", "correct horse battery staple")
+def test_somebody_of_the_same_name_and_address_is_somebody_else(provider: IdentityProvider) -> None:
+    local = User.objects.create_user("ADA", "ada@example.org", PASSWORD)
     client = Client()
     signed_in(provider, client)
-    new = User.objects.get(username="ada-2")
-    assert int(client.session["_auth_user_id"]) == new.pk != local.pk
-
-
-def test_another_subject_with_the_same_address_is_somebody_else(provider: IdentityProvider) -> None:
-    signed_in(provider)
+    assert int(client.session["_auth_user_id"]) == User.objects.get(username="ada-2").pk != local.pk
     provider.claims["sub"] = "another"
     signed_in(provider)
-    assert set(User.objects.values_list("username", flat=True)) == {"ada", "ada-2"}
-
-
-def test_memberships_are_those_of_the_last_sign_in_and_local_ones_stay(provider: IdentityProvider) -> None:
-    provider.claims["groups"] = ["platform", "payments"]
-    signed_in(provider)
-    ada = User.objects.get()
-    ada.groups.add(Group.objects.create(name="local"))
-    assert set(ada.groups.values_list("name", flat=True)) == {"oidc:platform", "oidc:payments", "local"}
-    provider.claims["groups"] = "platform"  # some providers send a single one as a text
-    signed_in(provider)
-    assert set(ada.groups.values_list("name", flat=True)) == {"oidc:platform", "local"}
-    provider.claims["groups"] = {"not": "a list"}
-    signed_in(provider)
-    assert set(ada.groups.values_list("name", flat=True)) == {"local"}
-
-
-def test_groups_may_come_from_the_user_info_and_from_a_claim_of_another_name(
-    provider: IdentityProvider, settings: Settings
-) -> None:
-    settings.OIDC_GROUPS_CLAIM = "https://example.org/roles"
-    provider.info = {"https://example.org/roles": ["platform", 7, "", "x" * 200]}
-    signed_in(provider)
-    assert list(User.objects.get().groups.values_list("name", flat=True)) == ["oidc:platform"]
-
-
-def test_who_is_in_no_group_that_may_sign_in_is_refused(provider: IdentityProvider, settings: Settings) -> None:
-    settings.OIDC_GROUPS = ["platform"]
-    provider.claims["groups"] = ["payments"]
-    answer = signed_in(provider)
-    assert answer.status_code == 403 and "You are in none of the groups" in answer.content.decode()
-    assert not User.objects.exists()
-    provider.claims["groups"] = ["payments", "platform"]
-    assert signed_in(provider).status_code == 302
-
-
-def test_who_was_deactivated_is_refused(provider: IdentityProvider) -> None:
-    signed_in(provider)
-    User.objects.update(is_active=False)
-    client = Client()
-    answer = signed_in(provider, client)
-    assert answer.status_code == 403 and "deactivated" in answer.content.decode()
-    assert "_auth_user_id" not in client.session
+    assert set(User.objects.values_list("username", flat=True)) == {"ADA", "ada-2", "ada-3"}
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("given", "groups"),
     [
-        {"iss": "https://elsewhere.example"},
-        {"aud": "another-client"},
-        {"aud": [CLIENT, "another"], "azp": "another"},
-        {"exp": 1_700_000_000},
-        {"exp": None},
-        {"iat": 4_000_000_000},
-        {"sub": None},
-        {"sub": ""},
-        {"sub": "x" * 300},
-        {"sub": 7},
-        {"sub": "a\0b"},
-        {"sub": "\ud800"},
-        {"nonce": "of-another-sign-in"},
-        {"nonce": None},
+        (["platform", "payments"], {"oidc:platform", "oidc:payments"}),
+        ("platform", {"oidc:platform"}),  # some providers send a single one as a text
+        ({"not": "a list"}, set()),
+        (["platform", "a\0", "\ud800", 7, "", "x" * 200], {"oidc:platform"}),
     ],
-    ids=str,
+    ids=["several", "text", "object", "unstorable"],
 )
-def test_an_id_token_with_a_wrong_claim_signs_nobody_in(provider: IdentityProvider, changes: dict[str, Any]) -> None:
-    provider.changes = changes
+@pytest.mark.parametrize("by_info", [False, True])
+def test_memberships_are_those_of_the_last_sign_in_and_local_ones_stay(
+    provider: IdentityProvider, settings: Settings, by_info: bool, given: Any, groups: set[str]
+) -> None:
+    provider.claims |= {"name": "A\0da \ud800", "email": "\ud800@x", "groups": ["before"]}
+    signed_in(provider)
+    ada = User.objects.get()
+    ada.groups.add(Group.objects.create(name="local"))
+    if by_info:
+        settings.OIDC_GROUPS_CLAIM = "https://example.org/roles"
+    (provider.info if by_info else provider.claims)[settings.OIDC_GROUPS_CLAIM] = given
+    assert signed_in(provider).status_code == 302
+    assert set(ada.groups.values_list("name", flat=True)) == {"local"} | groups
+
+
+def test_who_may_not_sign_in_is_refused_with_the_reason(provider: IdentityProvider, settings: Settings) -> None:
+    def refused(why: str) -> bool:
+        client = Client()
+        answer = signed_in(provider, client)
+        assert "_auth_user_id" not in client.session
+        return answer.status_code == 403 and why in answer.content.decode()
+
+    settings.OIDC_GROUPS = ["platform"]
+    provider.claims["groups"] = ["payments"]
+    assert refused("You are in none of the groups") and not User.objects.exists()
+    provider.claims["groups"] = ["payments", "platform"]
+    assert signed_in(provider).status_code == 302
+    User.objects.update(is_active=False)
+    assert refused("deactivated")
+
+
+@pytest.mark.parametrize(
+    ("falsified", "how"),
+    [
+        *(
+            ("changes", wrong)
+            for wrong in (
+                {"iss": "https://elsewhere.example"}, {"aud": "another-client"},
+                {"aud": [CLIENT, "another"], "azp": "another"}, {"exp": 1_700_000_000}, {"exp": None},
+                {"iat": 4_000_000_000}, {"sub": None}, {"sub": ""}, {"sub": "x" * 300}, {"sub": 7}, {"sub": "a\0b"},
+                {"sub": "\ud800"}, {"nonce": "of-another-sign-in"}, {"nonce": None},
+            )
+        ),
+        ("algorithm", "none"),
+        ("algorithm", "HS256"),
+        ("key", STRANGE),
+        ("info", {"sub": "another"}),
+    ],
+    ids=lambda each: each if isinstance(each, str) else str(each)[:60],
+)  # fmt: skip
+def test_an_answer_of_nobody_else_signs_anybody_in(provider: IdentityProvider, falsified: str, how: Any) -> None:
+    setattr(provider, falsified, how)
     client = Client()
     assert signed_in(provider, client).status_code == 403
     assert not User.objects.exists() and "_auth_user_id" not in client.session
-
-
-@pytest.mark.parametrize("algorithm", ["none", "HS256"])
-def test_an_id_token_without_a_signature_of_the_provider_signs_nobody_in(
-    provider: IdentityProvider, algorithm: str
-) -> None:
-    provider.algorithm = algorithm
-    assert signed_in(provider).status_code == 403
-    provider.algorithm, provider.key = "RS256", STRANGE
-    assert signed_in(provider).status_code == 403
-    assert not User.objects.exists()
-
-
-def test_user_info_about_somebody_else_signs_nobody_in(provider: IdentityProvider) -> None:
-    provider.info = {"sub": "another"}
-    assert signed_in(provider).status_code == 403
-    assert not User.objects.exists()
 
 
 def test_an_answer_that_nobody_asked_for_signs_nobody_in(provider: IdentityProvider) -> None:
@@ -209,23 +186,6 @@ def test_a_provider_that_contradicts_itself_is_not_used(provider: IdentityProvid
     assert answer.status_code == 502 and "cannot be reached now" in answer.content.decode()
 
 
-def test_the_documents_of_the_provider_are_fetched_once(provider: IdentityProvider) -> None:
-    signed_in(provider)
-    signed_in(provider)
-    assert provider.requests.count("/.well-known/openid-configuration") == provider.requests.count("/keys") == 1
-
-
-def test_claims_that_cannot_be_stored_are_no_hindrance(provider: IdentityProvider) -> None:
-    provider.claims |= {"name": "A\0da \ud800", "email": "\ud800@x", "groups": ["a\0", "\ud800", "platform"]}
-    assert signed_in(provider).status_code == 302
-    assert list(User.objects.get().groups.values_list("name", flat=True)) == ["oidc:platform"]
-
-
-def test_nobody_is_sent_to_another_site_afterwards(provider: IdentityProvider) -> None:
-    assert signed_in(provider, wanted="https://elsewhere.example/")["Location"] == "/"
-    assert signed_in(provider, wanted="//elsewhere.example/")["Location"] == "/"
-
-
 def test_signing_out_leads_to_the_provider(provider: IdentityProvider, settings: Settings) -> None:
     settings.CREDENTIALS_KEYS = ["a key for the tests, which is long enough"]
     client = Client()
@@ -238,22 +198,22 @@ def test_signing_out_leads_to_the_provider(provider: IdentityProvider, settings:
     assert answer["Refresh"].startswith(f"0; url={provider.address}/end?client_id={CLIENT}&")
     assert "id_token_hint=ey" in answer["Refresh"]
     assert "post_logout_redirect_uri=http%3A%2F%2Ftestserver%2Flogin%2F" in answer["Refresh"]
-
-
-def test_without_a_page_of_the_provider_signing_out_ends_the_session_here(provider: IdentityProvider) -> None:
     provider.document = {"end_session_endpoint": None}
-    client = Client()
+    oidc.forget()
     signed_in(provider, client)
     assert client.post("/logout/").status_code == 302
     assert "_auth_user_id" not in client.session
 
 
-def test_the_form_can_be_hidden(provider: IdentityProvider, settings: Settings) -> None:
-    User.objects.create_user("bob", password="correct horse battery staple")
-    settings.PASSWORDS = False
-    assert b'type="password"' not in Client().get("/login/").content
-    answer = Client().post("/login/", {"username": "bob", "password": "correct horse battery staple"})
-    assert answer.status_code == 403
+def test_the_form_can_be_hidden_and_codes_go_with_passwords(provider: IdentityProvider, settings: Settings) -> None:
+    member(name="bob")
+    settings.PASSWORDS, settings.REQUIRE_TOTP = False, True
+    client = Client()
+    assert b'type="password"' not in client.get("/login/").content
+    assert client.post("/login/", {"username": "bob", "password": PASSWORD}).status_code == 403
+    signed_in(provider, client)
+    assert client.session["causeline.way"] == sessions.OIDC
+    assert client.get("/sessions/").status_code == 200
 
 
 def test_no_account_has_to_be_there_before_people_can_sign_in_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,17 +223,40 @@ def test_no_account_has_to_be_there_before_people_can_sign_in_elsewhere(monkeypa
     assert not serve._nobody_can_sign_in(without_rows)
 
 
-@pytest.mark.parametrize("login", ["token", "open", "on"])
-def test_without_a_provider_there_is_no_way_to_one(login: str, settings: Settings) -> None:
-    settings.LOGIN_REQUIRED, settings.TOKEN_REQUIRED = login == "on", login == "token"
-    settings.OIDC_ISSUER = ""
-    assert Client().get("/login/oidc/").status_code == 404
-    assert Client().get("/login/oidc/callback/?code=x&state=y").status_code == 404
+def identity(subject: str = "7", name: str = "ada", groups: tuple[str, ...] = ()) -> people.Identity:
+    return people.Identity("https://idp.example.org", subject, name, "ada@example.org", "Ada", groups, "oidc")
 
 
-def test_the_session_says_how_it_was_begun(provider: IdentityProvider, settings: Settings) -> None:
-    settings.REQUIRE_TOTP = True  # which is asked for with passwords alone
-    client = Client()
-    signed_in(provider, client)
-    assert client.session["causeline.way"] == sessions.OIDC
-    assert client.get("/sessions/").status_code == 200
+@pytest.mark.django_db(transaction=True)
+def test_requests_at_the_same_time_make_one_account() -> None:
+    found: list[int] = []
+
+    def make() -> None:
+        try:
+            found.append(people.account_of(identity(groups=("platform", "payments"))).pk)
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8 and len(set(found)) == 1
+    assert list(User.objects.values_list("username", flat=True)) == ["ada"]
+    assert User.objects.get().groups.count() == 2
+
+
+class AnyIdentity(TestCase):
+    """Django's test case keeps the examples of hypothesis apart."""
+
+    @given(name=st.text(max_size=300), groups=st.lists(st.text(max_size=200), max_size=5))
+    def test_whatever_a_provider_calls_somebody_is_a_name_that_can_be_typed(self, name: str, groups: list[str]) -> None:
+        user = people.account_of(identity(name=name, groups=tuple(groups)))
+        user.full_clean(exclude=["password"])
+        assert all(each.name.startswith("oidc:") for each in user.groups.all())
+
+    @given(st.text(max_size=300).filter(lambda text: not text.isprintable() or not 0 < len(text) <= people.LONGEST_ID))
+    def test_who_has_no_identifier_is_nobody(self, subject: str) -> None:
+        with pytest.raises(people.Unknown):
+            people.account_of(identity(subject=subject))

@@ -48,16 +48,10 @@ def cluster(server: EventsApi, sample: Source) -> Cluster:
 @pytest.fixture
 def message(sample: Source, cluster: Cluster) -> Message:
     gap = Incident.objects.get(source=sample, rule="service-gap")
-    return Message(
-        key="7",
-        change="began",
-        title=gap.title,
-        severity="warning",
-        url=f"https://causeline.example.org/sources/{sample.pk}/incidents/{gap.identity}/",
-        when="It happened 2 times, from 2026-11-21 07:52:00 to 2026-11-21 07:52:07 UTC.",
-        incident=(sample.pk, gap.identity),
-        started=gap.first,
-    )
+    url = f"https://causeline.example.org/sources/{sample.pk}/incidents/{gap.identity}/"
+    when = "It happened 2 times."
+    message = Message(key="7", change="began", title=gap.title, severity="warning", url=url, when=when)
+    return replace(message, incident=(sample.pk, gap.identity), started=gap.first)
 
 
 def send(*messages: Message) -> str:
@@ -78,6 +72,14 @@ def test_an_incident_becomes_an_event_about_its_object(server: EventsApi, messag
     assert (event["type"], event["reason"], event["count"]) == ("Warning", "IncidentBegan", 1)
     assert event["message"].startswith(message.title) and event["message"].endswith(message.url)
     assert event["firstTimestamp"] == "2026-11-21T07:52:00Z" and event["source"] == {"component": "causeline"}
+    late = Incident.objects.filter(source=sample, rule="stale-write", kind="Actor").order_by("title").first()
+    assert late
+    server.events.clear()
+    send(replace(message, incident=(sample.pk, late.identity)))
+    involved = only(server)["involvedObject"]  # an incident of an actor is about what that wrote
+    assert (involved["kind"], involved["apiVersion"]) == ("Deployment", "apps/v1")
+    note = event_note(replace(message, title="ü" * 900, cause="ü" * 900))
+    assert len(note.encode()) <= 1024 and note.endswith(message.url) and "…" in note
 
 
 def test_what_goes_on_is_counted_and_what_is_sent_again_is_not(server: EventsApi, message: Message) -> None:
@@ -131,7 +133,7 @@ def test_a_namespace_that_would_change_the_path_is_refused(namespace: str) -> No
         kubernetes_event._written(no_api, about, message)
 
 
-def test_nothing_is_written_unless_it_is_turned_on(
+def test_nothing_is_written_unless_turned_on(
     server: EventsApi, message: Message, cluster: Cluster, sample: Source
 ) -> None:
     connections.change(cluster, WatchOptions())
@@ -142,14 +144,6 @@ def test_nothing_is_written_unless_it_is_turned_on(
     with pytest.raises(Refused):
         send(message)
     assert server.requests == []
-
-
-def test_an_incident_of_an_actor_is_about_what_it_wrote(server: EventsApi, message: Message, sample: Source) -> None:
-    late = Incident.objects.filter(source=sample, rule="stale-write", kind="Actor").order_by("title").first()
-    assert late
-    send(replace(message, incident=(sample.pk, late.identity)))
-    assert only(server)["involvedObject"]["kind"] == "Deployment"
-    assert only(server)["involvedObject"]["apiVersion"] == "apps/v1"
 
 
 def test_without_the_right_it_is_tried_again_later(server: EventsApi, message: Message) -> None:
@@ -163,11 +157,6 @@ def test_without_the_right_it_is_tried_again_later(server: EventsApi, message: M
     assert server.events == {}
 
 
-def test_a_long_message_fits_an_event(message: Message) -> None:
-    note = event_note(replace(message, title="ü" * 900, cause="ü" * 900))
-    assert len(note.encode()) <= 1024 and note.endswith(message.url) and "…" in note
-
-
 def test_the_manifest_grants_it_only_as_an_option(capsys: pytest.CaptureFixture[str]) -> None:
     def writing(manifest: str) -> list[str]:
         (role,) = (each for each in yaml.safe_load_all(manifest) if each["kind"] == "ClusterRole")
@@ -179,6 +168,18 @@ def test_the_manifest_grants_it_only_as_an_option(capsys: pytest.CaptureFixture[
     assert writing(manifest) == ["create", "patch"] and "never writes" not in manifest
 
 
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        (("create", "patch"), "events may not be created or changed: no RBAC policy matched."),
+        ((), "Events about incidents may be written."),
+    ],
+)
+def test_a_check_of_the_access_says_whether_events_may_be_written(refused: tuple[str, ...], said: str) -> None:
+    report = AccessReport("v1.34.1", "", events=Grant("events", "Event", refused, "no RBAC policy matched"))
+    assert access_checks.sentences(report, {})[-1] == said
+
+
 def test_the_page_of_a_cluster_turns_it_on_and_says_whether_the_right_exists(client: Client, cluster: Cluster) -> None:
     address = f"/clusters/{cluster.pk}/"
     page = client.get(address).content.decode()
@@ -188,11 +189,3 @@ def test_the_page_of_a_cluster_turns_it_on_and_says_whether_the_right_exists(cli
     assert "never writes" in client.get(address).content.decode()
     assert client.post(address, {"act": "change", "keep_unit": "GB", "write_events": "on"}).status_code == 302
     assert Cluster.objects.get(pk=cluster.pk).write_events
-
-
-def test_a_check_of_the_access_says_whether_events_may_be_written() -> None:
-    refused = Grant("events", "Event", ("create", "patch"), "no RBAC policy matched")
-    told = access_checks.sentences(AccessReport("v1.34.1", "", events=refused), {})
-    assert told[-1] == "events may not be created or changed: no RBAC policy matched."
-    fine = AccessReport("v1.34.1", "", events=refused._replace(refused=()))
-    assert access_checks.sentences(fine, {})[-1] == "Events about incidents may be written."

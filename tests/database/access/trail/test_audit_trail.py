@@ -5,8 +5,8 @@ import json
 import re
 import subprocess
 import sys
-from datetime import timedelta
-from pathlib import Path
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import jsonschema
@@ -17,7 +17,6 @@ from django.db import DatabaseError, connection, transaction
 from django.test import Client
 from django.urls import URLPattern, get_resolver
 from django.urls.resolvers import URLResolver
-from django.utils import timezone
 from pytest_django import Settings
 
 from dashboard import tasks
@@ -26,29 +25,20 @@ from dashboard.access.trail import actions, audit_lines, change_log, trail
 from dashboard.models import AuditRecord, Grant
 from dashboard.web.api import api
 from tests import ROOT
+from tests.database.access import asking
+from tests.database.access.asking import bearer, in_days
 from tests.people import PASSWORD, member
 from timeline.models import Cluster, Source
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "192.0.2.7"
-
-
-@pytest.fixture(autouse=True)
-def accounts(settings: Settings) -> None:
-    settings.LOGIN_REQUIRED, settings.TOKEN_REQUIRED = True, False
-    trail.recent = trail._Recent()
+signed_in = partial(asking.signed_in, REMOTE_ADDR=ADDRESS)
 
 
 def told(**wanted: Any) -> list[tuple[str, str, str]]:
     """Return who did what with which outcome, the oldest first."""
     found = AuditRecord.objects.filter(**wanted).order_by("id")
     return [(each.who, each.action, each.outcome) for each in found]
-
-
-def signed_in(user: User) -> Client:
-    client = Client(REMOTE_ADDR=ADDRESS)
-    client.force_login(user)
-    return client
 
 
 def test_signing_in_failing_and_signing_out_are_recorded() -> None:
@@ -64,9 +54,7 @@ def test_signing_in_failing_and_signing_out_are_recorded() -> None:
     assert PASSWORD not in str(list(AuditRecord.objects.values()))
 
 
-def test_what_is_seen_is_recorded_once_for_each_person_and_thing(
-    sample: Source, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_seen_is_recorded_once_for_each_person(sample: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trail, "time", lambda: 1_800_000_000.0)  # it is recorded again after ten minutes
     alice, bob = member("viewer", name="alice"), member("admin", name="bob")
     for client in (signed_in(alice), signed_in(bob)):
@@ -80,22 +68,16 @@ def test_what_is_seen_is_recorded_once_for_each_person_and_thing(
     identity = signed_in(alice).get(f"/api/sources/{sample.pk}/incidents").json()["incidents"][0]["id"]
     signed_in(alice).get(f"/sources/{sample.pk}/incidents/{identity}/")
     assert AuditRecord.objects.get(action="see incident").thing == f"incident {identity}"
-
-
-def test_downloads_reports_and_lists_are_recorded(sample: Source) -> None:
-    client = signed_in(member("admin", name="alice"))
-    client.get(f"/api/sources/{sample.pk}/document")
-    client.get(f"/sources/{sample.pk}/report")
-    client.get("/incidents/")
-    assert {("export", ""), ("report", ""), ("list", "/incidents/")} <= {
-        (each.action, each.thing) for each in AuditRecord.objects.all()
-    }
+    for path in (f"/api/sources/{sample.pk}/document", f"/sources/{sample.pk}/report", "/incidents/"):
+        signed_in(bob).get(path)
+    things = {(each.action, each.thing) for each in AuditRecord.objects.all()}
+    assert {("export", ""), ("report", ""), ("list", "/incidents/")} <= things
 
 
 def test_what_a_program_reads_with_its_token_is_recorded_without_the_text(sample: Source) -> None:
-    text, row = tokens.issue("grafana", ["read"], expires=timezone.now() + timedelta(days=1), by="alice")
+    text, row = tokens.issue("grafana", ["read"], expires=in_days(), by="alice")
     for path in (f"/api/sources/{sample.pk}/findings", "/api/incidents"):
-        assert Client().get(path, headers={"Authorization": f"Bearer {text}"}).status_code == 200
+        assert Client().get(path, headers=bearer(text)).status_code == 200
     who = f"grafana ({row.prefix}…)"
     assert told(way="token") == [(who, "see", "done"), (who, "list", "done")]
     assert text not in str(list(AuditRecord.objects.values()))
@@ -122,20 +104,10 @@ def test_what_is_refused_to_strangers_is_recorded_once() -> None:
     assert told() == [("", "change cluster", "refused"), ("", "delete", "refused")]
 
 
-def test_a_record_belongs_to_the_transaction_of_what_it_tells() -> None:
-    with pytest.raises(RuntimeError), transaction.atomic():
-        change_log.note("grant", by="alice", role="admin")
-        assert told() == [("alice", "grant", "done")]
-        raise RuntimeError
-    assert told() == []
-
-
 def test_nothing_is_changed_without_its_record_and_nothing_recorded_that_was_not_changed(
     sample: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    admin = member("admin", name="alice")
-    client = Client(REMOTE_ADDR=ADDRESS, raise_request_exception=False)
-    client.force_login(admin)
+    client = signed_in(member("admin", name="alice"), raise_request_exception=False)
     cluster = Cluster.objects.create(name="prod")
 
     def tried() -> None:
@@ -164,10 +136,10 @@ def test_nothing_is_changed_without_its_record_and_nothing_recorded_that_was_not
     assert cluster.paused and told()[3:] == [("alice", "change cluster", "done")]
 
 
-def test_a_command_changes_nothing_without_its_record(
-    monkeypatch: pytest.MonkeyPatch, settings: Settings, tmp_path: Path
-) -> None:
-    settings.DATA_DIR = tmp_path
+def test_a_command_changes_nothing_without_its_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    change_log.note_command("unlock", name="alice")
+    (row,) = AuditRecord.objects.all()
+    assert (row.way, row.action, row.name) == ("command", "unlock", "alice") and row.who
     member("viewer", name="alice")
     member("admin", name="root")
     monkeypatch.setattr(trail, "_INSERT", "INSERT INTO dashboard_nothing VALUES (%(action)s)")
@@ -178,39 +150,28 @@ def test_a_command_changes_nothing_without_its_record(
     assert [each.role for each in Grant.objects.filter(user__username="alice")] == ["viewer"]
 
 
-def test_commands_are_recorded(settings: Settings, tmp_path: Path) -> None:
-    settings.DATA_DIR = tmp_path
-    change_log.note_command("unlock", name="alice")
-    (row,) = AuditRecord.objects.all()
-    assert (row.way, row.action, row.name) == ("command", "unlock", "alice") and row.who
-
-
-def test_the_database_lets_nobody_change_or_delete_a_record() -> None:
-    trail.record("see", trail.NOBODY)
-    for statement in (AuditRecord.objects.all().delete, lambda: AuditRecord.objects.update(who="mallory")):
-        with pytest.raises(DatabaseError, match="records of the audit trail"), transaction.atomic():
-            statement()
-    assert told() == [("", "see", "done")]
-
-
-def test_only_old_records_are_deleted(settings: Settings) -> None:
+def test_a_record_stays_as_it_is_until_it_is_old(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
     settings.AUDIT_DAYS = 30
     for _ in range(3):
         trail.record("see", trail.NOBODY)
+    for statement in (AuditRecord.objects.all().delete, lambda: AuditRecord.objects.update(who="mallory")):
+        with pytest.raises(DatabaseError, match="records of the audit trail"), transaction.atomic():
+            statement()
+    assert told() == [("", "see", "done")] * 3
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE dashboard_auditrecord DISABLE TRIGGER dashboard_auditrecord_stays")
-        AuditRecord.objects.filter(pk=AuditRecord.objects.earliest("id").pk).update(
-            at=timezone.now() - timedelta(days=31)
-        )
+        AuditRecord.objects.filter(pk=AuditRecord.objects.earliest("id").pk).update(at=in_days(-31))
         cursor.execute("ALTER TABLE dashboard_auditrecord ENABLE TRIGGER dashboard_auditrecord_stays")
     tasks.clear_sessions()
     assert AuditRecord.objects.count() == 2
-
-
-def test_a_record_that_cannot_be_stored_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(RuntimeError), transaction.atomic():
+        change_log.note("grant", by="alice", role="admin")
+        assert told(action="grant") == [("alice", "grant", "done")]
+        raise RuntimeError
+    assert told(action="grant") == [], "a record belongs to the transaction of what it tells"
     trail.record("x" * 65, trail.Actor("alice", "account"))
     assert '"who": "alice"' in caplog.text and "could not be stored" in caplog.text
-    assert not AuditRecord.objects.exists()
+    assert AuditRecord.objects.count() == 2
 
 
 def test_administrators_read_filter_and_page(sample: Source, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,14 +192,7 @@ def test_administrators_read_filter_and_page(sample: Source, monkeypatch: pytest
     assert "No record matches" in client.get("/audit-trail/?until=2001-01-01").content.decode()
 
 
-def test_others_do_not_read_it() -> None:
-    client = signed_in(member("viewer"))
-    assert client.get("/audit-trail/").status_code == client.get("/audit-trail/export").status_code == 403
-    assert Client().get("/audit-trail/").status_code == 302
-
-
-def test_lines_follow_their_schema(capfdbinary: Any, settings: Settings, tmp_path: Path) -> None:
-    settings.DATA_DIR = tmp_path
+def test_lines_follow_their_schema(capfdbinary: Any) -> None:
     trail.record("see", trail.Actor("älice", "account", 7, "viewer"), source=5, details={"act": "x", "route": 3})
     trail.record("delete", trail.NOBODY, status=500, outcome="failed")
     schema = json.loads(audit_lines.schema())
@@ -260,16 +214,14 @@ def test_the_schema_is_printed_without_a_database() -> None:
     assert done.stdout == audit_lines.schema()
 
 
-def _pages(patterns: list[URLPattern | URLResolver], before: str = "") -> list[tuple[str, str]]:
-    """Return method and route of everything in the URL table."""
-    found = []
+def _pages(patterns: list[URLPattern | URLResolver], before: str = "") -> Iterator[tuple[str, str]]:
+    """Yield method and route of everything in the URL table."""
     for each in patterns:
         route = before + str(each.pattern)
-        if isinstance(each, URLResolver):
-            found += [] if each.namespace else _pages(each.url_patterns, route)
-        else:
-            found += [(method, route) for method in _methods(each.callback)]
-    return found
+        if isinstance(each, URLPattern):
+            yield from ((method, route) for method in _methods(each.callback))
+        elif not each.namespace:
+            yield from _pages(each.url_patterns, route)
 
 
 def _methods(view: Any) -> set[str]:
@@ -282,8 +234,8 @@ def _methods(view: Any) -> set[str]:
     return {"GET"}
 
 
-def test_each_route_is_recorded_or_said_not_to_be() -> None:
-    routes = _pages(get_resolver().url_patterns)
+def test_each_route_is_recorded_or_said_not_to_be_and_each_action_is_documented() -> None:
+    routes = [*_pages(get_resolver().url_patterns)]
     for path, methods in api.get_openapi_schema()["paths"].items():
         routes += [(method.upper(), path[1:].replace("{", "<").replace("}", ">")) for method in methods]
     assert ("POST", "clusters/<int:cluster_id>/") in routes and ("DELETE", "api/sources/<source_id>") in routes
@@ -295,8 +247,5 @@ def test_each_route_is_recorded_or_said_not_to_be() -> None:
     known = {route for _, route in routes}
     assert set(actions.READS) - known == set() and {route for _, route in actions.CHANGES} <= known
     assert {*actions.READS.values(), *actions.CHANGES.values()} <= set(actions.ACTIONS)
-
-
-def test_each_action_is_documented() -> None:
     page = (ROOT / "docs/how-to/share-and-audit.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `([^`]+)` \| (.+) \|$", page, re.MULTILINE) == list(actions.ACTIONS.items())

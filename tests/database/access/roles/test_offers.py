@@ -8,13 +8,12 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
 from django.urls import Resolver404, resolve
 from django.utils import timezone
-from pytest_django import Settings
 
 from dashboard.access.roles import grants, needs, policy
 from tests import ROOT
+from tests.database.access.asking import signed_in
 from tests.database.storage.sources import connected
 from tests.people import member
 from timeline.models import Finding, Incident, Silence, Source
@@ -84,14 +83,9 @@ ON = [
 
 
 @pytest.mark.parametrize(("role", "on"), ON)
-def test_a_page_offers_what_the_policy_allows(
-    role: str, on: str, things: dict[str, str], sample: Source, settings: Settings
-) -> None:
-    settings.LOGIN_REQUIRED = True
-    settings.PASSWORDS = True
+def test_a_page_offers_what_the_policy_allows(role: str, on: str, things: dict[str, str], sample: Source) -> None:
     user = member(role, on=sample if on else None, namespaces=[NAMESPACE] if on == "namespace" else ())
-    client = Client()
-    client.force_login(user)
+    client = signed_in(user)
     shown = {name: client.get(path) for name, path in things.items()}
     pages = {name: answer.content.decode() for name, answer in shown.items() if answer.status_code == 200}
     assert not [(name, *each) for name, page in pages.items() for each in _refused(user, things[name], page)]
@@ -103,10 +97,8 @@ def test_a_page_offers_what_the_policy_allows(
         assert offered == grants.reaches(role, least), (name, part)
 
 
-def test_a_page_says_why_something_is_not_offered(things: dict[str, str], settings: Settings) -> None:
-    settings.LOGIN_REQUIRED = True
-    client = Client()
-    client.force_login(member("viewer"))
+def test_a_page_says_why_something_is_not_offered(things: dict[str, str]) -> None:
+    client = signed_in(member("viewer"))
     for name in ("home", "incident", "finding", "baseline"):
         assert "This needs the role responder" in client.get(things[name]).content.decode(), name
 

@@ -26,7 +26,6 @@ LONG = {
     "dashboard/cli/__main__.py": 490, "dashboard/environment/declarations.py": 560, "tests/browser/test_hands.py": 834,
     "tests/browser/test_live.py": 620, "tests/database/judging/test_incidents.py": 505,
     "tests/database/queries/test_queries.py": 473, "tests/database/uploads/test_importing.py": 616,
-    "tests/database/watch/test_connections.py": 595, "tests/database/web/api/test_api.py": 463,
     "tests/process/agents/test_mcp.py": 412, "tests/process/deploy/test_deploy.py": 426,
     "tests/process/services/test_services.py": 438, "tests/process/watch/test_hostile_servers.py": 549,
     "tests/process/watch/test_watch.py": 413, "tests/unit/formats/stream/test_archives.py": 440,

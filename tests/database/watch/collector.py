@@ -1,6 +1,5 @@
 """This module sends what a collector sends, in this process, and is the worker that takes it."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from collectors.watch.streams.threads import StreamStatus
 from dashboard.web.collecting import Collecting
 from tests import ENGINE
 from tests.collecting import token_of
+from tests.database.watch.asgi import answer_of
 from tests.live import observations
 from timeline.core.entries import Entry, Mark, Observation
 from timeline.models import Cluster, Source
@@ -42,17 +42,11 @@ class Sent:
     def __init__(self, cluster: Cluster, token: str | None = None) -> None:
         self.cluster = cluster
         self._token = token if token is not None else token_of(cluster)
-        self._application = Collecting(_never)
 
     def ask(self, what: str, method: str = "POST", *, named: str = "", **options: Any) -> httpx.Response:
-        async def send() -> httpx.Response:
-            transport = httpx.ASGITransport(self._application)  # type: ignore[arg-type]
-            async with httpx.AsyncClient(transport=transport, base_url="http://causeline") as client:
-                headers = {"Authorization": f"Bearer {self._token}", **options.pop("headers", {})}
-                path = f"/api/collect/{named or self.cluster.pk}/{what}"
-                return await client.request(method, path, headers=headers, **options)
-
-        return asyncio.run(send())
+        headers = {"Authorization": f"Bearer {self._token}", **options.pop("headers", {})}
+        path = f"/api/collect/{named or self.cluster.pk}/{what}"
+        return answer_of(Collecting, method, path, headers=headers, **options)
 
     def lease(self, holder: str = "one", epoch: int | None = None, **more: Any) -> httpx.Response:
         return self.ask("lease", json={"holder": holder, "epoch": epoch, **more})
@@ -61,10 +55,6 @@ class Sent:
         body = items if isinstance(items, bytes) else batches.written(items)
         sent = {"Causeline-Epoch": str(epoch), "Causeline-Number": str(number), "Causeline-Restored": restored}
         return self.ask("batches", content=body, headers=sent).status_code
-
-
-async def _never(*_: Any) -> None:
-    raise AssertionError("the request was not answered")
 
 
 class Worker:

@@ -100,7 +100,7 @@ def changed(items: Sequence[object]) -> Iterator[object]:
     return ((each.ref.uid, each.resource_version, each.change.value) for each in entries)
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", ["learn", "chunks"])
 def test_an_audit_event_that_cannot_be_stored_costs_itself_alone(
     step: str, worker: Worker, monkeypatch: pytest.MonkeyPatch, admin_client: Client
 ) -> None:

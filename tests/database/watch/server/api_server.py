@@ -1,10 +1,8 @@
 """This module is an API server that grants what a test says, and what connects clusters to it."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from django.core.management import call_command
 from collectors.watch.server import connections
 from collectors.watch.server.connections import WatchOptions
 from collectors.watch.server.kubeconfig import Kubeconfig
+from tests.answering import Handler, Quiet, serving
 from timeline.models import Cluster
 
 SECRET = "pl4nted-t0ken"
@@ -29,7 +28,7 @@ ANSWERS |= {
 }
 
 
-class Server(ThreadingHTTPServer):
+class Server(Quiet):
     """This API server serves Pods, Services and Leases, and grants what a test sets to requests with its token."""
 
     def __init__(self) -> None:
@@ -43,14 +42,14 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     server: Server
 
     def do_GET(self) -> None:
         self._answer(ANSWERS.get(self.path))
 
     def do_POST(self) -> None:
-        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        review = json.loads(self.body())
         asked = review["spec"]["resourceAttributes"]
         if not self.server.answers_reviews:
             return self._answer({"kind": "Status", "message": "no", "code": 403}, 403)
@@ -62,23 +61,14 @@ class _Handler(BaseHTTPRequestHandler):
             answer, status = {"kind": "Status", "message": "Unauthorized", "code": 401}, 401
         elif answer is None:
             answer, status = {"kind": "Status", "message": "not found", "code": 404}, 404
-        body = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Log nothing."""
+        self.answer(status, answer)
 
 
 @contextmanager
 def api_server() -> Iterator[Server]:
-    with Server() as running:
-        threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        yield running
-        running.shutdown()
+    server = Server()
+    with serving(server):
+        yield server
 
 
 def config(server: str, user: dict[str, Any] | None = None) -> str:

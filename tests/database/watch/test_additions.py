@@ -81,7 +81,7 @@ def test_the_worker_adds_a_log_once_and_judges_again(client: Client, played: Clu
     stored = logged(source)
     assert any(isinstance(each, Request) for each in stored)
     assert any(isinstance(each, Entry) and each.client for each in stored)
-    eventually(lambda: found(source) == found_anew(source))  # once the watches have come as far as the log
+    eventually(lambda: found(source) == found_anew(source), every=0.5)  # once the watches have come as far as the log
     again = ended(sent(client, played, LOG))
     assert (again.state, again.entries) == ("done", 0)
     assert len(logged(source)) == len(stored)

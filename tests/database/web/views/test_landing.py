@@ -91,8 +91,8 @@ def watched(cluster: str, *lives: Life, heard: int = 10 * DAY, uids: str = "u") 
 
 
 def went(client: Client, seconds: float | None, **question: str | int) -> Any:
-    time = {} if seconds is None else {"at": at(seconds)}
-    return client.get("/go", {"namespace": "team-a", "pod": "train-0"} | time | question)
+    time: dict[str, str | int] = {} if seconds is None else {"at": at(seconds)}
+    return client.get("/go", {"namespace": "team-a", "pod": "train-0", **time, **question})
 
 
 def opened(client: Client, seconds: float | None, **question: str | int) -> tuple[int, str, str]:

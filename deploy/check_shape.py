@@ -22,9 +22,7 @@ MODULES, LINES, README_LINES = 20, 400, 40
 CATALOGUES = {"collectors/formats", "timeline/rules", "timeline/migrations", "dashboard/migrations"}
 WIDE = {"bench": 30, "tests": 47, "tests/browser": 30}
 LONG = {
-    "tests/browser/test_hands.py": 834, "tests/browser/test_live.py": 620, "tests/credentials.py": 457,
-    "tests/database/watch/test_connections.py": 595, "tests/database/web/api/test_api.py": 463,
-    "tests/planted_shapes.py": 769, "tests/process/agents/test_mcp.py": 412,
+    "tests/browser/test_hands.py": 834, "tests/browser/test_live.py": 620, "tests/process/agents/test_mcp.py": 412,
     "tests/process/deploy/test_deploy.py": 426, "tests/process/services/test_services.py": 438,
     "tests/process/watch/test_hostile_servers.py": 549, "tests/process/watch/test_watch.py": 413,
 }  # fmt: skip

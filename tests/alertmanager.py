@@ -16,6 +16,7 @@ import yaml
 from dashboard.services.program import guarded
 from tests import ROOT
 from tests.patience import eventually, patient
+from tests.processes import stop
 from tests.running import free_port
 from tests.visitor import Visitor
 
@@ -128,9 +129,4 @@ def _running(command: list[str], log: Path, ready: str) -> Iterator[None]:
         eventually(answers, SECONDS)
         yield
     finally:
-        process.terminate()
-        try:
-            process.wait(patient(SECONDS))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        stop(process, seconds=SECONDS)

@@ -1,5 +1,9 @@
-"""A real HTTP server for tests of what Causeline sends: it remembers every request and answers as it is told."""
+"""A real HTTP server for tests of what Causeline sends: it remembers every request and answers as it is told.
 
+Other small servers of tests have `Quiet`, `Handler` and `serving` in common with it.
+"""
+
+import json
 import socket
 import ssl
 import threading
@@ -11,6 +15,46 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 LOCALHOST = "http://localhost:*"  # for CAUSELINE_DESTINATION_HOSTS
+
+
+class Quiet(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        """Print nothing about clients that hang up."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def body(self) -> bytes:
+        return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+
+    def answer(self, status: int, document: Any, *headers: tuple[str, str]) -> None:
+        """Answer with bytes as they are, and with anything else as JSON."""
+        content = document if isinstance(document, bytes) else json.dumps(document).encode()
+        self.send_response(status)
+        for name, value in (("Content-Type", "application/json"), *headers, ("Content-Length", str(len(content)))):
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def log_message(self, *_: Any) -> None:
+        """Log nothing."""
+
+
+@contextmanager
+def serving(server: ThreadingHTTPServer) -> Iterator[None]:
+    """Serve in a thread as long as the context lasts."""
+    with server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @dataclass
@@ -39,20 +83,17 @@ class Receiver:
         return f"http://localhost:{self.port}"
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
+class _Server(Quiet):
     receiver: Receiver
 
-    def handle_error(self, *_: object) -> None:
-        """Print nothing about senders that hang up."""
 
-
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     server: _Server
+    protocol_version = BaseHTTPRequestHandler.protocol_version  # each request on a connection of its own
 
     def do_POST(self) -> None:
         receiver = self.server.receiver
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = self.body()
         headers = {name.lower(): value for name, value in self.headers.items()}
         receiver.requests.append(Request(self.path, headers, body, time.monotonic()))
         answer = receiver.answers.pop(0) if receiver.answers else receiver.always
@@ -74,25 +115,19 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_POST
 
-    def log_message(self, *_: Any) -> None:
-        """Log nothing."""
-
 
 @contextmanager
 def receiving(context: ssl.SSLContext | None = None) -> Iterator[Receiver]:
     """Yield a server on a free port of this machine, with TLS if a context is given."""
-    with _Server(("127.0.0.1", 0), _Handler) as server:
-        if context:
-            server.socket = context.wrap_socket(server.socket, server_side=True)
-        server.receiver = Receiver(server.server_address[1])
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
+    server = _Server(("127.0.0.1", 0), _Handler)
+    if context:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    server.receiver = Receiver(server.server_address[1])
+    with serving(server):
         try:
             yield server.receiver
         finally:
             server.receiver.release.set()
-            server.shutdown()
-            thread.join()
 
 
 def closed_port() -> int:

@@ -21,6 +21,7 @@ from dashboard.services.program import guarded
 from tests import ROOT
 from tests.patience import eventually
 from tests.postgres_pair import HOST, Pair, pair
+from tests.processes import kill
 from tests.running import TOKEN, free_port
 from tests.visitor import Visitor
 
@@ -114,9 +115,7 @@ class Available:
         return self.folder / f"{name}.log"
 
     def kill(self, name: str) -> None:
-        process = self.processes.pop(name)
-        process.kill()
-        process.wait()
+        kill(self.processes.pop(name))
 
     def send(self, name: str, number: signal.Signals) -> None:
         self.processes[name].send_signal(number)
@@ -141,11 +140,7 @@ class Available:
         return False
 
     def stop(self) -> None:
-        for process in self.processes.values():
-            process.send_signal(signal.SIGCONT)
-            process.kill()
-        for process in self.processes.values():
-            process.wait()
+        kill(*self.processes.values())
 
 
 def _program(name: str) -> str:

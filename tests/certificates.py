@@ -1,27 +1,39 @@
-"""This module makes a certificate for servers of tests at the name `localhost`."""
+"""This module makes certificates for servers of tests, which sign themselves."""
 
-import datetime
 import ssl
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
+
+
+def signed(folder: Path, name: str) -> tuple[Path, Path]:
+    """Return the files of a certificate for localhost and 127.0.0.1, and of its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    called = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now, day = datetime.now(UTC), timedelta(days=1)
+    hosts = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))])
+    built = x509.CertificateBuilder(called, called, key.public_key(), 5, now - day, now + day)
+    built = built.add_extension(hosts, False).add_extension(x509.BasicConstraints(True, None), True)
+    certificate, private = folder / f"{name}.crt", folder / f"{name}.key"
+    certificate.write_bytes(built.sign(key, SHA256()).public_bytes(Encoding.PEM))
+    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return certificate, private
+
+
+def served(certificate: Path, private: Path) -> ssl.SSLContext:
+    """Return the context of a server that has this certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, private)
+    return context
 
 
 def for_localhost(folder: Path) -> tuple[Path, ssl.SSLContext]:
     """Return the file of a certificate that signs itself, and the context of a server that has it."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=1)
-    built = x509.CertificateBuilder(name, name, key.public_key(), 5, now - day, now + day)
-    built = built.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), False)
-    signed = built.add_extension(x509.BasicConstraints(True, None), True).sign(key, hashes.SHA256())
-    certificate, secret = folder / "certificate.pem", folder / "key.pem"
-    certificate.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
-    pkcs8, clear = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, pkcs8, clear))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, secret)
-    return certificate, context
+    certificate, private = signed(folder, "localhost")
+    return certificate, served(certificate, private)

@@ -15,6 +15,7 @@ from collectors.replay.serving import kubeconfig
 from dashboard.access.tokens import tokens
 from dashboard.services.program import guarded
 from tests import ROOT
+from tests.processes import kill
 from timeline.models import Cluster
 
 
@@ -62,8 +63,7 @@ class Collecting:
 
     def kill(self) -> None:
         """Kill it at once, as `kill -9` does."""
-        self._process.kill()
-        self._process.wait()
+        kill(self._process)
 
     def stop(self) -> int:
         """Stop it as Kubernetes does, and return its exit status."""

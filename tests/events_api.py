@@ -1,12 +1,12 @@
 """A small API server for tests: it keeps Events as Kubernetes does, over HTTP, and reviews access to them."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.answering import Handler, Quiet, serving
 
 _FIELDS = {"metadata", "involvedObject", "type", "reason", "message", "source", "reportingComponent", "count"}
 
@@ -33,26 +33,24 @@ class EventsApi:
         }
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
+class _Server(Quiet):
     api: EventsApi
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     server: _Server
-    protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
         if self._may("get"):
             found = self.server.api.events.get(self._key(self.path))
-            self._answer(200, found) if found else self._status(404, "NotFound")
+            self.answer(200, found) if found else self._status(404, "NotFound")
 
     def do_POST(self) -> None:
-        body = self._body()
+        body = json.loads(self.body())
         if self.path.endswith("/selfsubjectaccessreviews"):
             asked = body["spec"]["resourceAttributes"]
             allowed = asked["resource"] == "events" and asked["verb"] in self.server.api.allowed
-            self._answer(201, {"status": {"allowed": allowed, "reason": "" if allowed else "no RBAC policy matched"}})
+            self.answer(201, {"status": {"allowed": allowed, "reason": "" if allowed else "no RBAC policy matched"}})
         elif self._may("create"):
             assert set(body) >= _FIELDS and body["metadata"]["namespace"] == self.path.split("/")[4]
             key = self._key(f"{self.path}/{body['metadata']['name']}")
@@ -66,7 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_PATCH(self) -> None:
         assert self.headers["Content-Type"] == "application/merge-patch+json"
-        patch = self._body()
+        patch = json.loads(self.body())
         key = self._key(self.path)
         known = self.server.api.events[key]
         version = known["metadata"]["resourceVersion"]
@@ -84,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.api.lost -= 1
             self.close_connection = True
         else:
-            self._answer(status, event)
+            self.answer(status, event)
 
     def _may(self, verb: str) -> bool:
         self.server.api.requests.append(f"{self.command} {self.path}")
@@ -101,33 +99,14 @@ class _Handler(BaseHTTPRequestHandler):
         assert resource == "events"
         return f"{namespace}/{name}"
 
-    def _body(self) -> Any:
-        return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-
     def _status(self, code: int, reason: str) -> None:
-        self._answer(code, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": code})
-
-    def _answer(self, status: int, body: Any) -> None:
-        content = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: Any) -> None:
-        """Log nothing."""
+        self.answer(code, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "code": code})
 
 
 @contextmanager
 def events_api() -> Iterator[EventsApi]:
     """Yield an API server on a free port of this machine."""
-    with _Server(("127.0.0.1", 0), _Handler) as server:
-        server.api = EventsApi(server.server_address[1])
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield server.api
-        finally:
-            server.shutdown()
-            thread.join()
+    server = _Server(("127.0.0.1", 0), _Handler)
+    server.api = EventsApi(server.server_address[1])
+    with serving(server):
+        yield server.api

@@ -6,36 +6,38 @@ from typing import Any
 from timeline.models import Cluster, Delta, Incident, Source, Stream
 
 _SERVER = "https://10.0.0.1:6443"
+USUAL: dict[str, Any] = {  # columns of an incident
+    "rule": "service-gap",
+    "rank": 0,
+    "status": "confirmed",
+    "group": "",
+    "kind": "Service",
+    "namespace": "shop",
+    "name": "ring",
+    "title": "Service ring was deleted while its Pods were running",
+    "subjects": 1,
+    "names": ["ring"],
+    "findings": 1,
+    "occurrences": 1,
+    "open": False,
+    "times": [],
+    "effect": "possible",
+    "effect_text": "Harm is possible.",
+    "actors": [],
+    "advice": [],
+    "roots": [],
+    "words": "",
+}
 
 
 def incident(source: Source, identity: str, *, ago: float = 0, rank: int = 0, **columns: Any) -> Incident:
     """Store an incident of two findings, whose last occurrence was some seconds ago."""
     last = datetime.now(UTC) - timedelta(seconds=ago)
-    usual: dict[str, Any] = {
-        "rule": "service-gap",
-        "status": "confirmed",
-        "group": "",
-        "kind": "Service",
-        "namespace": "batch",
-        "name": "ring",
-        "title": f"Service {identity} was away under its running Pods",
-        "subjects": 1,
-        "names": ["ring"],
-        "findings": 2,
-        "occurrences": 3,
-        "first": last - timedelta(minutes=10),
-        "last": last,
-        "open": False,
-        "times": [],
-        "effect": "observed",
-        "effect_text": "",
-        "actors": ["controller"],
-        "advice": [],
-        "roots": [],
-        "worst": identity,
-        "words": identity,
-    }
-    return Incident.objects.create(source=source, identity=identity, rank=rank, **{**usual, **columns})
+    about = {"title": f"Service {identity} was away under its running Pods", "namespace": "batch", "worst": identity}
+    times = {"first": last - timedelta(minutes=10), "last": last}
+    more = {"findings": 2, "occurrences": 3, "actors": ["controller"], "effect": "observed", "words": identity}
+    given: dict[str, Any] = {**USUAL, **about, **times, **more, "effect_text": "", "rank": rank, **columns}
+    return Incident.objects.create(source=source, identity=identity, **given)
 
 
 def recording(name: str, **columns: Any) -> Source:

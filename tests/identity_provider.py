@@ -3,16 +3,16 @@
 import base64
 import hashlib
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from tests.answering import Handler, Quiet, serving
 
 CLIENT, SECRET = "causeline", "the-secret-of-the-client"
 _RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -76,29 +76,14 @@ class IdentityProvider:
 def identity_provider() -> Iterator[IdentityProvider]:
     """Serve a provider on a port of this machine."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Asked(Handler):
         def do_GET(self) -> None:
-            self._answer({})
+            form = {name: values[0] for name, values in parse_qs(self.body().decode()).items()}
+            self.answer(*provider.answer(urlsplit(self.path).path, form))
 
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            self._answer({name: values[0] for name, values in parse_qs(body).items()})
+        do_POST = do_GET
 
-        def _answer(self, form: dict[str, str]) -> None:
-            status, document = provider.answer(urlsplit(self.path).path, form)
-            content = json.dumps(document).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            """Write nothing to the terminal."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        provider = IdentityProvider(f"http://127.0.0.1:{server.server_port}")
-        serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        serving.start()
+    server = Quiet(("127.0.0.1", 0), Asked)
+    provider = IdentityProvider(f"http://127.0.0.1:{server.server_port}")
+    with serving(server):
         yield provider
-        server.shutdown()

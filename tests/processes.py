@@ -1,6 +1,9 @@
-"""This module lists the processes that run on this machine."""
+"""This module lists the processes that run on this machine, and ends those of tests."""
 
+import signal
 import subprocess
+
+from tests.patience import patient
 
 
 def processes() -> dict[int, tuple[int, str]]:
@@ -15,3 +18,23 @@ def descendants(pid: int) -> set[int]:
     while more := {child for child, (parent, _) in table.items() if parent in found} - found:
         found |= more
     return found - {pid}
+
+
+def kill(*running: subprocess.Popen[bytes]) -> None:
+    """Kill processes at once, as `kill -9` does."""
+    for process in running:
+        process.kill()
+    for process in running:
+        process.wait()
+
+
+def stop(*running: subprocess.Popen[bytes], seconds: float = 15) -> None:
+    """Let processes end, also those that are frozen, and kill them if they do not."""
+    for process in running:
+        process.send_signal(signal.SIGCONT)
+        process.terminate()
+    for process in running:
+        try:
+            process.wait(patient(seconds))
+        except subprocess.TimeoutExpired:
+            kill(process)

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from dashboard.access import encryption
 from dashboard.models import Delivery, Destination, Route
+from tests.fleet import USUAL
 from timeline.models import Cluster, Incident, NoticedIncident, Source
 
 SECRET = "a-secret-of-the-tests-0123456789"
@@ -24,31 +25,7 @@ def live_source(name: str = "prod") -> Source:
 def incident(source: Source, identity: str = "a" * 16, at: datetime | None = None, **values: Any) -> Incident:
     """Store an incident as it is now, and have the routes asked about it."""
     at = at or timezone.now()
-    given: dict[str, Any] = {
-        "rule": "service-gap",
-        "rank": 0,
-        "status": "confirmed",
-        "group": "",
-        "kind": "Service",
-        "namespace": "shop",
-        "name": "ring",
-        "title": "Service ring was deleted while its Pods were running",
-        "subjects": 1,
-        "names": ["ring"],
-        "findings": 1,
-        "occurrences": 1,
-        "first": at,
-        "last": at,
-        "open": False,
-        "times": [],
-        "effect": "possible",
-        "effect_text": "Harm is possible.",
-        "actors": [],
-        "advice": [],
-        "roots": [],
-        "worst": identity,
-        "words": "",
-    }
+    given = USUAL | {"first": at, "last": at, "worst": identity}
     Incident.objects.update_or_create(source=source, identity=identity, defaults=given | values)
     NoticedIncident.objects.update_or_create(source=source, identity=identity, defaults={"at": at})
     return Incident.objects.get(source=source, identity=identity)

@@ -22,12 +22,12 @@ from dashboard.services.launcher import PERIODIC
 from dashboard.services.program import guarded
 from tests import ROOT, services
 from tests.patience import eventually, patient
+from tests.processes import kill, stop
 from tests.services import VALKEY_DATABASES, WORKER
 
 START_SECONDS = 60
 TOKEN = "the-start-up-token-of-the-tests-0123456789"
 WITH_TOKEN = {"Authorization": f"Bearer {TOKEN}"}
-_STOP_SECONDS = 15
 _PORTS = 1_000  # for each worker of pytest-xdist, from 10 000 on: below the ports of Valkey and of outgoing connections
 _last_port = secrets.randbelow(_PORTS)
 _brokers = set(range(1, VALKEY_DATABASES))
@@ -77,19 +77,10 @@ class Running:
 
     def kill(self, part: str) -> None:
         """Kill a part at once, as `kill -9` does."""
-        process = self.processes.pop(part)
-        process.kill()
-        process.wait()
+        kill(self.processes.pop(part))
 
     def stop(self) -> None:
-        for process in self.processes.values():
-            process.terminate()
-        for process in self.processes.values():
-            try:
-                process.wait(patient(_STOP_SECONDS))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        stop(*self.processes.values())
 
     def manage(self, *command: str, **environment: str) -> None:
         """Run a management command of Django."""

@@ -13,12 +13,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from collectors.stores.times import instant, nanoseconds
+from tests.answering import Handler, Quiet
 from tests.events import event, pod
 
 
@@ -74,35 +74,19 @@ class StoreServer:
         self.asked: list[Asked] = []
         store = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
+        class Asking(Handler):
             def _serve(self) -> None:
                 address = urlsplit(self.path)
                 query = {name: values[-1] for name, values in parse_qs(address.query).items()}
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 headers = {name.title(): value for name, value in self.headers.items()}
-                asked = Asked(self.command, address.path, query, headers, body)
+                asked = Asked(self.command, address.path, query, headers, self.body())
                 store.asked.append(asked)
-                answer = store.answer(asked)
-                content = (
-                    answer.document if isinstance(answer.document, bytes) else json.dumps(answer.document).encode()
-                )
-                self.send_response(answer.status)
-                for name, value in (("Content-Type", "application/json"), *answer.headers):
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                if self.command != "HEAD":
-                    self.wfile.write(content)
+                given = store.answer(asked)
+                self.answer(given.status, given.document, *given.headers)
 
             do_GET = do_POST = do_DELETE = do_HEAD = _serve
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = Quiet(("127.0.0.1", 0), Asking)
         if context:
             self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self.url = f"{'https' if context else 'http'}://127.0.0.1:{self._server.server_address[1]}"

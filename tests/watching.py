@@ -16,7 +16,7 @@ from dashboard.environment import database
 from dashboard.services.program import guarded
 from tests import ROOT, services
 from tests.patience import patient
-from tests.processes import descendants, processes
+from tests.processes import descendants, kill, processes, stop
 
 
 class Workers:
@@ -30,18 +30,7 @@ class Workers:
         self._environment = {**os.environ, "DATABASE_URL": address, **folders, **settings}
 
     def start(self, name: str) -> None:
-        celery = [
-            "celery",
-            "-A",
-            "dashboard.celery",
-            "worker",
-            "--pool",
-            "solo",
-            "-n",
-            f"{name}@%h",
-            "--loglevel",
-            "INFO",
-        ]
+        celery = f"celery -A dashboard.celery worker --pool solo -n {name}@%h --loglevel INFO".split()
         with self.log(name).open("ab") as log:
             self._running[name] = subprocess.Popen(
                 guarded([sys.executable, "-m", *celery], ROOT, None),
@@ -57,9 +46,7 @@ class Workers:
         self._running[name].send_signal(number)
 
     def kill(self, name: str) -> None:
-        process = self._running.pop(name)
-        process.kill()
-        process.wait()
+        kill(self._running.pop(name))
 
     def stop(self, name: str) -> float:
         """Stop a worker as an operator does, and return the seconds that it took."""
@@ -70,15 +57,7 @@ class Workers:
         return time.monotonic() - began
 
     def stop_all(self) -> None:
-        for process in self._running.values():
-            process.send_signal(signal.SIGCONT)
-            process.terminate()
-        for process in self._running.values():
-            try:
-                process.wait(15)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        stop(*self._running.values())
 
 
 class Servers:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connections
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -75,86 +76,109 @@ def queued(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return found
 
 
-def work(queued: list[tuple[str, int]]) -> None:
-    """Do what was handed to workers."""
-    while queued:
-        task, number = queued.pop(0)
-        {"import_upload": imports.import_upload}.get(task, getattr(tasks, task, None))(number)  # type: ignore[misc]
-
-
-def configured(client: Client, followed: Followed, store: LokiServer, **more: str) -> str:
-    page = f"/clusters/{followed.cluster.pk}/log-store/"
-    form = {"act": "configure", "kind": "loki", "field-url": store.url, "field-query": '{job="audit"}', **more}
-    answer = client.post(page, form)
-    assert answer.status_code == 302, answer.content.decode()
-    return page
-
-
 def text(second: float) -> str:
     return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%d %H:%M:%S}"
 
 
-def asked(client: Client, page: str, since: float, until: float, **more: str) -> Pull:
-    answer = client.post(page, {"act": "ask", "since": text(since), "until": text(until), **more})
-    assert answer.status_code == 302, answer.content.decode()
-    return Pull.objects.latest("pk")
+class Scene:
+    """This is a cluster with its log store, and somebody who looks at its page."""
+
+    def __init__(self, client: Client, followed: Followed, store: LokiServer, queued: list[tuple[str, int]]) -> None:
+        self.client, self.followed, self.store, self.queued = client, followed, store, queued
+        self.page = f"/clusters/{followed.cluster.pk}/log-store/"
+        self.form = {"act": "configure", "kind": "loki", "field-url": store.url, "field-query": '{job="audit"}'}
+
+    def configure(self, **more: str) -> None:
+        answer = self.client.post(self.page, {**self.form, **more})
+        assert answer.status_code == 302, answer.content.decode()
+
+    def shown(self) -> str:
+        return self.client.get(self.page).content.decode()
+
+    def ask(self, since: float, until: float, client: Client | None = None, **more: str) -> Pull:
+        form = {"act": "ask", "since": text(since), "until": text(until), **more}
+        answer = (client or self.client).post(self.page, form)
+        assert answer.status_code == 302, answer.content.decode()
+        return Pull.objects.latest("pk")
+
+    def confirm(self, pull: Pull) -> None:
+        """Confirm a pull once it is known what it costs."""
+        self.work()
+        self.client.post(self.page, {"act": "confirm", "pull": str(pull.pk)})
+
+    def work(self) -> None:
+        """Do what was handed to workers."""
+        while self.queued:
+            task, number = self.queued.pop(0)
+            {"import_upload": imports.import_upload}.get(task, getattr(tasks, task, None))(number)  # type: ignore[misc]
+
+    def work_and_add(self) -> None:
+        self.work()
+        self.followed.add()
+
+    def pull_continuously(self, reached: float | None = None) -> None:
+        """Begin what is due for a cluster whose log was pulled up to some second."""
+        if reached is not None:
+            LogStore.objects.update(reached=datetime.fromtimestamp(reached, UTC))
+        tasks.pull_continuously()
+
+    def uids(self) -> set[str]:
+        return set(Track.objects.filter(source=self.followed.source).values_list("uid", flat=True))
 
 
-def test_a_window_is_asked_for_and_added_once(
-    client: Client, followed: Followed, store: LokiServer, queued: list[tuple[str, int]]
-) -> None:
-    page = configured(client, followed, store)
+@pytest.fixture
+def scene(client: Client, followed: Followed, store: LokiServer, queued: list[tuple[str, int]]) -> Scene:
+    return Scene(client, followed, store, queued)
+
+
+@pytest.fixture
+def configured(scene: Scene) -> Scene:
+    scene.configure()
+    return scene
+
+
+def test_a_window_is_asked_for_and_added_once(configured: Scene) -> None:
     for repeated in range(2):
-        pull = asked(client, page, NOW - 3_000, NOW - 2_995)
-        work(queued)
-        shown = client.get(page).content.decode()
-        assert "waits for you" in shown and "5 records" in shown
-        client.post(page, {"act": "confirm", "pull": str(pull.pk)})
-        work(queued)
-        followed.add()
+        pull = configured.ask(NOW - 3_000, NOW - 2_995)
+        configured.work()
+        assert "waits for you" in configured.shown() and "5 records" in configured.shown()
+        configured.confirm(pull)
+        configured.work_and_add()
         pull.refresh_from_db()
         assert (pull.state, pull.records, pull.error) == ("done", 5, "")
         assert pull.upload and pull.upload.state == Upload.State.DONE
         assert pull.upload.entries == (0 if repeated else 4)  # the first one was seen before
-    uids = set(Track.objects.filter(source=followed.source).values_list("uid", flat=True))
-    assert uids == {each.audit_id for each in store.records[:5]}
-    assert f"/sources/{followed.source.pk}/" in client.get(page).content.decode()
+    assert configured.uids() == {each.audit_id for each in configured.store.records[:5]}
+    assert f"/sources/{configured.followed.source.pk}/" in configured.shown()
 
 
-def test_a_window_can_be_a_recording_of_its_own(
-    client: Client, followed: Followed, store: LokiServer, queued: list[tuple[str, int]]
-) -> None:
-    page = configured(client, followed, store)
-    pull = asked(client, page, NOW - 3_000, NOW, alone="on")
-    work(queued)
-    client.post(page, {"act": "confirm", "pull": str(pull.pk)})
-    work(queued)
-    made = Source.objects.exclude(pk=followed.source.pk).get()
+def test_a_window_can_be_a_recording_of_its_own(configured: Scene) -> None:
+    configured.confirm(configured.ask(NOW - 3_000, NOW, alone="on"))
+    configured.work()
+    made = Source.objects.exclude(pk=configured.followed.source.pk).get()
     assert made.entries == 10 and made.name.startswith("prod 20")
 
 
-def test_secrets_are_encrypted_and_never_shown(
-    client: Client, followed: Followed, store: LokiServer, settings: Settings
-) -> None:
-    page = configured(client, followed, store, **{"field-password": SECRET, "field-username": "reader"})
+def test_secrets_are_encrypted_and_never_shown(scene: Scene, settings: Settings) -> None:
+    scene.configure(**{"field-password": SECRET, "field-username": "reader"})
     row = LogStore.objects.get()
     assert row.secret and SECRET.encode() not in bytes(row.secret) and SECRET not in json.dumps(row.fields)
-    assert SECRET not in client.get(page).content.decode()
-    configured(client, followed, store, **{"field-username": "reader"})  # an empty one stays
+    assert SECRET not in scene.shown()
+    scene.configure(**{"field-username": "reader"})  # an empty one stays
     assert pulls._secrets(LogStore.objects.get()) == {"password": SECRET}
     settings.LOG_STORE_HOSTS = allowed_hosts(["http://localhost:9"])
-    form = {"act": "configure", "kind": "loki", "field-url": "http://localhost:9", "field-query": "{}"}
-    refused = client.post(page, form)  # the password is not sent to another host
+    elsewhere = scene.form | {"field-url": "http://localhost:9"}
+    refused = scene.client.post(scene.page, elsewhere)  # the password is not sent to another host
     assert refused.status_code == 400 and "Fill in again: Password." in refused.content.decode()
-    assert LogStore.objects.get().fields["url"] == store.url
-    assert client.post(page, {**form, "field-password": "another"}).status_code == 302
+    assert LogStore.objects.get().fields["url"] == scene.store.url
+    assert scene.client.post(scene.page, {**elsewhere, "field-password": "another"}).status_code == 302
 
 
 def test_secrets_can_be_read_with_a_new_key_alone_after_they_were_encrypted_again(
-    client: Client, followed: Followed, store: LokiServer, settings: Settings
+    scene: Scene, settings: Settings
 ) -> None:
     settings.CREDENTIALS_KEYS = ["the old key of the tests, 32 characters"]
-    configured(client, followed, store, **{"field-password": SECRET, "field-username": "reader"})
+    scene.configure(**{"field-password": SECRET, "field-username": "reader"})
     settings.CREDENTIALS_KEYS = ["the new key of the tests, 32 characters", *settings.CREDENTIALS_KEYS]
     call_command("clusters", "renew-secrets")
     settings.CREDENTIALS_KEYS = settings.CREDENTIALS_KEYS[:1]
@@ -162,7 +186,7 @@ def test_secrets_can_be_read_with_a_new_key_alone_after_they_were_encrypted_agai
 
 
 def test_a_store_whose_name_leads_elsewhere_after_it_was_checked_is_not_connected_to(
-    client: Client, followed: Followed, store: LokiServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    store: LokiServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers, resolve = ["127.0.0.1"], socket.getaddrinfo
 
@@ -182,75 +206,60 @@ def test_a_store_whose_name_leads_elsewhere_after_it_was_checked_is_not_connecte
     opened.close()
 
 
-def test_only_hosts_that_are_allowed_are_connected_to(
-    client: Client, followed: Followed, store: LokiServer, settings: Settings
-) -> None:
-    page = f"/clusters/{followed.cluster.pk}/log-store/"
-    form = {"act": "configure", "kind": "loki", "field-query": "{}"}
-    for address in ("http://169.254.169.254/", "https://loki.example.org"):
-        answer = client.post(page, {**form, "field-url": address})
-        assert answer.status_code == 400 and "CAUSELINE_LOG_STORE_HOSTS" in answer.content.decode()
-    for address in (
-        "file:///etc/passwd",
-        f"http://evil.example\\@{store.url[7:]}",
-        f"http://user:secret@{store.url[7:]}",
+def test_only_hosts_that_are_allowed_are_connected_to(scene: Scene, settings: Settings) -> None:
+    place = scene.store.url[7:]
+    for address, words in (
+        ("http://169.254.169.254/", "CAUSELINE_LOG_STORE_HOSTS"),
+        ("https://loki.example.org", "CAUSELINE_LOG_STORE_HOSTS"),
+        ("file:///etc/passwd", ""),
+        (f"http://evil.example\\@{place}", ""),
+        (f"http://user:secret@{place}", ""),
     ):
-        assert client.post(page, {**form, "field-url": address}).status_code == 400
+        answer = scene.client.post(scene.page, {**scene.form, "field-url": address})
+        assert answer.status_code == 400 and words in answer.content.decode()
     assert not LogStore.objects.exists()
-    configured(client, followed, store)
+    scene.configure()
     settings.LOG_STORE_HOSTS = []
-    pull = asked(client, page, NOW - 10, NOW - 5)
+    pull = scene.ask(NOW - 10, NOW - 5)
     tasks.estimate_pull(pull.pk)
     pull.refresh_from_db()
-    assert pull.state == "failed" and not store.asked
+    assert pull.state == "failed" and not scene.store.asked
 
 
-def test_people_ask_and_administrators_configure(
-    followed: Followed, store: LokiServer, settings: Settings, admin_client: Client
-) -> None:
+def test_people_ask_and_administrators_configure(scene: Scene, settings: Settings, admin_client: Client) -> None:
     settings.LOGIN_REQUIRED = True
-    page = configured(admin_client, followed, store)
-    person = Client()
+    scene.client = admin_client
+    scene.configure()
+    person, other, of_cluster = Client(), Client(), Client()
     person.force_login(member("responder", name="ann"))
-    shown = person.get(page).content.decode()
-    assert "Get this window" in shown and "Forget this log store" not in shown and store.url in shown
-    assert person.post(page, {"act": "configure", "kind": "loki"}).status_code == 403
-    assert person.post(page, {"act": "remove"}).status_code == 403
-    of_cluster = Client()  # who could point the credentials of the workers at the audit log of another cluster
-    of_cluster.force_login(member("editor", on=followed.cluster))
-    assert of_cluster.post(page, {"act": "configure", "kind": "loki", "field-url": store.url}).status_code == 403
-    assert "Forget this log store" not in of_cluster.get(page).content.decode()
-    pull = asked(person, page, NOW - 3_000, NOW)
-    other = Client()
     other.force_login(member("responder", name="bob"))
-    assert other.post(page, {"act": "cancel", "pull": str(pull.pk)}).status_code == 403
-    assert other.post(page, {"act": "ask", "since": text(NOW - 9), "until": text(NOW)}).status_code == 400
-    assert person.post(page, {"act": "cancel", "pull": str(pull.pk)}).status_code == 302
+    # An editor could point the credentials of the workers at the audit log of another cluster.
+    of_cluster.force_login(member("editor", on=scene.followed.cluster))
+    shown = person.get(scene.page).content.decode()
+    assert "Get this window" in shown and "Forget this log store" not in shown and scene.store.url in shown
+    for client, form in ((person, {**scene.form}), (person, {"act": "remove"}), (of_cluster, {**scene.form})):
+        assert client.post(scene.page, form).status_code == 403
+    assert "Forget this log store" not in of_cluster.get(scene.page).content.decode()
+    cancel = {"act": "cancel", "pull": str(scene.ask(NOW - 3_000, NOW, person).pk)}
+    assert other.post(scene.page, cancel).status_code == 403
+    assert other.post(scene.page, {"act": "ask", "since": text(NOW - 9), "until": text(NOW)}).status_code == 400
+    assert person.post(scene.page, cancel).status_code == 302
     assert Pull.objects.get().state == "cancelled"
 
 
 @pytest.mark.parametrize(("since", "until"), [(10, 20), (20, -3_600), (40 * 86_400, 10)])
-def test_a_window_that_cannot_be_is_refused(
-    client: Client, followed: Followed, store: LokiServer, since: int, until: int
-) -> None:
-    page = configured(client, followed, store)
-    answer = client.post(page, {"act": "ask", "since": text(NOW - since), "until": text(NOW - until)})
-    assert answer.status_code == 400 and not Pull.objects.exists()
+def test_a_window_that_cannot_be_is_refused(configured: Scene, since: int, until: int) -> None:
+    form = {"act": "ask", "since": text(NOW - since), "until": text(NOW - until)}
+    assert configured.client.post(configured.page, form).status_code == 400 and not Pull.objects.exists()
 
 
 def test_a_pull_whose_worker_died_goes_on_with_the_next_page(
-    client: Client,
-    followed: Followed,
-    store: LokiServer,
-    queued: list[tuple[str, int]],
-    monkeypatch: pytest.MonkeyPatch,
-    settings: Settings,
+    configured: Scene, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     monkeypatch.setattr(loki, "LINES", 2)
-    page = configured(client, followed, store)
-    pull = asked(client, page, NOW - 3_000, NOW)
-    work(queued)
-    client.post(page, {"act": "confirm", "pull": str(pull.pk)})
+    store, queued = configured.store, configured.queued
+    pull = configured.ask(NOW - 3_000, NOW)
+    configured.confirm(pull)
     queued.clear()
     saved, save = [], pulling._save
 
@@ -270,8 +279,7 @@ def test_a_pull_whose_worker_died_goes_on_with_the_next_page(
     store.asked.clear()
     tasks.take_up_pulls()
     assert queued == [("pull_window", pull.pk)]
-    work(queued)
-    followed.add()
+    configured.work_and_add()
     pull.refresh_from_db()
     assert (pull.state, pull.records, pull.attempt) == ("done", 10, 2)
     begins = [int(each.query["start"]) for each in store.asked if each.path.endswith("query_range")]
@@ -279,85 +287,68 @@ def test_a_pull_whose_worker_died_goes_on_with_the_next_page(
     assert not cursor_path(path).exists() and not path.exists()
 
 
-def _die(number: int) -> None:
-    from django.db import connections
-
+def _pull(number: int) -> None:
     try:
         tasks.pull_window(number)
     finally:
         connections.close_all()
 
 
-def test_what_is_cancelled_stops(
-    client: Client, followed: Followed, store: LokiServer, queued: list[tuple[str, int]], settings: Settings
-) -> None:
-    page = configured(client, followed, store)
-    pull = asked(client, page, NOW - 3_000, NOW)
-    work(queued)
-    client.post(page, {"act": "confirm", "pull": str(pull.pk)})
-    store.faults = [Answer(429, b"slow down", (("Retry-After", "600"),))]
-    worker = threading.Thread(target=_die, args=[pull.pk])
+def test_what_is_cancelled_stops(configured: Scene, settings: Settings) -> None:
+    pull = configured.ask(NOW - 3_000, NOW)
+    configured.confirm(pull)
+    configured.store.faults = [Answer(429, b"slow down", (("Retry-After", "600"),))]
+    worker = threading.Thread(target=_pull, args=[pull.pk])
     worker.start()
-    client.post(page, {"act": "cancel", "pull": str(pull.pk)})
+    configured.client.post(configured.page, {"act": "cancel", "pull": str(pull.pk)})
     worker.join(60)  # it was told to wait for ten minutes
     assert not worker.is_alive()
     assert Pull.objects.get().state == "cancelled"
     assert not (settings.PULL_DIR / str(pull.pk)).exists() and not Upload.objects.exists()
 
 
-def test_a_cluster_is_pulled_continuously_and_late_records_are_found(
-    client: Client, followed: Followed, store: LokiServer, queued: list[tuple[str, int]]
-) -> None:
-    page = configured(client, followed, store, continuous="on")
-    LogStore.objects.update(reached=datetime.fromtimestamp(NOW - 2_995, UTC))
+def test_a_cluster_is_pulled_continuously_and_late_records_are_found(scene: Scene) -> None:
+    scene.configure(continuous="on")
+    store = scene.store
     store.records = [each for each in store.records if each.audit_id != record(0, 2).audit_id]
-    tasks.pull_continuously()
-    work(queued)
-    followed.add()
-    late = record(NOW - 2_996, 99)
-    store.records.append(late)  # it has arrived after the window of its time was pulled
-    LogStore.objects.update(reached=datetime.fromtimestamp(NOW - 2_500, UTC))
-    tasks.pull_continuously()
-    tasks.pull_continuously()  # one is open
+    scene.pull_continuously(NOW - 2_995)
+    scene.work_and_add()
+    store.records.append(record(NOW - 2_996, 99))  # it has arrived after the window of its time was pulled
+    scene.pull_continuously(NOW - 2_500)
+    scene.pull_continuously()  # one is open
     assert Pull.objects.count() == 2
-    work(queued)
-    followed.add()
-    uids = set(Track.objects.filter(source=followed.source).values_list("uid", flat=True))
-    assert uids == {each.audit_id for each in store.records}
+    scene.work_and_add()
+    assert scene.uids() == {each.audit_id for each in store.records}
     row = LogStore.objects.get()
     assert row.reached and row.reached >= Pull.objects.earliest("pk").until and not row.error
-    assert "pulled continuously" in client.get(page).content.decode()
+    assert "pulled continuously" in scene.shown()
 
 
-def test_a_window_that_somebody_asked_for_does_not_stop_continuous_pulls(
-    client: Client, followed: Followed, store: LokiServer, queued: list[tuple[str, int]]
-) -> None:
-    page = configured(client, followed, store, continuous="on")
-    LogStore.objects.update(reached=datetime.fromtimestamp(NOW - 2_000, UTC))
-    window = asked(client, page, NOW - 3_000, NOW - 2_995)
-    work(queued)  # it waits to be confirmed
-    tasks.pull_continuously()
-    tasks.pull_continuously()  # one is open
+def test_a_window_that_somebody_asked_for_does_not_stop_continuous_pulls(scene: Scene) -> None:
+    scene.configure(continuous="on")
+    window = scene.ask(NOW - 3_000, NOW - 2_995)
+    scene.work()  # it waits to be confirmed
+    scene.pull_continuously(NOW - 2_000)
+    scene.pull_continuously()  # one is open
     assert Pull.objects.filter(continuous=True).count() == 1
-    work(queued)
+    scene.work()
     assert Pull.objects.get(continuous=True).state == "done" and not Gap.objects.exists()
-    tasks.take_up_pulls()
-    assert Pull.objects.get(pk=window.pk).state == "ready"
-    Pull.objects.filter(pk=window.pk).update(seen=timezone.now() - timedelta(minutes=61))
-    tasks.take_up_pulls()
-    assert Pull.objects.get(pk=window.pk).state == "cancelled"
-    assert "Nobody confirmed it within an hour." in client.get(page).content.decode()
+    for minutes, state in ((0, "ready"), (61, "cancelled")):
+        Pull.objects.filter(pk=window.pk).update(seen=timezone.now() - timedelta(minutes=minutes))
+        tasks.take_up_pulls()
+        assert Pull.objects.get(pk=window.pk).state == state
+    assert "Nobody confirmed it within an hour." in scene.shown()
     assert not LogStore.objects.get().error
 
 
 def test_what_a_window_costs_is_asked_beside_imports_by_two_threads_at_most(
-    client: Client, followed: Followed, store: LokiServer, monkeypatch: pytest.MonkeyPatch
+    configured: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     queues = {name: app.amqp.router.route({}, f"dashboard.tasks.{name}")["queue"].name for name in QUEUES}
     assert queues == QUEUES
     later: list[int] = []
     monkeypatch.setattr(tasks.estimate_pull, "apply_async", lambda arguments, countdown: later.extend(arguments))
-    pull = asked(client, configured(client, followed, store), NOW - 3_000, NOW)
+    pull = configured.ask(NOW - 3_000, NOW)
     with tasks._asking, tasks._asking:
         tasks.estimate_pull(pull.pk)
     assert later == [pull.pk] and Pull.objects.get().state == "asking"
@@ -365,33 +356,26 @@ def test_what_a_window_costs_is_asked_beside_imports_by_two_threads_at_most(
     assert Pull.objects.get().state == "ready"
 
 
-def test_a_short_window_with_nothing_of_use_is_no_failure(
-    client: Client, followed: Followed, store: LokiServer, queued: list[tuple[str, int]]
-) -> None:
-    configured(client, followed, store, continuous="on")
-    store.records = [record(NOW - 100, 77)]  # of a Pod that nobody has seen
-    LogStore.objects.update(reached=datetime.fromtimestamp(NOW - 2_000, UTC))
-    tasks.pull_continuously()
-    work(queued)
-    followed.add()
+def test_a_short_window_with_nothing_of_use_is_no_failure(scene: Scene) -> None:
+    scene.configure(continuous="on")
+    scene.store.records = [record(NOW - 100, 77)]  # of a Pod that nobody has seen
+    scene.pull_continuously(NOW - 2_000)
+    scene.work_and_add()
     assert Upload.objects.get().state == Upload.State.DONE
-    assert Track.objects.filter(uid=record(0, 77).audit_id).exists()
+    assert record(0, 77).audit_id in scene.uids()
 
 
-def test_what_a_continuous_pull_has_missed_is_a_gap(
-    client: Client, followed: Followed, store: LokiServer, queued: list[tuple[str, int]], settings: Settings
-) -> None:
-    page = configured(client, followed, store, continuous="on")
-    LogStore.objects.update(reached=datetime.fromtimestamp(NOW - 3_000, UTC))
-    store.faults = [Answer(403, b"no such right")]
-    tasks.pull_continuously()
-    work(queued)
-    row = LogStore.objects.get()
-    assert "403" in row.error and "403" in client.get(page).content.decode() and not Gap.objects.exists()
+def test_what_a_continuous_pull_has_missed_is_a_gap(scene: Scene, settings: Settings) -> None:
+    scene.configure(continuous="on")
+    scene.store.faults = [Answer(403, b"no such right")]
+    scene.pull_continuously(NOW - 3_000)
+    scene.work()
+    assert "403" in LogStore.objects.get().error and "403" in scene.shown() and not Gap.objects.exists()
     settings.LIVE_MEMORY = timedelta(minutes=30)  # what is older cannot be added any more
-    tasks.pull_continuously()
-    work(queued)
-    gap = Gap.objects.get(source=followed.source)
+    scene.pull_continuously()
+    scene.work()
+    source = scene.followed.source
+    gap = Gap.objects.get(source=source)
     assert gap.kind == "Event" and "403" in gap.reason
     assert abs((gap.until - gap.since).total_seconds() - 1_200) < 120
-    assert gap.reason in client.get(f"/sources/{followed.source.pk}/coverage/").content.decode()
+    assert gap.reason in scene.client.get(f"/sources/{source.pk}/coverage/").content.decode()

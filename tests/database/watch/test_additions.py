@@ -16,27 +16,20 @@ from collectors.replay import Replay, serve
 from collectors.uploads import importing
 from collectors.watch.cluster_watcher import ClusterWatcher
 from collectors.watch.storing.adding import ForeignLog
-from tests import ENGINE
+from tests.database.watch.logs import POD, SHOWN, WATCH, line, logged
 from tests.followed import by_path, connected, found, found_anew, taped, watched
 from tests.following import Followed
-from tests.live import observations
 from tests.patience import eventually
 from tests.people import member
 from tests.recordings import SAMPLE, lines_of
-from timeline.core.entries import Change, Clock, Entry, ObjectRef, Request, moment
+from timeline.core.entries import Entry, ObjectRef, Request
 from timeline.models import Addition, Cluster, Source, Upload
 from timeline.storage import leases, live
-from timeline.storage.entries import chunks
 
 pytestmark = pytest.mark.django_db(transaction=True)
 OCTETS = "application/octet-stream"
 INCLUDE = {"pods", "services"}
 LOG = b"\n".join(lines_of(SAMPLE)[:900])
-WATCH = ENGINE / "jobs-watch"
-SHOWN = observations(WATCH)
-POD = next(
-    each for each in SHOWN if isinstance(each, Entry) and each.ref.kind == "Pod" and each.change is Change.CREATED
-)
 
 
 @pytest.fixture
@@ -63,14 +56,6 @@ def _play_to_the_end(served: Replay, last: int) -> None:
     eventually(lambda: Cluster.objects.get().source.stream_set.filter(**pods).exists())  # type: ignore[union-attr]
 
 
-@pytest.fixture
-def held() -> Followed:
-    """A cluster whose watches have shown some objects."""
-    live = Followed()
-    live.commit(SHOWN)
-    return live
-
-
 def sent(client: Client, cluster: Cluster, content: bytes, name: str = "audit.jsonl") -> Upload:
     answer = client.post(f"/api/uploads?name={name}&cluster={cluster.pk}", content, OCTETS)
     assert answer.status_code == 201, answer.content
@@ -86,28 +71,6 @@ def ended(upload: Upload) -> Upload:
     return Upload.objects.get(pk=upload.pk)
 
 
-def logged(source: Source) -> list[Entry | Request]:
-    """Return what is stored of audit logs."""
-    known = (each for each in chunks.observations(source.pk) if isinstance(each, Entry | Request))
-    return [each for each in known if isinstance(each, Request) or each.clock is Clock.AUDIT]
-
-
-def line(ref: ObjectRef, at: int, verb: str = "update") -> bytes:
-    """Return a line of an audit log of level Metadata about an object, at a time in microseconds since 1970."""
-    written = f"{moment(at):%Y-%m-%dT%H:%M:%S.%fZ}"
-    event = {
-        "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": f"{ref.name} {at}",
-        "stage": "ResponseComplete", "verb": verb, "requestURI": "/", "user": {"username": "someone"},
-        "sourceIPs": ["192.0.2.7"], "userAgent": "kubectl/v1.36.0",
-        "objectRef": {
-            "resource": f"{ref.kind.lower()}s", "namespace": ref.namespace, "name": ref.name, "uid": ref.uid,
-            "apiGroup": ref.group, "apiVersion": "v1", "resourceVersion": "1",
-        },
-        "responseStatus": {"code": 200}, "requestReceivedTimestamp": written, "stageTimestamp": written,
-    }  # fmt: skip
-    return json.dumps(event).encode()
-
-
 def test_the_worker_adds_a_log_once_and_judges_again(client: Client, played: Cluster) -> None:
     source = played.source
     assert source
@@ -118,7 +81,7 @@ def test_the_worker_adds_a_log_once_and_judges_again(client: Client, played: Clu
     stored = logged(source)
     assert any(isinstance(each, Request) for each in stored)
     assert any(isinstance(each, Entry) and each.client for each in stored)
-    eventually(lambda: found(source) == found_anew(source))  # once the watches have come as far as the log
+    eventually(lambda: found(source) == found_anew(source), every=0.5)  # once the watches have come as far as the log
     again = ended(sent(client, played, LOG))
     assert (again.state, again.entries) == ("done", 0)
     assert len(logged(source)) == len(stored)
@@ -129,11 +92,9 @@ def test_the_worker_adds_a_log_once_and_judges_again(client: Client, played: Clu
 def test_a_log_of_another_cluster_is_refused(client: Client, held: Followed) -> None:
     content = line(replace(POD.ref, uid="another"), POD.received + 1)
     upload = sent(client, held.cluster, content)
+    words = "another cluster: prod has none of the 1 objects whose UIDs it shows:"
     assert upload.state == "failed"
-    name = f"{POD.ref.namespace}/{POD.ref.name}"
-    assert (
-        f"another cluster: prod has none of the 1 objects whose UIDs it shows: Pod {name} has the UID" in upload.error
-    )
+    assert f"{words} Pod {POD.ref.namespace}/{POD.ref.name} has the UID" in upload.error
     assert not Addition.objects.exists()
 
 

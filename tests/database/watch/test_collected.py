@@ -1,116 +1,32 @@
 """These tests send what a collector sends, in this process: what is refused, what waits, and what becomes of it."""
 
-import asyncio
-import ssl
-from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import zstandard
 from django.test import Client
 from django.utils import timezone
 from msgspec.structs import replace
 
-from collectors.collecting.buffer import Batch, Buffer, Place
-from collectors.collecting.server import Away, Server, Standby, SteppedDown, Unusable
 from collectors.watch.server import connections
 from collectors.watch.storing import batches
 from collectors.watch.storing.batches import Malformed
-from collectors.watch.storing.feeds import BATCH_BYTES, Collected
-from collectors.watch.storing.ingester import Ended, Ingester
-from collectors.watch.streams.resources import Resource, Target
+from collectors.watch.storing.feeds import BATCH_BYTES
+from collectors.watch.storing.ingester import Ended
 from collectors.watch.streams.threads import StreamStatus
 from dashboard.access.tokens import tokens
 from dashboard.access.trail import trail
 from dashboard.models import AuditRecord
-from dashboard.web.collecting import Collecting
-from tests import ENGINE
-from tests.answering import receiving
 from tests.collecting import awaited, token_of
+from tests.database.watch.collector import ITEMS, PODS, Sent, Worker, observed
 from tests.followed import changes_of
-from tests.live import observations
-from timeline.core.entries import Entry, Mark, MarkType, Observation
-from timeline.models import Cluster, CollectedBatch, Collector, Gap, Source, Stream
-from timeline.storage import leases, live
+from timeline.core.entries import Entry, Mark, MarkType
+from timeline.models import Cluster, CollectedBatch, Collector, Gap, Stream
+from timeline.storage import live
 from timeline.storage.entries import collected
 
 pytestmark = pytest.mark.django_db(transaction=True)
-PODS = Target(Resource("", "v1", "Pod", "pods", True))
-
-
-def observed() -> list[Observation]:
-    """Return what a collector observes of Pods."""
-    return [
-        each
-        for each in observations(ENGINE / "jobs-watch")
-        if (each.kind if isinstance(each, Mark) else each.ref.kind if isinstance(each, Entry) else "") == "Pod"
-    ]
-
-
-ITEMS: list[batches.Item] = [StreamStatus(PODS, "watching", ""), *observed()]
-
-
-class Sent:
-    """This class sends requests as a collector of a cluster does."""
-
-    def __init__(self, cluster: Cluster, token: str | None = None) -> None:
-        self.cluster = cluster
-        self._token = token if token is not None else token_of(cluster)
-        self._application = Collecting(_never)
-
-    def ask(self, what: str, method: str = "POST", *, named: str = "", **options: Any) -> httpx.Response:
-        async def send() -> httpx.Response:
-            transport = httpx.ASGITransport(self._application)  # type: ignore[arg-type]
-            async with httpx.AsyncClient(transport=transport, base_url="http://causeline") as client:
-                headers = {"Authorization": f"Bearer {self._token}", **options.pop("headers", {})}
-                path = f"/api/collect/{named or self.cluster.pk}/{what}"
-                return await client.request(method, path, headers=headers, **options)
-
-        return asyncio.run(send())
-
-    def lease(self, holder: str = "one", epoch: int | None = None, **more: Any) -> httpx.Response:
-        return self.ask("lease", json={"holder": holder, "epoch": epoch, **more})
-
-    def batch(self, number: int, items: Sequence[batches.Item] | bytes = (), epoch: int = 1, restored: str = "") -> int:
-        body = items if isinstance(items, bytes) else batches.written(items)
-        sent = {"Causeline-Epoch": str(epoch), "Causeline-Number": str(number), "Causeline-Restored": restored}
-        return self.ask("batches", content=body, headers=sent).status_code
-
-
-async def _never(*_: Any) -> None:
-    raise AssertionError("the request was not answered")
-
-
-class Held:
-    """This class is the worker of a cluster that a collector watches."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self.cluster = cluster
-        (self.lease,) = leases.take("here", 1)
-        self.feed = Collected(cluster)
-        self.ingester = self._opened()
-
-    def _opened(self) -> Ingester:
-        self.cluster.refresh_from_db()
-        opened = live.open_again(self.cluster.source or live.begin(self.cluster))
-        return Ingester(self.lease, opened, self.feed, lambda state, error: None)
-
-    def commit(self) -> None:
-        self.feed._looked = 0
-        self.ingester.commit_batch()
-
-    def fails(self) -> None:
-        with pytest.raises(Malformed):
-            self.commit()
-        self.feed = Collected(self.cluster)
-        self.ingester = self._opened()
-
-    @property
-    def source(self) -> Source:
-        return Source.objects.get(current_of=self.cluster)
 
 
 @pytest.fixture
@@ -120,7 +36,7 @@ def sent() -> Sent:
 
 def test_a_batch_is_committed_before_it_is_acknowledged_and_taken_once(sent: Sent) -> None:
     assert sent.lease().json() == {"epoch": 1, "accepted": 0}
-    worker = Held(sent.cluster)
+    worker = Worker(sent)
     assert sent.batch(1, ITEMS) == 200
     assert sent.batch(1, ITEMS) == 200  # the answer to the first one was lost
     assert CollectedBatch.objects.count() == 1
@@ -189,7 +105,7 @@ def test_only_a_token_of_the_scope_for_this_cluster_may_send(sent: Sent) -> None
 )
 def test_what_cannot_be_read_is_put_aside_and_is_a_gap(sent: Sent, body: bytes) -> None:
     sent.lease()
-    worker = Held(sent.cluster)
+    worker = Worker(sent)
     assert sent.batch(1, ITEMS) == 200 and sent.batch(2, body) == 200
     worker.commit()
     worker.commit()
@@ -202,13 +118,15 @@ def test_what_cannot_be_read_is_put_aside_and_is_a_gap(sent: Sent, body: bytes) 
 
 def test_a_batch_that_no_worker_can_process_is_put_aside_after_some_attempts(sent: Sent) -> None:
     sent.lease()
-    worker = Held(sent.cluster)
+    worker = Worker(sent)
     assert sent.batch(1, ITEMS) == 200
     worker.commit()
     assert sent.batch(2, ITEMS[:2]) == 200 and sent.batch(3, ITEMS[:2]) == 200
     CollectedBatch.objects.filter(number=2).update(lines=b"damaged")
     for _ in range(collected.ATTEMPTS):  # the first of both batches, the others of one
-        worker.fails()
+        with pytest.raises(Malformed):
+            worker.commit()
+        worker.open()
     worker.commit()
     worker.commit()
     assert Collector.objects.get().taken == 3 and Gap.objects.count() == 1
@@ -217,7 +135,7 @@ def test_a_batch_that_no_worker_can_process_is_put_aside_after_some_attempts(sen
 
 def test_a_collector_learns_what_is_known_after_its_last_batch(sent: Sent) -> None:
     sent.lease()
-    worker = Held(sent.cluster)
+    worker = Worker(sent)
     assert sent.batch(1, ITEMS) == 200
     asked = "state?epoch=1&after=1"
     assert sent.ask(asked, "GET").status_code == 202
@@ -227,7 +145,7 @@ def test_a_collector_learns_what_is_known_after_its_last_batch(sent: Sent) -> No
     found = batches.known_read(sent.ask(asked, "GET").content, 10**9)
     last = max(each.resource_version or 0 for each in observed() if isinstance(each, Entry))
     assert [each.target for each in found] == [PODS] and int(found[0].resourceVersion) >= last
-    existing = worker.ingester._live.existing_objects("", "Pod")
+    existing = worker.live.existing_objects("", "Pod")
     assert {each.ref.uid: each.revision for each in found[0].objects} == {
         uid: each.revision for uid, each in existing.items()
     }
@@ -237,17 +155,16 @@ def test_a_collector_learns_what_is_known_after_its_last_batch(sent: Sent) -> No
 
 def test_another_history_of_the_cluster_begins_a_new_source(sent: Sent) -> None:
     sent.lease()
-    worker = Held(sent.cluster)
+    worker = Worker(sent)
     assert sent.batch(1, ITEMS) == 200
     worker.commit()
     before = worker.source
     assert sent.batch(2, ITEMS, restored="The cluster's etcd was restored.") == 200
     with pytest.raises(Ended, match="restored"):
         worker.commit()
-    live.begin(worker.cluster, "restored")
+    live.begin(sent.cluster, "restored")
     worker.feed.history_begun()
-    worker.feed = Collected(worker.cluster)
-    worker.ingester = worker._opened()
+    worker.open()
     worker.commit()
     assert worker.source != before and changes_of(worker.source) == changes_of(before)
 
@@ -258,7 +175,7 @@ def test_the_collector_has_to_wait_when_too_much_waits(sent: Sent, settings: Any
     assert sent.batch(1, ITEMS) == 200
     assert sent.batch(2, ITEMS) == 429
     assert sent.lease("one", 1, namespaces=["a"]).status_code == 429  # batches of all namespaces wait
-    Held(sent.cluster).commit()
+    Worker(sent).commit()
     assert sent.batch(2, ITEMS) == 200
 
 
@@ -308,60 +225,6 @@ def test_what_a_collector_watches_is_not_changed_from_here(sent: Sent) -> None:
     assert sent.cluster.namespaces == ["a", "b"]
     connections.change(sent.cluster, connections.WatchOptions(keep_days=3))
     assert (sent.cluster.namespaces, sent.cluster.keep_days) == (["a", "b"], 3)
-
-
-# The collector's side
-
-
-def test_the_buffer_outlives_its_process_and_stays_within_its_size(tmp_path: Path) -> None:
-    buffer = Buffer(tmp_path / "buffer", 100)
-    buffer.put(Batch(3, b"x" * 60, ""))
-    assert buffer.has_room()
-    buffer.put(Batch(4, b"y" * 60, "restored"))
-    assert not buffer.wait_for_room(0)
-    (tmp_path / "buffer" / "000000000000000005.part").write_bytes(b"cut off")
-    buffer.remember(Place("me", 7, ("a",)))
-    again = Buffer(tmp_path / "buffer", 100)
-    assert again.first(0) == Batch(3, b"x" * 60, "") and again.last == 4 and again.place() == Place("me", 7, ("a",))
-    again.remove_until(3)
-    assert again.first(0) == Batch(4, b"y" * 60, "restored") and again.has_room()
-    again.clear()
-    assert again.first(0) is None and again.size == 0 and again.behind == 0
-
-
-def server(url: str, authority: Path | None = None) -> Server:
-    return Server(url, "prod", lambda: "causeline_token", authority)
-
-
-def test_the_token_is_not_sent_where_others_can_read_it(tmp_path: Path) -> None:
-    with pytest.raises(Unusable, match="https"):
-        server("http://causeline.example.org")
-    with pytest.raises(Unusable, match="COLLECT_URL"):
-        server("causeline.example.org")
-    with pytest.raises(Unusable, match="CA_FILE"):
-        server("https://causeline.example.org", tmp_path / "missing.pem")
-    assert ssl.create_default_context().check_hostname
-
-
-@pytest.mark.parametrize(
-    ("status", "expected"), [(423, Standby), (410, SteppedDown), (503, Away), (302, Away), (401, Away)]
-)
-def test_answers_are_understood(status: int, expected: type[Exception]) -> None:
-    with receiving() as answers:
-        answers.always = status
-        answers.headers = {"Location": f"{answers.url}/elsewhere", "Retry-After": "7"}
-        with pytest.raises(expected) as raised:
-            server(answers.url).lease(holder="one", epoch=None)
-        assert len(answers.requests) == 1  # no redirect is followed
-        if isinstance(raised.value, Away):
-            assert raised.value.retry_after == 7
-        assert "causeline_token" not in str(raised.value)
-
-
-def test_a_server_that_is_away_is_named_without_the_token() -> None:
-    with pytest.raises(Away) as raised:
-        server("http://127.0.0.1:9").send(1, Batch(1, b"", ""))
-    assert "token" not in str(raised.value)
 
 
 def test_a_mark_of_a_list_is_written_and_read_back() -> None:

@@ -20,13 +20,11 @@ from collectors.formats import Skipped, read
 from collectors.replay import serve
 from collectors.watch import cluster_watcher
 from collectors.watch.storing.dividing import STREAK, Dividing
-from collectors.watch.storing.feeds import Collected
-from collectors.watch.storing.ingester import Ingester
 from collectors.watch.streams import decoding
 from collectors.watch.streams.decoding import ObjectDecoder, redacted
 from collectors.watch.streams.resources import Resource
 from tests.collecting import awaited
-from tests.database.watch.test_collected import ITEMS, Sent
+from tests.database.watch.collector import ITEMS, Sent, Worker
 from tests.events import event, pod
 from tests.followed import by_path, changes_of, connected, expected, taped, watched
 from tests.objects import made
@@ -38,7 +36,7 @@ from timeline.core.entries import Change, Clock, Entry
 from timeline.history.ledger import ledger
 from timeline.judging.rulebook import Rule
 from timeline.models import ActorFeed, AuditBatch, Cluster, Gap, Source, Stream, Upload, Way
-from timeline.storage import leases, live, store
+from timeline.storage import leases, store
 from timeline.storage.entries import additions, chunks, inbox
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -47,51 +45,13 @@ NAME = "poison"
 SAMPLE = next(each for each in ITEMS if isinstance(each, Entry) and each.change is Change.CREATED)
 POISON = replace(SAMPLE, ref=replace(SAMPLE.ref, name=NAME, uid=NAME), resource_version=5_000_000, owner=None)
 LOGGED = replace(POISON, clock=Clock.AUDIT, arrived=0, staged=POISON.received + 10, identity=NAME)
-MOST = 40  # attempts after which the cluster has to be well
-
-
-class Worker:
-    """This class is the worker of a cluster whose state in memory is loaded again after each failure."""
-
-    def __init__(self, sent: Sent) -> None:
-        self.sent = sent
-        sent.lease()
-        (self.lease,) = leases.take("here", 1)
-        self.dividing = Dividing()
-        self.shown = ""
-        self.failures = 0
-        self._open()
-
-    def _open(self) -> None:
-        self.sent.cluster.refresh_from_db()
-        self.live = live.open_again(self.sent.cluster.source or live.begin(self.sent.cluster))
-        self.feed = Collected(self.sent.cluster)
-        self.ingester = Ingester(self.lease, self.live, self.feed, self._show, self.dividing)
-
-    def _show(self, state: str, error: str) -> None:
-        self.shown = state
-
-    def work(self, done: Callable[[], bool]) -> None:
-        """Commit until everything is done, as ClusterWatcher does."""
-        for _ in range(MOST):
-            self.feed._looked = 0
-            try:
-                self.ingester.commit_batch()
-            except Exception:
-                self.failures += 1
-                self._open()
-            if done() and not self.dividing.divides and not self.dividing.aside:
-                return
-        raise AssertionError("it does not end")
-
-    @property
-    def source(self) -> Source:
-        return Source.objects.get(current_of=self.sent.cluster)
 
 
 @pytest.fixture
 def worker() -> Worker:
-    return Worker(Sent(awaited()))
+    sent = Sent(awaited())
+    sent.lease()
+    return Worker(sent)
 
 
 def fails(original: Callable[..., Any], where: Callable[..., bool], error: Exception) -> Callable[..., Any]:
@@ -121,7 +81,7 @@ def test_an_observation_that_cannot_be_stored_costs_itself_alone(
     monkeypatch.setattr(where, name, fails(getattr(where, name), condition, OverflowError("date value out of range")))
     assert worker.sent.batch(2, [*ITEMS[1:30], POISON, *ITEMS[30:]]) == 200
     assert worker.sent.batch(3, ITEMS[:2]) == 200
-    worker.work(lambda: not inbox_of(worker))
+    worker.work()
     stored = changes_of(worker.source)
     assert stored == Counter(changed(ITEMS))
     assert worker.source.skipped == 1 and "Pod" in worker.source.skips[0][2] and NAME in worker.source.skips[0][2]
@@ -130,7 +90,7 @@ def test_an_observation_that_cannot_be_stored_costs_itself_alone(
     assert worker.shown == "live"
     assert worker.sent.batch(4, [POISON]) == 200  # it comes again, as in a list
     failures = worker.failures
-    worker.work(lambda: not inbox_of(worker))
+    worker.work()
     assert worker.failures == failures and worker.source.skipped == 1
 
 
@@ -140,16 +100,12 @@ def changed(items: Sequence[object]) -> Iterator[object]:
     return ((each.ref.uid, each.resource_version, each.change.value) for each in entries)
 
 
-def inbox_of(worker: Worker) -> bool:
-    return worker.sent.cluster.collectedbatch_set.filter(settled=False).exists()
-
-
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", ["learn", "chunks"])
 def test_an_audit_event_that_cannot_be_stored_costs_itself_alone(
     step: str, worker: Worker, monkeypatch: pytest.MonkeyPatch, admin_client: Client
 ) -> None:
     assert worker.sent.batch(1, ITEMS) == 200
-    worker.work(lambda: not inbox_of(worker))
+    worker.work()
     where, name, condition = STEPS[step]
     monkeypatch.setattr(where, name, fails(getattr(where, name), condition, KeyError("x")))
     logged = [logged_of(each) for each in ITEMS if isinstance(each, Entry) and each.change is Change.CREATED]
@@ -170,7 +126,7 @@ def test_what_a_collector_sends_beyond_the_bounds_costs_itself_alone(worker: Wor
     long = replace(POISON, ref=replace(POISON.ref, name="x" * 2_000_000, uid="long"))
     nul = replace(POISON, ref=replace(POISON.ref, name="a\0b", uid="nul"))
     assert worker.sent.batch(1, [*ITEMS[:9], far, long, nul, *ITEMS[9:]]) == 200
-    worker.work(lambda: not inbox_of(worker))
+    worker.work()
     assert changes_of(worker.source) == Counter(changed(ITEMS)) and worker.failures == 0
     assert worker.source.skipped == 3 and Gap.objects.count() >= 1
 
@@ -190,7 +146,7 @@ def test_a_part_of_an_added_log_that_cannot_be_stored_costs_its_observation_alon
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert worker.sent.batch(1, ITEMS) == 200
-    worker.work(lambda: not inbox_of(worker))
+    worker.work()
     where, name, condition = STEPS["learn"]
     monkeypatch.setattr(where, name, fails(getattr(where, name), condition, TypeError("x")))
     upload = Upload.objects.create(name="log", state="adding", source=worker.source, cluster=worker.sent.cluster)
@@ -351,7 +307,7 @@ def test_a_rule_that_fails_on_a_subject_is_shown_and_stops_nothing(
 
     monkeypatch.setattr(judge, "_rules_for", rules_for)
     assert worker.sent.batch(1, [*ITEMS, POISON]) == 200
-    worker.work(lambda: not inbox_of(worker))
+    worker.work()
     assert worker.failures == 0 and worker.source.skipped == 0
     row = next(each for each in worker.source.document["rules"] if each["rule"] == broken.id)
     assert f"its judgement failed on 1 object, such as Pod {POISON.ref.namespace}/{NAME}" in row["why"]

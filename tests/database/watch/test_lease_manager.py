@@ -92,53 +92,38 @@ def test_what_a_worker_that_is_gone_held_is_taken_over(keepers: list[LeaseManage
     assert set(Cluster.objects.values_list("epoch", flat=True)) == {5}
 
 
-def test_leases_are_kept_while_nothing_happens(keepers: list[LeaseManager]) -> None:
+def test_a_cluster_is_kept_followed_anew_after_changes_and_failures_and_let_go_when_it_is_lost(
+    keepers: list[LeaseManager],
+) -> None:
+    def anew(before: Idle | None = None) -> Idle:
+        """Return the only watcher that runs, once it is another one than before."""
+        eventually(lambda: len(Idle.running) == 1 and before not in Idle.running)
+        return next(iter(Idle.running))
+
     clusters(1)
     begin(keepers, "a")
-    eventually(lambda: shares() == {"a": 1})
-    (row,) = Cluster.objects.all()
-    assert row.expires_at
-    eventually(lambda: bool((now := Cluster.objects.get().expires_at) and row.expires_at and now > row.expires_at))
-    assert Cluster.objects.get().epoch == row.epoch
-
-
-def test_a_paused_cluster_is_given_back_and_taken_again_when_it_goes_on(keepers: list[LeaseManager]) -> None:
-    clusters(1)
-    begin(keepers, "a")
-    eventually(lambda: shares() == {"a": 1})
+    first = anew()
+    kept = Cluster.objects.get()
+    eventually(lambda: bool((now := Cluster.objects.get().expires_at) and kept.expires_at and now > kept.expires_at))
+    assert Cluster.objects.get().epoch == kept.epoch and Idle.running == {first}
+    Cluster.objects.update(include=["pods"])
+    changed = anew(first)
+    assert changed.lease == first.lease
+    changed.stop()  # as if it had died
+    anew(changed)
     Cluster.objects.update(paused=True)
     eventually(lambda: Cluster.objects.get().state == "paused" and not Idle.running)
     assert shares() == {"": 1}
     Cluster.objects.update(paused=False)
     eventually(lambda: shares() == {"a": 1})
-
-
-def test_a_changed_cluster_is_followed_anew_under_the_same_lease(keepers: list[LeaseManager]) -> None:
-    clusters(1)
-    begin(keepers, "a")
-    eventually(lambda: len(Idle.running) == 1)
-    (before,) = Idle.running
-    Cluster.objects.update(include=["pods"])
-    eventually(lambda: len(Idle.running) == 1 and before not in Idle.running)
-    assert next(iter(Idle.running)).lease == before.lease
-
-
-@pytest.mark.parametrize("how", ["deleted", "taken by another"])
-def test_a_cluster_that_is_lost_is_let_go(keepers: list[LeaseManager], how: str) -> None:
-    clusters(1)
-    begin(keepers, "a")
-    eventually(lambda: len(Idle.running) == 1)
-    if how == "deleted":
-        Cluster.objects.all().delete()
-    else:
-        Cluster.objects.update(epoch=99, holder="b", expires_at="2200-01-01T00:00:00Z")
+    anew()
+    Cluster.objects.update(epoch=99, holder="b", expires_at="2200-01-01T00:00:00Z")
     eventually(lambda: not Idle.running)
 
 
-def test_a_follower_that_died_is_begun_again(keepers: list[LeaseManager]) -> None:
+def test_a_cluster_that_is_deleted_is_let_go(keepers: list[LeaseManager]) -> None:
     clusters(1)
     begin(keepers, "a")
     eventually(lambda: len(Idle.running) == 1)
-    (before,) = Idle.running
-    before.stop()
-    eventually(lambda: len(Idle.running) == 1 and before not in Idle.running)
+    Cluster.objects.all().delete()
+    eventually(lambda: not Idle.running)

@@ -23,7 +23,7 @@ from collectors.watch.server import bodies, deadlines, stream
 from collectors.watch.server.api import Api
 from collectors.watch.server.failures import ApiError, Unreachable
 from collectors.watch.streams.resources import Resource, resources
-from tests.database.watch.test_connections import signed
+from tests.certificates import signed
 from tests.load import busy
 from tests.patience import patient
 from tests.reflecting import Watching, api_to, until

@@ -1,5 +1,5 @@
 """These tests open links of alerts on the sample recording: which object a link opens, and what is said if there is
-none."""
+none. test_landing.py tests which life and which source the moment of an alert chooses."""
 
 import re
 from html import unescape
@@ -8,11 +8,14 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
+from tests.database.web.views.pages import track_of
 from timeline.models import Occurrence, Source, Track
 
 pytestmark = pytest.mark.django_db
 GAP = 1795247520841106  # the Service ring is deleted
 SECOND = 1_000_000
+STEADY = {"namespace": "vol-restart", "pod": "ring-steady-0"}
+WEAK = {"namespace": "vol-restart", "pod": "ring-weak-0"}  # it lived four times
 
 
 def led_to(client: Client, sample: Source, **question: str | int) -> dict[str, str]:
@@ -31,11 +34,7 @@ def page(client: Client, status: int, **question: str | int) -> str:
 
 
 def root_of(sample: Source) -> str:
-    return str(Track.objects.get(source=sample, kind="Job", name="ring", namespace="vol-restart").id)
-
-
-def track_of(sample: Source, kind: str, name: str, life: int = 0) -> Track:
-    return Track.objects.filter(source=sample, kind=kind, name=name, namespace="vol-restart").order_by("life")[life]
+    return str(track_of(sample, "Job", "ring").id)
 
 
 @pytest.mark.parametrize("kind", ["Pod", "pod", "pods", "po", ""])
@@ -68,27 +67,18 @@ def test_an_object_is_named_by_the_label_of_the_alert(
     assert query["focus"] == root_of(sample)
 
 
-def test_labels_that_the_alert_does_not_have_are_left_out(client: Client, sample: Source) -> None:
-    query = led_to(
-        client, sample, namespace="vol-restart", pod="<no value>", job_name="ring", service="", node="[no value]"
-    )
-    assert query["about"] == root_of(sample)
-
-
-def test_the_most_special_label_counts(client: Client, sample: Source) -> None:
-    query = led_to(client, sample, namespace="vol-restart", service="ring", job_name="ring", pod="ring-steady-1")
-    assert query["lane"] == "Pod/vol-restart/ring-steady-1"
-
-
-def test_another_label_is_not_taken_without_a_word_where_the_first_is_unknown(client: Client, sample: Source) -> None:
+def test_of_several_labels_the_most_special_counts_and_empty_ones_are_left_out(client: Client, sample: Source) -> None:
+    labels = {"pod": "<no value>", "job_name": "ring", "service": "", "node": "[no value]"}
+    assert led_to(client, sample, namespace="vol-restart", **labels)["about"] == root_of(sample)
+    labels = {"service": "ring", "job_name": "ring", "pod": "ring-steady-1"}
+    assert led_to(client, sample, namespace="vol-restart", **labels)["lane"] == "Pod/vol-restart/ring-steady-1"
     html = page(client, 200, namespace="vol-restart", job_name="ring", pod="ring-steady-99")
     assert "No pod ring-steady-99 was ever seen. The link also names job ring." in html
 
 
 def test_an_object_is_named_by_its_uid(client: Client, sample: Source) -> None:
     life = track_of(sample, "Pod", "ring-weak-0", 1)
-    query = led_to(client, sample, uid=life.uid, namespace="another")
-    assert query["about"] == str(life.id)
+    assert led_to(client, sample, uid=life.uid, namespace="another")["about"] == str(life.id)
 
 
 @pytest.mark.parametrize(("life", "at"), [(0, GAP - SECOND), (1, GAP + 2 * SECOND)])
@@ -106,27 +96,23 @@ def test_of_several_lives_the_moment_chooses(client: Client, sample: Source) -> 
     assert int(query["end"]) - int(query["start"]) < 120 * SECOND
 
 
-def test_without_a_moment_the_last_life_is_opened(client: Client, sample: Source) -> None:
-    query = led_to(client, sample, source="sample", kind="pod", name="ring-weak-0")
-    assert query["about"] == str(track_of(sample, "Pod", "ring-weak-0", 3).id)
-    assert "at" not in query
-    shown = client.get(f"/sources/{sample.pk}/", {"about": query["about"]}).content.decode()
-    assert "This is the last known incarnation of Pod ring-weak-0." in shown
-
-
 def test_no_finding_of_after_the_alert_is_opened(client: Client, sample: Source) -> None:
     at = GAP + 5 * SECOND  # nearer to the second gap, which begins 1.4 s later
-    query = led_to(client, sample, namespace="vol-restart", pod="ring-steady-0", at=at)
+    query = led_to(client, sample, **STEADY, at=at)
     assert Occurrence.objects.get(source=sample, key=query["finding"]).first.timestamp() * SECOND <= at
 
 
-def test_a_short_life_is_shown_with_what_lies_around_it(client: Client, sample: Source) -> None:
-    query = led_to(client, sample, namespace="vol-restart", pod="ring-weak-0")
-    life = track_of(sample, "Pod", "ring-weak-0", 3).life
+def test_without_a_moment_the_last_life_is_opened_with_what_lies_around_it(client: Client, sample: Source) -> None:
+    query = led_to(client, sample, **WEAK)
+    last = track_of(sample, "Pod", "ring-weak-0", 3)
+    life = last.life
     assert life.upper and (life.upper - life.lower).total_seconds() < 1
+    assert (query["about"], "at" in query) == (str(last.id), False)
     assert int(query["start"]) <= life.lower.timestamp() * SECOND - 20 * SECOND
     assert int(query["end"]) >= life.upper.timestamp() * SECOND + 20 * SECOND
     assert query["finding"]
+    shown = client.get(f"/sources/{sample.pk}/", {"about": query["about"]}).content.decode()
+    assert "This is the last known incarnation of Pod ring-weak-0." in shown
 
 
 def test_all_lives_are_offered_where_they_are_asked_for(client: Client, sample: Source) -> None:
@@ -135,45 +121,6 @@ def test_all_lives_are_offered_where_they_are_asked_for(client: Client, sample: 
     times = re.findall(r"07:5\d:\d\d\.\d+ – 07:52:\d\d\.\d+", html)
     assert len(times) == 4 and times == sorted(times, reverse=True), "the newest first"
     assert "recording sample" in html and "findings" in html
-
-
-@pytest.mark.parametrize("late", [1, 19, 60, 600, 3600])
-def test_a_late_alert_opens_the_life_that_ended_last(client: Client, sample: Source, late: int) -> None:
-    life = track_of(sample, "Pod", "ring-weak-0", 3)
-    at = round(life.life.upper.timestamp() * 1e6) + late * SECOND
-    for question in ({}, {"source": sample.pk}, {"cluster": "sample"}):
-        query = led_to(client, sample, namespace="vol-restart", pod="ring-weak-0", at=at, **question)
-        assert (query["about"], query["at"]) == (str(life.id), str(at))
-        shown = client.get(f"/sources/{sample.pk}/", query).content.decode()
-        words = {1: "1 s", 19: "19 s", 60: "1 min", 600: "10 min", 3600: "1 h"}[late]
-        assert f"Pod ring-weak-0 ended {words} before the alert (" in shown
-
-
-def test_a_recording_of_another_day_is_not_opened_without_a_word(client: Client, sample: Source) -> None:
-    for question in ({}, {"source": "sample"}):
-        html = page(client, 200, namespace="vol-restart", pod="ring-weak-0", at="2026-11-22T07:52:14Z", **question)
-        assert "Nothing at that time" in html
-        assert "No known incarnation existed within 2 h of the alert (2026-11-22 07:52:14 UTC)." in html
-        assert "ended 24 h before the alert" in html
-
-
-def test_an_alert_from_before_the_life_is_told_so(client: Client, sample: Source) -> None:
-    first = track_of(sample, "Pod", "ring-weak-0")
-    at = round(first.life.lower.timestamp() * 1e6) - 5 * SECOND
-    query = led_to(client, sample, namespace="vol-restart", pod="ring-weak-0", at=at)
-    shown = client.get(f"/sources/{sample.pk}/", query).content.decode()
-    assert query["about"] == str(first.id)
-    assert "Pod ring-weak-0 began 5 s after the alert" in shown
-
-
-def test_what_stood_when_the_recording_ended_is_told_so(client: Client, sample: Source) -> None:
-    assert sample.last
-    at = round(sample.last.timestamp() * 1e6) + 30 * SECOND
-    living = Track.objects.filter(source=sample, life__endswith=None, kind="Lease").first()
-    assert living
-    query = led_to(client, sample, namespace=living.namespace, lease=living.name, at=at)
-    shown = client.get(f"/sources/{sample.pk}/", query).content.decode()
-    assert f"Lease {living.name} existed when this recording ended, 30 s before the alert" in shown
 
 
 def test_one_name_of_one_group_means_its_owner(client: Client, sample: Source) -> None:
@@ -207,23 +154,19 @@ def test_what_is_unknown_is_said(client: Client, sample: Source, question: dict[
         assert f'value="{question["name"]}"' in answer, "the form keeps what was asked"
 
 
-def test_a_cluster_of_nearly_that_name_is_offered(client: Client, sample: Source) -> None:
-    for wrong in ("samples", "SAMPLE"):
-        answer = client.get("/go", {"cluster": wrong, "namespace": "vol-restart", "pod": "ring-weak-0"})
-        assert "?cluster=sample&amp;namespace=vol-restart&amp;pod=ring-weak-0" in answer.content.decode()
-
-
 def test_names_that_are_nearly_it_are_offered(client: Client, sample: Source) -> None:
-    assert "ring-steady-0" in page(client, 404, namespace="vol-restart", name="ring-stedy-0")
-    assert "ring-weak-0" in page(client, 404, namespace="vol-restart", name="ring-w")
-    assert "ring-weak-0" in page(client, 404, namespace="kube-system", name="ring-weak-0")
-    assert "ring-weak-0" in page(client, 404, namespace="vol-restart", name="Ring-Weak-0")
-
-
-def test_a_name_that_is_nearly_it_is_offered_once(client: Client, sample: Source) -> None:
+    for near, question in (
+        ("ring-steady-0", {"namespace": "vol-restart", "name": "ring-stedy-0"}),
+        ("ring-weak-0", {"namespace": "vol-restart", "name": "ring-w"}),
+        ("ring-weak-0", {"namespace": "kube-system", "name": "ring-weak-0"}),
+        ("ring-weak-0", {"namespace": "vol-restart", "name": "Ring-Weak-0"}),
+    ):
+        assert near in page(client, 404, **question)
     offered = client.get("/go", {"namespace": "vol-restart", "pod": "ring-weak-9"}).content.decode()
-    assert offered.count('title="ring-weak-0"') == 1
-    assert 'title="ring-steady-0"' in offered
+    assert offered.count('title="ring-weak-0"') == 1 and 'title="ring-steady-0"' in offered
+    for wrong in ("samples", "SAMPLE"):
+        answer = client.get("/go", {"cluster": wrong, **WEAK})
+        assert "?cluster=sample&amp;namespace=vol-restart&amp;pod=ring-weak-0" in answer.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -242,19 +185,18 @@ def test_a_name_that_is_nearly_it_is_offered_once(client: Client, sample: Source
         ("name=x&choose=yes", "choose: yes is not 0 or 1."),
     ],
 )
-def test_a_wrong_parameter_is_named(client: Client, sample: Source, question: str, said: str) -> None:
+def test_a_wrong_parameter_is_named(client: Client, question: str, said: str) -> None:
     answer = client.get(f"/go?{question}")
     assert answer.status_code == 400
     assert said in unescape(answer.content.decode())
 
 
-def test_the_form_keeps_what_a_label_named(client: Client, sample: Source) -> None:
+def test_the_form_asks_where_the_link_asks_nothing_and_keeps_what_a_label_named(client: Client) -> None:
+    assert "Find an object" in page(client, 200)
     answer = client.get("/go", {"pod": "nothing-of-it", "at": "yesterday"}).content.decode()
     assert 'value="nothing-of-it"' in answer and 'value="pod"' in answer and 'value="yesterday"' in answer
-
-
-def test_the_form_asks_where_the_link_asks_nothing(client: Client) -> None:
-    assert "Find an object" in page(client, 200)
+    turned = client.get("/go", {"name": "a\u202eb\u2066c ثلاثة"}).content.decode()
+    assert "a\ufffdb\ufffdc ثلاثة" in turned and "\u202e" not in turned, "what turns the text is shown, not obeyed"
 
 
 def test_values_are_escaped_and_lead_nowhere_else(client: Client, sample: Source) -> None:

@@ -1,6 +1,5 @@
 """These tests check the pages of single objects and findings, and the API behind them, on the sample recording."""
 
-import json
 import re
 from typing import Any
 
@@ -10,7 +9,7 @@ from django.test import Client
 from collectors.formats import Limits
 from collectors.uploads.recordings import Count, import_into
 from tests import RULES
-from tests.markup import without_times
+from tests.database.web.views.pages import asked, page_text, track_of
 from timeline.judge import rulebook
 from timeline.models import Acknowledgement, Finding, Source, Track
 from timeline.storage import store
@@ -20,24 +19,16 @@ PLAIN = RULES / "service-gap" / "fires-plain-pods.jsonl"
 CREATED = 1795247520863305  # the creation of the second life of ring-weak-0
 
 
-def track_of(sample: Source, kind: str, name: str, life: int = 0) -> Track:
-    return Track.objects.filter(source=sample, kind=kind, name=name, namespace="vol-restart").order_by("life")[life]
-
-
 def finding_of(sample: Source, rule: str, subject: str) -> Finding:
     return next(row for row in Finding.objects.filter(source=sample, rule=rule) if subject in row.document["summary"])
 
 
-def page_text(client: Client, address: str, status: int = 200) -> str:
-    answer = client.get(address)
-    assert answer.status_code == status, answer.content
-    return without_times(answer.content.decode())
-
-
-def asked(client: Client, sample: Source, path: str, status: int = 200) -> Any:
-    answer = client.get(f"/api/sources/{sample.pk}/{path}")
-    assert answer.status_code == status, answer.content
-    return json.loads(answer.content)
+@pytest.fixture
+def plain(db: None) -> Source:
+    """A recording with bodies."""
+    source = store.open_source("plain")
+    import_into(source, [(PLAIN, PLAIN.name)], Limits(), Count())
+    return source
 
 
 def names(lives: list[dict[str, Any]]) -> list[str]:
@@ -97,12 +88,7 @@ def test_revisions_come_in_commit_order_page_by_page(client: Client, sample: Sou
         paged += part["revisions"]
         cursor = part["next"]
     assert paged == whole["revisions"]
-
-
-def test_bodies_are_told_when_asked_for(client: Client, sample: Source) -> None:
-    pod = track_of(sample, "Pod", "ring-weak-0", 1).id
-    plain = asked(client, sample, f"tracks/{pod}/revisions")["revisions"]
-    assert all(each["body"] is None and each["difference"] is None for each in plain)
+    assert all(each["body"] is None and each["difference"] is None for each in paged)
 
 
 def test_differences_of_listed_changes_are_those_of_the_timeline(client: Client, sample: Source) -> None:
@@ -177,6 +163,8 @@ def test_the_api_tells_a_finding_as_the_document_does_and_more(client: Client, s
 def test_a_finding_is_acknowledged_by_its_page_and_the_note_can_be_taken_back(client: Client, sample: Source) -> None:
     found = finding_of(sample, "service-gap", "ring-steady-0")
     address = f"/sources/{sample.pk}/findings/{found.identity}/"
+    long = client.post(address, {"note": "x" * 2001})
+    assert long.status_code == 400 and b"2001 characters" in long.content and b"x" * 2001 in long.content
     answer = client.post(address, {"act": "acknowledge", "note": "  OPS-7 <b>known</b> "})
     assert (answer.status_code, answer.headers["Location"]) == (302, f"{address}#noted")
     page = page_text(client, address)
@@ -199,13 +187,6 @@ def test_all_that_one_row_of_the_list_tells_is_acknowledged_together(client: Cli
     assert "Also for" not in page_text(client, f"/sources/{sample.pk}/findings/{alone.identity}/")
 
 
-def test_a_note_that_is_too_long_is_refused_and_kept_in_the_form(client: Client, sample: Source) -> None:
-    found = finding_of(sample, "service-gap", "ring-steady-0")
-    answer = client.post(f"/sources/{sample.pk}/findings/{found.identity}/", {"note": "x" * 2001})
-    assert answer.status_code == 400
-    assert b"2001 characters" in answer.content and b"x" * 2001 in answer.content
-
-
 def test_rows_of_the_list_are_acknowledged_where_all_of_their_findings_are(client: Client, sample: Source) -> None:
     rows = Finding.objects.filter(source=sample, rule="service-gap")
     for row in rows:
@@ -223,17 +204,12 @@ def test_rows_of_the_list_are_acknowledged_where_all_of_their_findings_are(clien
     assert (again.status_code, again.headers["Content-Type"]) == (404, "application/problem+json")
 
 
-@pytest.mark.parametrize(
-    "path", ["objects/999999/", "objects/1/999999/", "findings/0000000000000000/", "findings/none/"]
-)
-def test_what_is_not_there_has_a_page_that_says_so(client: Client, sample: Source, path: str) -> None:
-    page = page_text(client, f"/sources/{sample.pk}/{path}", status=404)
-    assert "There is nothing here" in page and ("no such" in page or "no body" in page)
-
-
-@pytest.mark.parametrize("path", ["tracks/999999", "tracks/999999/revisions", "findings/0000000000000000"])
-def test_what_is_not_there_is_a_problem_of_the_api(client: Client, sample: Source, path: str) -> None:
-    assert asked(client, sample, path, status=404)["title"].startswith("No such")
+def test_what_is_not_there_is_said(client: Client, sample: Source) -> None:
+    for path in ("objects/999999/", "objects/1/999999/", "findings/0000000000000000/", "findings/none/"):
+        page = page_text(client, f"/sources/{sample.pk}/{path}", status=404)
+        assert "There is nothing here" in page and ("no such" in page or "no body" in page)
+    for path in ("tracks/999999", "tracks/999999/revisions", "findings/0000000000000000"):
+        assert asked(client, sample, path, status=404)["title"].startswith("No such")
 
 
 def test_the_rules_are_listed_with_their_thresholds(client: Client) -> None:
@@ -253,32 +229,23 @@ def test_coverage_tells_what_was_seen_and_what_each_rule_can_say(client: Client,
     assert client.get("/sources/999999/coverage/").status_code == 404
 
 
-def test_an_acknowledgement_outlives_that_the_same_files_are_taken_in_again(client: Client) -> None:
-    source = store.open_source("plain")
-    import_into(source, [(PLAIN, PLAIN.name)], Limits(), Count())
-    found = Finding.objects.filter(source=source).order_by("identity")[0]
-    client.post(f"/sources/{source.pk}/findings/{found.identity}/", {"act": "acknowledge", "note": "OPS-8"})
-    source.refresh_from_db()
-    import_into(source, [(PLAIN, PLAIN.name)], Limits(), Count())
-    assert asked(client, source, f"findings/{found.identity}")["acknowledged"]["note"] == "OPS-8"
-    store.discard_source(source)
+def test_an_acknowledgement_outlives_that_the_same_files_are_taken_in_again(client: Client, plain: Source) -> None:
+    found = Finding.objects.filter(source=plain).order_by("identity")[0]
+    client.post(f"/sources/{plain.pk}/findings/{found.identity}/", {"act": "acknowledge", "note": "OPS-8"})
+    plain.refresh_from_db()
+    import_into(plain, [(PLAIN, PLAIN.name)], Limits(), Count())
+    assert asked(client, plain, f"findings/{found.identity}")["acknowledged"]["note"] == "OPS-8"
+    store.discard_source(plain)
     assert not Acknowledgement.objects.exists()
 
 
-def test_characters_that_turn_the_text_are_shown_and_not_obeyed(client: Client) -> None:
-    page = client.get("/go", {"name": "a\u202eb\u2066c ثلاثة"}).content.decode()
-    assert "a\ufffdb\ufffdc ثلاثة" in page and "\u202e" not in page
-
-
-def test_a_change_tells_what_became_of_the_object(client: Client) -> None:
-    source = store.open_source("plain")
-    import_into(source, [(PLAIN, PLAIN.name)], Limits(), Count())
-    pod = Track.objects.get(source=source, kind="Pod", name="ring-0")
-    page = page_text(client, f"/sources/{source.pk}/objects/{pod.id}/")
+def test_a_change_tells_what_became_of_the_object(client: Client, plain: Source) -> None:
+    pod = Track.objects.get(source=plain, kind="Pod", name="ring-0")
+    where = f"/sources/{plain.pk}/objects/{pod.id}/"
+    page = page_text(client, where)
     assert '<span class="added">+   phase: Running' in page and '<span class="removed">-   phase: Pending' in page
-    changes = asked(client, source, f"tracks/{pod.id}/revisions?bodies=true")["revisions"]
+    changes = asked(client, plain, f"tracks/{pod.id}/revisions?bodies=true")["revisions"]
     last = next(each for each in reversed(changes) if each["body"])
     assert last["body"]["metadata"]["name"] == "ring-0"
-    yaml = page_text(client, f"/sources/{source.pk}/objects/{pod.id}/{last['sequence']}/")
+    yaml = page_text(client, f"{where}{last['sequence']}/")
     assert "kind: Pod" in yaml and "managedFields:" not in yaml
-    store.discard_source(source)

@@ -15,7 +15,7 @@ from pytest_django import DjangoDbBlocker
 
 from collectors.formats import Limits
 from collectors.uploads.recordings import Count, import_into
-from tests.database.web.test_object_pages import asked, page_text, track_of
+from tests.database.web.views.pages import asked, page_text, track_of
 from tests.recordings import SAMPLE
 from timeline.models import Incident, Source, Track
 from timeline.queries.incidents import filters as incident_filter
@@ -243,9 +243,7 @@ def test_an_owner_of_many_pods_takes_no_more_queries(
         path.write_text("\n".join(json.dumps(each) for each in lines))
         source = imported(f"many-{many}", path)
         job = Track.objects.get(source=source, kind="Job")
-        with CaptureQueriesContext(
-            connection,
-        ) as captured:
+        with CaptureQueriesContext(connection) as captured:
             pods = object_page.track(source.pk, job.id)["status"]["pods"]
         counts.append(len(captured))
         assert pods and (pods["total"], pods["containers"][0]["pods"]) == (many, many)

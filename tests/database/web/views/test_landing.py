@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from html import unescape
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -89,10 +90,14 @@ def watched(cluster: str, *lives: Life, heard: int = 10 * DAY, uids: str = "u") 
     return source
 
 
+def went(client: Client, seconds: float | None, **question: str | int) -> Any:
+    time: dict[str, str | int] = {} if seconds is None else {"at": at(seconds)}
+    return client.get("/go", {"namespace": "team-a", "pod": "train-0", **time, **question})
+
+
 def opened(client: Client, seconds: float | None, **question: str | int) -> tuple[int, str, str]:
     """Return the source and the UID to which the link redirects, and the banner of the timeline."""
-    asked = {"namespace": "team-a", "pod": "train-0"} | ({} if seconds is None else {"at": at(seconds)}) | question
-    answer = client.get("/go", asked)
+    answer = went(client, seconds, **question)
     assert answer.status_code == 302, unescape(answer.content.decode())
     address = urlsplit(answer.headers["Location"])
     source = int(address.path.split("/")[2])
@@ -104,28 +109,31 @@ def opened(client: Client, seconds: float | None, **question: str | int) -> tupl
 
 
 def offered(client: Client, seconds: float | None, **question: str | int) -> str:
-    asked = {"namespace": "team-a", "pod": "train-0"} | ({} if seconds is None else {"at": at(seconds)}) | question
-    answer = client.get("/go", asked)
+    answer = went(client, seconds, **question)
     assert answer.status_code == 200, answer.headers
     return unescape(re.sub(r"<[^>]*>", "", answer.content.decode()))
 
 
-@pytest.mark.parametrize("late", [1, 19, MINUTE, 10 * MINUTE, HOUR])
-def test_a_late_alert_among_three_recordings(client: Client, late: int) -> None:
+LATE = {1: "1 s", 19: "19 s", MINUTE: "1 min", 10 * MINUTE: "10 min", HOUR: "1 h"}
+
+
+def test_a_late_alert_among_three_recordings(client: Client) -> None:
     """yesterday: ├──────┤ today: ├──── Pod ────┤ overlapping: ──┤ (ends while the Pod still exists)"""
     recorded("yesterday", (-DAY, 100 - DAY), uids="old", end=2 * HOUR - DAY)
     today = recorded("today", (0, 100), uids="new", end=101)
     recorded("overlapping", (0, None), uids="new", end=50)
-    source, uid, banner = opened(client, 100 + late)
-    assert (source, uid) == (today.pk, "new-0")
-    assert banner.startswith(f"Pod train-0 ended {'1 h' if late == HOUR else f'{late} s' if late < 60 else ''}")
+    for late, words in LATE.items():
+        for question in ({}, {"source": today.pk}, {"cluster": "today"}):
+            source, uid, banner = opened(client, 100 + late, **question)
+            assert (source, uid) == (today.pk, "new-0")
+            assert banner.startswith(f"Pod train-0 ended {words} before the alert (")
 
 
-@pytest.mark.parametrize("late", [1, 19, MINUTE, 10 * MINUTE, HOUR])
-def test_a_late_alert_opens_the_live_source(client: Client, late: int) -> None:
+def test_a_late_alert_opens_the_live_source(client: Client) -> None:
     recorded("copy", (-100, 90), uids="other", end=2 * DAY)
     live = watched("prod", (-500, -300), (-200, 0), (2 * HOUR, None))
-    assert opened(client, late)[:2] == (live.pk, "u-1")
+    for late in LATE:
+        assert opened(client, late)[:2] == (live.pk, "u-1")
     assert opened(client, -100)[:2] == (live.pk, "u-1"), "it stood then, and in the copy, too"
 
 
@@ -152,11 +160,15 @@ def test_the_same_uids_at_another_time_are_another_life(client: Client) -> None:
 def test_another_day_is_told_and_not_opened(client: Client) -> None:
     recorded("monday", (0, 100), uids="a", end=101)
     recorded("tuesday", (DAY, DAY + 100), uids="b", end=DAY + 101)
+    for question in ({}, {"source": "tuesday"}):
+        choice = offered(client, 2 * DAY + 100, **question)
+        assert "Nothing at that time" in choice and "ended 24 h before the alert" in choice
+        assert "No known incarnation existed within 2 h of the alert (2026-11-23 07:01:40 UTC)." in choice
     choice = offered(client, 3 * DAY)
-    assert "Nothing at that time" in choice
     assert choice.index("recording tuesday") < choice.index("recording monday"), "the newest first"
     assert opened(client, DAY + 100 + HOUR)[1] == "b-0"
-    assert "Nothing at that time" in offered(client, 100 + 3 * HOUR)
+    assert "ended 2 h before the alert" in offered(client, 100 + 2 * HOUR + 1)
+    assert timedelta(hours=2) // timedelta(microseconds=1) == lookup.LATE
 
 
 def test_a_recording_that_ended_long_before_is_not_opened_though_the_pod_stood(client: Client) -> None:
@@ -182,7 +194,8 @@ def test_of_many_incarnations_the_moment_chooses(client: Client) -> None:
             f"u-{number}",
             f"Pod train-0 ended 1 s before the alert ({at(60 * number + 41)[:19].replace('T', ' ')} UTC).",
         )
-    assert opened(client, -10)[1] == "u-0"
+    _, uid, banner = opened(client, -10)
+    assert uid == "u-0" and banner.startswith("Pod train-0 began 10 s after the alert")
     assert opened(client, None)[1] == "u-39"
     assert offered(client, None, choose=1).count("recording jobs") == 40
 
@@ -333,13 +346,6 @@ def test_no_distance_is_finer_than_the_alert_is_written(client: Client) -> None:
     Track.objects.filter(pk=pod.pk).update(life=(pod.life.lower, datetime.fromisoformat(at(99.7))))
     for moment, words in ((100, "less than 1 s"), (119, "19 s"), (119.25, "19.6 s"), (160, "1 min")):
         assert opened(client, moment)[2].startswith(f"Pod train-0 ended {words} before the alert (")
-
-
-def test_far_choices_are_told_in_plain_words(client: Client) -> None:
-    recorded("monday", (0, 100), end=101)
-    choice = offered(client, 100 + 2 * HOUR + 1)
-    assert "No known incarnation existed within 2 h of the alert" in choice and "ended 2 h before the alert" in choice
-    assert timedelta(hours=2) // timedelta(microseconds=1) == lookup.LATE
 
 
 def test_far_choices_begin_with_the_nearest(client: Client) -> None:

@@ -35,7 +35,7 @@ class NewSilence(Asked):
     hours: Annotated[float, Field(gt=0, le=_HOURS)] = 2
 
 
-class Count(Schema):
+class Baselined(Schema):
     """This is how many incidents are in the baseline now."""
 
     incidents: int
@@ -77,7 +77,7 @@ def expire(request: HttpRequest, number: Number) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-@router.put("/sources/{source_id}/baseline", response=Count)
+@router.put("/sources/{source_id}/baseline", response=Baselined)
 def set_baseline(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """Take every incident that is known now out of the lists, until it gets worse. It needs the role responder on all
     of the source."""

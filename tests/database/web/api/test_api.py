@@ -125,6 +125,20 @@ def test_each_operation_refuses_what_it_does_not_know(client: Client, sample: So
     assert client.get("/api/sources?namespce=a", headers={"Sec-Fetch-Site": "same-origin"}).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("path", "method", "field"),
+    [
+        ("/api/sources/{source_id}/acknowledgements", "post", "acknowledged"),
+        ("/api/sources/{source_id}/baseline", "put", "incidents"),
+    ],
+)
+def test_answers_that_count_are_documented_each_with_its_own_field(path: str, method: str, field: str) -> None:
+    schema = api.get_openapi_schema()
+    answer = schema["paths"][path][method]["responses"][200]["content"]["application/json"]["schema"]
+    name = answer["$ref"].rpartition("/")[2]
+    assert list(schema["components"]["schemas"][name]["properties"]) == [field]
+
+
 def test_a_silence_with_a_field_that_is_not_meant_silences_nothing(client: Client) -> None:
     usual = {"reason": "x", "rule": "x"}
     for name, value in (

@@ -31,27 +31,29 @@ class Answer(NamedTuple):
         return cookies[0].partition(";")[0] if cookies else ""
 
 
-def ask(
+def send(
     site: Running,
     path: str,
+    headers: Iterable[tuple[str, str]],
     method: str = "GET",
     body: str = "",
-    *,
-    given: Iterable[tuple[str, str]] = (),
     source: str = "127.0.0.1",
-    **headers: str,
 ) -> Answer:
-    """Return the answer to a request from this address of the machine; `given` may have a header twice."""
-    sent = [*given, *((name.replace("_", "-"), value) for name, value in headers.items())]
+    """Return the answer to a request from this address of the machine, with these headers."""
+    sent = [*headers, ("Content-Length", str(len(body.encode())))]
     connection = HTTPConnection("127.0.0.1", site.port, timeout=60, source_address=(source, 0))
     connection.putrequest(method, path, skip_host="Host" in dict(sent))
-    for name, value in [*sent, ("Content-Length", str(len(body.encode())))]:
+    for name, value in sent:
         connection.putheader(name, value)
     connection.endheaders(body.encode())
     answer = connection.getresponse()
     content = answer.read().decode()
     connection.close()
     return Answer(answer.status, answer.headers, content)
+
+
+def ask(site: Running, path: str, method: str = "GET", body: str = "", /, **headers: str) -> Answer:
+    return send(site, path, [(name.replace("_", "-"), value) for name, value in headers.items()], method, body)
 
 
 def opened(site: Running, path: str = "", *, origin: str | None, **headers: str) -> object:

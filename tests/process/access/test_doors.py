@@ -27,7 +27,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield started
 
 
-def asked(site: Running, path: str, method: str = "GET", body: str = "", **headers: str) -> Answer:
+def asked(site: Running, path: str, method: str = "GET", body: str = "", /, **headers: str) -> Answer:
     return ask(site, path, method, body, **FROM_PROXY | headers)
 
 

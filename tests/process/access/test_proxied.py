@@ -12,7 +12,7 @@ from websockets.typing import Origin
 
 from dashboard.access.signing_in import attempts
 from tests.patience import patient
-from tests.process.access.asking import FORM, Answer, ask
+from tests.process.access.asking import FORM, Answer, send
 from tests.running import Running, running
 from tests.visitor import Visitor
 
@@ -33,8 +33,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield started
 
 
-def visit(site: Running, path: str, headers: Iterable[tuple[str, str]] = ALICE.items(), **options: str) -> Answer:
-    answer = ask(site, path, given=headers, **options)
+def visit(
+    site: Running, path: str, headers: Iterable[tuple[str, str]] = ALICE.items(), source: str = "127.0.0.1"
+) -> Answer:
+    answer = send(site, path, headers, source=source)
     assert "causeline_session" not in str(answer.headers), "no session begins"
     return answer
 

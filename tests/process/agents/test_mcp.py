@@ -226,7 +226,7 @@ def test_requests_from_elsewhere_without_a_token_or_too_long_are_refused(site: S
         ({"Origin": "https://evil.example"}, 403),
         ({"Origin": "null"}, 403),
     ):
-        assert post(site, **headers)[0] == status, headers
+        assert post(site, "POST", b"", **headers)[0] == status, headers
     assert post(site, body=b" " * 300_000)[0] == 413
 
 

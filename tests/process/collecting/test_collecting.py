@@ -46,16 +46,15 @@ class Scene:
         ]
         self.collected, self.direct = awaited(), connected(self.replays[1], folder, "direct")
         self.collector = self.collecting("one")
+        later = timezone.now() + timedelta(days=1)
+        self._token, _ = tokens.issue("API server", ["audit"], expires=later, cluster=self.collected, by="tests")
+        self.batches = [listed(*LINES[at : at + SIZE]) for at in range(0, len(LINES), SIZE)]
+        random.Random(7).shuffle(self.batches)
 
     def collecting(self, name: str, **settings: str) -> Collecting:
         made = Collecting(self.folder, name, self.web.port, self.collected, self.replays[0], **settings)
         self.stack.callback(made.kill)
         return made
-
-        later = timezone.now() + timedelta(days=1)
-        self._token, _ = tokens.issue("API server", ["audit"], expires=later, cluster=self.collected, by="tests")
-        self.batches = [listed(*LINES[at : at + SIZE]) for at in range(0, len(LINES), SIZE)]
-        random.Random(7).shuffle(self.batches)
 
     def send(self, times: int = 1) -> None:
         """Send the next batch of audit events until it is accepted, as an API server does, and so often."""

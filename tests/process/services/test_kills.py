@@ -108,17 +108,16 @@ class Alerts(threading.Thread):
 
     def run(self) -> None:
         number = 0
-        while not self._over.wait(0.02):
-            labels = {"alertname": "PodDown", "pod": f"train-{number}"}
-            alert = {"status": "firing", "labels": labels, "startsAt": "2026-11-18T07:00:00Z"}
-            body = {"version": "4", "alerts": [alert]}
-            with suppress(httpx.TransportError):
-                answer = httpx.post(self._address, json=body, headers=self._headers, timeout=patient(10))
-                if answer.status_code == 200:
-                    self.answered.append(labels["pod"])
-                    number += 1
-                    continue
-            self.failed.set()
+        with httpx.Client(headers=self._headers, timeout=patient(10)) as client:
+            while not self._over.wait(0.05):
+                labels = {"alertname": "PodDown", "pod": f"train-{number}"}
+                alert = {"status": "firing", "labels": labels, "startsAt": "2026-11-18T07:00:00Z"}
+                with suppress(httpx.TransportError):
+                    if client.post(self._address, json={"version": "4", "alerts": [alert]}).status_code == 200:
+                        self.answered.append(labels["pod"])
+                        number += 1
+                        continue
+                self.failed.set()
 
     def go_on(self) -> None:
         """Wait until further alerts are answered."""

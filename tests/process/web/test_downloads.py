@@ -1,41 +1,50 @@
 """These tests download recordings: a client that does not read costs the web process little memory."""
 
 import asyncio
+import base64
 import http.client
+import random
 import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, closing
+from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import orjson
 import pytest
 import zstandard
+from msgspec.structs import replace
 
 from dashboard.web import downloads
 from dashboard.web.downloads import AT_ONCE, Busy, Download
 from tests.patience import eventually
+from tests.recordings import SAMPLE, entries_of
 from tests.running import TOKEN, WITH_TOKEN, Running, running
+from timeline.history.world.world import World
+from timeline.pipeline import ingest
+from timeline.storage import store
 
 _BODY_BYTES = 30_000  # of each change, incompressible
 _MEGABYTE = 1024**2
 
 
-FILL = f"""
-import base64, orjson, random
-noise, source = random.Random(1), store.open_source("large")
-entries = [replace(each, body=orjson.dumps({{"noise": base64.b85encode(noise.randbytes({_BODY_BYTES})).decode()}}))
-           for each in entries_of(SAMPLE)]
-ingest(source, World(), entries)
-store.show_source(source)
-"""
+def fill() -> None:
+    """Store a recording of about 25 MB."""
+    noise, source = random.Random(1), store.open_source("large")
+    bodies = ({"noise": base64.b85encode(noise.randbytes(_BODY_BYTES)).decode()} for _ in count())
+    entries = [replace(each, body=orjson.dumps(next(bodies))) for each in entries_of(SAMPLE)]
+    ingest(source, World(), entries)
+    store.show_source(source)
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """Run a web process with a recording of about 25 MB."""
+    """Run a web process with a large recording."""
     with running(tmp_path_factory.mktemp("downloads"), "web") as started:
-        started.manage("shell", "--verbosity", "0", "--command", FILL)
+        code = "from tests.process.web.test_downloads import fill; fill()"
+        started.manage("shell", "--verbosity", "0", "--command", code)
         yield started
 
 

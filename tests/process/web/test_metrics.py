@@ -34,7 +34,7 @@ def test_a_scrape_of_web_agrees_with_what_a_worker_imported(observed: Running) -
     def grown(name: str, **labels: str) -> float:
         """Return by how much a metric has grown; the worker reports in the middle of an import, too."""
         key = name, frozenset(labels.items())
-        return parsed(scrape(address, METRICS_TOKEN))[key] - before.get(key, 0)
+        return parsed(scrape(address, METRICS_TOKEN)).get(key, 0) - before.get(key, 0)
 
     eventually(lambda: grown("causeline_judge_seconds_count", cause="import") == 1, 30)
     assert grown("causeline_ingested_changes_total", how="import") == payload["entries"]

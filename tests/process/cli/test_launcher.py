@@ -1,5 +1,5 @@
-"""These tests run `causeline up` and `causeline demo` in real processes: they start everything, refuse unsafe options,
-and leave nothing behind."""
+"""These tests run `causeline up` and `causeline demo`: they start everything, refuse unsafe options, and leave nothing
+behind."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ import pytest
 
 from dashboard.cli.__main__ import main
 from dashboard.environment import database
-from tests import ROOT, services
+from tests import ROOT
 from tests.patience import eventually, patient
 from tests.process.cli.commands import OWN_SERVERS, causeline, finished
 from tests.process.services.servers import watchers_of
@@ -38,21 +38,22 @@ def test_help_is_quick_because_it_needs_no_django() -> None:
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
-def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Path) -> None:
+def test_the_demo_restarts_what_dies_begins_anew_each_time_and_leaves_nothing_behind(data_dir: Path) -> None:
+    """It is `causeline up` with two recordings and a live cluster. Only a flag lets in whoever comes."""
     port = free_port()
-    variables = OWN_SERVERS | {"CAUSELINE_LOGIN": "open"}  # only the flag --no-token lets in whoever comes
-    with causeline("up", "--port", str(port), "--data-dir", str(data_dir), "--workers", "1", **variables) as up:
-        assert up.stdout and up.stderr
-        address = up.stdout.readline()
-        assert address.startswith(f"http://127.0.0.1:{port}/?token="), up.stderr.read()
-        assert finished("token", "--data-dir", str(data_dir)) == (0, address, ""), "whoever lost it is told it again"
+    arguments = ("demo", "--port", str(port), "--data-dir", str(data_dir), "--workers", "1")
+    with causeline(*arguments, **OWN_SERVERS | {"CAUSELINE_LOGIN": "open"}) as demo:
+        assert demo.stdout and demo.stderr
+        address = demo.stdout.readline().strip()
+        assert address.startswith(f"http://127.0.0.1:{port}/sources/1/?token="), demo.stderr.read()
+        shows_recordings_and_a_live_cluster(address)
         token = (data_dir / "token").read_text()
-        assert address == f"http://127.0.0.1:{port}/?token={token}\n"
-        assert Visitor(address.strip()).ask("GET", "/api/sources")[0] == 200
+        known = (0, f"http://127.0.0.1:{port}/?token={token}\n", "")
+        assert finished("token", "--data-dir", str(data_dir)) == known, "whoever lost it is told it again"
         for file in (data_dir / "logs").iterdir():
             assert token not in file.read_text(), file
         knows = {}
-        for pid in descendants(up.pid):
+        for pid in descendants(demo.pid):
             with contextlib.suppress(FileNotFoundError, ProcessLookupError, KeyError):  # one that has just ended
                 command = processes()[pid][1]
                 knows[command] = f"CAUSELINE_TOKEN={token}".encode() in Path(f"/proc/{pid}/environ").read_bytes()
@@ -61,57 +62,53 @@ def test_up_serves_the_page_restarts_what_dies_and_ctrl_c_ends_all(data_dir: Pat
         }
         assert any(knows.values()) and not all(knows.values()), "workers run programs, so they do not know it"
         assert (data_dir / "secret_key").stat().st_mode & 0o777 == 0o600
-        ask = "from django.contrib.auth.models import User; print(User.objects.count())"
+        add_user, password = ("createuser", "ada", "--data-dir", str(data_dir)), "difference engine"
+        status, _, errors = finished(*add_user, **OWN_SERVERS, CAUSELINE_PASSWORD=password)
+        assert status == 0, errors
+        ask = "from django.contrib.auth.models import User; print(User.objects.get().username)"
         manage = ("manage", "--data-dir", str(data_dir), "shell", "--verbosity", "0", "--command", ask)
-        assert finished(*manage, **OWN_SERVERS) == (0, "0\n", ""), "the command joins the running servers"
+        assert finished(*manage, **OWN_SERVERS) == (0, "ada\n", ""), "commands join the running servers"
 
         table = processes()
-        web = next(pid for pid in descendants(up.pid) if "dashboard.web" in table[pid][1])
+        web = next(pid for pid in descendants(demo.pid) if "dashboard.web" in table[pid][1])
         os.kill(web, signal.SIGKILL)
-        assert "web was ended by SIGKILL; starting it again" in "".join(iter_until(up, "again"))
+        assert "web was ended by SIGKILL; starting it again" in "".join(iter_until(demo, "again in"))
         eventually(lambda: answers(port))
 
-        everything = descendants(up.pid)
+        everything = descendants(demo.pid)
         assert len(everything) > 5
         if os.geteuid() == 0:
             account = data_dir.stat().st_uid
             assert account not in (0, 65534)
-            for pid in (up.pid, *everything):
+            for pid in (demo.pid, *everything):
                 assert rights_of(pid) == [f"Uid:{str(account) * 4}", "Groups:", f"CapEff:{0:016}", "NoNewPrivs:1"]
-        os.killpg(up.pid, signal.SIGINT)  # as a terminal does
-        assert up.wait(patient(20)) == 0  # stopping programs and then servers may take 14 s until the rest is killed
-    eventually(lambda: not everything & processes().keys() and not watchers_of(up.pid), 1)
+        os.killpg(demo.pid, signal.SIGINT)  # as a terminal does
+        assert demo.wait(patient(20)) == 0  # stopping programs and then servers may take 14 s until the rest is killed
+    eventually(lambda: not everything & processes().keys() and not watchers_of(demo.pid), 1)
     status, output, errors = finished("token", "--data-dir", str(data_dir))
     assert (status, output) == (1, "") and "`causeline up` does not run with the data directory" in errors
 
+    with causeline(*arguments, "--no-token", **OWN_SERVERS) as again:
+        assert again.stdout and again.stderr
+        address = again.stdout.readline().strip()
+        assert address == f"http://127.0.0.1:{port}/sources/1/", again.stderr.read()
+        assert "whoever can open" in "".join(iter_until(again, "--no-token"))
+        shows_recordings_and_a_live_cluster(address)
+        everything = descendants(again.pid)
+        again.kill()
+    eventually(lambda: not everything & processes().keys() and not watchers_of(again.pid), 8)
 
-def test_the_demo_begins_anew_each_time_and_nothing_outlives_one_that_is_killed(data_dir: Path) -> None:
-    """It shows two recordings and a live cluster. Only a flag lets in whoever comes."""
-    services.prepare(data_dir)
-    port = free_port()
-    arguments = ("demo", "--port", str(port), "--data-dir", str(data_dir), "--workers", "1")
-    for flags, path in (((), "/sources/1/?token="), (("--no-token",), "/sources/1/\n")):
-        with causeline(*arguments, *flags, **OWN_SERVERS) as demo:
-            assert demo.stdout and demo.stderr
-            address = demo.stdout.readline()
-            assert address.startswith(f"http://127.0.0.1:{port}{path}"), demo.stderr.read()
-            visitor = Visitor(address.strip())
 
-            def moves(visitor: Visitor = visitor) -> bool:
-                (cluster,) = visitor.ask("GET", "/api/clusters")[1]["clusters"]
-                return bool(cluster["state"] == "live" and cluster["health"]["entries"] > 50)
+def shows_recordings_and_a_live_cluster(address: str) -> None:
+    visitor = Visitor(address)
 
-            eventually(moves, 60)
-            names = [source["name"] for source in visitor.ask("GET", "/api/sources")[1]["sources"]]
-            assert sorted(names) == ["demo", "one-pod-too-many", "volcano-restart"]
-            everything = descendants(demo.pid)
-            if flags:
-                assert "whoever can open" in "".join(iter_until(demo, "--no-token"))
-                demo.kill()
-            else:
-                demo.terminate()
-                assert demo.wait(patient(30)) == 0
-        eventually(lambda pids=everything, pid=demo.pid: not pids & processes().keys() and not watchers_of(pid), 8)  # type: ignore[misc]
+    def moves() -> bool:
+        (cluster,) = visitor.ask("GET", "/api/clusters")[1]["clusters"]
+        return bool(cluster["state"] == "live" and cluster["health"]["entries"] > 50)
+
+    eventually(moves, 60)
+    names = [source["name"] for source in visitor.ask("GET", "/api/sources")[1]["sources"]]
+    assert sorted(names) == ["demo", "one-pod-too-many", "volcano-restart"]
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,15 @@
-"""This test runs a collector, a web process and a worker, and kills each of them while an API server sends its audit
-log: what is stored in the end is what direct watching and an upload of the log store, and nothing twice."""
+"""This test runs a collector, a web process and a worker, and kills each of them: what is stored in the end is what
+direct watching stores, and nothing twice."""
 
-import random
 from contextlib import ExitStack, suppress
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.utils import timezone
 
 from collectors.replay import serve
-from collectors.uploads import importing
 from dashboard.access.tokens import tokens
 from tests.collecting import Collecting, awaited
 from tests.database.watch.test_audit_webhook import listed
@@ -21,13 +18,9 @@ from tests.patience import eventually
 from tests.process.watch.scenes import TAPE, Web
 from tests.recordings import SAMPLE, lines_of
 from tests.watching import Workers
-from timeline.core.entries import Clock, Entry, Request, microseconds
-from timeline.models import ActorFeed, AuditBatch, CollectedBatch, Collector, Gap, Source, Upload
-from timeline.storage.entries import chunks
+from timeline.models import ActorFeed, AuditBatch, CollectedBatch, Collector, Gap, Source
 
 pytestmark = pytest.mark.django_db(transaction=True)
-LINES = lines_of(SAMPLE)
-SIZE = 130  # events in a batch
 INCLUDE = {"pods", "services", "jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "deployments.apps"}
 
 
@@ -46,21 +39,11 @@ class Scene:
         ]
         self.collected, self.direct = awaited(), connected(self.replays[1], folder, "direct")
         self.collector = self.collecting("one")
-        later = timezone.now() + timedelta(days=1)
-        self._token, _ = tokens.issue("API server", ["audit"], expires=later, cluster=self.collected, by="tests")
-        self.batches = [listed(*LINES[at : at + SIZE]) for at in range(0, len(LINES), SIZE)]
-        random.Random(7).shuffle(self.batches)
 
     def collecting(self, name: str, **settings: str) -> Collecting:
         made = Collecting(self.folder, name, self.web.port, self.collected, self.replays[0], **settings)
         self.stack.callback(made.kill)
         return made
-
-    def send(self, times: int = 1) -> None:
-        """Send the next batch of audit events until it is accepted, as an API server does, and so often."""
-        batch = self.batches.pop()
-        for _ in range(times):
-            eventually(lambda: self.web.posted(self._token, batch), 60)
 
     def play(self, commits: int) -> int:
         for replay in self.replays:
@@ -84,7 +67,7 @@ class Scene:
         return False
 
 
-def test_whatever_is_killed_the_same_is_stored_as_by_direct_watching(client: Client, tmp_path: Path) -> None:
+def test_whatever_is_killed_the_same_is_stored_as_by_direct_watching(tmp_path: Path) -> None:
     with ExitStack() as stack:
         scene = Scene(tmp_path, stack)
         eventually(scene.watches, 60)
@@ -94,25 +77,24 @@ def test_whatever_is_killed_the_same_is_stored_as_by_direct_watching(client: Cli
         each_is_killed(scene)
         second = another_takes_its_turn(scene)
         end = scene.play(10_000)
-        while scene.batches:
-            scene.send()
         eventually(lambda: scene.has(end), 60)
         eventually(lambda: not CollectedBatch.objects.exists(), 20)
+        assert set(changes_of(scene.source).values()) == {1}
         assert not Gap.objects.filter(source=scene.source).exists()
-        an_upload_of_the_log_gives_the_same(scene, client)
+        direct = Source.objects.get(current_of=scene.direct)
+        eventually(lambda: found(scene.source) == found(direct) != set(), 30)
+        audit_events_are_merged(scene)
         assert scene.collector.stop() == second.stop() == 0
         assert Collector.objects.get().renewed_at is None
         another_scope_and_a_restored_etcd_begin_new_sources(scene)
 
 
 def each_is_killed(scene: Scene) -> None:
-    scene.send()
     scene.collector.kill()
     end = scene.play(50)
     scene.collector.start()
     eventually(lambda: scene.has(end), 30)
 
-    scene.send(times=2)
     scene.web.kill()  # what is observed meanwhile waits on disk, and outlives the collector
     scene.play(50)
     eventually(lambda: scene.collector.buffered > 0, 20)
@@ -120,12 +102,10 @@ def each_is_killed(scene: Scene) -> None:
     end = scene.play(30)
     scene.collector.start()
     scene.web.start()
-    scene.send()
     eventually(lambda: scene.has(end), 60)
 
     scene.workers.kill("a")
     end = scene.play(50)
-    scene.send()
     eventually(lambda: CollectedBatch.objects.exists(), 20)
     scene.workers.start("b")
     eventually(lambda: scene.has(end), 60)
@@ -145,29 +125,12 @@ def another_takes_its_turn(scene: Scene) -> Collecting:
     return second
 
 
-def an_upload_of_the_log_gives_the_same(scene: Scene, client: Client) -> None:
-    address = f"/api/uploads?name=a&cluster={scene.direct.pk}"
-    upload = client.post(address, b"\n".join(LINES), "application/octet-stream")
-    taken = importing.take_up(upload.json()["id"])
-    assert taken
-    importing.run(taken)
-    eventually(lambda: Upload.objects.get().state == "done", 60)
-    eventually(lambda: not AuditBatch.objects.filter(lines__isnull=False).exists(), 60)
-    assert ActorFeed.objects.get(added__gt=0)
-    sources = [scene.source, Source.objects.get(current_of=scene.direct)]
-    # Which earlier events are kept depends on when each kind was listed.
-    lists = [each for source in sources for each in source.stream_set.values_list("listed_at", flat=True) if each]
-    began = max(map(microseconds, lists))
-    assert logged(sources[0], began) == logged(sources[1], began)
-    eventually(lambda: found(sources[0]) == found(sources[1]) != set(), 30)
-
-
-def logged(source: Source, began: int) -> set[tuple[str, str, str]]:
-    """Return the observations of the audit log that are stored, from a time on (µs since 1970). The start of a watch is
-    stored only before its end."""
-    known = (each for each in chunks.observations(source.pk) if isinstance(each, Entry | Request))
-    shown = (each for each in known if isinstance(each, Request) or each.clock is Clock.AUDIT)
-    return {(each.identity, each.ref.name, each.actor) for each in shown if each.received >= began}
+def audit_events_are_merged(scene: Scene) -> None:
+    later = timezone.now() + timedelta(days=1)
+    text, _ = tokens.issue("API server", ["audit"], expires=later, cluster=scene.collected, by="tests")
+    assert scene.web.posted(text, listed(*lines_of(SAMPLE)[:200]))
+    eventually(lambda: not AuditBatch.objects.filter(lines__isnull=False).exists(), 30)
+    assert ActorFeed.objects.get().added > 0
 
 
 def another_scope_and_a_restored_etcd_begin_new_sources(scene: Scene) -> None:

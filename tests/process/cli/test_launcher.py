@@ -16,7 +16,7 @@ import pytest
 
 from dashboard.cli.__main__ import main
 from dashboard.environment import database
-from tests import ROOT
+from tests import ROOT, services
 from tests.patience import eventually, patient
 from tests.process.cli.commands import OWN_SERVERS, causeline, finished
 from tests.process.services.servers import watchers_of
@@ -40,6 +40,7 @@ def test_help_is_quick_because_it_needs_no_django() -> None:
 
 def test_the_demo_restarts_what_dies_begins_anew_each_time_and_leaves_nothing_behind(data_dir: Path) -> None:
     """It is `causeline up` with two recordings and a live cluster. Only a flag lets in whoever comes."""
+    services.prepare(data_dir)
     port = free_port()
     arguments = ("demo", "--port", str(port), "--data-dir", str(data_dir), "--workers", "1")
     with causeline(*arguments, **OWN_SERVERS | {"CAUSELINE_LOGIN": "open"}) as demo:

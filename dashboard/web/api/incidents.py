@@ -67,7 +67,7 @@ class Acknowledged(Asked):
     note: Annotated[str, Field(max_length=NOTE, pattern=r"^[^\x00]*$")] = ""
 
 
-class Acknowledged(Schema):
+class AcknowledgedCount(Schema):
     """This is how many incidents were acknowledged."""
 
     acknowledged: int
@@ -120,7 +120,7 @@ def incident(request: HttpRequest, source_id: Number, identity: _Identity) -> Ht
     return json_response(request, lists.incident(source_id, identity))
 
 
-@router.post("/sources/{source_id}/acknowledgements", response=Acknowledged)
+@router.post("/sources/{source_id}/acknowledgements", response=AcknowledgedCount)
 def acknowledge(request: HttpRequest, source_id: Number, body: Acknowledged) -> HttpResponseBase:
     """Acknowledge incidents with a note, which replaces an earlier one."""
     count = acknowledgements.acknowledge_incidents(source_id, body.incidents, person(request), body.note.strip())

@@ -1,17 +1,17 @@
 """These tests check what a production server sends to browsers: HTTPS only, protected cookies, no script but ours."""
 
 from collections.abc import Iterator
-from http.client import HTTPConnection, HTTPMessage
 from http.cookies import SimpleCookie
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import pytest
 
 from tests.people import PASSWORD
+from tests.process.access.asking import FORM, Answer, ask
 from tests.running import TOKEN, Running, running
 
 HOST = "causeline.example.org"
-FROM_PROXY = {"Host": HOST, "X-Forwarded-Proto": "https"}
+FROM_PROXY = {"Host": HOST, "X_Forwarded_Proto": "https"}
 
 
 @pytest.fixture(scope="module")
@@ -27,96 +27,67 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield started
 
 
-def asked(site: Running, method: str, path: str, body: str = "", **headers: str) -> tuple[int, HTTPMessage, str]:
-    connection = HTTPConnection(urlsplit(site.address).netloc, timeout=20)
-    sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request(method, path, body.encode(), {**FROM_PROXY, **sent})
-    answer = connection.getresponse()
-    content = answer.read().decode()
-    connection.close()
-    return answer.status, answer.headers, content
+def asked(site: Running, path: str, method: str = "GET", body: str = "", /, **headers: str) -> Answer:
+    return ask(site, path, method, body, **FROM_PROXY | headers)
 
 
-def signed_in(
-    site: Running, password: str = PASSWORD, wanted: str = "", **headers: str
-) -> tuple[int, SimpleCookie, str]:
-    """Return status, cookies, and the address to which the answer redirects."""
-    _, head, _ = asked(site, "GET", "/login/")
-    token = SimpleCookie(head["Set-Cookie"])[f"causeline_csrf_{site.port}"].value
+def signed_in(site: Running, password: str = PASSWORD, wanted: str = "", **headers: str) -> Answer:
+    cookie = asked(site, "/login/").cookie("causeline_csrf")
+    token = cookie.partition("=")[2]
     form = urlencode({"username": "sre", "password": password, "csrfmiddlewaretoken": token, "next": wanted})
-    known = {
-        "Cookie": f"causeline_csrf_{site.port}={token}",
-        "Content_Type": "application/x-www-form-urlencoded",
-        "Origin": f"https://{HOST}",
-    }
-    status, head, _ = asked(site, "POST", "/login/", form, **{**known, **headers})
-    cookies = SimpleCookie()
-    for each in head.get_all("Set-Cookie", []):
-        cookies.load(each)
-    return status, cookies, head["Location"] or ""
+    known = {"Cookie": cookie, "Content_Type": FORM, "Origin": f"https://{HOST}"}
+    return asked(site, "/login/", "POST", form, **known | headers)
 
 
-def test_a_plain_request_is_led_to_https(site: Running) -> None:
-    status, headers, _ = asked(site, "GET", "/login/?next=/rules/", X_Forwarded_Proto="http")
-    assert (status, headers["Location"]) == (301, f"https://{HOST}/login/?next=/rules/")
+def test_a_plain_request_is_led_to_https_and_another_name_of_the_host_is_refused(site: Running) -> None:
+    led = asked(site, "/login/?next=/rules/", X_Forwarded_Proto="http")
+    assert (led.status, led.target) == (301, f"https://{HOST}/login/?next=/rules/")
+    assert asked(site, "/login/", Host="rebound.example").status == 400
 
 
 def test_browsers_are_told_what_may_be_done_with_a_page(site: Running) -> None:
-    _, headers, _ = asked(site, "GET", "/login/")
-    assert headers["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains; preload"
-    assert headers["X-Content-Type-Options"] == "nosniff"
-    assert headers["X-Frame-Options"] == "DENY"
-    assert headers["Referrer-Policy"] == "same-origin"
-    assert headers["Cross-Origin-Opener-Policy"] == "same-origin"
+    headers = asked(site, "/login/").headers
+    expected = {
+        "Strict-Transport-Security": "max-age=31536000; includeSubDomains; preload",
+        "X-Content-Type-Options": "nosniff",
+        "X-Frame-Options": "DENY",
+        "Referrer-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+    }
+    assert {name: headers[name] for name in expected} == expected
     policy = dict(each.strip().partition(" ")[::2] for each in headers["Content-Security-Policy"].split(";"))
     assert (policy["default-src"], policy["script-src"], policy["frame-ancestors"]) == ("'none'", "'self'", "'none'")
     assert policy["base-uri"] == "'none'" and policy["connect-src"] == policy["form-action"] == "'self'"
 
 
-def test_cookies_go_over_https_alone_and_scripts_do_not_see_them(site: Running) -> None:
-    status, cookies, _ = signed_in(site)
-    assert status == 302
+def test_cookies_go_over_https_alone_and_neither_scripts_nor_caches_see_them(site: Running) -> None:
+    answer = signed_in(site)
+    assert answer.status == 302
+    cookies = SimpleCookie()
+    for each in answer.headers.get_all("Set-Cookie", []):
+        cookies.load(each)
     for name in (f"causeline_session_{site.port}", f"causeline_csrf_{site.port}"):
         cookie = cookies[name]
         assert (cookie["secure"], cookie["httponly"], cookie["samesite"], cookie["domain"]) == (True, True, "Lax", "")
+    assert "Cookie" in asked(site, "/", Cookie=answer.cookie("causeline_session")).headers["Vary"]
 
 
-def test_nobody_comes_in_with_a_wrong_password_or_from_another_site(site: Running) -> None:
-    assert signed_in(site, "wrong")[0] == 200
-    assert signed_in(site, Origin="https://evil.example")[0] == 403
-    status, headers, _ = asked(site, "GET", "/")
-    assert (status, headers["Location"]) == (302, "/login/?next=/")
+def test_nobody_comes_in_with_a_wrong_password_or_from_another_site_or_with_a_start_up_token(site: Running) -> None:
+    assert signed_in(site, "wrong").status == 200
+    assert signed_in(site, Origin="https://evil.example").status == 403
+    assert asked(site, "/").target == "/login/?next=/"
+    answer = asked(site, f"/rules/?token={TOKEN}")
+    assert (answer.status, answer.target) == (302, "/rules/"), "but it leaves the address"
+    assert "session" not in str(answer.headers.get_all("Set-Cookie"))
+    assert asked(site, "/api/sources", Authorization=f"Bearer {TOKEN}").status == 401
 
 
-def test_another_name_of_the_host_is_refused(site: Running) -> None:
-    assert asked(site, "GET", "/login/", Host="rebound.example")[0] == 400
-
-
-def test_signing_in_leads_to_no_other_site(site: Running) -> None:
-    _, _, page = asked(site, "GET", "/login/?next=https://evil.example/")
-    assert "evil.example" not in page
+def test_signing_in_leads_to_the_target_of_an_alert_s_link_and_to_no_other_site(site: Running) -> None:
+    assert "evil.example" not in asked(site, "/login/?next=https://evil.example/").body
     for wanted in ("https://evil.example/", "//evil.example/", r"/\evil.example/", f"http://{HOST}/"):
-        assert signed_in(site, wanted=wanted)[2] == "/"
-
-
-def test_an_alert_s_link_leads_to_its_target_after_signing_in(site: Running) -> None:
+        assert signed_in(site, wanted=wanted).target == "/"
     link = "/go?namespace=shop&name=web-1&at=2026-11-21T07:52:00Z"
-    status, headers, _ = asked(site, "GET", link)
-    assert (status, headers["Location"]) == (302, f"/login/?{urlencode({'next': link}, safe='/')}")
-    _, _, page = asked(site, "GET", headers["Location"])
-    assert f'name="next" value="{link.replace("&", "&amp;")}"' in page
-    assert signed_in(site, wanted=link)[2] == link
-
-
-def test_a_start_up_token_counts_for_nothing_where_there_are_accounts(site: Running) -> None:
-    status, headers, _ = asked(site, "GET", f"/rules/?token={TOKEN}")
-    assert (status, headers["Location"]) == (302, "/rules/"), "but it leaves the address"
-    assert "session" not in str(headers.get_all("Set-Cookie"))
-    assert asked(site, "GET", "/api/sources", Authorization=f"Bearer {TOKEN}")[0] == 401
-
-
-def test_no_cache_gives_a_page_to_somebody_else(site: Running) -> None:
-    _, cookies, _ = signed_in(site)
-    name = f"causeline_session_{site.port}"
-    _, headers, _ = asked(site, "GET", "/", Cookie=f"{name}={cookies[name].value}")
-    assert "Cookie" in headers["Vary"]
+    led = asked(site, link)
+    assert (led.status, led.target) == (302, f"/login/?{urlencode({'next': link}, safe='/')}")
+    assert f'name="next" value="{link.replace("&", "&amp;")}"' in asked(site, led.target).body
+    assert signed_in(site, wanted=link).target == link

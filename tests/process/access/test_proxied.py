@@ -1,8 +1,7 @@
 """These tests send the headers of a proxy that people have signed in at, over HTTP and WebSockets, and fake ones."""
 
 import asyncio
-from collections.abc import Iterator
-from http.client import HTTPConnection
+from collections.abc import Iterable, Iterator
 
 import psycopg
 import pytest
@@ -11,8 +10,11 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin
 
+from dashboard.access.signing_in import attempts
 from tests.patience import patient
+from tests.process.access.asking import FORM, Answer, send
 from tests.running import Running, running
+from tests.visitor import Visitor
 
 ALICE = {
     "X-Forwarded-User": "auth0|1234",
@@ -25,24 +27,18 @@ ALICE = {
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A Causeline that believes 127.0.0.1, and not 127.0.0.2."""
-    settings = {"CAUSELINE_LOGIN": "on", "CAUSELINE_SIGN_IN_PROXIES": "127.0.0.1", "CAUSELINE_PROXIES": "127.0.0.0/8"}
+    trusted = "127.0.0.0/8,10.0.0.0/8"
+    settings = {"CAUSELINE_LOGIN": "on", "CAUSELINE_SIGN_IN_PROXIES": "127.0.0.1", "CAUSELINE_PROXIES": trusted}
     with running(tmp_path_factory.mktemp("proxied"), "web", **settings) as started:
         yield started
 
 
-def ask(site: Running, path: str, headers: list[tuple[str, str]], source: str = "127.0.0.1") -> tuple[int, str]:
-    """Return the status and the text of an answer to a request from this address of the machine."""
-    connection = HTTPConnection("127.0.0.1", site.port, timeout=60, source_address=(source, 0))
-    try:
-        connection.putrequest("GET", path)
-        for name, value in headers:
-            connection.putheader(name, value)
-        connection.endheaders()
-        answer = connection.getresponse()
-        assert "causeline_session" not in str(answer.getheaders()), "no session begins"
-        return answer.status, answer.read().decode()
-    finally:
-        connection.close()
+def visit(
+    site: Running, path: str, headers: Iterable[tuple[str, str]] = ALICE.items(), source: str = "127.0.0.1"
+) -> Answer:
+    answer = send(site, path, headers, source=source)
+    assert "causeline_session" not in str(answer.headers), "no session begins"
+    return answer
 
 
 def rows(site: Running, query: str) -> list[object]:
@@ -52,24 +48,23 @@ def rows(site: Running, query: str) -> list[object]:
 
 def test_the_proxy_says_who_somebody_is_with_each_request(site: Running) -> None:
     for _ in range(3):
-        status, page = ask(site, "/rules/", [*ALICE.items()])
-        assert status == 200 and "<bdi>alice</bdi>" in page and "Sign out" not in page
-    assert ask(site, "/api/rules", [*ALICE.items()])[0] == 200
+        answer = visit(site, "/rules/")
+        assert answer.status == 200 and "<bdi>alice</bdi>" in answer.body and "Sign out" not in answer.body
+    assert visit(site, "/api/rules").status == 200
     assert rows(site, "SELECT username FROM auth_user") == ["alice"]
     assert rows(site, "SELECT session_key FROM django_session") == []
     assert rows(site, "SELECT name FROM auth_group ORDER BY 1") == ["proxy:payments", "proxy:platform"]
-    ask(site, "/rules/", [*{**ALICE, "X-Forwarded-Groups": "platform"}.items()])
+    visit(site, "/rules/", (ALICE | {"X-Forwarded-Groups": "platform"}).items())
     held = "SELECT name FROM auth_group JOIN auth_user_groups ON group_id = auth_group.id"
     assert rows(site, held) == ["proxy:platform"]
     assert site.log("web").read_text().count('"event": "sign in"') == 1
 
 
 def test_anybody_else_who_sends_the_headers_is_nobody(site: Running) -> None:
-    headers = [*ALICE.items()]
-    assert ask(site, "/rules/", headers, source="127.0.0.2")[0] == 302
-    assert ask(site, "/api/rules", headers, source="127.0.0.2")[0] == 401
-    said = [*headers, ("X-Forwarded-For", "127.0.0.1")]
-    assert ask(site, "/api/rules", said, source="127.0.0.2")[0] == 401, "the address is that of the connection"
+    assert visit(site, "/rules/", source="127.0.0.2").status == 302
+    assert visit(site, "/api/rules", source="127.0.0.2").status == 401
+    said = [*ALICE.items(), ("X-Forwarded-For", "127.0.0.1")]
+    assert visit(site, "/api/rules", said, source="127.0.0.2").status == 401, "the address is that of the connection"
 
 
 @pytest.mark.parametrize(
@@ -85,13 +80,13 @@ def test_anybody_else_who_sends_the_headers_is_nobody(site: Running) -> None:
     ids=["none", "no identifier", "empty", "twice", "underscores", "too long"],
 )
 def test_headers_that_identify_nobody_let_nobody_in(site: Running, headers: list[tuple[str, str]]) -> None:
-    assert ask(site, "/api/rules", headers)[0] == 401
+    assert visit(site, "/api/rules", headers).status == 401
 
 
 def test_a_socket_is_opened_by_the_headers_and_closed_when_the_account_is_deactivated(site: Running) -> None:
     address = f"ws://127.0.0.1:{site.port}/ws/uploads/"
     bob = {"X-Forwarded-User": "bob-7", "X-Forwarded-Email": "bob@example.org"}
-    ask(site, "/rules/", [*bob.items()])
+    visit(site, "/rules/", bob.items())
 
     async def listen() -> int:
         async with connect(address, additional_headers=bob, origin=Origin(site.address), proxy=None) as socket:
@@ -104,4 +99,17 @@ def test_a_socket_is_opened_by_the_headers_and_closed_when_the_account_is_deacti
         return closed.value.rcvd.code if closed.value.rcvd else 0
 
     assert asyncio.run(listen()) == 4401
-    assert ask(site, "/api/rules", [*bob.items()])[0] == 401
+    assert visit(site, "/api/rules", bob.items()).status == 401
+
+
+def test_failures_count_for_the_address_that_the_nearest_proxy_names(site: Running) -> None:
+    """`tests/database/access/signing_in/test_accounts.py` sends the header where no proxy is trusted."""
+
+    def failures(forwarded: str) -> list[int]:
+        visitor, body = Visitor(site.address), b"username=alice&password=wrong"
+        headers = ({"X_Forwarded_For": forwarded.format(at)} for at in range(attempts.OF_A_NAME + 1))
+        return [visitor.ask("POST", "/login/", body, Content_Type=FORM, **each)[0] for each in headers]
+
+    assert failures("203.0.113.{}")[-1] == 200, "each is from somewhere else"
+    assert failures("203.0.113.{}, 198.51.100.7, 10.1.2.3")[-1] == 429, "the client's own text is on the left"
+    assert '"from": "198.51.100.7"' in site.log("web").read_text()

@@ -23,22 +23,23 @@ from mcp_types import CallToolResult, TextContent
 
 from dashboard.agents.answers import ABOUT, BYTES, answer
 from dashboard.agents.tools import Tools
+from dashboard.cli.__main__ import main
 from tests import ROOT
 from tests.recordings import SAMPLE
 from tests.running import TOKEN, WITH_TOKEN, Running, running
 
 SMALL = min((ROOT / "tests/rules/service-gap").glob("fires-*.jsonl"))
 CAUSELINE = str(Path(sys.executable).parent / "causeline")
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "a test", "version": "1"},
-    },
-}
+INFO = {"name": "a test", "version": "1"}
+PARAMETERS = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": INFO}
+INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": PARAMETERS}
+PREPARED = """
+from django.core.management import call_command
+for name, file in (("one", {one!r}), ("two", {two!r})):
+    call_command("import_recording", file, name=name)
+call_command("tokens", "create", "agent", "--scope", "read", "--source", "one")
+call_command("tokens", "create", "agent", "--scope", "alerts")
+"""
 
 
 class Site(NamedTuple):
@@ -53,16 +54,13 @@ class Site(NamedTuple):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with running(tmp_path_factory.mktemp("site"), "web") as started:
-        for name, file in (("one", SAMPLE), ("two", SMALL)):
-            started.manage("import_recording", "--name", name, "--", str(file))
+        code = PREPARED.format(one=str(SAMPLE), two=str(SMALL))
+        command = [sys.executable, "manage.py", "shell", "--verbosity", "0", "--command", code]
+        made = subprocess.run(command, cwd=ROOT, env=started.environment, capture_output=True, text=True, check=True)
+        limited, alerts = re.findall(r"^causeline_\S+$", made.stdout, re.MULTILINE)
         found = httpx2.get(f"{started.address}/api/sources", headers=WITH_TOKEN).json()["sources"]
-        texts = []
-        for options in (("--scope", "read", "--source", "one"), ("--scope", "alerts")):
-            command = [sys.executable, "manage.py", "tokens", "create", "agent", *options]
-            made = subprocess.run(command, env=started.environment, capture_output=True, text=True, check=True)
-            texts.append(made.stdout.strip())
         sources = {each["name"]: each["id"] for each in found}
-        yield Site(started, [sources["one"], sources["two"]], *texts)
+        yield Site(started, [sources["one"], sources["two"]], limited, alerts)
 
 
 @asynccontextmanager
@@ -166,7 +164,7 @@ def test_every_tool_reads_and_answers_what_the_api_answers(site: Site) -> None:
     asyncio.run(ask())
 
 
-def test_an_answer_is_bounded_and_says_how_to_go_on(site: Site) -> None:
+def test_an_answer_is_bounded_and_says_how_to_go_on_or_why_there_is_none(site: Site) -> None:
     async def ask() -> None:
         async with over_http(site) as client:
             whole = await asked(client, "list_events", source=site.sources[0], every=True, limit=500)
@@ -178,13 +176,6 @@ def test_an_answer_is_bounded_and_says_how_to_go_on(site: Site) -> None:
                 cursor = part["next"]
                 assert (cursor is None) == ("Pass `next`" not in part["more"])
             assert len(names) == len(set(names)) == whole["data"]["total"] > len(whole["data"]["events"])
-
-    asyncio.run(ask())
-
-
-def test_questions_that_cannot_be_answered_say_why(site: Site) -> None:
-    async def ask() -> None:
-        async with over_http(site) as client:
             assert "No such recording" in await refused(client, "list_events", source=99)
             assert "is not a valid time" in await refused(client, "list_events", source=1, start="yesterday")
             assert "The rules are" in await refused(client, "get_rule", rule="none")
@@ -226,24 +217,17 @@ def post(site: Site, method: str = "POST", body: bytes = b"", **headers: str) ->
     return answered.status, {name.lower(): text for name, text in answered.getheaders()}, content
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
+def test_requests_from_elsewhere_without_a_token_or_too_long_are_refused(site: Site) -> None:
+    for headers, status in (
         ({"Authorization": ""}, 401),
         ({"Authorization": "Bearer causeline_wrong"}, 401),
+        ({"Authorization": f"Bearer {site.alerts}"}, 401),
         ({"Host": "evil.example"}, 421),
         ({"Origin": "https://evil.example"}, 403),
         ({"Origin": "null"}, 403),
-    ],
-)
-def test_requests_from_elsewhere_or_without_a_token_are_refused(
-    site: Site, headers: dict[str, str], status: int
-) -> None:
-    assert post(site, "POST", b"", **headers)[0] == status
-
-
-def test_a_token_of_another_scope_reads_nothing(site: Site) -> None:
-    assert post(site, Authorization=f"Bearer {site.alerts}")[0] == 401
+    ):
+        assert post(site, "POST", b"", **headers)[0] == status, headers
+    assert post(site, body=b" " * 300_000)[0] == 413
 
 
 def test_there_are_no_sessions_and_no_streams(site: Site) -> None:
@@ -255,25 +239,6 @@ def test_there_are_no_sessions_and_no_streams(site: Site) -> None:
     for method in ("GET", "DELETE", "PUT"):
         status, headers, _ = post(site, method)
         assert (status, headers["allow"]) == (405, "POST")
-
-
-def test_long_bodies_are_refused(site: Site) -> None:
-    assert post(site, body=b" " * 300_000)[0] == 413
-
-
-def test_standard_input_asks_a_running_causeline_with_a_token_from_a_file(site: Site, tmp_path: Path) -> None:
-    file = tmp_path / "token"
-    file.write_text(f"{site.limited}\n")
-
-    async def ask() -> None:
-        environment = {"CAUSELINE_URL": f"{site.running.address}/", "CAUSELINE_ACCESS_TOKEN_FILE": str(file)}
-        async with over_stdio(**environment) as client:
-            found = await asked(client, "list_sources")
-            assert [each["id"] for each in found["data"]["sources"]] == [site.sources[0]]
-            assert page(site, found["data"]["sources"][0]["url"]) == 200
-            assert "reads only" in await refused(client, "get_coverage", source=site.sources[1])
-
-    asyncio.run(ask())
 
 
 def shared(answers: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -292,48 +257,37 @@ def shared(answers: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 def test_recordings_answer_without_a_server_what_a_server_answers(site: Site) -> None:
     async def ask() -> None:
+        labels = {"alertname": "KubePodNotReady", "namespace": "vol-restart", "pod": "ring-weak-0"}
         async with over_stdio(str(SAMPLE)) as alone, over_http(site) as served:
             mine, theirs = await question_all(alone, 0), await question_all(served, site.sources[0])
+            found = await asked(alone, "resolve_alert", labels=labels, at="2026-11-21T07:52:01Z")
+            late = await asked(alone, "resolve_alert", labels=labels)
+            unknown = await asked(alone, "resolve_alert", labels={"pod": "nobody"})
         assert shared(mine) == shared(theirs)
         assert all(shared(mine).values())
         assert not any(found["link"] for found in mine.values())
+        match = found["data"]["match"]  # labels lead to the incarnation of their time
+        assert (match["object"]["name"], match["relation"], found["data"]["reason"]) == ("ring-weak-0", "alive", "")
+        assert match["start"] <= "2026-11-21T07:52:01Z" <= match["end"]
+        assert late["data"]["match"]["relation"] == "ended"
+        assert (unknown["data"]["match"], unknown["data"]["choices"]) == (None, [])
+        assert "No object" in unknown["data"]["reason"]
 
     asyncio.run(ask())
 
 
-def test_labels_lead_to_the_incarnation_of_their_time_in_a_recording() -> None:
-    async def ask() -> None:
-        labels = {"alertname": "KubePodNotReady", "namespace": "vol-restart", "pod": "ring-weak-0"}
-        async with over_stdio(str(SAMPLE)) as client:
-            found = await asked(client, "resolve_alert", labels=labels, at="2026-11-21T07:52:01Z")
-            match = found["data"]["match"]
-            assert (match["object"]["name"], match["relation"], found["data"]["reason"]) == ("ring-weak-0", "alive", "")
-            assert match["start"] <= "2026-11-21T07:52:01Z" <= match["end"]
-            late = await asked(client, "resolve_alert", labels=labels)
-            assert late["data"]["match"]["relation"] == "ended"
-            unknown = await asked(client, "resolve_alert", labels={"pod": "nobody"})
-            assert (unknown["data"]["match"], unknown["data"]["choices"]) == (None, [])
-            assert "No object" in unknown["data"]["reason"]
-
-    asyncio.run(ask())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "environment", "status", "message"),
-    [
-        (("-",), {}, 2, "name files"),
-        (("/none",), {}, 2, "/none"),
-        (("--data-dir", "/none"), {}, 1, "No Causeline is known"),
-        ((), {"CAUSELINE_URL": "ftp://x"}, 1, "CAUSELINE_URL is"),
-    ],
-)
-def test_what_cannot_be_served_is_said(
-    arguments: tuple[str, ...], environment: dict[str, str], status: int, message: str
-) -> None:
-    command = [CAUSELINE, "mcp", *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    assert (done.returncode, done.stdout) == (status, "")
-    assert message in done.stderr
+def test_what_cannot_be_served_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, status, message in (
+        (("-",), 2, "name files"),
+        (("/none",), 2, "/none"),
+        (("--data-dir", "/none"), 1, "No Causeline is known"),
+        ((), 1, "CAUSELINE_URL is"),
+    ):
+        if not arguments:
+            monkeypatch.setenv("CAUSELINE_URL", "ftp://x")
+        assert main(["mcp", *arguments]) == status
+        said = capsys.readouterr()
+        assert said.out == "" and message in said.err
 
 
 def test_hostile_text_stays_data_and_small() -> None:
@@ -350,9 +304,8 @@ def test_hostile_text_stays_data_and_small() -> None:
     assert large["link"] == ""
 
 
-@pytest.mark.parametrize("module", ["dashboard.cli.__main__", "dashboard.asgi"])
-def test_the_package_is_imported_only_when_an_agent_asks(module: str) -> None:
-    code = f"import sys, {module}; sys.exit('mcp' in sys.modules)"
+def test_the_package_is_imported_only_when_an_agent_asks() -> None:
+    code = "import sys, dashboard.cli.__main__, dashboard.asgi; sys.exit('mcp' in sys.modules)"
     environment = {**os.environ, "CAUSELINE_LOGIN": "on"}
     assert subprocess.run([sys.executable, "-c", code], env=environment, cwd=ROOT).returncode == 0
 
@@ -379,7 +332,7 @@ def servers(language: str, text: str) -> dict[str, Any]:
 
 def test_the_configurations_of_the_page_work(site: Site, tmp_path: Path) -> None:
     token = tmp_path / "agent.token"
-    token.write_text(site.limited)
+    token.write_text(f"{site.limited}\n")
 
     async def ask() -> None:
         ((_, files),) = written("files", site)
@@ -389,8 +342,11 @@ def test_the_configurations_of_the_page_work(site: Site, tmp_path: Path) -> None
             await asked(client, "list_incidents")
         ((_, command),) = written("command", site)
         server = servers("json", command.replace("/home/me/agent.token", str(token)))
-        async with over_stdio(*server["args"][1:], **server["env"]) as client:
-            await asked(client, "list_sources")
+        async with over_stdio(*server["args"][1:], **server["env"]) as client:  # with a token from a file
+            found = await asked(client, "list_sources")
+            assert [each["id"] for each in found["data"]["sources"]] == [site.sources[0]]
+            assert page(site, found["data"]["sources"][0]["url"]) == 200
+            assert "reads only" in await refused(client, "get_coverage", source=site.sources[1])
         configurations = list(written("http", site))
         assert len(configurations) == 3
         for language, text in configurations:

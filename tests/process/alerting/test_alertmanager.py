@@ -20,58 +20,47 @@ from tests import ROOT, routed
 from tests.alertmanager import alertmanager, program, prometheus, token_for_alerts, written
 from tests.answering import LOCALHOST, receiving
 from tests.patience import eventually, patient
-from tests.running import WITH_TOKEN, running
+from tests.process.conftest import METRICS_TOKEN
+from tests.running import WITH_TOKEN, Running
 from tests.visitor import Visitor
 from timeline.models import Alert
 
-METRICS = "only-for-the-tests-of-metrics-0123456789"
 
+def test_alertmanager_posts_alerts_that_fire_and_end(observed: Running, tmp_path: Path) -> None:
+    token = token_for_alerts(Visitor(observed.address))
+    authorization = {"authorization": {"credentials": token}}
+    address = f"{observed.address}/api/receivers/alertmanager"
+    webhook = {"url": address, "send_resolved": True, "http_config": authorization}
 
-def test_alertmanager_keeps_what_it_is_told(tmp_path: Path) -> None:
-    with alertmanager(tmp_path) as other:
-        other.tell({"labels": {"alertname": "PodDown", "pod": "train-0"}})
-        eventually(lambda: [each["labels"]["pod"] for each in other.alerts()] == ["train-0"])
+    def stored() -> list[dict[str, Any]]:
+        answer = httpx.get(f"{observed.address}/api/alerts?limit=100", headers=WITH_TOKEN, timeout=patient(10))
+        return list(answer.raise_for_status().json()["alerts"])
 
-
-def test_alertmanager_posts_alerts_that_fire_and_end(tmp_path: Path) -> None:
-    with running(tmp_path, "web") as causeline:
-        token = token_for_alerts(Visitor(causeline.address))
-        webhook = {
-            "url": f"{causeline.address}/api/receivers/alertmanager",
-            "send_resolved": True,
-            "http_config": {"authorization": {"credentials": token}},
+    began = datetime.now(UTC) - timedelta(minutes=5)
+    alerts = [
+        {
+            "labels": {"alertname": "PodDown", "pod": f"train-{number}", "odd": "é \n\t<b>"},
+            "annotations": {"summary": "It is down."},
+            "startsAt": written(began),
+            "generatorURL": "https://prometheus.example/graph?g0.expr=up",
         }
-
-        def stored() -> list[dict[str, Any]]:
-            answer = httpx.get(f"{causeline.address}/api/alerts?limit=100", headers=WITH_TOKEN, timeout=patient(10))
-            return list(answer.raise_for_status().json()["alerts"])
-
-        began = datetime.now(UTC) - timedelta(minutes=5)
-        alerts = [
-            {
-                "labels": {"alertname": "PodDown", "pod": f"train-{number}", "odd": "é \n\t<b>"},
-                "annotations": {"summary": "It is down."},
-                "startsAt": written(began),
-                "generatorURL": "https://prometheus.example/graph?g0.expr=up",
-            }
-            for number in range(30)
-        ]
-        with alertmanager(tmp_path, webhook, group_by=["alertname"]) as other:
-            other.tell(*alerts)
-            eventually(lambda: len(stored()) == 30, 30)
-            known = {each["labels"]["pod"]: each for each in stored()}
-            one = known["train-7"]
-            assert (one["state"], one["receiver"], one["labels"]["odd"]) == ("firing", "alertmanager", "é \n\t<b>")
-            assert one["start"] // 1000 == int(began.timestamp() * 1000)
-            assert one["link"] == "https://prometheus.example/graph?g0.expr=up"
-            eventually(
-                lambda: min(each["seen"] for each in stored()) > max(each["seen"] for each in known.values()), 30
-            )
-            ended = datetime.now(UTC)
-            other.tell(*({**each, "endsAt": written(ended)} for each in alerts))
-            eventually(lambda: {each["state"] for each in stored()} == {"resolved"}, 30)
-            assert len(stored()) == 30  # notified again and again, each is one alert
-            assert {each["end"] // 1000 for each in stored()} == {int(ended.timestamp() * 1000)}
+        for number in range(30)
+    ]
+    with alertmanager(tmp_path, webhook, group_by=["alertname"]) as other:
+        other.tell(*alerts)
+        eventually(lambda: len(stored()) == 30, 30)
+        known = {each["labels"]["pod"]: each for each in stored()}
+        one = known["train-7"]
+        assert (one["state"], one["receiver"], one["labels"]["odd"]) == ("firing", "alertmanager", "é \n\t<b>")
+        assert one["start"] // 1000 == int(began.timestamp() * 1000)
+        assert one["link"] == "https://prometheus.example/graph?g0.expr=up"
+        latest = max(each["seen"] for each in known.values())
+        eventually(lambda: min(each["seen"] for each in stored()) > latest, 30)
+        ended = datetime.now(UTC)
+        other.tell(*({**each, "endsAt": written(ended)} for each in alerts))
+        eventually(lambda: {each["state"] for each in stored()} == {"resolved"}, 30)
+        assert len(stored()) == 30  # notified again and again, each is one alert
+        assert {each["end"] // 1000 for each in stored()} == {int(ended.timestamp() * 1000)}
 
 
 def test_the_configuration_of_the_how_to_is_one(tmp_path: Path) -> None:
@@ -89,22 +78,18 @@ def test_the_configuration_of_the_how_to_is_one(tmp_path: Path) -> None:
         assert told.returncode == 0, told.stderr
 
 
-def test_prometheus_scrapes_the_metrics(tmp_path: Path) -> None:
-    with running(tmp_path, "web", CAUSELINE_METRICS_TOKEN=METRICS) as causeline:
-        target = causeline.address.removeprefix("http://")
-        scrape = {
-            "job_name": "causeline",
-            "authorization": {"credentials": METRICS},
-            "static_configs": [{"targets": [target]}],
-        }
-        with prometheus(tmp_path, scrape) as other:
+def test_prometheus_scrapes_the_metrics(observed: Running, tmp_path: Path) -> None:
+    target = {"targets": [observed.address.removeprefix("http://")]}
+    authorization = {"credentials": METRICS_TOKEN}
+    scrape = {"job_name": "causeline", "authorization": authorization, "static_configs": [target]}
+    with prometheus(tmp_path, scrape) as other:
 
-            def value(query: str) -> list[str]:
-                answer = httpx.get(f"{other}/api/v1/query", params={"query": query}, timeout=patient(10)).json()
-                return [each["value"][1] for each in answer["data"]["result"]]
+        def value(query: str) -> list[str]:
+            answer = httpx.get(f"{other}/api/v1/query", params={"query": query}, timeout=patient(10)).json()
+            return [each["value"][1] for each in answer["data"]["result"]]
 
-            eventually(lambda: value('up{job="causeline"}') == ["1"])
-            eventually(lambda: value("count({__name__=~'causeline_.+'}) > bool 20") == ["1"])
+        eventually(lambda: value('up{job="causeline"}') == ["1"])
+        eventually(lambda: value("count({__name__=~'causeline_.+'}) > bool 20") == ["1"])
 
 
 @pytest.mark.django_db(transaction=True)

@@ -11,7 +11,7 @@ import yaml
 
 from tests import ROOT
 from tests.alertmanager import program
-from tests.process.web.test_metrics import documented
+from tests.database.metrics.test_metrics import documented
 
 DASHBOARD: dict[str, Any] = json.loads((ROOT / "deploy/grafana/causeline.json").read_text(encoding="utf-8"))
 PANELS: list[dict[str, Any]] = [each for each in DASHBOARD["panels"] if each["type"] != "row"]

@@ -71,7 +71,7 @@ def test_every_setting_is_one_and_secrets_come_from_secrets(shape: str) -> None:
     assert of_kind(shape, "Secret") == []
 
 
-@pytest.mark.parametrize("shape", ["minimal", "all", "sign-in"])
+@pytest.mark.parametrize("shape", ["all", "sign-in"])
 def test_the_settings_start_with_what_the_chart_gives(shape: str) -> None:
     given = {
         name: value if isinstance(value, str) else VALUES[value["key"]]

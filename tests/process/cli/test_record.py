@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from collectors.recorder import Recorder
 from collectors.replay import Replay
 from collectors.watch.output import RecordingFile
 from dashboard.cli.record import duration
-from tests.command import process
+from tests.command import causeline
 from tests.patience import patient
 from tests.reflecting import WATCH, api_of, replayed, until
 from timeline.core.entries import Entry, Mark, MarkType
@@ -82,21 +83,13 @@ def test_what_was_recorded_gives_the_findings_of_the_cluster(name: str, replay: 
     changed = {(each.ref.uid, each.resource_version) for each in items if isinstance(each, Entry)}
     assert changed == {(each.ref.uid, each.resource_version) for each in recorded(WATCH) if isinstance(each, Entry)}
     assert findings(recording.path) == findings(WATCH) != set()
-
-
-def test_each_watch_tells_how_far_it_is_whole(replay: Replay, tmp_path: Path) -> None:
-    """This also holds if the server sends no bookmarks: then a list shows only what is known already."""
-    recording = Recording(replay, tmp_path / "prod.jsonl")
-    until(recording.watches)
-    replay.control(play=True)
-    until(lambda: replay.status()["ended"])
-    marks = [each for each in recording.end() if isinstance(each, Mark)]
+    # Each watch tells how far it is whole. Without bookmarks of the server, a list shows only what is known already.
+    marks = [each for each in items if isinstance(each, Mark)]
     listed = {each.kind: each for each in marks if each.what is MarkType.LISTED}
     reached = {each.kind: each.revision for each in marks if each.what is MarkType.BOOKMARK}
-    assert len(listed) == len(reached) == ALL
+    assert len(listed) == len(reached) == len(recording.recorder.complete) == ALL
     assert reached["Pod"] == int(replay.status()["revisions"]["pods"])
     assert [each for each in marks if each.what in (MarkType.TOGETHER, MarkType.APART) and each.kind == "Lease"]
-    assert len(recording.recorder.complete) == ALL
 
 
 def test_a_gap_and_what_may_not_be_read_are_told(replay: Replay, tmp_path: Path) -> None:
@@ -112,20 +105,16 @@ def test_a_gap_and_what_may_not_be_read_are_told(replay: Replay, tmp_path: Path)
     assert states["leases"] == "forbidden"
 
 
-def test_one_namespace_alone(replay: Replay, tmp_path: Path) -> None:
-    replay.control(step=400)
-    recording = Recording(replay, tmp_path / "prod.jsonl", namespace="vol-restart")
-    until(recording.watches)
-    namespaces = {each.ref.namespace for each in recording.end() if isinstance(each, Entry)}
-    assert namespaces == {"vol-restart"}
-
-
-def test_what_is_excluded_is_not_watched(replay: Replay, tmp_path: Path) -> None:
-    recording = Recording(replay, tmp_path / "prod.jsonl", exclude=["events", "*.volcano.sh"])
+def test_one_namespace_alone_without_what_is_excluded(replay: Replay, tmp_path: Path) -> None:
+    chosen: dict[str, Any] = {"namespace": "vol-restart", "exclude": ["events", "*.volcano.sh"]}
+    recording = Recording(replay, tmp_path / "prod.jsonl", **chosen)
     until(lambda: recording.watches(ALL - 3))
-    kinds = {(each.ref.group, each.ref.kind) for each in recording.end() if isinstance(each, Entry)}
-    assert ("", "Pod") in kinds
-    assert not {kind for kind in kinds if "volcano" in kind[0] or kind[1] == "Event"}
+    replay.control(play=True)
+    until(lambda: replay.status()["ended"])
+    refs = [each.ref for each in recording.end() if isinstance(each, Entry)]
+    assert {each.namespace for each in refs} == {"vol-restart"}
+    assert "Pod" in {each.kind for each in refs}
+    assert not [each for each in refs if "volcano" in each.group or each.kind == "Event"]
 
 
 def test_a_history_that_is_restored_ends_it(replay: Replay, tmp_path: Path) -> None:
@@ -156,106 +145,75 @@ def test_a_disk_that_is_full_ends_it(replay: Replay, tmp_path: Path) -> None:
     assert any(isinstance(each, Entry) for each in read([(full, full.name)], bodies=False))
 
 
-COMMANDS: list[subprocess.Popen[str]] = []
+def arguments(replay: Replay, folder: Path) -> list[str]:
+    """Return how a person records the cluster into a file of this folder."""
+    config = folder / "config"
+    config.write_text(json.dumps(replay.kubeconfig))
+    return ["record", "--kubeconfig", str(config), "-o", str(folder / "prod.jsonl.zst")]
 
 
-@pytest.fixture(autouse=True)
-def no_command_outlives_its_test() -> Iterator[None]:
-    yield
-    while COMMANDS:
-        with COMMANDS.pop() as process:
+@contextmanager
+def command(replay: Replay, folder: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
+    """Run `causeline record` until everything that is replayed is watched and played."""
+    line = [sys.executable, "-m", "dashboard.cli", *arguments(replay, folder), *more]
+    with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            until(lambda: len(replay.status()["watches"]) == ALL)
+            replay.control(play=True)
+            until(lambda: replay.status()["ended"])
+            yield process
+        finally:
             process.kill()
 
 
-class Command:
-    """This class runs `causeline record` as a person does."""
-
-    def __init__(self, replay: Replay, folder: Path, *arguments: str) -> None:
-        config = folder / "config"
-        config.write_text(json.dumps(replay.kubeconfig))
-        self.path = folder / "prod.jsonl.zst"
-        command = [
-            sys.executable,
-            "-m",
-            "dashboard.cli",
-            "record",
-            "--kubeconfig",
-            str(config),
-            "-o",
-            str(self.path),
-        ]
-        self.process = subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE, text=True)
-        COMMANDS.append(self.process)
-
-    def ended(self) -> tuple[int, str]:
-        _, errors = self.process.communicate(timeout=patient(30))
-        return self.process.returncode, errors
-
-
-def test_ctrl_c_ends_it_nicely(replay: Replay, tmp_path: Path) -> None:
-    command = Command(replay, tmp_path, "--include", "tabs.example.com")
-    until(lambda: len(replay.status()["watches"]) == ALL)
-    replay.control(play=True)
-    until(lambda: replay.status()["ended"])
-    command.process.send_signal(signal.SIGINT)
-    status, said = command.ended()
-    assert status == 0
+def test_ctrl_c_ends_it_nicely_and_nothing_is_overwritten(replay: Replay, tmp_path: Path) -> None:
+    path = tmp_path / "prod.jsonl.zst"
+    with command(replay, tmp_path, "--include", "tabs.example.com") as process:
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=patient(30))[1]
+        assert process.returncode == 0
     for words in ("is written:", "155 Lease", "not recorded: tabs.example.com", "causeline analyze"):
         assert words in said
     assert "last moments" not in said
-    assert len([each for each in recorded(command.path) if isinstance(each, Entry)]) >= 300
+    assert len([each for each in recorded(path) if isinstance(each, Entry)]) >= 300
+    before = path.read_bytes()
+    status, _, said = causeline(*arguments(replay, tmp_path))
+    assert (status, path.read_bytes()) == (2, before)
+    assert "already exists" in said
 
 
 def test_one_that_is_killed_leaves_all_but_its_last_second(replay: Replay, tmp_path: Path) -> None:
-    command = Command(replay, tmp_path)
-    until(lambda: len(replay.status()["watches"]) == ALL)
-    replay.control(play=True)
-    until(lambda: replay.status()["ended"])
-    until(lambda: written(command.path) > 380)
-    command.process.kill()
-    command.ended()
-    status, output, errors = process("analyze", command.path, "--fail-on", "never")
+    def written() -> int:
+        return sum(isinstance(each, Entry) for each in read([(path, path.name)], bodies=False))
+
+    path = tmp_path / "prod.jsonl.zst"
+    with command(replay, tmp_path) as process:
+        until(lambda: written() > 380)
+        process.kill()
+    status, output, errors = causeline("analyze", path, "--fail-on", "never")
     assert (status, errors) == (0, "")
     assert "the file was cut" in output
     assert "Lease volcano was held in turn" in output
 
 
-def written(path: Path) -> int:
-    """Return the number of changes in a file that is being written."""
-    return sum(isinstance(each, Entry) for each in read([(path, path.name)], bodies=False))
+def test_it_ends_by_itself_when_its_time_is_over(replay: Replay, tmp_path: Path) -> None:
+    assert causeline(*arguments(replay, tmp_path), "--for", "2s")[0] == 0
+    assert (tmp_path / "prod.jsonl.zst").exists()
 
 
-def test_it_ends_by_itself_and_overwrites_nothing(replay: Replay, tmp_path: Path) -> None:
-    status, said = Command(replay, tmp_path, "--for", "3s").ended()
-    assert status == 0, said
-    before = (tmp_path / "prod.jsonl.zst").read_bytes()
-    status, said = Command(replay, tmp_path, "--for", "3s").ended()
-    assert (status, (tmp_path / "prod.jsonl.zst").read_bytes()) == (2, before)
-    assert "already exists" in said
-
-
-def test_a_cluster_that_cannot_be_reached_leaves_no_file(replay: Replay, tmp_path: Path) -> None:
-    dead = Replay("http://127.0.0.1:9")  # a port on which nothing listens
-    status, said = Command(dead, tmp_path).ended()
-    assert (status, (tmp_path / "prod.jsonl.zst").exists()) == (1, False)
-    assert "127.0.0.1:9 cannot be reached" in said
-    assert "Traceback" not in said
-
-
-def test_a_kubeconfig_that_is_none(tmp_path: Path) -> None:
+def test_what_cannot_be_reached_or_used_leaves_no_file(tmp_path: Path) -> None:
+    dead = arguments(Replay("http://127.0.0.1:9"), tmp_path)  # a port on which nothing listens
+    status, _, said = causeline(*dead)
+    assert (status, "127.0.0.1:9 cannot be reached" in said) == (1, True), said
     for content in ("", "a: [", "users: []", "[]", "current-context: x\ncontexts: []\nclusters: []\nusers: []"):
         (tmp_path / "config").write_text(content)
-        output = tmp_path / "out.jsonl"
-        status, _, said = process("record", "--kubeconfig", tmp_path / "config", "-o", output)
-        assert (status, output.exists(), "Traceback" in said) == (1, False, False), said
+        status, _, said = causeline(*dead)
+        assert (status, "Traceback" in said) == (1, False), said
+    assert not (tmp_path / "prod.jsonl.zst").exists()
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1h30m", 5400)])
-def test_durations(text: str, seconds: float) -> None:
-    assert duration(text) == seconds
-
-
-@pytest.mark.parametrize("text", ["", "10", "s", "1d", "-5s"])
-def test_what_is_no_duration(text: str) -> None:
-    with pytest.raises(ValueError, match=rf"^{text}$"):
-        duration(text)
+def test_durations() -> None:
+    assert [duration(text) for text in ("90s", "10m", "1h30m")] == [90, 600, 5400]
+    for text in ("", "10", "s", "1d", "-5s"):
+        with pytest.raises(ValueError, match=rf"^{text}$"):
+            duration(text)

@@ -14,8 +14,8 @@ import zstandard
 from dashboard.services import ServiceError, leave_root
 from dashboard.services.accounts import Account, give, is_shared, own_account, unnamed_account
 from dashboard.services.view import enter, in_child, planned
-from tests.process.cli.test_launcher import OWN_SERVERS, finished
-from tests.process.services.test_services import NOBODY, launch
+from tests.process.cli.commands import OWN_SERVERS, finished
+from tests.process.services.servers import NOBODY, launch
 from tests.recordings import SAMPLE
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to leave")
@@ -139,8 +139,9 @@ def test_roots_files_are_read_and_written_by_commands_that_leave_root(home: Path
     status, _, errors = finished("export", "mine", "--format", "recording", "-o", str(export), *data, **OWN_SERVERS)
     assert (status, owner(export)) == (0, 0), errors
     assert zstandard.ZstdDecompressor().decompressobj().decompress(export.read_bytes()).count(b"\n") > 700
-    status, _, errors = finished("backup", str(home / "dump"), *data, **OWN_SERVERS)
+    status, _, errors = finished("backup", str(home / "dump"), *data, **OWN_SERVERS)  # a pipe to who writes as root
     assert (status, owner(home / "dump"), stat.S_IMODE((home / "dump").stat().st_mode)) == (0, 0, 0o600), errors
+    assert (home / "dump").read_bytes().startswith(b"PGDMP")
     kept = export.read_bytes()
     status, _, errors = finished("export", "none", "-o", str(export), *data, **OWN_SERVERS)
     assert (status, export.read_bytes()) == (2, kept), errors

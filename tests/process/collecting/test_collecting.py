@@ -1,8 +1,6 @@
-"""These tests run a collector, a web process and a worker, and kill each of them: what is stored in the end is what
+"""This test runs a collector, a web process and a worker, and kills each of them: what is stored in the end is what
 direct watching stores, and nothing twice."""
 
-import random
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from datetime import timedelta
 from pathlib import Path
@@ -15,19 +13,15 @@ from collectors.replay import serve
 from dashboard.access.tokens import tokens
 from tests.collecting import Collecting, awaited
 from tests.database.watch.test_audit_webhook import listed
-from tests.followed import changes_of, connected, expected, found, taped, watched
+from tests.followed import changes_of, connected, expected, found, watched
 from tests.patience import eventually
-from tests.process.watch.test_audit_faults import Web
+from tests.process.watch.scenes import TAPE, Web
 from tests.recordings import SAMPLE, lines_of
 from tests.watching import Workers
 from timeline.models import ActorFeed, AuditBatch, CollectedBatch, Collector, Gap, Source
 
 pytestmark = pytest.mark.django_db(transaction=True)
-TAPE = taped(SAMPLE)
 INCLUDE = {"pods", "services", "jobs.batch.volcano.sh", "podgroups.scheduling.volcano.sh", "deployments.apps"}
-
-
-LATER = timezone.now() + timedelta(days=1)
 
 
 class Scene:
@@ -73,90 +67,87 @@ class Scene:
         return False
 
 
-@pytest.fixture
-def scene(tmp_path: Path) -> Iterator[Scene]:
+def test_whatever_is_killed_the_same_is_stored_as_by_direct_watching(tmp_path: Path) -> None:
     with ExitStack() as stack:
-        yield Scene(tmp_path, stack)
+        scene = Scene(tmp_path, stack)
+        eventually(scene.watches, 60)
+        end = scene.play(150)
+        eventually(lambda: scene.has(end), 30)
+        assert Collector.objects.get().epoch == 1
+        each_is_killed(scene)
+        second = another_takes_its_turn(scene)
+        end = scene.play(10_000)
+        eventually(lambda: scene.has(end), 60)
+        eventually(lambda: not CollectedBatch.objects.exists(), 20)
+        assert set(changes_of(scene.source).values()) == {1}
+        assert not Gap.objects.filter(source=scene.source).exists()
+        direct = Source.objects.get(current_of=scene.direct)
+        eventually(lambda: found(scene.source) == found(direct) != set(), 30)
+        audit_events_are_merged(scene)
+        assert scene.collector.stop() == second.stop() == 0
+        assert Collector.objects.get().renewed_at is None
+        another_scope_and_a_restored_etcd_begin_new_sources(scene)
 
 
-def test_whatever_is_killed_the_same_is_stored_as_by_direct_watching(scene: Scene) -> None:
-    chance = random.Random(7)
-    eventually(scene.watches, 60)
-    end = scene.play(150)
-    eventually(lambda: scene.has(end), 30)
-    assert Collector.objects.get().epoch == 1
-
+def each_is_killed(scene: Scene) -> None:
     scene.collector.kill()
-    end = scene.play(100)
+    end = scene.play(50)
     scene.collector.start()
     eventually(lambda: scene.has(end), 30)
 
     scene.web.kill()  # what is observed meanwhile waits on disk, and outlives the collector
-    end = scene.play(100)
+    scene.play(50)
     eventually(lambda: scene.collector.buffered > 0, 20)
     scene.collector.kill()
-    end = scene.play(chance.randint(20, 60))
+    end = scene.play(30)
     scene.collector.start()
     scene.web.start()
     eventually(lambda: scene.has(end), 60)
 
     scene.workers.kill("a")
-    end = scene.play(100)
+    end = scene.play(50)
     eventually(lambda: CollectedBatch.objects.exists(), 20)
     scene.workers.start("b")
     eventually(lambda: scene.has(end), 60)
 
-    end = scene.play(10_000)
-    eventually(lambda: scene.has(end), 60)
-    eventually(lambda: not CollectedBatch.objects.exists(), 20)
-    assert set(changes_of(scene.source).values()) == {1}
-    assert not Gap.objects.filter(source=scene.source).exists()
-    eventually(lambda: found(scene.source) == found(Source.objects.get(current_of=scene.direct)) != set(), 30)
-    assert scene.collector.stop() == 0
-    assert Collector.objects.get().renewed_at is None
 
-
-def test_two_collectors_take_turns_and_audit_events_are_merged(scene: Scene) -> None:
+def another_takes_its_turn(scene: Scene) -> Collecting:
     """One that was frozen while the other took over sends nothing more under its old epoch."""
-    eventually(scene.watches, 60)
-    second = scene.collecting("two")
-    end = scene.play(150)
-    eventually(lambda: scene.has(end), 30)
+    second, epoch = scene.collecting("two"), Collector.objects.get().epoch
     eventually(lambda: "is the active collector" in second.log, 20)
-    text, _ = tokens.issue("API server", ["audit"], expires=LATER, cluster=scene.collected, by="tests")
     scene.collector.freeze()
     Collector.objects.update(renewed_at=None)  # as if it had been silent for half a minute
-    eventually(lambda: Collector.objects.get().epoch == 2, 30)
-    end = scene.play(150)
+    eventually(lambda: Collector.objects.get().epoch == epoch + 1, 30)
+    end = scene.play(50)
     eventually(lambda: scene.has(end), 30)
     scene.collector.thaw()
     eventually(lambda: "begins anew" in scene.collector.log or "taken over" in scene.collector.log, 30)
-    assert set(changes_of(scene.source).values()) == {1}
+    return second
+
+
+def audit_events_are_merged(scene: Scene) -> None:
+    later = timezone.now() + timedelta(days=1)
+    text, _ = tokens.issue("API server", ["audit"], expires=later, cluster=scene.collected, by="tests")
     assert scene.web.posted(text, listed(*lines_of(SAMPLE)[:200]))
     eventually(lambda: not AuditBatch.objects.filter(lines__isnull=False).exists(), 30)
     assert ActorFeed.objects.get().added > 0
-    assert second.stop() == 0  # the first one goes on at once
-    end = scene.play(10_000)
-    eventually(lambda: scene.has(end), 60)
-    assert Collector.objects.get().epoch == 3
 
 
-def test_a_collector_of_one_namespace_begins_a_new_source_and_so_does_a_restored_etcd(scene: Scene) -> None:
-    eventually(scene.watches, 30)
-    scene.collector.kill()
+def another_scope_and_a_restored_etcd_begin_new_sources(scene: Scene) -> None:
     one = sorted({each.namespace for each in TAPE.commits if each.namespace})[0]
+    before = scene.source.pk
     scene.replays[0].control(namespaces=[one])
     small = scene.collecting("small", CAUSELINE_COLLECT_NAMESPACES=one, CAUSELINE_COLLECT_BUFFER_BYTES="1048576")
-    Collector.objects.update(renewed_at=None)
-    eventually(lambda: scene.source.namespaces == [one] and watched(scene.collected) >= INCLUDE, 30)
-    end = scene.play(300)
-    wanted = {(each.uid, each.revision) for each in TAPE.commits[:end] if each.namespace == one}
-    wanted = {key for key in wanted if key in {each[:2] for each in expected(TAPE, INCLUDE, 0, end)}}
-    eventually(lambda: wanted <= {each[:2] for each in changes_of(scene.source)}, 30)
+    eventually(lambda: scene.source.pk != before and watched(scene.collected) >= INCLUDE, 30)
+    assert scene.source.namespaces == [one]
     assert {each.namespace for each in scene.source.stream_set.filter(state="watching")} == {one}
     assert not Gap.objects.filter(source=scene.source).exists()
     before = scene.source.pk
     scene.replays[0].control(restore=100)
     eventually(lambda: scene.source.pk != before and watched(scene.collected) >= INCLUDE, 30)
     assert "restored" in Source.objects.get(pk=before).ended
+    scene.replays[0].control(step=300)
+    wanted = {each[:2] for each in expected(TAPE, INCLUDE, 100, 400)}
+    wanted &= {(each.uid, each.revision) for each in TAPE.commits[100:400] if each.namespace == one}
+    eventually(lambda: wanted <= {each[:2] for each in changes_of(scene.source)}, 30)
     assert small.stop() == 0

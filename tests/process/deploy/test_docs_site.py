@@ -114,8 +114,8 @@ def test_every_page_that_the_code_names_is_there() -> None:
     assert not named
 
 
-@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_external_link_is_well_formed(page: Path) -> None:
-    for address in EXTERNAL.findall(page.read_text(encoding="utf-8")):
-        parts = urlsplit(address)
-        assert parts.scheme == "https" and re.fullmatch(r"[\w-]+(\.[\w-]+)+", parts.netloc), address
+def test_every_external_link_is_well_formed() -> None:
+    for page in LINKING:
+        for address in EXTERNAL.findall(page.read_text(encoding="utf-8")):
+            parts = urlsplit(address)
+            assert parts.scheme == "https" and re.fullmatch(r"[\w-]+(\.[\w-]+)+", parts.netloc), (page, address)

@@ -80,20 +80,13 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return programs
 
 
-SET_UP = "import django\ndjango.setup()\n"
-
-
-def in_installed(programs: Path, code: str) -> str:
-    """Run Python code in the environment whose programs are given, and return what it prints."""
+def in_installed(programs: Path, code: str) -> list[str]:
+    """Run Python code in the environment whose programs are given, and return the lines that it prints."""
     settings = {"CAUSELINE_SECRET_KEY": "x" * 32, "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
-    result = run(
-        [programs / "python", "-c", code],
-        programs.parent.parent,
-        DJANGO_SETTINGS_MODULE="dashboard.settings",
-        **settings,
-    )
+    settings["DJANGO_SETTINGS_MODULE"] = "dashboard.settings"
+    result = run([programs / "python", "-c", code], programs.parent.parent, **settings)
     assert result.returncode == 0, result.stderr
-    return result.stdout.strip()
+    return result.stdout.splitlines()
 
 
 def test_a_release_is_a_wheel_an_sdist_an_sbom_and_their_hashes(dist: Path) -> None:
@@ -106,37 +99,28 @@ def test_a_release_is_a_wheel_an_sdist_an_sbom_and_their_hashes(dist: Path) -> N
     }
 
 
-def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
+def test_the_wheel_holds_the_three_packages_their_licences_and_nothing_else(wheel: Path) -> None:
+    assert wheel.name.startswith(f"causeline-{__version__}-")
+    names = set(zipfile.ZipFile(wheel).namelist())
     tops = {name.split("/")[0] for name in names if ".dist-info/" not in name}
     assert tops == {"collectors", "dashboard", "timeline"}
-
-
-def test_every_tracked_file_of_the_packages_is_in_the_wheel(wheel: Path) -> None:
-    inside = set(zipfile.ZipFile(wheel).namelist())
     shipped = re.compile(r"(collectors|dashboard|timeline|templates)/(?!.*README\.md$)")
     ours = {name for name in tracked() if shipped.match(name) and (ROOT / name).exists()}
-    assert {re.sub("^templates/", "dashboard/templates/", name) for name in ours} - inside == set()
-
-
-def test_the_wheel_carries_its_licences(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
-    assert any(re.search(r"\.dist-info/licenses/LICENSE$", name) for name in names)
-    for about in vendored():
-        licence = (about.parent / "LICENSE").relative_to(ROOT)
+    assert {re.sub("^templates/", "dashboard/templates/", name) for name in ours} - names == set()
+    licences = ["LICENSE", *(str((about.parent / "LICENSE").relative_to(ROOT)) for about, _, _ in vendored())]
+    for licence in licences:
         assert any(name.endswith(f".dist-info/licenses/{licence}") for name in names), licence
 
 
-def test_the_installed_command_explains_itself(installed: Path) -> None:
-    result = run([installed / "causeline", "--help"], installed.parent.parent)
+def test_the_installed_command_explains_itself_says_its_version_and_writes_a_report(
+    installed: Path, tmp_path: Path
+) -> None:
+    assert "demo" in run([installed / "causeline", "--help"], tmp_path).stdout
+    assert run([installed / "causeline", "--version"], tmp_path).stdout == f"causeline {__version__}\n"
+    recording = ROOT / "tests/rules/service-gap/quiet-collection-deleted.jsonl"
+    result = run([installed / "causeline", "report", recording, "-o", tmp_path / "report.html"], tmp_path)
     assert result.returncode == 0, result.stderr
-    assert "demo" in result.stdout
-
-
-def test_the_wheel_and_its_command_say_the_version(wheel: Path, installed: Path) -> None:
-    assert wheel.name.startswith(f"causeline-{__version__}-")
-    result = run([installed / "causeline", "--version"], installed.parent.parent)
-    assert result.stdout == f"causeline {__version__}\n"
+    assert f"Causeline {__version__}, with plotly.js" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_command_of_a_checkout_is_that_of_the_package() -> None:
@@ -146,50 +130,34 @@ def test_the_command_of_a_checkout_is_that_of_the_package() -> None:
     assert f"from {module} import {function};" in bootstrap
 
 
-def test_the_installed_packages_are_not_the_checkout(installed: Path) -> None:
-    where = in_installed(installed, "import dashboard, timeline, collectors\nprint(dashboard.__file__)")
-    assert where.startswith(str(installed.parent))
+INSPECT = """
+import dashboard, django, importlib.resources
+django.setup()
+from django.contrib.staticfiles import finders
+from django.template.loader import get_template
+print(dashboard.__file__, get_template('home.html').origin.name, *map(finders.find, %r), sep="\\n")
+print(*sorted(file.name for file in (importlib.resources.files('dashboard') / 'samples').iterdir()))
+"""
 
 
-def test_the_installed_templates_are_found(installed: Path) -> None:
-    code = f"{SET_UP}from django.template.loader import get_template\nprint(get_template('home.html').origin.name)"
-    assert in_installed(installed, code).startswith(str(installed.parent))
-
-
-def test_the_installed_static_files_are_found(installed: Path) -> None:
-    files = [str((about.parent / file).relative_to(ROOT / "dashboard/static")) for about, file, _ in vendored_files()]
-    code = f"{SET_UP}from django.contrib.staticfiles import finders\nfor name in {files!r}: print(finders.find(name))"
-    found = in_installed(installed, code).splitlines()
-    assert len(found) == len(files)
+def test_the_installed_code_templates_static_files_and_samples_are_not_those_of_the_checkout(installed: Path) -> None:
+    files = [str((about.parent / file).relative_to(ROOT / "dashboard/static")) for about, file, _ in vendored()]
+    *found, samples = in_installed(installed, INSPECT % files)
+    assert len(found) == 2 + len(files)
     assert all(path.startswith(str(installed.parent)) for path in found)
+    assert samples.split() == sorted(path.name for path in (ROOT / "dashboard/samples").iterdir())
 
 
-def test_the_installed_sample_is_the_one_we_ship(installed: Path) -> None:
-    code = "import importlib.resources as r\nfor file in (r.files('dashboard') / 'samples').iterdir(): print(file.name)"
-    names = sorted(path.name for path in (ROOT / "dashboard/samples").iterdir())
-    assert names
-    assert sorted(in_installed(installed, code).splitlines()) == names
-
-
-def test_the_installed_command_writes_a_report(installed: Path, tmp_path: Path) -> None:
-    recording = ROOT / "tests/rules/service-gap/quiet-collection-deleted.jsonl"
-    result = run([installed / "causeline", "report", recording, "-o", tmp_path / "report.html"], tmp_path)
-    assert result.returncode == 0, result.stderr
-    assert f"Causeline {__version__}, with plotly.js" in (tmp_path / "report.html").read_text(encoding="utf-8")
-
-
-def vendored() -> list[Path]:
-    return sorted((ROOT / "dashboard/static/dashboard/vendor").glob("*/VENDOR.json"))
-
-
-def vendored_files() -> list[tuple[Path, str, str]]:
-    read = [(about, json.loads(about.read_text(encoding="utf-8"))) for about in vendored()]
+def vendored() -> list[tuple[Path, str, str]]:
+    """Return the note of each vendored file, and the name and hash that it has there."""
+    abouts = sorted((ROOT / "dashboard/static/dashboard/vendor").glob("*/VENDOR.json"))
+    read = [(about, json.loads(about.read_text(encoding="utf-8"))) for about in abouts]
     return [(about, said["file"], said["sha256"]) for about, said in read]
 
 
 def test_the_vendored_files_are_what_their_notes_say() -> None:
     assert vendored()
-    for about, file, digest in vendored_files():
+    for about, file, digest in vendored():
         assert hashlib.sha256((about.parent / file).read_bytes()).hexdigest() == digest, file
 
 
@@ -203,20 +171,18 @@ def pins(lock: str) -> dict[str, str]:
     return dict(re.findall(r"^([a-z0-9-]+)==([^\s;]+)", text, re.MULTILINE))
 
 
-def test_the_two_locks_agree() -> None:
+def test_the_locks_agree_pin_every_file_and_name_no_index() -> None:
     runtime, stores, dev = (pins(f"requirements{name}.lock") for name in ("", "-stores", "-dev"))
     assert runtime.items() <= stores.items() <= dev.items()
     assert {"boto3", "elasticsearch", "s3fs"} <= stores.keys() - runtime.keys()
     assert "pytest" in dev.keys() - runtime.keys()
-
-
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-stores.lock", "requirements-dev.lock"])
-def test_a_lock_pins_every_file_and_names_no_index(lock: str) -> None:
-    text = (ROOT / lock).read_text(encoding="utf-8")
-    assert "://" not in text
-    blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
-    assert {each.partition("==")[0] for each in blocks} == pins(lock).keys()  # another Python may have another version
-    assert all("--hash=sha256:" in block for block in blocks)
+    for lock in ("requirements.lock", "requirements-stores.lock", "requirements-dev.lock"):
+        text = (ROOT / lock).read_text(encoding="utf-8")
+        assert "://" not in text
+        blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
+        names = {each.partition("==")[0] for each in blocks}
+        assert names == pins(lock).keys()  # another Python may have another version
+        assert all("--hash=sha256:" in block for block in blocks)
 
 
 def test_the_locks_hold_what_pyproject_asks_for() -> None:

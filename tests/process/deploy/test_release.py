@@ -51,16 +51,12 @@ def test_the_version_is_written_by_hand_in_one_file() -> None:
     ]
 
 
-def test_the_changelog_tells_releases_from_the_newest_to_the_oldest() -> None:
+def test_the_changelog_tells_releases_from_the_newest_to_the_oldest_and_the_version_is_the_newest_or_next() -> None:
     releases = released()
     assert releases == sorted(releases, reverse=True)
     assert len({version for version, _ in releases}) == len(releases)
     assert all(date for _, date in releases)
-
-
-def test_the_version_is_the_newest_release_or_leads_to_the_next() -> None:
-    newest, _ = released()[0]
-    ours = Version(__version__)
+    newest, ours = releases[0][0], Version(__version__)
     assert ours == newest or (ours.is_devrelease and ours > newest)
 
 
@@ -140,14 +136,11 @@ def test_an_sbom_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
         sbom.document(tmp_path, __version__, MADE)
 
 
-def test_the_hooks_run_what_make_check_runs() -> None:
+def test_the_hooks_run_what_make_check_runs_and_pre_commit_takes_them() -> None:
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     entries = [hook["entry"] for repo in config["repos"] for hook in repo["hooks"]]
     (targets,) = re.findall(r"^check: ([\w ]+) ##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert entries == [f"make --no-print-directory {target}" for target in targets.split()]
-
-
-def test_pre_commit_takes_its_configuration() -> None:
     command = [sys.executable, "-m", "pre_commit", "validate-config", ".pre-commit-config.yaml"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -12,14 +12,12 @@ from tests import ROOT
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("CAUSELINE_LOG_LEVEL", "LOUD", "CAUSELINE_LOG_LEVEL is 'LOUD'; write one of DEBUG, INFO, WARNING, ERROR."),
         ("CAUSELINE_SECRET_KEY", "short", "CAUSELINE_SECRET_KEY has 5 characters; it needs at least 32."),
-        ("CAUSELINE_KEEP_DAYS", "0", "CAUSELINE_KEEP_DAYS is 0; write a whole number from 1 to 36500."),
         ("DATABASE_URL", "postgresql://u:geheim@h:zzz/d", "DATABASE_URL cannot be read as an address"),
-        ("REDIS_URL", "redis://:geheim@h:99999/0", "REDIS_URL cannot be read as an address"),
     ],
 )
 def test_a_bad_value_stops_the_start_and_is_told(name: str, value: str, message: str) -> None:
+    """`tests/database/environment/` has all others."""
     command = [sys.executable, "manage.py", "check"]
     result = subprocess.run(command, cwd=ROOT, env=os.environ | {name: value}, capture_output=True, text=True)
     assert result.returncode
@@ -37,13 +35,11 @@ def test_commands_that_read_no_settings_do_not_import_pydantic() -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
-@pytest.mark.parametrize(("given", "expected"), [("7.5", "7500000"), ("soon", "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN")])
-def test_the_servers_take_thresholds_from_the_environment(given: str, expected: str) -> None:
+def test_the_servers_take_thresholds_from_the_environment() -> None:
     code = "import dashboard.settings, timeline.judging.rulebook as r\nprint(r.settings[%r].microseconds)"
     variable = "CAUSELINE_RULE_SERVICE_GAP_TEARDOWN"
     required = {"CAUSELINE_SECRET_KEY": "x" * 32, "DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://x"}
-    environment = {"PATH": "/usr/bin:/bin", variable: given, **required}
+    environment = {"PATH": "/usr/bin:/bin", variable: "7.5", **required}
     command = [sys.executable, "-c", code % variable]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert expected in (done.stdout if done.returncode == 0 else done.stderr)
-    assert (done.returncode == 0) == given.replace(".", "").isdecimal()
+    assert (done.returncode, done.stdout) == (0, "7500000\n"), done.stderr

@@ -1,7 +1,6 @@
 """These tests run unmodified kubectl against a replay in a process of its own, as users start it."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -14,6 +13,7 @@ import yaml
 
 from collectors.replay import Replay
 from tests import ROOT
+from tests.command import causeline
 from tests.patience import eventually, patient
 from tests.recordings import SAMPLE
 
@@ -22,16 +22,20 @@ COMMITS = 572  # of the sample, up to the beginning of its violations
 SECONDS = 30
 
 
-def started(*arguments: str) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-m", "dashboard.cli", "replay", *arguments]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=ROOT, env=os.environ.copy(), stdout=pipe, stderr=pipe, text=True)
-
-
 @pytest.fixture(scope="module")
 def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     file = tmp_path_factory.mktemp("replay") / "kubeconfig"
-    with started(str(SAMPLE), "--paused", "--write-kubeconfig", str(file)) as process:
+    command = [
+        sys.executable,
+        "-m",
+        "dashboard.cli",
+        "replay",
+        str(SAMPLE),
+        "--paused",
+        "--write-kubeconfig",
+        str(file),
+    ]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         url = process.stdout.readline().strip()
         Replay(url).control(step=COMMITS)
@@ -68,32 +72,23 @@ def test_get_shows_columns_and_ages_of_that_time(kubeconfig: Path) -> None:
     assert "ring" in kubectl(kubeconfig, "get", "vcjob", "--all-namespaces")
 
 
-def test_get_shows_the_object_as_yaml(kubeconfig: Path) -> None:
-    service = yaml.safe_load(kubectl(kubeconfig, "get", "service", "ring", "--namespace", "vol-restart", "-o", "yaml"))
+def test_objects_are_described_with_their_events_and_told_as_yaml(kubeconfig: Path) -> None:
+    namespace = ("--namespace", "vol-restart")
+    service = yaml.safe_load(kubectl(kubeconfig, "get", "service", "ring", *namespace, "-o", "yaml"))
     assert (service["apiVersion"], service["kind"], service["spec"]["clusterIP"]) == ("v1", "Service", "None")
     assert int(service["metadata"]["resourceVersion"]) <= int(replay_of(kubeconfig).status()["revisions"]["services"])
-
-
-def test_describe_tells_of_an_object_and_its_events(kubeconfig: Path) -> None:
-    output = kubectl(kubeconfig, "describe", "pod", "ring-weak-0", "--namespace", "vol-restart")
-    assert "Controlled By:" in output
-    assert "Job/ring" in output
+    output = kubectl(kubeconfig, "describe", "pod", "ring-weak-0", *namespace)
+    assert "Controlled By:" in output and "Job/ring" in output
     output = kubectl(kubeconfig, "describe", "rs", "vs-online-76bbb6958", "--namespace", "volcano-system")
     assert "SuccessfulCreate" in output
 
 
-def test_events_are_told_by_what_they_are_of(kubeconfig: Path) -> None:
-    output = kubectl(
-        kubeconfig, "get", "events", "--namespace", "vol-restart", "--field-selector", "involvedObject.kind=PodGroup"
-    )
-    assert "Unschedulable" in output
-    assert "job/ring" not in output
-
-
-def test_labels_and_permissions_can_be_asked_for(kubeconfig: Path) -> None:
-    output = kubectl(
-        kubeconfig, "get", "pods", "--all-namespaces", "--selector", "volcano.sh/job-name=ring", "-o", "name"
-    )
+def test_fields_labels_and_permissions_can_be_asked_for(kubeconfig: Path) -> None:
+    field = "involvedObject.kind=PodGroup"
+    output = kubectl(kubeconfig, "get", "events", "--namespace", "vol-restart", "--field-selector", field)
+    assert "Unschedulable" in output and "job/ring" not in output
+    label = "volcano.sh/job-name=ring"
+    output = kubectl(kubeconfig, "get", "pods", "--all-namespaces", "--selector", label, "-o", "name")
     assert sorted(output.split()) == [f"pod/ring-{name}" for name in ("steady-0", "steady-1", "steady-2", "weak-0")]
     assert kubectl(kubeconfig, "auth", "can-i", "list", "pods").strip() == "yes"
     assert "causeline-replay" in kubectl(kubeconfig, "get", "--raw", "/version")
@@ -115,25 +110,14 @@ def test_a_watch_follows_what_is_played(kubeconfig: Path) -> None:
     assert lines[-1]["object"]["metadata"]["name"] == "ring-weak-0"
 
 
-def test_what_cannot_be_replayed_is_listed_with_the_reason(tmp_path: Path) -> None:
+def test_what_cannot_be_replayed_is_said_with_the_reason(kubeconfig: Path, tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("nothing of Kubernetes")
-    process = started(str(file))
-    _, output = process.communicate(timeout=patient(SECONDS))
-    assert process.returncode == 2
-    assert "notes.txt" in output
-    process = started(str(SAMPLE), "--loop", "--at", "2026-11-21T07:52:00Z")
-    _, output = process.communicate(timeout=patient(SECONDS))
-    assert process.returncode == 2
-    assert "--at" in output
-    process = started(str(SAMPLE), "--at", "yesterday")
-    _, output = process.communicate(timeout=patient(SECONDS))
-    assert process.returncode == 2
-    assert "--at" in output
-
-
-def test_a_port_that_is_taken_is_told(kubeconfig: Path) -> None:
-    process = started(str(SAMPLE), "--port", replay_of(kubeconfig).url.rpartition(":")[2])
-    _, output = process.communicate(timeout=patient(SECONDS))
-    assert process.returncode == 1
-    assert "--port" in output
+    taken = replay_of(kubeconfig).url.rpartition(":")[2]
+    for arguments, expected, says in (
+        ((file,), 2, "notes.txt"),
+        ((SAMPLE, "--loop", "--at", "2026-11-21T07:52:00Z"), 2, "--at"),
+        ((SAMPLE, "--port", taken), 1, "--port"),
+    ):
+        status, _, errors = causeline("replay", *arguments)
+        assert status == expected and says in errors, errors

@@ -20,11 +20,12 @@ from hypothesis import strategies as st
 
 from collectors.stores import all_kinds, cloudwatch
 from collectors.stores.kinds import Refused, Store, Window, configured
+from tests.command import causeline
 from tests.patience import eventually
-from tests.process.stores.test_pull_stores import audit_ids, everything
 from tests.properties import examples
 from tests.running import free_port
 from tests.stores import Record
+from tests.unit.stores.test_pull_stores import audit_ids, everything
 
 NOW = int(time.time()) // 60 * 60  # CloudWatch Logs takes no events that are older than two weeks
 SECOND = 1_000_000
@@ -101,9 +102,9 @@ def test_a_window_of_cloudwatch_has_each_of_its_events_once(
 
 
 def test_a_log_group_that_is_not_there_is_said(moto: str) -> None:
+    logged(moto, [])
     with closing(client("logs", moto)) as logs:
-        for group in logs.describe_log_groups()["logGroups"]:
-            logs.delete_log_group(logGroupName=group["logGroupName"])
+        logs.delete_log_group(logGroupName=GROUP)
     with closing(of_cloudwatch(moto)) as store:
         with pytest.raises(Refused, match="no log group"):
             store.cost(WINDOW)
@@ -187,35 +188,28 @@ def test_objects_without_a_date_are_chosen_by_their_last_modification(moto: str)
         assert store.cost(early).scanned
 
 
-def pulling(folder: Path, *arguments: str) -> list[str]:
-    command = [sys.executable, "-m", "dashboard.cli", "pull", "--cluster", "prod", "--to", str(folder / "pulled.jsonl")]
-    return [*command, "--yes", *arguments]
+def pulling(folder: Path, *arguments: str, **given: str) -> list[str]:
+    fields = [f"--set={name}={value}" for name, value in {**KEYS, **given}.items()]
+    return ["pull", "--cluster", "prod", "--to", str(folder / "pulled.jsonl"), "--yes", *arguments, *fields]
 
 
 def test_a_pull_that_is_killed_goes_on_with_the_next_page(moto: str, tmp_path: Path) -> None:
     records = [Record(int((NOW - 500) * 1000 + place) * 1_000_000, f"{place:08x}") for place in range(40)]
     bucket(moto, {f"audit/{place:03d}.log": lines([each]) for place, each in enumerate(records)})
-    given = [f"--set={name}={value}" for name, value in {**KEYS, "endpoint": moto, "url": "s3://logs/audit/"}.items()]
-    command = pulling(tmp_path, "--from", "s3", "--since", at(NOW - 600, "%Y-%m-%dT%H:%M:%SZ"), *given)
+    since = at(NOW - 600, "%Y-%m-%dT%H:%M:%SZ")
+    command = pulling(tmp_path, "--from", "s3", "--since", since, endpoint=moto, url="s3://logs/audit/")
     path, cursor = tmp_path / "pulled.jsonl", tmp_path / "pulled.jsonl.cursor"
 
     def pages() -> int:
         return int(json.loads(cursor.read_bytes())["pages"]) if cursor.exists() else 0
 
-    def run(kill: bool) -> tuple[int, str]:
-        before = pages()
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-            if kill:
-                eventually(lambda: pages() > before + 3 or process.poll() is not None, 60)
-                process.kill()
-            words = process.communicate(timeout=120)[1]
-        return process.returncode, words
-
-    for _ in range(2):
-        assert run(kill=True)[0] == -signal.SIGKILL
-        with path.open("ab") as file:
-            file.write(b'{"a page that was cut')  # what a kill in the middle of a page can leave
-    status, words = run(kill=False)
+    with subprocess.Popen([sys.executable, "-m", "dashboard.cli", *command], stderr=subprocess.DEVNULL) as process:
+        eventually(lambda: pages() > 3 or process.poll() is not None, 60)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    with path.open("ab") as file:
+        file.write(b'{"a page that was cut')  # what a kill in the middle of a page can leave
+    status, _, words = causeline(*command)
     assert status == 0, words
     assert "going on with" in words and "pulled 40 records" in words
     assert not cursor.exists()
@@ -224,19 +218,17 @@ def test_a_pull_that_is_killed_goes_on_with_the_next_page(moto: str, tmp_path: P
 
 def test_what_was_begun_is_not_gone_on_with_for_another_window(moto: str, tmp_path: Path) -> None:
     logged(moto, audited([NOW - 500]))
-    given = [f"--set={name}={value}" for name, value in {**KEYS, "endpoint": moto}.items()]
     since = datetime.fromtimestamp(NOW - 600, UTC)
-    dry = [*pulling(tmp_path, "--from", "cloudwatch", "--since", "20m", *given), "--dry-run"]
-    done = subprocess.run(dry, stderr=subprocess.PIPE, text=True, timeout=120)
-    assert done.returncode == 0 and "how many bytes are read is not known" in done.stderr, done.stderr
+    source = ("--from", "cloudwatch", "--since")
+    status, _, words = causeline(*pulling(tmp_path, *source, "20m", "--dry-run", endpoint=moto))
+    assert status == 0 and "how many bytes are read is not known" in words, words
     assert not list(tmp_path.iterdir())
-    command = pulling(tmp_path, "--from", "cloudwatch", "--since", since.isoformat(), *given)
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=120)
-    assert done.returncode == 0 and "pulled 1 records" in done.stderr, done.stderr
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=120)
-    assert done.returncode == 2 and "already exists" in done.stderr
+    command = pulling(tmp_path, *source, since.isoformat(), endpoint=moto)
+    status, _, words = causeline(*command)
+    assert status == 0 and "pulled 1 records" in words, words
+    status, _, words = causeline(*command)
+    assert status == 2 and "already exists" in words
     later = (since + timedelta(seconds=1)).isoformat()
     (tmp_path / "pulled.jsonl").unlink()
-    broken = [*pulling(tmp_path, "--from", "cloudwatch", "--since", later, *given), "--set=log_group=/gone"]
-    done = subprocess.run(broken, stderr=subprocess.PIPE, text=True, timeout=120)
-    assert done.returncode == 2 and "no log group /gone" in done.stderr
+    status, _, words = causeline(*pulling(tmp_path, *source, later, endpoint=moto, log_group="/gone"))
+    assert status == 2 and "no log group /gone" in words

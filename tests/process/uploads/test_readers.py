@@ -60,15 +60,12 @@ def test_patterns_of_the_operator_count_there_too() -> None:
     assert readers.call(apart.patterns, []) == len(before.patterns)
 
 
-@pytest.mark.parametrize("value", [b"0,", b"[],", b"{},", b'"",', b'{"":0},'])
-def test_a_text_with_more_values_than_any_object_is_refused_before_it_is_decoded(value: bytes) -> None:
-    check_values(b"[" + value * (VALUES // 3) + b"0]")
-    with pytest.raises(ValueError, match="more than 1000000 values"):
-        check_values(b"[" + value * (VALUES + 1) + b"0]")
-
-
-def test_a_long_text_is_no_many_values() -> None:
+def test_a_text_with_more_values_than_any_object_is_refused_before_it_is_decoded() -> None:
     check_values(b'"' + b"a" * 10 * VALUES + b'"')
+    for value in (b"0,", b"[],", b"{},", b'"",', b'{"":0},'):
+        check_values(b"[" + value * (VALUES // 3) + b"0]")
+        with pytest.raises(ValueError, match="more than 1000000 values"):
+            check_values(b"[" + value * (VALUES + 1) + b"0]")
 
 
 SETUP = """
@@ -100,6 +97,10 @@ def ask(web: Running, method: str, path: str, body: bytes = b"", **headers: str)
         answer = connection.getresponse()
         answer.read()
         return answer.status
+
+
+def post(web: Running, token: str, body: bytes, **headers: str) -> int:
+    return ask(web, "POST", "/api/audit/events", body, Authorization=f"Bearer {token}", **headers)
 
 
 def peak(process: int) -> int:
@@ -136,10 +137,7 @@ def of_object(fields: bytes) -> bytes:
 
 
 BODIES = {
-    "numbers": tiny(b"0"),
     "objects": tiny(b"{}"),
-    "texts": tiny(b'""'),
-    "new lines": listed(b"\n" * (32 * MEGABYTE - 200)),
     "keys": b"{" + b'"":0,' * (6 * MEGABYTE) + b'"":0}',
     "depth": listed(b"[" * (16 * MEGABYTE) + b"]" * (15 * MEGABYTE)),
     "values of an object": of_object(b'"spec":[' + b"{}," * (10 * MEGABYTE) + b"{}]"),
@@ -147,36 +145,25 @@ BODIES = {
 }
 
 
-def test_eight_bodies_that_unpack_to_much_cost_the_web_process_nothing(web: tuple[Running, list[str]]) -> None:
+def test_bodies_that_unpack_to_much_cost_the_web_process_nothing(web: tuple[Running, list[str]]) -> None:
     started, (one, other) = web
     process = started.processes["web"].pid
-    assert ask(started, "POST", "/api/audit/events", listed(), Authorization=f"Bearer {other}") == 200
+    assert post(started, other, listed()) == 200
     before = peak(process), worked(process)
-    with ThreadPoolExecutor(8) as senders:
+    with ThreadPoolExecutor(len(BODIES)) as senders:
         sent = [
-            senders.submit(
-                ask,
-                started,
-                "POST",
-                "/api/audit/events",
-                gzip.compress(body, 1),
-                Authorization=f"Bearer {one}",
-                Content_Encoding="gzip",
-            )
+            senders.submit(post, started, one, gzip.compress(body, 1), Content_Encoding="gzip")
             for body in BODIES.values()
         ]
         beside = 0
         while not all(each.done() for each in sent):
             assert ask(started, "GET", "/livez") == 200
-            assert ask(started, "POST", "/api/audit/events", listed(), Authorization=f"Bearer {other}") == 200
+            assert post(started, other, listed()) == 200
             beside += 1
             time.sleep(0.05)
     statuses = dict(zip(BODIES, [each.result() for each in sent], strict=True))
-    assert {name for name, status in statuses.items() if status == 200} == {
-        "new lines",
-        "values of an object",
-        "as many as are allowed",
-    }
+    taken = {name for name, status in statuses.items() if status == 200}
+    assert taken == {"values of an object", "as many as are allowed"}
     assert set(statuses.values()) == {200, 400}
     assert peak(process) - before[0] < 60 * MEGABYTE
     assert peak(process) < 400 * MEGABYTE

@@ -33,34 +33,25 @@ def send(site: Running, name: str, queue: str, *arguments: object, **options: An
         client.send_task(name, arguments, queue=queue, task_id=name, **options)
 
 
-def test_periodic_tasks_never_wait_for_imports(tmp_path: Path) -> None:
+def test_periodic_tasks_never_wait_for_imports_and_what_is_no_number_or_has_expired_is_not_run(tmp_path: Path) -> None:
+    trap = tmp_path / "sprung"
     with running(tmp_path, "web", "periodic", CAUSELINE_LOG_LEVEL="INFO") as site:
         visitor = Visitor(site.address)
         _, upload = visitor.ask("POST", "/api/uploads?name=audit.zst", SAMPLE.read_bytes())
-        for name in ("collectors.tasks.keep", "collectors.tasks.take_up_uploads", "dashboard.tasks.clear_sessions"):
+        for _ in range(50):
+            send(site, "collectors.tasks.keep", "periodic", expires=timezone.now() - timedelta(minutes=1))
+        for name in ("collectors.tasks.take_up_uploads", "dashboard.tasks.clear_sessions"):
             send(site, name, "periodic")
-            eventually(lambda name=name: f"Task {name}[{name}] succeeded" in log(site, "periodic"))  # type: ignore[misc]
+            eventually(lambda name=name: f"Task {name}[{name}] succeeded" in log(site, "periodic"), 30)  # type: ignore[misc]
+        assert "[collectors.tasks.keep] succeeded" not in log(site, "periodic")
         assert visitor.ask("GET", f"/api/uploads/{upload['id']}")[1]["state"] == "waiting"
-        site.start("imports")
-        eventually(lambda: visitor.ask("GET", f"/api/uploads/{upload['id']}")[1]["state"] == "done", 60)
-        assert "import_upload[" not in log(site, "periodic")
-
-
-def test_what_is_no_json_or_no_number_is_not_run_and_what_has_expired_is_dropped(tmp_path: Path) -> None:
-    trap = tmp_path / "sprung"
-    with running(tmp_path, "worker", CAUSELINE_LOG_LEVEL="INFO") as site:
         send(site, "collectors.tasks.import_upload", "imports", Trap(trap), serializer="pickle")
         for wrong in ("1", "1; DROP TABLE timeline_upload", -1, 1.5, True, None, [1], {"a": 1}, 2**70):
             send(site, "collectors.tasks.import_upload", "imports", wrong)
-        for _ in range(50):
-            send(site, "collectors.tasks.keep", "periodic", expires=timezone.now() - timedelta(minutes=1))
-        send(site, "dashboard.tasks.clear_sessions", "periodic")
-        eventually(
-            lambda: "[dashboard.tasks.clear_sessions] succeeded" in log(site, "worker"),
-            30,
-        )
-        eventually(lambda: log(site, "worker").count("names no upload by its number") >= 9, 30)
-        assert "[collectors.tasks.keep] succeeded" not in log(site, "worker")
+        site.start("imports")
+        eventually(lambda: visitor.ask("GET", f"/api/uploads/{upload['id']}")[1]["state"] == "done", 60)
+        eventually(lambda: log(site, "imports").count("names no upload by its number") >= 9, 30)
+        assert "import_upload[" not in log(site, "periodic")
     assert not trap.exists()
 
 

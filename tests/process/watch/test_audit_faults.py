@@ -1,17 +1,11 @@
 """These tests send the audit log of a replayed cluster in batches while its watches are followed, and kill everything
 meanwhile: what is known in the end is what the upload of both gives."""
 
-import os
 import random
-import subprocess
-import sys
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 from django.db import connection
@@ -21,14 +15,11 @@ from django.utils import timezone
 from collectors.replay import Replay, serve
 from collectors.uploads import importing
 from dashboard.access.tokens import tokens
-from dashboard.services.program import guarded
-from tests import ROOT
 from tests.database.watch.test_audit_webhook import listed
 from tests.followed import connected, found, taped, watched
-from tests.patience import eventually, patient
-from tests.process.watch.test_workers import _clear
+from tests.patience import eventually
+from tests.process.watch.scenes import Web, clear
 from tests.recordings import SAMPLE, lines_of
-from tests.running import free_port
 from tests.watching import Servers, Workers
 from timeline.core.entries import Clock, Entry, Request, microseconds
 from timeline.models import AuditBatch, Cluster, Source, Upload
@@ -39,45 +30,12 @@ LINES = lines_of(SAMPLE)[:900]
 SIZE = 130  # events in a batch
 
 
-class Web:
-    """This is a web process that can be killed."""
-
-    def __init__(self, folder: Path) -> None:
-        self.port = free_port()
-        self._log = folder / "web.log"
-        address = urlunsplit(urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{connection.settings_dict['NAME']}"))
-        self._environment = {**os.environ, "DATABASE_URL": address}
-        self.start()
-
-    def start(self) -> None:
-        command = guarded([sys.executable, "-m", "dashboard.web", "--port", str(self.port)], ROOT, None)
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(command, env=self._environment, stdout=log, stderr=log)
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-    def posted(self, token: str, body: bytes) -> bool:
-        """Send a batch and return whether it was accepted, as an API server that tries again does."""
-        address = f"http://127.0.0.1:{self.port}/api/audit/events"
-        request = urllib.request.Request(address, body, {"Authorization": f"Bearer {token}"})
-        try:
-            with urllib.request.urlopen(request, timeout=patient(10)) as answer:
-                return bool(answer.status == 200)
-        except urllib.error.HTTPError as error:
-            assert error.code in (401, 429, 500, 503), error.read()
-        except OSError:
-            pass
-        return False
-
-
 class Scene:
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.servers = Servers()
         stack.callback(self.servers.stop)
         stack.enter_context(self.servers.used())
-        stack.callback(_clear)
+        stack.callback(clear)
         self.workers = Workers(folder, CAUSELINE_LEASE_SECONDS="4")
         stack.callback(self.workers.stop_all)
         self.workers.start("a")

@@ -14,19 +14,15 @@ from django.db import connection
 
 from collectors.replay import Replay, serve
 from tests.available import WEB, WORKERS, Available, available, happened
-from tests.followed import changes_of, connected, doubled, expected, found, found_anew, taped, watched
+from tests.followed import changes_of, connected, doubled, expected, found, found_anew, watched
 from tests.onlookers import Listener, Onlooker, listening
 from tests.patience import eventually, patient
+from tests.process.watch.scenes import RESOURCES, TAPE
 from tests.recordings import SAMPLE
 from tests.visitor import Visitor
 from timeline.models import Cluster, Delta, Gap, Source
 
 pytestmark = pytest.mark.django_db(transaction=True)
-TAPE = taped(SAMPLE)
-RESOURCES = {
-    "pods", "services", "endpoints", "events", "deployments.apps", "replicasets.apps", "jobs.batch.volcano.sh",
-    "podgroups.scheduling.volcano.sh", "endpointslices.discovery.k8s.io", "queues.scheduling.volcano.sh",
-}  # fmt: skip
 SOCKETS = 6
 STEP, PAUSE = 4, 0.25  # commits that each cluster makes at once, and seconds between
 PROMISED = 15  # seconds at most from a promotion to the first commit that sockets show
@@ -64,15 +60,18 @@ class Scene:
     def __init__(self, parts: Available, clusters: list[Cluster], player: Player, listeners: list[Listener]) -> None:
         self.parts, self.clusters, self.player, self.listeners = parts, clusters, player, listeners
 
-    def holder(self, cluster: Cluster) -> str:
-        """Return which worker holds the cluster, "" if none does."""
-        holder, until = Cluster.objects.values_list("holder", "expires_at").get(pk=cluster.pk)
-        return holder.partition("@")[0] if until and until.timestamp() > time.time() else ""
+    @property
+    def first(self) -> Source:
+        """Return the source that sockets and a browser follow."""
+        return self.source(self.clusters[0])
 
     def source(self, cluster: Cluster) -> Source:
-        source = Cluster.objects.get(pk=cluster.pk).source
-        assert source
-        return source
+        return Source.objects.get(current_of=cluster)
+
+    def holder(self) -> str:
+        """Return which worker holds the first cluster, "" if none does."""
+        holder, until = Cluster.objects.values_list("holder", "expires_at").get(pk=self.clusters[0].pk)
+        return holder.partition("@")[0] if until and until.timestamp() > time.time() else ""
 
     def fail_over(self) -> float:
         """Kill the primary and promote its stand-by; return the seconds until all sockets show a commit of that one."""
@@ -106,8 +105,7 @@ def staged(folder: Path) -> Iterator[Scene]:
         replays = [stack.enter_context(serve(TAPE, **options)) for _ in range(2)]
         clusters = [connected(replay, folder, f"cluster-{number}") for number, replay in enumerate(replays)]
         eventually(lambda: all(watched(cluster) >= RESOURCES for cluster in clusters), 60)
-        source = Cluster.objects.get(pk=clusters[0].pk).source
-        assert source
+        source = Source.objects.get(current_of=clusters[0])
         listeners = stack.enter_context(listening(parts.address, source.pk, SOCKETS))
         player = Player(replays)
         stack.callback(player.stop)
@@ -125,10 +123,10 @@ def test_nothing_is_lost_while_each_part_fails_in_turn(
             print(f"\n{time.monotonic() - began:6.1f} s: {text}", end="", flush=True)
 
     with staged(tmp_path) as scene:
-        parts, first = scene.parts, scene.clusters[0]
+        parts = scene.parts
         assert parts.pooling()["pool_mode"] == "transaction"
         say("all run")
-        onlooker = Onlooker(parts.address, scene.source(first).pk)
+        onlooker = Onlooker(parts.address, scene.first.pk)
         onlooker.start()
         scene.all_hear_of_what_is_committed_now()
         onlooker.shows(1)  # from here on the page has to help itself; one that has not loaded is loaded again by hand
@@ -149,9 +147,9 @@ def test_nothing_is_lost_while_each_part_fails_in_turn(
         parts.start(WEB[0])
         say("a web process was killed; its sockets came back")
 
-        holder = scene.holder(first)
+        holder = scene.holder()
         parts.send(holder, signal.SIGSTOP)
-        eventually(lambda: scene.holder(first) not in {holder, ""})
+        eventually(lambda: scene.holder() not in {holder, ""})
         parts.send(holder, signal.SIGCONT)
         scene.all_hear_of_what_is_committed_now()
         say("a worker was frozen; another one took over")
@@ -160,7 +158,7 @@ def test_nothing_is_lost_while_each_part_fails_in_turn(
         record_property("seconds_after_promotion", seconds)
         say(f"PostgreSQL was killed; the stand-by's commits were seen {seconds:.1f} s after its promotion")
         assert seconds < patient(PROMISED)
-        killed = scene.holder(first) or WORKERS[0]
+        killed = scene.holder() or WORKERS[0]
         parts.kill(killed)
         parts.start(killed)
 
@@ -170,7 +168,7 @@ def test_nothing_is_lost_while_each_part_fails_in_turn(
         scene.all_hear_of_what_is_committed_now()
         heard = scene.listeners[0].sequences[-1]
         seconds = scene.fail_over()
-        assert not Delta.objects.filter(source=scene.source(first), sequence=heard).exists(), "nothing was lost"
+        assert not Delta.objects.filter(source=scene.first, sequence=heard).exists(), "nothing was lost"
         say(f"an older stand-by was promoted; its commits were seen {seconds:.1f} s later")
 
         scene.player.finish()
@@ -181,7 +179,7 @@ def test_nothing_is_lost_while_each_part_fails_in_turn(
             eventually(lambda source=source: found(source) == found_anew(source) != set(), 30)  # type: ignore[misc]
         assert not Gap.objects.exists()
         say("everything is stored once, and judged as if nothing had happened")
-        last = scene.source(first).sequence
+        last = scene.first.sequence
         eventually(lambda: all(each.knows(last) for each in scene.listeners))
         for listener in scene.listeners:
             assert listener.sequences == sorted(listener.sequences), "a socket was led back"

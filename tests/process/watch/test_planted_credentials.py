@@ -2,31 +2,18 @@
 has them encrypted."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
-import pytest
 
-from collectors.replay import Replay, serve
+from collectors.replay import serve
 from tests.patience import eventually
 from tests.recordings import SAMPLE
-from tests.running import Running, running
+from tests.running import Running
 from tests.visitor import Visitor
 
 SECRET = "pl4nted-t0ken-of-a-service-account"
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Running]:
-    with running(tmp_path, CAUSELINE_LOG_LEVEL="DEBUG") as started:
-        yield started
-
-
-@pytest.fixture
-def replay() -> Iterator[Replay]:
-    with serve([SAMPLE], token=SECRET, paused=True, bookmark_seconds=0.5) as served:
-        yield served
 
 
 def rows(database: str) -> str:
@@ -39,24 +26,27 @@ def rows(database: str) -> str:
     return "\n".join(found)
 
 
-def test_credentials_are_nowhere_in_clear(site: Running, replay: Replay, tmp_path: Path) -> None:
-    kubeconfig = tmp_path / "kubeconfig"
-    kubeconfig.write_text(json.dumps(replay.kubeconfig))
-    site.manage("clusters", "connect", "--name=prod", f"--kubeconfig={kubeconfig}")
-    visitor = Visitor(site.address)
+def test_credentials_are_nowhere_in_clear(observed: Running, tmp_path: Path) -> None:
+    kubeconfig, visitor = tmp_path / "kubeconfig", Visitor(observed.address)
 
-    def state() -> str:
-        (cluster,) = visitor.ask("GET", "/api/clusters")[1]["clusters"]
-        return str(cluster["state"])
+    def cluster() -> dict[str, Any]:
+        clusters: list[dict[str, Any]] = visitor.ask("GET", "/api/clusters")[1]["clusters"]
+        return next(each for each in clusters if each["name"] == "planted")
 
-    eventually(lambda: state() == "live", seconds=30)
-    source = visitor.ask("GET", "/api/clusters")[1]["clusters"][0]["source"]
-    replay.control(token="another-token-that-nobody-gave-us", faults=[{"kind": "reset", "resource": "*", "count": 100}])
-    replay.control(play=True)
-    eventually(lambda: state() == "failing", seconds=30)
-    answers = [visitor.ask("GET", path)[1] for path in ("/", "/clusters/", "/api/clusters", f"/sources/{source}/")]
-    answers.append(visitor.ask("GET", f"/api/sources/{source}/health")[1])
-    assert "401" in str(answers[2])
-    for text in (str(answers), rows(site.database), site.log("web").read_text(), site.log("worker").read_text()):
+    with serve([SAMPLE], token=SECRET, paused=True, bookmark_seconds=0.5) as replay:
+        kubeconfig.write_text(json.dumps(replay.kubeconfig))
+        observed.manage("clusters", "connect", "--name=planted", f"--kubeconfig={kubeconfig}")
+        eventually(lambda: cluster()["state"] == "live", seconds=30)
+        source = cluster()["source"]
+        resets = [{"kind": "reset", "resource": "*", "count": 100}]
+        replay.control(token="another-token-that-nobody-gave-us", faults=resets)
+        replay.control(play=True)
+        eventually(lambda: cluster()["state"] == "failing", seconds=30)
+        paths = ("/", "/clusters/", "/api/clusters", f"/sources/{source}/", f"/api/sources/{source}/health")
+        answers = {path: visitor.ask("GET", path)[1] for path in paths}
+    assert "401" in str(answers["/api/clusters"])
+    logs = [observed.log(part).read_text() for part in ("web", "worker")]
+    for text in (str(answers), rows(observed.database), *logs):
         assert SECRET not in text
-    assert "DEBUG" in site.log("worker").read_text()
+    assert '"level": "DEBUG"' in logs[1]
+    observed.manage("clusters", "disconnect", "--delete", "--", "planted")

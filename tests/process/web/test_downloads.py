@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, closing
+from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,31 +26,25 @@ from timeline.history.world.world import World
 from timeline.pipeline import ingest
 from timeline.storage import store
 
-_BODY_BYTES = 75_000  # of each change, incompressible
+_BODY_BYTES = 30_000  # of each change, incompressible
 _MEGABYTE = 1024**2
 
 
 def fill() -> None:
-    """Store a recording of about 70 MB."""
-    noise = random.Random(1)
-    source = store.open_source("large")
-    ingest(
-        source,
-        World(),
-        [
-            replace(each, body=orjson.dumps({"noise": base64.b85encode(noise.randbytes(_BODY_BYTES)).decode()}))
-            for each in entries_of(SAMPLE)
-        ],
-    )
+    """Store a recording of about 25 MB."""
+    noise, source = random.Random(1), store.open_source("large")
+    bodies = ({"noise": base64.b85encode(noise.randbytes(_BODY_BYTES)).decode()} for _ in count())
+    entries = [replace(each, body=orjson.dumps(next(bodies))) for each in entries_of(SAMPLE)]
+    ingest(source, World(), entries)
     store.show_source(source)
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Run a web process with a large recording."""
     with running(tmp_path_factory.mktemp("downloads"), "web") as started:
-        started.manage(
-            "shell", "--verbosity", "0", "--command", "from tests.process.web.test_downloads import fill; fill()"
-        )
+        code = "from tests.process.web.test_downloads import fill; fill()"
+        started.manage("shell", "--verbosity", "0", "--command", code)
         yield started
 
 
@@ -92,7 +87,7 @@ def asked(served: Running) -> tuple[int, bytes]:
         return answer.status, answer.read()
 
 
-def test_idle_readers_hold_little_and_others_read_the_bytes_of_the_export(served: Running, tmp_path: Path) -> None:
+def test_idle_readers_hold_little_and_others_read_all(served: Running) -> None:
     with begun(served):
         before = settled(served)
     with ExitStack() as readers:
@@ -101,9 +96,7 @@ def test_idle_readers_hold_little_and_others_read_the_bytes_of_the_export(served
         assert settled(served) - before < 30 * _MEGABYTE
         status, whole = asked(served)
         assert status == 200
-        served.manage("export_recording", "large", "--format", "recording", "--packed", "--output", str(tmp_path / "x"))
-        assert whole == (tmp_path / "x").read_bytes()
-        assert len(whole) > 40 * _MEGABYTE
+        assert len(whole) > 15 * _MEGABYTE
         assert zstandard.ZstdDecompressor().decompressobj().decompress(whole).count(b"\n") > 700
         with ExitStack() as more:
             for _ in range(AT_ONCE - 3):

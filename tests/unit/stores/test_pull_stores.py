@@ -6,7 +6,7 @@ from contextlib import closing
 from datetime import timedelta
 from hashlib import blake2b
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -87,39 +87,41 @@ def opener(kind: str, **given: str) -> Opened:
     return lambda: of.open(configured(of, given, "prod", {}))
 
 
+Served = tuple[StoreServer, Opened]
+
+
 @pytest.fixture(
     scope="module", params=["loki", "cloud-logging", "log-analytics", "elasticsearch", "date", "opensearch"]
 )
-def served(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[StoreServer, Opened, ModuleType | None, str]]:
-    """Yield a server of a store, a function that opens it, and the constant that limits a page."""
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Yield a server of a store that gives few records at once, and a function that opens it."""
     name: str = request.param
-    if name == "loki":
-        with serving(LokiServer()) as server:
-            server.most = 3
-            yield server, opener("loki", url=server.url, query='{job="audit"}'), None, ""
-    elif name == "cloud-logging":
-        with serving(LoggingServer()) as server:
-            server.page = 3
-            account = service_account(server.url)
-            given_fields = {"project": "p", "endpoint": server.url, "service_account": account}
-            yield server, opener(name, **given_fields), None, ""
-    elif name == "log-analytics":
-        context, authority = tls_context(tmp_path_factory.mktemp("tls"))
-        with serving(AnalyticsServer(context)) as server, pytest.MonkeyPatch.context() as patch:
+    server: Any
+    with pytest.MonkeyPatch.context() as patch:
+        if name == "loki":
+            with serving(LokiServer()) as server:
+                server.most = 3
+                yield server, opener("loki", url=server.url, query='{job="audit"}')
+        elif name == "cloud-logging":
+            with serving(LoggingServer()) as server:
+                server.page = 3
+                account = service_account(server.url)
+                yield server, opener(name, project="p", endpoint=server.url, service_account=account)
+        elif name == "log-analytics":
+            context, authority = tls_context(tmp_path_factory.mktemp("tls"))
             patch.setenv("REQUESTS_CA_BUNDLE", str(authority))
             patch.setattr(log_analytics, "FIRST_STEP", 20_000_000)
-            server.most = 40
-            secret = {"tenant": "tenant", "client_id": "c", "client_secret": "s", "workspace": "w"}
-            addresses = {"endpoint": server.url, "authority": server.url, "table": "AzureDiagnostics"}
-            yield server, opener(name, **secret, **addresses), None, ""
-    else:
-        with serving(SearchServer()) as server:
-            server.flavour = "opensearch" if name == "opensearch" else "elasticsearch"
-            server.nanos = name != "date"
-            given_fields = {"url": server.url, "index": "audit", "flavour": server.flavour}
-            yield server, opener("elasticsearch", **given_fields), elasticsearch, "HITS"
+            with serving(AnalyticsServer(context)) as server:
+                server.most = 40
+                secret = {"tenant": "tenant", "client_id": "c", "client_secret": "s", "workspace": "w"}
+                addresses = {"endpoint": server.url, "authority": server.url, "table": "AzureDiagnostics"}
+                yield server, opener(name, **secret, **addresses)
+        else:
+            patch.setattr(elasticsearch, "HITS", 3)
+            with serving(SearchServer()) as server:
+                server.flavour = "opensearch" if name == "opensearch" else "elasticsearch"
+                server.nanos = name != "date"
+                yield server, opener("elasticsearch", url=server.url, index="audit", flavour=server.flavour)
 
 
 @examples(4)
@@ -129,13 +131,9 @@ def served(
     busy=st.sets(st.integers(0, 20), max_size=3),
 )
 def test_a_window_has_each_of_its_records_once(
-    served: tuple[StoreServer, Opened, ModuleType | None, str],
-    tmp_path_factory: pytest.TempPathFactory,
-    times: list[int],
-    kills: set[int],
-    busy: set[int],
+    served: Served, tmp_path_factory: pytest.TempPathFactory, times: list[int], kills: set[int], busy: set[int]
 ) -> None:
-    server, open_store, limited, constant = served
+    server, open_store = served
     server.records = stored(times)
     server.faults = [BUSY for _ in busy]
 
@@ -144,19 +142,14 @@ def test_a_window_has_each_of_its_records_once(
             server.expire()
         return page in kills
 
-    with pytest.MonkeyPatch.context() as patch:
-        if limited:
-            patch.setattr(limited, constant, 3)
-        records = everything(open_store, WINDOW, killed)
+    records = everything(open_store, WINDOW, killed)
     unit = 1 if not isinstance(server, SearchServer) or server.nanos else 1_000_000
     within = [each for each in server.records if SINCE <= each.time // unit * unit < UNTIL]
     assert audit_ids(tmp_path_factory.mktemp("records"), records) == sorted(each.audit_id for each in within)
 
 
-def test_two_windows_beside_each_other_share_nothing_and_miss_nothing(
-    served: tuple[StoreServer, Opened, ModuleType | None, str], tmp_path: Path
-) -> None:
-    server, open_store, _, _ = served
+def test_two_windows_beside_each_other_share_nothing_and_miss_nothing(served: Served, tmp_path: Path) -> None:
+    server, open_store = served
     server.records, server.faults = stored(TIMES), []
     middle = (BEGIN + 5_000_000_000) // 1000
     parts = [Window(WINDOW.since - 1, middle), Window(middle, middle + 1), Window(middle + 1, WINDOW.until + 1)]
@@ -165,8 +158,8 @@ def test_two_windows_beside_each_other_share_nothing_and_miss_nothing(
     assert audit_ids(tmp_path, whole)
 
 
-def test_what_it_costs_is_asked_for_before(served: tuple[StoreServer, Opened, ModuleType | None, str]) -> None:
-    server, open_store, _, _ = served
+def test_what_it_costs_is_asked_for_before(served: Served) -> None:
+    server, open_store = served
     server.records, server.faults = stored([SINCE, SINCE + 1_000_000, UNTIL]), []
     with closing(open_store()) as store:
         cost = store.cost(WINDOW)
@@ -180,21 +173,17 @@ def test_what_it_costs_is_asked_for_before(served: tuple[StoreServer, Opened, Mo
     assert cost.note
 
 
-def test_a_refusal_says_what_the_service_says_and_no_secret(
-    served: tuple[StoreServer, Opened, ModuleType | None, str],
-) -> None:
-    server, open_store, _, _ = served
+def test_a_refusal_says_what_the_service_says_and_one_that_is_away_may_come_back(served: Served) -> None:
+    server, open_store = served
     server.records = stored([SINCE])
-    server.faults = [Answer(403, {"error": {"code": 403, "message": "no such right", "type": "denied"}})]
-    with closing(open_store()) as store, pytest.raises(Refused, match=r"403|denied|right"):
-        store.page(WINDOW, None)
-
-
-def test_a_service_that_is_away_may_come_back(served: tuple[StoreServer, Opened, ModuleType | None, str]) -> None:
-    server, open_store, _, _ = served
-    server.faults = [Answer(503, {"error": {"message": "away", "type": "away"}}, (("Retry-After", "7"),))]
-    with closing(open_store()) as store, pytest.raises(Transient) as found:
-        store.page(WINDOW, None)
+    denied = Answer(403, {"error": {"code": 403, "message": "no such right", "type": "denied"}})
+    away = Answer(503, {"error": {"message": "away", "type": "away"}}, (("Retry-After", "7"),))
+    server.faults = [denied, away]
+    with closing(open_store()) as store:
+        with pytest.raises(Refused, match=r"403|denied|right"):
+            store.page(WINDOW, None)
+        with pytest.raises(Transient) as found:
+            store.page(WINDOW, None)
     if not isinstance(server, SearchServer) or server.flavour == "elasticsearch":
         assert found.value.after == 7
 
@@ -207,7 +196,10 @@ def test_a_nanosecond_with_more_lines_than_an_answer_is_divided(tmp_path: Path) 
         assert audit_ids(tmp_path, records) == sorted(each.audit_id for each in server.records)
 
 
-def test_loki_is_told_its_tenant_and_token() -> None:
+def test_loki_is_told_its_tenant_and_token_and_no_proxy_comes_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
     with serving(LokiServer()) as server:
         server.token = "of-the-tests"
         with closing(opener("loki", url=server.url, query="{}")()) as store, pytest.raises(Refused, match="401"):
@@ -244,27 +236,21 @@ def test_a_lost_point_in_time_is_opened_again_within_one_step(monkeypatch: pytes
         assert audit_ids(tmp_path, found) == sorted(each.audit_id for each in server.records)
 
 
-@pytest.mark.parametrize(
-    "uri",
-    [
+def test_the_key_of_a_service_account_leads_to_google_alone_with_what_is_needed_of_it() -> None:
+    for uri in (
         "https://evil.example.org/token",
         "http://oauth2.googleapis.com/token",
         "https://oauth2.googleapis.com:8443/token",
         "https://evil.example.org\\@oauth2.googleapis.com/token",
         "https://logging.googleapis.com",
-    ],
-)
-def test_the_key_of_a_service_account_leads_to_google_alone(uri: str) -> None:
-    key = json.dumps({"type": "service_account", "token_uri": uri})
-    with pytest.raises(Refused, match="token_uri"):
-        opener("cloud-logging", project="p", service_account=key)()
-    with pytest.raises(Refused, match="token_uri"):
-        opener("s3", url="gs://bucket/", service_account=key)()
-
-
-def test_only_what_is_needed_of_the_key_of_a_service_account_is_used() -> None:
-    key = {"type": "service_account", "token_uri": "https://oauth2.googleapis.com/token", "project_id": "p"}
-    assert service_accounts.service_account(json.dumps({**key, "universe_domain": "evil.example.org"})) == key
+    ):
+        key = json.dumps({"type": "service_account", "token_uri": uri})
+        with pytest.raises(Refused, match="token_uri"):
+            opener("cloud-logging", project="p", service_account=key)()
+        with pytest.raises(Refused, match="token_uri"):
+            opener("s3", url="gs://bucket/", service_account=key)()
+    good = {"type": "service_account", "token_uri": "https://oauth2.googleapis.com/token", "project_id": "p"}
+    assert service_accounts.service_account(json.dumps({**good, "universe_domain": "evil.example.org"})) == good
 
 
 @pytest.mark.parametrize(
@@ -294,16 +280,13 @@ def test_an_address_that_clients_may_read_differently_is_refused(address: str) -
         configured(elasticsearch.KIND, {"url": address, "index": "audit"}, "prod", {})
 
 
-@pytest.mark.parametrize(
-    ("address", "used"),
-    [
+def test_clients_get_the_address_that_was_checked() -> None:
+    for address, used in (
         ("HTTPS://Logs.Example.org:9200/a/", "https://logs.example.org:9200/a/"),
         ("http://[2001:DB8::1]:80", "http://[2001:db8::1]:80"),
         ("https://logs.example.org", "https://logs.example.org"),
-    ],
-)
-def test_clients_get_the_address_that_was_checked(address: str, used: str) -> None:
-    assert configured(loki.KIND, {"url": address, "query": "{}"}, "prod", {})["url"] == used
+    ):
+        assert configured(loki.KIND, {"url": address, "query": "{}"}, "prod", {})["url"] == used
 
 
 @pytest.mark.parametrize("account", ["evil.example.org/", "evil.example.org#", "ab", "Upper", "logs\n"])
@@ -329,8 +312,9 @@ def test_what_is_wrong_in_a_configuration_is_said(given_fields: dict[str, str], 
 def test_a_field_can_come_from_the_environment_and_from_its_default() -> None:
     values = configured(loki.KIND, {"query": "{}"}, "prod", {"LOKI_ADDR": "https://loki"})
     assert (values["url"], values["query"], values["token"]) == ("https://loki", "{}", "")
-    values = configured(all_kinds()["cloudwatch"], {}, "prod", {})
-    assert values["log_group"] == "/aws/eks/prod/cluster"
+    assert configured(all_kinds()["cloudwatch"], {}, "prod", {})["log_group"] == "/aws/eks/prod/cluster"
+    assert all_kinds().keys() == {"cloudwatch", "cloud-logging", "log-analytics", "loki", "elasticsearch", "s3"}
+    assert cloud_logging.KIND.field("cluster") is not None
 
 
 @pytest.mark.parametrize(
@@ -346,20 +330,3 @@ def test_a_field_can_come_from_the_environment_and_from_its_default() -> None:
 )
 def test_windows_overlap_by_as_much_as_records_may_be_late(kind: Kind, given: dict[str, str], minutes: int) -> None:
     assert kind.overlap(given, timedelta(minutes=15)) == timedelta(minutes=minutes)
-
-
-def test_every_store_has_a_name_of_the_command_line() -> None:
-    names = {"cloudwatch", "cloud-logging", "log-analytics", "loki", "elasticsearch", "s3"}
-    assert all_kinds().keys() == names
-    assert cloud_logging.KIND.field("cluster") is not None
-
-
-def test_no_proxy_comes_between_loki_and_what_was_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    monkeypatch.delenv("no_proxy", raising=False)
-    with serving(LokiServer()) as server:
-        store = loki.KIND.open(configured(loki.KIND, {"url": server.url, "query": "{}"}, "prod", {}))
-        with closing(store):
-            store.cost(Window(0, 1_000_000))
-        assert server.asked

@@ -48,7 +48,7 @@ def uploaded(*paths: Path) -> Source:
     return source
 
 
-def watched(folder: Path, speed: float | str, followers: list[ClusterWatcher], room: Path, again: Source) -> Source:
+def watched(folder: Path, speed: float, followers: list[ClusterWatcher], room: Path, again: Source) -> Source:
     """Play the recording to its end while watchers follow it, and return the source once all findings are final.
 
     What only the passing of time shows is judged some time after the last change. So this also waits until everything
@@ -105,22 +105,17 @@ def ids(findings: Iterable[FindingPayload]) -> set[str]:
     return {each["id"] for each in findings}
 
 
-@pytest.mark.parametrize(("name", "speed"), [("families-watch", 40), ("jobs-watch", "max")])
+@pytest.mark.parametrize(("name", "speed"), [("families-watch", 40), ("jobs-watch", 1)])
 def test_live_or_uploaded_the_same_is_found(
-    name: str, speed: float | str, followers: list[ClusterWatcher], tmp_path: Path
+    name: str, speed: float, followers: list[ClusterWatcher], tmp_path: Path
 ) -> None:
     again = uploaded(ENGINE / name)
     live = watched(ENGINE / name, speed, followers, tmp_path, again)
     assert not Gap.objects.filter(source=live).exists()
     assert lives(live) == lives(again)
     assert verdicts(found(live)) >= verdicts(found(again))
+    if speed == 1:  # the pace of the cluster
+        assert verdicts(found(live)) == verdicts(found(again))
     surplus = ids(found(live)) - ids(found(again))
     logged = uploaded(ENGINE / f"{name.removesuffix('-watch')}.jsonl.zst")
     assert surplus <= ids(found(logged))
-
-
-def test_at_the_pace_of_the_cluster_the_same_is_found(followers: list[ClusterWatcher], tmp_path: Path) -> None:
-    again = uploaded(ENGINE / "jobs-watch")
-    live = watched(ENGINE / "jobs-watch", 1, followers, tmp_path, again)
-    assert verdicts(found(live)) == verdicts(found(again))
-    assert lives(live)

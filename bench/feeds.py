@@ -38,13 +38,13 @@ def measure(sets: int, commits: int, pods: int) -> None:
     from timeline.models import Cluster
     from timeline.queries.window.deltas import Deltas
     from timeline.storage import live
-    from timeline.storage.seen.limits import EVERYTHING, Seen, seeing
+    from timeline.storage.permitted.limits import EVERYTHING, Permitted, seeing
 
     cluster = Cluster.objects.create(name=f"bench {time.time()}", state="live", expires_at=moment(4 * 10**15))
     held = live.open_again(live.begin(cluster))
     source = held.source.pk
     names = [f"team-{number}" for number in range(sets)]
-    rights = [EVERYTHING, *(Seen(namespaces={source: frozenset([name])}) for name in names)]
+    rights = [EVERYTHING, *(Permitted(namespaces={source: frozenset([name])}) for name in names)]
     batches = _batches(names, pods)
     pipeline.follow(held, next(batches)(names, pods))
     deltas = [Deltas(source, held.source.sequence) for _ in rights]

@@ -69,10 +69,10 @@ def _asked(source: int, size: int, turns: int) -> Iterator[tuple[str, float, flo
     from timeline.queries.window import search as search_queries
     from timeline.queries.window import windows
     from timeline.queries.window.overview import overview
-    from timeline.storage.seen.limits import EVERYTHING, Seen
+    from timeline.storage.permitted.limits import EVERYTHING, Permitted
 
     names = random.Random(1).sample([f"team-{number:04}" for number in range(size)], min(SEEN, size))
-    limited = Seen(namespaces={source: frozenset(names)})
+    limited = Permitted(namespaces={source: frozenset(names)})
     first, last = extents.extent(Source.objects.get(pk=source))
     places = random.Random(2)
 
@@ -102,9 +102,9 @@ def _asked(source: int, size: int, turns: int) -> Iterator[tuple[str, float, flo
 
 
 def _timed(ask: Callable[[], object], seen: object) -> float:
-    from timeline.storage.seen.limits import Seen, seeing
+    from timeline.storage.permitted.limits import Permitted, seeing
 
-    assert isinstance(seen, Seen)
+    assert isinstance(seen, Permitted)
     began = _processor_time()
     with seeing(seen):
         ask()

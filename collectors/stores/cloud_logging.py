@@ -17,9 +17,9 @@ from collectors.stores.kinds import (
     Cursor,
     Field,
     Kind,
-    Page,
-    Refused,
+    RecordPage,
     Store,
+    StoreRefused,
     Transient,
     Window,
     first_line,
@@ -58,7 +58,7 @@ class _CloudLogging:
     def cost(self, window: Window) -> Cost:
         return Cost(note="Reading is not charged, and Cloud Logging does not say how many bytes the window has.")
 
-    def page(self, window: Window, cursor: Cursor | None) -> Page:
+    def page(self, window: Window, cursor: Cursor | None) -> RecordPage:
         first, until = window.since * 1000, window.until * 1000
         border = Border.of(cursor, first)
         # With a token the whole request has to be the same, so the begin of this run of pages stays in the cursor.
@@ -79,18 +79,18 @@ class _CloudLogging:
                 at = nanoseconds(each["timestamp"])
                 entries.append((at, f"{each.get('logName', '')} {each['insertId']}", each))
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise Refused("The answer is not that of Cloud Logging to entries.list.") from None
+            raise StoreRefused("The answer is not that of Cloud Logging to entries.list.") from None
         records = [
             orjson.dumps(each) for at, identity, each in entries if first <= at < until and border.passes(at, identity)
         ]
         following = answer.get("nextPageToken")
         if not following:
-            return Page(records, None, window.until)
+            return RecordPage(records, None, window.until)
         border = border.moved((at, identity) for at, identity, _ in entries)
         number = (cursor["page"] if cursor else 0) + 1
         after = {**border.cursor(), "begin": begin, "page": number}
         self._continuation.keep(after, following)
-        return Page(records, after, border.time // 1000)
+        return RecordPage(records, after, border.time // 1000)
 
     def _post(self, asked: dict[str, Any]) -> Any:
         import requests
@@ -101,12 +101,12 @@ class _CloudLogging:
         except (requests.ConnectionError, requests.Timeout, TransportError) as error:
             raise Transient(f"Cloud Logging cannot be reached ({type(error).__name__}).") from None
         except GoogleAuthError as error:
-            raise Refused(f"Google refuses the credentials: {first_line(error)}") from None
+            raise StoreRefused(f"Google refuses the credentials: {first_line(error)}") from None
         if answer.status_code in _LATER:
             after = retry_after(answer.headers.get("Retry-After"))
             raise Transient(f"Cloud Logging answers {answer.status_code}: {_words(answer)}", after)
         if answer.status_code != 200:
-            raise Refused(f"Cloud Logging answers {answer.status_code}: {_words(answer)}")
+            raise StoreRefused(f"Cloud Logging answers {answer.status_code}: {_words(answer)}")
         try:
             return orjson.loads(answer.content)
         except ValueError:
@@ -140,7 +140,7 @@ def _open(values: Mapping[str, str]) -> Store:
         else:
             credentials, _ = google.auth.default(scopes=[_SCOPE])
     except (google.auth.exceptions.GoogleAuthError, ValueError, KeyError) as error:
-        raise Refused(f"The credentials for Google cannot be used: {type(error).__name__}.") from None
+        raise StoreRefused(f"The credentials for Google cannot be used: {type(error).__name__}.") from None
     session: Any = AuthorizedSession
     return _CloudLogging(values, session(credentials, max_refresh_attempts=1))
 

@@ -18,9 +18,9 @@ from collectors.stores.kinds import (
     Cursor,
     Field,
     Kind,
-    Page,
-    Refused,
+    RecordPage,
     Store,
+    StoreRefused,
     Transient,
     Window,
     first_line,
@@ -45,17 +45,19 @@ class _CloudWatch:
         groups = self._call("describe_log_groups", logGroupNamePrefix=self._group, limit=50)["logGroups"]
         found = next((each for each in groups if each["logGroupName"] == self._group), None)
         if found is None:
-            raise Refused(f"There is no log group {self._group}. EKS creates it when its audit log is switched on.")
+            raise StoreRefused(
+                f"There is no log group {self._group}. EKS creates it when its audit log is switched on."
+            )
         note = "FilterLogEvents is not charged by bytes, and CloudWatch does not say how many of them the window has."
         if stored := found.get("storedBytes"):
             note = f"The whole log group has {stored:,} bytes. {note}"
         return Cost(note=note)
 
-    def page(self, window: Window, cursor: Cursor | None) -> Page:
+    def page(self, window: Window, cursor: Cursor | None) -> RecordPage:
         first, last = -(-window.since // 1000), -(-window.until // 1000) - 1  # milliseconds; both belong to the window
         border = Border.of(cursor, first)
         if border.time > last:
-            return Page([], None, window.until)
+            return RecordPage([], None, window.until)
         asked = {"logGroupName": self._group, "startTime": border.time, "endTime": last, "limit": EVENTS}
         asked["interleaved"] = True  # always so since 2019; servers of tests and copies of the service ask for it
         if self._prefix:
@@ -68,12 +70,12 @@ class _CloudWatch:
         records = [orjson.dumps({name: each[name] for name in _KEPT if name in each}) for each in fresh]
         following = answer.get("nextToken")
         if not following:
-            return Page(records, None, window.until)
+            return RecordPage(records, None, window.until)
         border = border.moved((each["timestamp"], each["eventId"]) for each in events)
         # The number of the page makes the cursors of two pages differ, even if the page between them is empty.
         after = {**border.cursor(), "page": (cursor["page"] if cursor else 0) + 1}
         self._continuation.keep(after, following)
-        return Page(records, after, border.time * 1000)
+        return RecordPage(records, after, border.time * 1000)
 
     def _call(self, name: str, **asked: Any) -> Any:
         import botocore.exceptions as errors
@@ -86,13 +88,13 @@ class _CloudWatch:
             words = f"CloudWatch Logs answers {code}: {first_line(ValueError(described.get('Message', '')))}"
             if code in _LATER or status == 429 or status >= 500:
                 raise Transient(words) from None
-            raise Refused(words) from None
+            raise StoreRefused(words) from None
         except (errors.NoCredentialsError, errors.PartialCredentialsError) as error:
-            raise Refused(f"There are no credentials for AWS: {first_line(error)}") from None
+            raise StoreRefused(f"There are no credentials for AWS: {first_line(error)}") from None
         except errors.HTTPClientError as error:
             raise Transient(f"CloudWatch Logs cannot be reached ({type(error).__name__}).") from None
         except errors.BotoCoreError as error:
-            raise Refused(f"AWS cannot be asked: {first_line(error)}") from None
+            raise StoreRefused(f"AWS cannot be asked: {first_line(error)}") from None
 
 
 def _open(values: Mapping[str, str]) -> Store:
@@ -112,7 +114,7 @@ def _open(values: Mapping[str, str]) -> Store:
             region_name=values["region"] or None,
         ).client("logs", endpoint_url=values["endpoint"] or None, config=config)
     except (BotoCoreError, ValueError) as error:
-        raise Refused(f"AWS cannot be asked: {first_line(error)}") from None
+        raise StoreRefused(f"AWS cannot be asked: {first_line(error)}") from None
     return _CloudWatch(values, client)
 
 

@@ -19,9 +19,9 @@ from collectors.stores.kinds import (
     Cursor,
     Field,
     Kind,
-    Page,
-    Refused,
+    RecordPage,
     Store,
+    StoreRefused,
     Transient,
     Window,
     first_line,
@@ -71,7 +71,7 @@ class _Search:
 
     def close(self) -> None:
         if self._pit:
-            with suppress(Transient, Refused, _Expired):  # it expires by itself
+            with suppress(Transient, StoreRefused, _Expired):  # it expires by itself
                 self._client.drop(self._pit)
         self._client.close()
 
@@ -82,7 +82,7 @@ class _Search:
             note="At its borders it counts whole milliseconds, and it does not say how many bytes these are.",
         )
 
-    def page(self, window: Window, cursor: Cursor | None) -> Page:
+    def page(self, window: Window, cursor: Cursor | None) -> RecordPage:
         until = window.until * 1000
         border = Border.of(cursor, window.since * 1000)
         place = self._continuation.token(cursor)
@@ -98,16 +98,16 @@ class _Search:
         try:
             timed = [(int(each["sort"][0]), f"{each['_index']}/{each['_id']}", each) for each in hits]
         except (KeyError, TypeError, ValueError, IndexError):
-            raise Refused(f"The field {self._field} has no time in every record.") from None
+            raise StoreRefused(f"The field {self._field} has no time in every record.") from None
         # The range of a new PIT begins at a whole millisecond, before the border.
         fresh = [each for at, identity, each in timed if border.time <= at < until and border.passes(at, identity)]
         records = [orjson.dumps({name: each[name] for name in ("_index", "_id", "_source")}) for each in fresh]
         if len(hits) < HITS:
-            return Page(records, None, window.until)
+            return RecordPage(records, None, window.until)
         border = border.moved((at, identity) for at, identity, _ in timed)
         after = {**border.cursor(), "page": (cursor["page"] if cursor else 0) + 1}
         self._continuation.keep(after, _Place(self._pit, hits[-1]["sort"]))
-        return Page(records, after, min(border.time // 1000, window.until))
+        return RecordPage(records, after, min(border.time // 1000, window.until))
 
     def _search(self, border: Border, until: int, place: _Place | None) -> dict[str, Any]:
         if place is None:
@@ -157,7 +157,7 @@ class _Elasticsearch:
                 values["url"], api_key=values["api_key"] or None, basic_auth=user, request_timeout=120, max_retries=0
             )
         except (ValueError, TypeError) as error:
-            raise Refused(f"The address cannot be used: {first_line(error)}") from None
+            raise StoreRefused(f"The address cannot be used: {first_line(error)}") from None
 
     def close(self) -> None:
         self._client.close()
@@ -182,7 +182,9 @@ class _Elasticsearch:
         except (self._errors.ConnectionError, self._errors.ConnectionTimeout) as error:
             raise Transient(f"Elasticsearch cannot be reached ({type(error).__name__}).") from None
         except self._errors.UnsupportedProductError:
-            raise Refused("This is not Elasticsearch. If it is OpenSearch, choose the flavour opensearch.") from None
+            raise StoreRefused(
+                "This is not Elasticsearch. If it is OpenSearch, choose the flavour opensearch."
+            ) from None
         except self._errors.TransportError as error:
             raise Transient(f"Elasticsearch's answer cannot be read ({type(error).__name__}).") from None
         raise AssertionError
@@ -198,7 +200,7 @@ class _OpenSearch:
             missing_client("OpenSearch", "elasticsearch", error)
         self._errors = opensearchpy.exceptions
         if values["api_key"]:
-            raise Refused("OpenSearch has no API keys: give a user and a password.")
+            raise StoreRefused("OpenSearch has no API keys: give a user and a password.")
         user = (values["username"], values["password"]) if values["username"] else None
         self._client = opensearchpy.OpenSearch(values["url"], http_auth=user, timeout=120, max_retries=0)
 
@@ -235,7 +237,7 @@ def _raise_for(status: int, body: str, words: str, after: str | None) -> None:
     sentence = f"The service answers {status}: {first_line(ValueError(words))}."
     if status in _LATER:
         raise Transient(sentence, retry_after(after)) from None
-    raise Refused(sentence) from None
+    raise StoreRefused(sentence) from None
 
 
 def _open(values: Mapping[str, str]) -> Store:

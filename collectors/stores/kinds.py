@@ -14,7 +14,7 @@ MOST = 20_000  # the most characters in one field
 _PASSWORD = re.compile(r"\w++://[^/@:]*+:[^/@]*+@")  # in an address
 
 
-class Refused(Exception):
+class StoreRefused(Exception):
     """A pull cannot go on, however often it is tried. The message says why, and has no secrets."""
 
 
@@ -33,7 +33,7 @@ class Window(NamedTuple):
     until: int
 
 
-class Page(NamedTuple):
+class RecordPage(NamedTuple):
     """One page of records. Its records may be produced while they are iterated, which may raise."""
 
     records: Iterable[bytes]  # documents of JSON without line breaks, in a form that `collectors.formats` reads
@@ -57,7 +57,7 @@ class Store(Protocol):
 
     def cost(self, window: Window) -> Cost: ...
 
-    def page(self, window: Window, cursor: Cursor | None) -> Page:
+    def page(self, window: Window, cursor: Cursor | None) -> RecordPage:
         """Return the page that begins at a cursor; the first one without a cursor. The same call can be repeated."""
         ...
 
@@ -111,32 +111,34 @@ def configured(
     """
     if unknown := sorted(set(given) - {each.name for each in kind.fields}):
         names = ", ".join(each.name for each in kind.fields)
-        raise Refused(f"{kind.label} has no field {unknown[0]!r}. Its fields are {names}.")
+        raise StoreRefused(f"{kind.label} has no field {unknown[0]!r}. Its fields are {names}.")
     values = {}
     for field in kind.fields:
         value = given.get(field.name, "").strip() or environment.get(field.variable, "").strip()
         value = value or field.default.replace("{cluster}", cluster)
         if field.required and not value:
             beside = f", or set {field.variable}" if field.variable else ""
-            raise Refused(f"{kind.label} needs the field {field.name} ({field.label}){beside}.")
+            raise StoreRefused(f"{kind.label} needs the field {field.name} ({field.label}){beside}.")
         if len(value) > MOST or "\0" in value or (not field.secret and not value.isprintable()):
-            raise Refused(f"{field.label} is longer than {MOST} characters, or has characters that cannot be printed.")
+            raise StoreRefused(
+                f"{field.label} is longer than {MOST} characters, or has characters that cannot be printed."
+            )
         if value and field.choices and value not in field.choices:
-            raise Refused(f"{field.label} is one of {', '.join(field.choices)}, not {value!r}.")
+            raise StoreRefused(f"{field.label} is one of {', '.join(field.choices)}, not {value!r}.")
         if not field.secret and _PASSWORD.match(value):
-            raise Refused(f"{field.label} has a password in it, and it is shown. Use the fields for secrets.")
+            raise StoreRefused(f"{field.label} has a password in it, and it is shown. Use the fields for secrets.")
         if field.url and value:
             try:
                 value = plain(value)
             except ValueError as error:
-                raise Refused(str(error)) from None
+                raise StoreRefused(str(error)) from None
         values[field.name] = value
     return values
 
 
 def missing_client(kind: str, extra: str, error: ImportError) -> NoReturn:
     """Raise Refused for a client that is not installed."""
-    raise Refused(
+    raise StoreRefused(
         f'The client of {kind} is not installed ({error.name}): pip install "causeline[{extra}]" installs it.'
     ) from None
 

@@ -17,9 +17,9 @@ from collectors.stores.kinds import (
     Cursor,
     Field,
     Kind,
-    Page,
-    Refused,
+    RecordPage,
     Store,
+    StoreRefused,
     Transient,
     Window,
     first_line,
@@ -65,7 +65,7 @@ class _LogAnalytics:
             return Cost(0, 0)
         return Cost(int(rows[0]["Bytes"] or 0), int(rows[0]["Records"]), note)
 
-    def page(self, window: Window, cursor: Cursor | None) -> Page:
+    def page(self, window: Window, cursor: Cursor | None) -> RecordPage:
         begin, step = (cursor["time"], cursor["step"]) if cursor else (window.since, FIRST_STEP)
         columns = "log_s" if self._table == "AzureDiagnostics" else _COLUMNS
         while begin < window.until:
@@ -76,7 +76,7 @@ class _LogAnalytics:
                 )
             except _TooMuch:
                 if part.until - part.since == 1:
-                    raise Refused(
+                    raise StoreRefused(
                         f"One microsecond, {instant(begin * 1000)}, has more rows than an answer may."
                     ) from None
                 step = (part.until - part.since + 1) // 2
@@ -85,9 +85,9 @@ class _LogAnalytics:
                 step *= 2
             records = [orjson.dumps({name: each for name, each in row.items() if each is not None}) for row in rows]
             if part.until == window.until:
-                return Page(records, None, window.until)
-            return Page(records, {"time": part.until, "step": step}, part.until)
-        return Page([], None, window.until)
+                return RecordPage(records, None, window.until)
+            return RecordPage(records, {"time": part.until, "step": step}, part.until)
+        return RecordPage([], None, window.until)
 
     def _from(self, window: Window) -> str:
         times = f"TimeGenerated >= datetime({_tick(window.since)}) and TimeGenerated < datetime({_tick(window.until)})"
@@ -106,7 +106,7 @@ class _LogAnalytics:
         try:
             answer = self._client.query_workspace(self._workspace, query, timespan=None, server_timeout=_SECONDS)
         except ClientAuthenticationError as error:
-            raise Refused(f"Azure refuses the credentials: {first_line(error)}") from None
+            raise StoreRefused(f"Azure refuses the credentials: {first_line(error)}") from None
         except HttpResponseError as error:
             status = error.status_code or 0
             if status == 504 or "ResponseSizeError" in str(error):
@@ -115,7 +115,7 @@ class _LogAnalytics:
             if status in _LATER:
                 headers: Mapping[str, str] = getattr(error.response, "headers", {})
                 raise Transient(words, retry_after(headers.get("Retry-After"))) from None
-            raise Refused(words) from None
+            raise StoreRefused(words) from None
         except (ServiceRequestError, ServiceResponseError) as error:
             raise Transient(f"Log Analytics cannot be reached ({type(error).__name__}).") from None
         if answer.status != LogsQueryStatus.SUCCESS:
@@ -159,7 +159,7 @@ def _open(values: Mapping[str, str]) -> Store:
             )
         return _LogAnalytics(values, LogsQueryClient(credential, endpoint=values["endpoint"], **options))
     except ValueError as error:
-        raise Refused(f"Azure cannot be asked: {first_line(error)}") from None
+        raise StoreRefused(f"Azure cannot be asked: {first_line(error)}") from None
 
 
 KIND = Kind(

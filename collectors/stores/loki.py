@@ -16,7 +16,7 @@ import httpx
 import orjson
 
 from collectors.stores.border import Border
-from collectors.stores.kinds import Cost, Cursor, Field, Kind, Page, Refused, Transient, Window, first_line
+from collectors.stores.kinds import Cost, Cursor, Field, Kind, RecordPage, StoreRefused, Transient, Window, first_line
 from collectors.stores.patience import retry_after
 
 LINES = 5_000  # of one answer
@@ -66,10 +66,10 @@ class _Loki:
                 records=int(answer["entries"]),
                 note="Loki's index counts whole chunks of the streams, so the window may have less.",
             )
-        except (Refused, KeyError, TypeError, ValueError):  # older versions, and some gateways, do not have it
+        except (StoreRefused, KeyError, TypeError, ValueError):  # older versions, and some gateways, do not have it
             return Cost(note="This Loki does not say how many bytes it will read.")
 
-    def page(self, window: Window, cursor: Cursor | None) -> Page:
+    def page(self, window: Window, cursor: Cursor | None) -> RecordPage:
         until = window.until * 1000
         border = Border.of(cursor, window.since * 1000)
         lines, full = self._lines(border.time, until, self._query)
@@ -82,8 +82,8 @@ class _Loki:
             following = Border(border.time + 1)
         records = [each.record for each in lines if border.passes(each.time, each.identity)]
         if following.time >= until:
-            return Page(records, None, window.until)
-        return Page(records, following.cursor(), following.time // 1000)
+            return RecordPage(records, None, window.until)
+        return RecordPage(records, following.cursor(), following.time // 1000)
 
     def _at(self, time: int, digits: str, query: str) -> Iterator[_Line]:
         """Yield all lines of one nanosecond, divided by the digits with which their auditIDs begin. A line with two
@@ -93,13 +93,13 @@ class _Loki:
             yield from lines
             return
         if len(digits) == _DEEPEST:
-            raise Refused(_CROWDED.format(time))
+            raise StoreRefused(_CROWDED.format(time))
         for each in _DIGITS:
             yield from self._at(time, digits + each, f"{self._query} |~ `{_begins(digits + each)}`")
         among = f" |~ `{_begins(digits)}`" if digits else ""
         others, full = self._lines(time, time + 1, f"{self._query}{among} !~ `{_begins(digits)}[0-9a-f]`")
         if full:
-            raise Refused(_CROWDED.format(time))
+            raise StoreRefused(_CROWDED.format(time))
         yield from others
 
     def _lines(self, start: int, end: int, query: str) -> tuple[list[_Line], bool]:
@@ -124,7 +124,7 @@ class _Loki:
                     record = orjson.dumps({"labels": labels, "line": line, "timestamp": str(time)})
                     found.append(_Line(time, identity, record))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-            raise Refused(
+            raise StoreRefused(
                 "The answer is not Loki's answer to a query for lines. The query has to select lines."
             ) from None
         return sorted(found), len(found) >= limit
@@ -140,12 +140,14 @@ class _Loki:
         if allowed := _ALLOWED.search(answer.text[:2_000]):
             raise _LimitedTo(int(allowed[2]))
         if answer.status_code != 200:
-            raise Refused(f"Loki answers {answer.status_code}: {_words(answer)}.")
+            raise StoreRefused(f"Loki answers {answer.status_code}: {_words(answer)}.")
         try:
             document = orjson.loads(answer.content)
             return document.get("data", document)
         except (ValueError, AttributeError):
-            raise Refused("The answer is not JSON. The address has to be that of Loki, without /loki/api.") from None
+            raise StoreRefused(
+                "The answer is not JSON. The address has to be that of Loki, without /loki/api."
+            ) from None
 
 
 class _LimitedTo(Exception):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
-from collectors.stores.kinds import Refused, Transient
+from collectors.stores.kinds import StoreRefused, Transient
 
 FIRST, LONGEST = 1.0, 60.0  # seconds before the first repetition at most, and before any
 ASKED = 600.0  # the most seconds that a service can ask to wait
@@ -32,7 +32,7 @@ def patiently(step: Callable[[], Result], stop: threading.Event, report: Callabl
             return step()
         except Transient as error:
             if attempt == TRIES:
-                raise Refused(f"It was tried {TRIES} times. {error}") from error
+                raise StoreRefused(f"It was tried {TRIES} times. {error}") from error
             wait = random.uniform(0, min(LONGEST, FIRST * 2 ** (attempt - 1)))
             wait = max(wait, min(error.after, ASKED))
             if report:

@@ -17,7 +17,7 @@ from typing import IO, Any
 import orjson
 import zstandard
 
-from collectors.stores.kinds import Cursor, Kind, Page, Refused, Store, Window
+from collectors.stores.kinds import Cursor, Kind, RecordPage, Store, StoreRefused, Window
 from collectors.stores.patience import Stopped, patiently
 
 _VERSION = 1
@@ -73,7 +73,9 @@ def unfinished(path: Path) -> Progress | None:
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError) as error:
-        raise Refused(f"{cursor_path(path)} cannot be read ({error}). Delete it and {path} to begin again.") from None
+        raise StoreRefused(
+            f"{cursor_path(path)} cannot be read ({error}). Delete it and {path} to begin again."
+        ) from None
 
 
 def pull(
@@ -108,7 +110,7 @@ def _opened(path: Path, progress: Progress) -> IO[bytes]:
     """
     if progress.pages == 0 and not cursor_path(path).exists():
         if path.exists():
-            raise Refused(f"{path} already exists, and it is not an unfinished pull. Choose another file.")
+            raise StoreRefused(f"{path} already exists, and it is not an unfinished pull. Choose another file.")
         _save(path, progress)
     # What is pulled is not redacted yet, so only its owner may read it.
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -116,7 +118,9 @@ def _opened(path: Path, progress: Progress) -> IO[bytes]:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.fstat(file.fileno()).st_size < progress.size:
-            raise Refused(f"{path} is shorter than what was pulled. Delete it and {cursor_path(path)} to begin again.")
+            raise StoreRefused(
+                f"{path} is shorter than what was pulled. Delete it and {cursor_path(path)} to begin again."
+            )
     except BlockingIOError:
         file.close()
         raise Busy(f"Another process is pulling into {path}.") from None
@@ -137,7 +141,7 @@ def _step(
 ) -> None:
     """Fetch and write one page, and save the cursor after it."""
 
-    def fetch() -> tuple[Page, int, int]:
+    def fetch() -> tuple[RecordPage, int, int]:
         file.truncate(progress.size)
         page = store.page(progress.window, progress.cursor)
         return page, *_write(file, path, page.records, stop, None if limit is None else limit - progress.bytes)
@@ -174,7 +178,7 @@ def _write(
             raise Stopped
         size += len(each) + 1
         if room is not None and size > room:
-            raise Refused("The window has more bytes than one recording may have. Ask for a shorter window.")
+            raise StoreRefused("The window has more bytes than one recording may have. Ask for a shorter window.")
         (packer or file).write(each + b"\n")
         count += 1
     if packer and count:

@@ -23,9 +23,9 @@ from collectors.stores.kinds import (
     Cursor,
     Field,
     Kind,
-    Page,
-    Refused,
+    RecordPage,
     Store,
+    StoreRefused,
     Transient,
     Window,
     first_line,
@@ -68,7 +68,7 @@ class _Objects:
         try:
             self._margin = timedelta(minutes=float(values["margin_minutes"]))
         except (ValueError, OverflowError):
-            raise Refused("The margin has to be a number of minutes.") from None
+            raise StoreRefused("The margin has to be a number of minutes.") from None
         self._listed: tuple[Window, list[_Object]] | None = None
 
     def close(self) -> None:
@@ -79,13 +79,13 @@ class _Objects:
         note = f"{len(objects):,} objects may have records of the window, and all of them are read."
         return Cost(scanned=sum(each.size for each in objects), note=note)
 
-    def page(self, window: Window, cursor: Cursor | None) -> Page:
+    def page(self, window: Window, cursor: Cursor | None) -> RecordPage:
         left = [each for each in self._objects(window) if cursor is None or each.name > cursor["after"]]
         if not left:
-            return Page([], None, window.until)
+            return RecordPage([], None, window.until)
         skipped: list[str] = []
         last = len(left) == 1
-        return Page(
+        return RecordPage(
             self._records(window, left[0].name, skipped),
             None if last else {"after": left[0].name},
             window.until if last else 0,
@@ -100,7 +100,7 @@ class _Objects:
             for prefix in self._prefixes(window):
                 listed = self._find(prefix)
                 if len(found) + len(listed) > OBJECTS:
-                    raise Refused(
+                    raise StoreRefused(
                         f"There are more than {OBJECTS:,} objects. Write the date into the address, such as %Y/%m/%d/, "
                         "so that only those of the window are listed."
                     )
@@ -193,27 +193,27 @@ def _asked(ask: Callable[[], Result], absent: Result) -> Result:
     except FileNotFoundError:
         return absent
     except PermissionError as error:
-        raise Refused(f"The store refuses access: {first_line(error)}") from None
+        raise StoreRefused(f"The store refuses access: {first_line(error)}") from None
     except (OSError, TimeoutError) as error:
         raise Transient(f"The store cannot be read now: {first_line(error)}") from None
     except Exception as error:  # each file system has exceptions of its own, and none of them is common to all
-        raise Refused(f"The store cannot be read ({type(error).__name__}): {first_line(error)}") from None
+        raise StoreRefused(f"The store cannot be read ({type(error).__name__}): {first_line(error)}") from None
 
 
 def _open(values: Mapping[str, str]) -> Store:
     scheme = _SCHEMES.get(urlsplit(values["url"]).scheme)
     if scheme is None:
-        raise Refused("The address has to begin with s3://, gs:// or abfs://.")
+        raise StoreRefused("The address has to begin with s3://, gs:// or abfs://.")
     try:
         import fsspec
 
         return _Objects(values, fsspec.filesystem(scheme, **_options(scheme, values)))
     except ImportError as error:
         missing_client("object storage", "object-storage", error)
-    except Refused:
+    except StoreRefused:
         raise
     except Exception as error:  # see _asked
-        raise Refused(f"The store cannot be opened ({type(error).__name__}): {first_line(error)}") from None
+        raise StoreRefused(f"The store cannot be opened ({type(error).__name__}): {first_line(error)}") from None
 
 
 def _options(scheme: str, values: Mapping[str, str]) -> dict[str, Any]:
@@ -229,9 +229,9 @@ def _options(scheme: str, values: Mapping[str, str]) -> dict[str, Any]:
         token = service_account(values["service_account"]) if values["service_account"] else "google_default"
         return {**fresh, **endpoint, "token": token, "access": "read_only"}
     if not values["account"]:
-        raise Refused("Azure Blob Storage needs the field account, the name of the storage account.")
+        raise StoreRefused("Azure Blob Storage needs the field account, the name of the storage account.")
     if not _ACCOUNT.fullmatch(values["account"]):
-        raise Refused("The name of a storage account has 3 to 24 lower-case letters and digits.")
+        raise StoreRefused("The name of a storage account has 3 to 24 lower-case letters and digits.")
     key = {"account_key": values["account_key"]} if values["account_key"] else {"anon": False}
     return {**fresh, **key, "account_name": values["account"]}
 

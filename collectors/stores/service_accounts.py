@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from collectors.stores.kinds import Refused
+from collectors.stores.kinds import StoreRefused
 
 _GOOGLE = "https://oauth2.googleapis.com/token"
 _NEEDED = ("type", "project_id", "private_key_id", "private_key", "client_email", "token_uri")
@@ -20,7 +20,7 @@ def service_account(text: str, *token_uris: str) -> dict[str, Any]:
     except ValueError:
         info = None
     if not isinstance(info, dict) or info.get("type") != "service_account":
-        raise Refused("The credentials have to be the JSON key of a service account.")
+        raise StoreRefused("The credentials have to be the JSON key of a service account.")
     if info.get("token_uri") not in (_GOOGLE, *token_uris):
-        raise Refused("The key of the service account names a token_uri that is not Google's.")
+        raise StoreRefused("The key of the service account names a token_uri that is not Google's.")
     return {name: info[name] for name in _NEEDED if name in info}

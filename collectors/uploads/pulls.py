@@ -25,7 +25,7 @@ from django.utils import timezone
 from collectors.formats import NotARecording
 from collectors.stores import all_kinds
 from collectors.stores.addresses import origin
-from collectors.stores.kinds import Kind, Refused, Store, Transient, Window, configured
+from collectors.stores.kinds import Kind, Store, StoreRefused, Transient, Window, configured
 from collectors.stores.patience import Stopped
 from collectors.stores.pulling import Busy, Progress, fingerprint, pull, unfinished
 from collectors.uploads import importing, receiving
@@ -62,7 +62,7 @@ def configure(
     """
     kind = all_kinds().get(kind_name)
     if kind is None:
-        raise Refused("Choose the kind of the log store.")
+        raise StoreRefused("Choose the kind of the log store.")
     before = LogStore.objects.filter(cluster=cluster, kind=kind.name).first()
     values = configured(kind, given, cluster.name, {})
     _check_addresses(kind, values, check)
@@ -93,26 +93,26 @@ def _refuse_secrets_elsewhere(kind: Kind, before: LogStore, values: Mapping[str,
         moved = [
             each.label for each in kind.fields if each.url and origin(entered[each.name]) != origin(values[each.name])
         ]
-    except Refused:  # an earlier version took it
+    except StoreRefused:  # an earlier version took it
         moved = ["Address"]
     if moved and kept:
         labels = ", ".join(each.label for each in kind.fields if each.name in kept)
-        raise Refused(f"{moved[0]} leads to another host, port or scheme than before. Fill in again: {labels}.")
+        raise StoreRefused(f"{moved[0]} leads to another host, port or scheme than before. Fill in again: {labels}.")
 
 
 def ask(store: LogStore, since: datetime, until: datetime, owner: int | None, *, alone: bool = False) -> Pull:
     """Ask for a window; its cost is found out first. Raise Refused."""
     if since >= until:
-        raise Refused("The window ends before it begins.")
+        raise StoreRefused("The window ends before it begins.")
     if until > timezone.now():
-        raise Refused("The window ends in the future.")
+        raise StoreRefused("The window ends in the future.")
     if until - since > LONGEST:
-        raise Refused(f"The window is longer than {LONGEST.days} days.")
+        raise StoreRefused(f"The window is longer than {LONGEST.days} days.")
     try:
         with transaction.atomic():
             return Pull.objects.create(store=store, since=since, until=until, owner_id=owner, alone=alone)
     except IntegrityError:
-        raise Refused("Another window of this cluster is being pulled. Wait for it, or cancel it.") from None
+        raise StoreRefused("Another window of this cluster is being pulled. Wait for it, or cancel it.") from None
 
 
 def estimate(pull_id: int, check: Check) -> None:
@@ -123,7 +123,7 @@ def estimate(pull_id: int, check: Check) -> None:
     try:
         with _opened(asked.store, check) as store:
             cost = store.cost(_window(asked))
-    except (Refused, Transient, credentials.Unusable) as error:
+    except (StoreRefused, Transient, credentials.Unusable) as error:
         _end(asked, State.FAILED, from_states=[State.ASKING], error=str(error))
         return
     Pull.objects.filter(pk=pull_id, state=State.ASKING).update(
@@ -179,7 +179,7 @@ def _pulled(claimed: Pull, check: Check) -> bool:
             mark = fingerprint(all_kinds()[claimed.store.kind], claimed.store.fields)
             progress = unfinished(path) or Progress(claimed.store.kind, _window(claimed), mark)
             if progress.configuration != mark:
-                raise Refused("The log store was changed while it was pulled. Ask for the window again.")
+                raise StoreRefused("The log store was changed while it was pulled. Ask for the window again.")
             report(pull(store, path, progress, stop, report, settings.UPLOAD_LIMIT_BYTES) or progress)
     except Stopped:  # it was cancelled, or another worker has it
         if not Pull.objects.filter(pk=claimed.pk, state__in=OPEN).exists():
@@ -188,7 +188,7 @@ def _pulled(claimed: Pull, check: Check) -> bool:
     except Busy:
         Pull.objects.filter(pk=claimed.pk, attempt=claimed.attempt, state=State.PULLING).update(state=State.WAITING)
         return False
-    except (Refused, Transient, credentials.Unusable, OSError) as error:
+    except (StoreRefused, Transient, credentials.Unusable, OSError) as error:
         _end(claimed, State.FAILED, from_states=[State.PULLING], attempt=claimed.attempt, error=str(error))
         return False
     return True
@@ -296,7 +296,7 @@ def _opened(row: LogStore, check: Check) -> "Iterator[Store]":
     """Open a store with its secrets, and with the environment of this process for what is not configured."""
     kind = all_kinds().get(row.kind)
     if kind is None:
-        raise Refused(f"This version knows no log store {row.kind}.")
+        raise StoreRefused(f"This version knows no log store {row.kind}.")
     values = configured(kind, {**row.fields, **_secrets(row)}, row.cluster.name, os.environ)
     _check_addresses(kind, values, check)
     store = kind.open(values)

@@ -1,6 +1,6 @@
 """Limit what a request, a socket or a program reads to what its reader may see.
 
-`timeline.storage.seen.limits` limits the queries. Here it is decided who the reader is, and for how long the limit
+`timeline.storage.permitted.limits` limits the queries. Here it is decided who the reader is, and for how long the limit
 holds: until the answer is made, or, for an answer that is sent piece by piece, while a piece is read.
 """
 
@@ -24,26 +24,26 @@ from dashboard.access.signing_in import rights
 from dashboard.access.tokens import links, tokens
 from dashboard.access.trail import change_log
 from dashboard.models import AccessToken, Grant
-from timeline.storage.seen import conditions as seen_conditions
-from timeline.storage.seen import views as seen_views
-from timeline.storage.seen.conditions import ALL, NOTHING, View
-from timeline.storage.seen.limits import EVERYTHING, Seen, answering, present, seeing
+from timeline.storage.permitted import conditions as seen_conditions
+from timeline.storage.permitted import views as seen_views
+from timeline.storage.permitted.conditions import ALL, NOTHING, LimitedTable
+from timeline.storage.permitted.limits import EVERYTHING, Permitted, answering, present, seeing
 
 _LIMITS = "causeline_limits"  # the attribute of a request that holds its limits
 # What only administrators of everything read is not seen by anybody whose sight is limited.
 VIEWS = {
-    "dashboard_accesstoken": View(seen_conditions.of_reader("owner_id")),
-    "dashboard_auditrecord": View(ALL),  # to write records; only administrators of everything read them
-    "dashboard_delivery": View(NOTHING),
-    "dashboard_destination": View(NOTHING),
-    "dashboard_failedsignins": View(ALL),  # to count a failure
-    "dashboard_grant": View(NOTHING),
-    "dashboard_processfigures": View(ALL),
-    "dashboard_route": View(f"({seen_conditions.whole()} OR {seen_conditions.of_cluster()})"),
-    "dashboard_route_destinations": View(NOTHING),
-    "dashboard_sharelink": View(seen_conditions.of_reader("maker_id")),
-    "dashboard_signin": View(ALL),  # each reader sees and ends the own sessions
-    "dashboard_told": View(NOTHING),
+    "dashboard_accesstoken": LimitedTable(seen_conditions.of_reader("owner_id")),
+    "dashboard_auditrecord": LimitedTable(ALL),  # to write records; only administrators of everything read them
+    "dashboard_delivery": LimitedTable(NOTHING),
+    "dashboard_destination": LimitedTable(NOTHING),
+    "dashboard_failedsignins": LimitedTable(ALL),  # to count a failure
+    "dashboard_grant": LimitedTable(NOTHING),
+    "dashboard_processfigures": LimitedTable(ALL),
+    "dashboard_route": LimitedTable(f"({seen_conditions.whole()} OR {seen_conditions.of_cluster()})"),
+    "dashboard_route_destinations": LimitedTable(NOTHING),
+    "dashboard_sharelink": LimitedTable(seen_conditions.of_reader("maker_id")),
+    "dashboard_signin": LimitedTable(ALL),  # each reader sees and ends the own sessions
+    "dashboard_told": LimitedTable(NOTHING),
 }
 
 
@@ -68,17 +68,17 @@ def before_migration(plan: list[Any], **_: object) -> None:
         seen_views.drop()
 
 
-def seen_by(user: Any) -> Seen:
+def seen_by(user: Any) -> Permitted:
     """Return what the user of a request may see."""
     return grants.held_by(user).seen
 
 
-def answered_by(user: Any) -> Seen:
+def answered_by(user: Any) -> Permitted:
     """Return what the user of a request may acknowledge and silence: that for which the role is at least responder."""
     return grants.held_by(user).reaching(Grant.Role.RESPONDER).seen
 
 
-def limit(request: HttpRequest, seen: Seen | None = None) -> None:
+def limit(request: HttpRequest, seen: Permitted | None = None) -> None:
     """Limit what is read for this request to what its user, or whoever may see this, may see, until its view ends.
 
     A user can acknowledge and silence only where the user is at least a responder.
@@ -100,7 +100,7 @@ def in_part(source: int) -> str:
 class Sight:
     """What the listener of a socket sees."""
 
-    seen: Seen = EVERYTHING
+    seen: Permitted = EVERYTHING
     reader: int | None = None  # the id of the account; None without accounts
     held: grants.Held = grants.ALL  # the roles of the account
 
@@ -141,7 +141,7 @@ def piecewise(request: HttpRequest, pieces: Iterator[bytes]) -> Iterator[bytes]:
     return _piecewise(seen_by(request.user), getattr(request.user, "pk", None), pieces)
 
 
-def _piecewise(seen: Seen, reader: int | None, pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _piecewise(seen: Permitted, reader: int | None, pieces: Iterator[bytes]) -> Iterator[bytes]:
     while True:
         with seeing(seen, reader):
             piece = next(pieces, None)

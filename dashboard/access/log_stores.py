@@ -13,7 +13,7 @@ from kombu.exceptions import OperationalError as BrokerError
 
 from collectors.addresses import forbidden
 from collectors.stores.addresses import origin, plain
-from collectors.stores.kinds import Refused, Transient
+from collectors.stores.kinds import StoreRefused, Transient
 from dashboard.access import outgoing
 
 logger = logging.getLogger(__name__)
@@ -30,15 +30,15 @@ def check(address: str) -> None:
         address = plain(address)
         outgoing.permitted(address, settings.LOG_STORE_HOSTS)
     except ValueError as error:
-        raise Refused(str(error)) from None
+        raise StoreRefused(str(error)) from None
     except outgoing.NotAllowed:
-        raise Refused(
+        raise StoreRefused(
             "Nothing is pulled from this address. An operator allows hosts with CAUSELINE_LOG_STORE_HOSTS."
         ) from None
     try:
         outgoing.checked(address, settings.LOG_STORE_HOSTS)
     except outgoing.NotAllowed as error:
-        raise Refused(str(error).replace("CAUSELINE_DESTINATION_HOSTS", "CAUSELINE_LOG_STORE_HOSTS")) from None
+        raise StoreRefused(str(error).replace("CAUSELINE_DESTINATION_HOSTS", "CAUSELINE_LOG_STORE_HOSTS")) from None
     except outgoing.Unreachable as error:
         raise Transient(str(error)) from None
     found = origin(address)

@@ -24,11 +24,11 @@ _ANSWER = 16_384  # bytes of an answer that are read
 _LONGEST_WAIT = 86_400.0  # seconds that a server can ask to wait
 
 
-class Refused(Exception):
+class DestinationRefused(Exception):
     """The other side will never take this. The message is a sentence for people, without secrets."""
 
 
-class NotAllowed(Refused):
+class NotAllowed(DestinationRefused):
     """Nothing may be sent there. This may change when an operator changes a setting, or a name resolves otherwise."""
 
 
@@ -124,7 +124,7 @@ def accepted(answer: Answer) -> str:
     if 300 <= answer.status < 400:
         raise Unreachable(f"It answered {line}. Redirects are not followed: write the address that it leads to.")
     if answer.status in {400, 405, 406, 410, 411, 413, 414, 415, 422}:
-        raise Refused(f"It answered {line}.")
+        raise DestinationRefused(f"It answered {line}.")
     raise Unreachable(f"It answered {line}.", min(retry_after(answer.headers.get("retry-after")), _LONGEST_WAIT))
 
 

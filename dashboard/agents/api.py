@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import httpx
 import orjson
 
-from dashboard.agents.reader import Parameters, Payload, Refused
+from dashboard.agents.reader import Parameters, Payload, QuestionRefused
 
 SECONDS = 60.0  # how long an answer may take
 BYTES = 64 * 1024**2  # of an answer, at most; the API's own answers are far smaller
@@ -85,7 +85,9 @@ class Api:
             ) as answer:
                 return _payload(answer, await _body(answer))
         except httpx.HTTPError as error:
-            raise Refused(f"Causeline at {caller.address} does not answer: {error or type(error).__name__}.") from None
+            raise QuestionRefused(
+                f"Causeline at {caller.address} does not answer: {error or type(error).__name__}."
+            ) from None
 
 
 async def _body(answer: httpx.Response) -> bytes:
@@ -93,7 +95,7 @@ async def _body(answer: httpx.Response) -> bytes:
     async for piece in answer.aiter_bytes():
         body += piece
         if len(body) > BYTES:
-            raise Refused(f"The answer is larger than {BYTES} bytes. Ask for less.")
+            raise QuestionRefused(f"The answer is larger than {BYTES} bytes. Ask for less.")
     return bytes(body)
 
 
@@ -105,5 +107,5 @@ def _payload(answer: httpx.Response, body: bytes) -> Any:
     if answer.is_success and payload is not None:
         return payload
     if isinstance(payload, dict) and "title" in payload:  # a problem document
-        raise Refused(f"{payload['title']}. {payload.get('detail', '')}".strip())
-    raise Refused(f"This is not the API of Causeline: the answer has status {answer.status_code}.")
+        raise QuestionRefused(f"{payload['title']}. {payload.get('detail', '')}".strip())
+    raise QuestionRefused(f"This is not the API of Causeline: the answer has status {answer.status_code}.")

@@ -7,12 +7,12 @@ Parameters = Mapping[str, str | int | bool | None]  # those that are None are no
 Payload = dict[str, Any]  # of `timeline.payloads`
 
 
-class Refused(Exception):
+class QuestionRefused(Exception):
     """A question cannot be answered. The message is a sentence that says why and what to do."""
 
 
 class Reader(Protocol):
-    """Answer the questions of tools. Payloads are those of the HTTP API; errors are `Refused`."""
+    """Answer the questions of tools. Payloads are those of the HTTP API; errors are `QuestionRefused`."""
 
     @property
     def address(self) -> str:

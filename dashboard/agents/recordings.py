@@ -9,7 +9,7 @@ from typing import Any
 from collectors.analysis import Analysis
 from collectors.formats import Limits
 from dashboard.agents import bodies, objects
-from dashboard.agents.reader import Parameters, Payload, Refused
+from dashboard.agents.reader import Parameters, Payload, QuestionRefused
 from dashboard.presentation import catalogue
 from dashboard.web.timestamps import parsed
 from timeline.history.lifelines import Track
@@ -82,7 +82,7 @@ class Recordings:
         for row in self._incidents:
             if row["id"] == identity:
                 return dict(row)
-        raise Refused("No such incident. The recording has none with this id.")
+        raise QuestionRefused("No such incident. The recording has none with this id.")
 
     async def findings(self, source: int, asked: Parameters) -> Payload:
         _check(source)
@@ -93,7 +93,7 @@ class Recordings:
     async def finding(self, source: int, identity: str) -> Payload:
         _check(source)
         if identity not in self._findings:
-            raise Refused("No such finding. The recording has none with this id.")
+            raise QuestionRefused("No such finding. The recording has none with this id.")
         return {**documents.finding(self._findings[identity]), "source": SOURCE}
 
     async def events(self, source: int, asked: Parameters) -> Payload:
@@ -102,7 +102,7 @@ class Recordings:
         start = self._world.first if start is None else int(start)
         end = self._world.last if end is None else int(end)
         if start > end:
-            raise Refused("start lies after end.")
+            raise QuestionRefused("start lies after end.")
         lives = (
             events.Life(self._world.number(track), track.ref, outline.lifeline(track))
             for track in self._world.tracks()
@@ -119,7 +119,7 @@ class Recordings:
                 complete=True,
             )
         except ValueError:
-            raise Refused("The cursor is not that of an answer.") from None
+            raise QuestionRefused("The cursor is not that of an answer.") from None
         return dict(found)
 
     def _wanted(self, track: Track, asked: Parameters) -> bool:
@@ -142,7 +142,7 @@ class Recordings:
         try:
             since = int(str(asked["cursor"] or 0))
         except ValueError:
-            raise Refused("The cursor is not that of an answer.") from None
+            raise QuestionRefused("The cursor is not that of an answer.") from None
         changed = bodies.changes(shown, found)
         work = Work()
         rows = [
@@ -161,7 +161,7 @@ class Recordings:
         minutes, limit = int(asked["minutes"] or 1), int(asked["limit"] or 1)
         before = asked["before"]
         if sum((asked["about"] is not None, bool(asked["incident"]), bool(asked["finding"]))) > 1:
-            raise Refused("Give one of incident, finding and track.")
+            raise QuestionRefused("Give one of incident, finding and track.")
         tracks, at = self._asked(asked)
         at = at if before is None else int(before)
         around = changes.surroundings(self._world, tracks) if tracks else None
@@ -176,13 +176,13 @@ class Recordings:
         if identity := asked["incident"]:
             incident = next((each for each in self._analysis.incidents() if each.id == identity), None)
             if incident is None:
-                raise Refused("No such incident. The recording has none with this id.")
+                raise QuestionRefused("No such incident. The recording has none with this id.")
             about = [self._findings[each] for each in incident.findings]
             anchors = list(self._world.incarnations(incident.anchor))
             return [*anchors, *self._named(about)][: changes_payloads.OBJECTS], incident.first
         if identity := asked["finding"]:
             if identity not in self._findings:
-                raise Refused("No such finding. The recording has none with this id.")
+                raise QuestionRefused("No such finding. The recording has none with this id.")
             found = self._findings[str(identity)]
             return self._named([found]), found.occurrences[0].first
         return [], self._world.last
@@ -213,7 +213,7 @@ class Recordings:
         try:
             at = parsed(str(asked["at"])) if asked.get("at") else None
         except ValueError as error:
-            raise Refused(f"at: {error}") from None
+            raise QuestionRefused(f"at: {error}") from None
         return objects.resolve(self._world, {name: str(text) for name, text in asked.items() if name != "at"}, at)
 
     async def rules(self) -> list[Payload]:
@@ -244,13 +244,13 @@ class Recordings:
 
     def _track(self, number: int) -> Track:
         if number not in self._numbers:
-            raise Refused("No such object. The recording has no object with this number.")
+            raise QuestionRefused("No such object. The recording has no object with this number.")
         return self._numbers[number]
 
 
 def _check(source: int) -> None:
     if source != SOURCE:
-        raise Refused(f"There is one recording here, and its number is {SOURCE}.")
+        raise QuestionRefused(f"There is one recording here, and its number is {SOURCE}.")
 
 
 def _matches(row: IncidentRowPayload, asked: Parameters) -> bool:
@@ -272,6 +272,6 @@ def _page(rows: Sequence[Any], asked: Parameters) -> tuple[list[Any], str | None
     """Return the rows of a page, and the cursor of the next one."""
     cursor = str(asked.get("cursor") or "0")
     if not cursor.isdecimal() or len(cursor) > 9:
-        raise Refused("The cursor is not that of an answer.")
+        raise QuestionRefused("The cursor is not that of an answer.")
     end = int(cursor) + int(asked["limit"] or 1)
     return list(rows[int(cursor) : end]), str(end) if end < len(rows) else None

@@ -14,7 +14,7 @@ from pydantic import Field
 from collectors.alerts.objects import LABELS, of_the_object
 from dashboard import __version__
 from dashboard.agents.answers import BYTES, Answer, answer, change, occurrence, remaining, revision, without
-from dashboard.agents.reader import Parameters, Payload, Reader, Refused
+from dashboard.agents.reader import Parameters, Payload, QuestionRefused, Reader
 from dashboard.web.timestamps import parsed
 
 INSTRUCTIONS = (
@@ -91,7 +91,7 @@ def _answering(tool: Callable[..., Awaitable[Answer]]) -> Callable[..., Awaitabl
     async def answered(**asked: Any) -> CallToolResult:
         try:
             found = await tool(**asked)
-        except Refused as error:
+        except QuestionRefused as error:
             raise ToolError(str(error)) from None
         text = TextContent(type="text", text=orjson.dumps(found).decode())
         return CallToolResult(content=[text], structured_content=dict(found))
@@ -332,7 +332,9 @@ class Tools:
             _time("at", at)
         known = {name: text for name, text in of_the_object(labels).items() if name in _LABELS}
         if not known:
-            raise Refused(f"None of these labels names an object. Those that do are {', '.join(sorted(_LABELS))}.")
+            raise QuestionRefused(
+                f"None of these labels names an object. Those that do are {', '.join(sorted(_LABELS))}."
+            )
         found = await self._reader.resolve({**known, "at": at or None})
         match = found["match"]
         if match:
@@ -350,7 +352,7 @@ class Tools:
         every = await self._reader.rules()
         found = next((each for each in every if each["rule"] == rule), None)
         if found is None:
-            raise Refused(f"There is no such rule. The rules are {', '.join(each['rule'] for each in every)}.")
+            raise QuestionRefused(f"There is no such rule. The rules are {', '.join(each['rule'] for each in every)}.")
         return self._answer(found, found["url"])
 
     def _answer(self, data: Payload, path: str, *more: str, following: str | None = None) -> Answer:
@@ -375,4 +377,4 @@ def _time(name: str, text: str) -> int | None:
     try:
         return parsed(text) if text else None
     except ValueError as error:
-        raise Refused(f"{name}: {error}") from None
+        raise QuestionRefused(f"{name}: {error}") from None

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from dashboard.access import encryption
 from dashboard.alerting.destinations import kinds
-from dashboard.alerting.messages import Refused
+from dashboard.alerting.messages import DestinationRefused
 from dashboard.models import Destination, Route
 from timeline.models import Cluster, Source
 from timeline.queries.incidents.filters import RECENT
@@ -171,9 +171,11 @@ def save_destination(
         module.check(config)
         if kept and any(_moved(before, config, field.name) for field in module.FIELDS if field.kind == "url"):
             labels = ", ".join(field.label for field in kept)
-            raise Refused(f"The address leads to another host, port or scheme than before. Fill in again: {labels}.")
+            raise DestinationRefused(
+                f"The address leads to another host, port or scheme than before. Fill in again: {labels}."
+            )
         sealed = encryption.encrypted(config)
-    except (Refused, encryption.Unreadable) as error:
+    except (DestinationRefused, encryption.Unreadable) as error:
         raise Invalid(str(error)) from None
     row = destination or Destination(kind=kind)
     row.name, row.sealed = name, sealed

@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from dashboard.access.outgoing import NotAllowed, Refused, Unreachable
+from dashboard.access.outgoing import DestinationRefused, NotAllowed, Unreachable
 
-__all__ = ["Change", "Field", "Message", "NotAllowed", "Refused", "Unreachable", "from_json", "to_json"]
+__all__ = ["Change", "DestinationRefused", "Field", "Message", "NotAllowed", "Unreachable", "from_json", "to_json"]
 
 Change = Literal["began", "worse", "over", "test"]
 _TIMES = ("started", "ended")

@@ -22,7 +22,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from dashboard.access import encryption
 from dashboard.alerting import telling, wording
 from dashboard.alerting.destinations import kinds
-from dashboard.alerting.messages import NotAllowed, Refused, Unreachable, from_json
+from dashboard.alerting.messages import DestinationRefused, NotAllowed, Unreachable, from_json
 from dashboard.models import Delivery, Destination
 
 logger = logging.getLogger(__name__)
@@ -221,7 +221,7 @@ def _send(delivery: Delivery) -> Outcome:
         return Outcome(State.SENT, kind.send(config, messages, key=delivery.key), True)
     except (NotAllowed, encryption.Unreadable) as error:  # an operator can change that
         return Outcome(State.WAITING, str(error), False)
-    except Refused as error:
+    except DestinationRefused as error:
         return Outcome(State.REFUSED, str(error), True)
     except Unreachable as error:
         return Outcome(State.WAITING, str(error), error.others, error.after)

@@ -69,7 +69,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: a
 def pull(options: argparse.Namespace) -> int:
     """Return the exit status: 0 pulled, 1 the servers failed, 2 the store refuses, 130 stopped."""
     from collectors.stores import all_kinds
-    from collectors.stores.kinds import Refused, configured
+    from collectors.stores.kinds import StoreRefused, configured
     from collectors.stores.patience import Stopped, patiently
     from collectors.stores.pulling import Busy, Progress, fingerprint, finish, unfinished
     from collectors.stores.pulling import pull as pull_into
@@ -96,7 +96,7 @@ def pull(options: argparse.Namespace) -> int:
         if progress is None:
             progress = Progress(kind.name, _window(options.since, options.until), configuration, asked)
         elif (progress.configuration, progress.asked) != (configuration, asked):
-            raise Refused(
+            raise StoreRefused(
                 f"{path} is an unfinished pull of another window or store ({_words(progress)}). Finish it with the "
                 f"command that began it, or delete {path} and {path}.cursor."
             )
@@ -120,7 +120,7 @@ def pull(options: argparse.Namespace) -> int:
         shown.end()
         say("Stopped. The same command goes on from here.")
         return _STOPPED
-    except (Refused, Busy, OSError, environment.SettingError) as error:
+    except (StoreRefused, Busy, OSError, environment.SettingError) as error:
         shown.end()
         say(plain(str(error)))
         return _REFUSED
@@ -196,39 +196,39 @@ def _place(options: argparse.Namespace) -> Path:
 
 def _given(fields: list[str]) -> dict[str, str]:
     """Return the fields that the options set. Raise Refused."""
-    from collectors.stores.kinds import MOST, Refused
+    from collectors.stores.kinds import MOST, StoreRefused
 
     given = {}
     for each in fields:
         name, equals, value = each.partition("=")
         if not equals:
-            raise Refused(f"--set takes FIELD=VALUE, not {each!r}.")
+            raise StoreRefused(f"--set takes FIELD=VALUE, not {each!r}.")
         if value.startswith("@"):
             try:
                 with Path(value[1:]).open(encoding="utf-8") as file:
                     value = file.read(MOST + 1)
             except (OSError, UnicodeDecodeError) as error:
-                raise Refused(f"{value[1:]} cannot be read: {error}.") from None
+                raise StoreRefused(f"{value[1:]} cannot be read: {error}.") from None
         given[name.strip()] = value
     return given
 
 
 def _window(since: str, until: str) -> Window:
     """Return the window that two texts mean. Raise Refused."""
-    from collectors.stores.kinds import Refused, Window
+    from collectors.stores.kinds import StoreRefused, Window
 
     now = time.time_ns() // 1000
     window = Window(_instant(since, now), _instant(until, now) if until else now)
     if window.since >= window.until:
-        raise Refused(f"The window ends before it begins: {_range(window)}.")
+        raise StoreRefused(f"The window ends before it begins: {_range(window)}.")
     if window.until > now:
-        raise Refused("The window ends in the future.")
+        raise StoreRefused("The window ends in the future.")
     return window
 
 
 def _instant(text: str, now: int) -> int:
     """Return microseconds since 1970 of a time, or of a duration before now. Raise Refused."""
-    from collectors.stores.kinds import Refused
+    from collectors.stores.kinds import StoreRefused
 
     try:
         return now - round(duration(text) * 1e6)
@@ -237,7 +237,7 @@ def _instant(text: str, now: int) -> int:
     try:
         return times.instant(text)
     except times.NoTime:
-        raise Refused(
+        raise StoreRefused(
             f"{text!r} is not a time with its zone, such as 2026-11-21T07:52:00Z, nor a duration, such as 10m or 2h."
         ) from None
 

@@ -15,8 +15,8 @@ from django.db.backends.postgresql.client import DatabaseClient
 from dashboard.access import limits
 from dashboard.services.binaries import client
 from timeline.models import Source
-from timeline.storage.seen import views as seen_views
-from timeline.storage.seen.limits import SCHEMA
+from timeline.storage.permitted import views as seen_views
+from timeline.storage.permitted.limits import SCHEMA
 
 # The names of Causeline's tables and sequences begin like this; the last four are those of django-allauth.
 OWN = (

@@ -12,7 +12,7 @@ from timeline.payloads.documents import timestamp
 _FIRST = ("summary", "message", "description")  # the annotations that say in a sentence what an alert is about
 
 
-class Row(NamedTuple):
+class AlertRow(NamedTuple):
     """An alert as a list shows it."""
 
     alert: AlertPayload
@@ -29,17 +29,17 @@ class Row(NamedTuple):
     annotations: list[tuple[str, str]]
 
 
-def rows(alerts: Iterable[AlertPayload]) -> list[Row]:
+def rows(alerts: Iterable[AlertPayload]) -> list[AlertRow]:
     return [_row(each) for each in alerts]
 
 
-def _row(alert: AlertPayload) -> Row:
+def _row(alert: AlertPayload) -> AlertRow:
     annotations = alert["annotations"]
     about = next((annotations[name] for name in _FIRST if annotations.get(name)), "")
     lasted = "" if alert["end"] is None else f", for {_length(alert['end'] - alert['start'])}"
     found = alert["object"]
     named = f"{found['namespace']}/{found['name']}" if found and found["namespace"] else found["name"] if found else ""
-    return Row(
+    return AlertRow(
         alert,
         f"alert-{alert['id'][:12]}",
         alert["name"] or "(no name)",

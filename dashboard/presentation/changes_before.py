@@ -29,7 +29,7 @@ class Write(NamedTuple):
     url: str
 
 
-class Row(NamedTuple):
+class ChangeRow(NamedTuple):
     """One set of changes, in words."""
 
     text: str
@@ -58,15 +58,15 @@ class Row(NamedTuple):
         return f"{wording.count(total)} {wording.plural('step', total)} of the rollout" if total else ""
 
 
-def rows(found: ChangesPayload) -> list[Row]:
+def rows(found: ChangesPayload) -> list[ChangeRow]:
     return [_row(each) for each in found["changes"]]
 
 
-def _row(each: ChangeSetPayload) -> Row:
+def _row(each: ChangeSetPayload) -> ChangeRow:
     lead = (each["writes"] or each["steps"])[0]
     single = each["writes_total"] <= 1
     time = wording.instant(lead["time"], lead["earliest"], lead["latest"], 3)
-    return Row(
+    return ChangeRow(
         each["text"],
         f"{duration(each['before'])} before" if each["before"] else "at that time",
         f"{lead['time'][:10]} {time}",

@@ -34,7 +34,7 @@ class Card(NamedTuple):
     notes: list[str]  # as of a row
 
 
-class Row(NamedTuple):
+class IncidentRow(NamedTuple):
     """An incident as a row of a list."""
 
     incident: IncidentRowPayload
@@ -52,7 +52,7 @@ class Row(NamedTuple):
     bars: str  # the sparkline as an SVG path
 
 
-def row(incident: IncidentRowPayload, origin: Origin, now: int) -> Row:
+def row(incident: IncidentRowPayload, origin: Origin, now: int) -> IncidentRow:
     """Return a row of a list. The sparkline covers the last six hours of a connected cluster, or a whole recording."""
     last = incident["end"]
     start, end = (now - LIVE_SPAN, now) if origin.live else (origin.first, origin.last)
@@ -68,7 +68,7 @@ def row(incident: IncidentRowPayload, origin: Origin, now: int) -> Row:
     drawn = f", the last {shown} of which are drawn," if shown < incident["occurrences"] else ""
     often = f"{count(incident['occurrences'])} {plural('occurrence', incident['occurrences'])}{drawn}"
     unusual = [incident["status"] if incident["status"] == "suspected" else "", incident["verdict"]]
-    return Row(
+    return IncidentRow(
         incident,
         f"{incident['source']}.{incident['id']}",
         origin.name,

@@ -6,7 +6,7 @@ from timeline.payloads.documents import timestamp
 from timeline.payloads.logs import LogLinePayload, LogLinesPayload
 
 
-class Row(NamedTuple):
+class LogRow(NamedTuple):
     time: str  # "2026-11-22 12:00:01.250000"
     open: str  # what the line leaves open about its time; "" for nothing
     level: str
@@ -16,9 +16,9 @@ class Row(NamedTuple):
     sequence: str  # of the timeline's address, which opens the line
 
 
-def rows(found: LogLinesPayload) -> list[Row]:
+def rows(found: LogLinesPayload) -> list[LogRow]:
     return [
-        Row(
+        LogRow(
             timestamp(each["time"])[:-1].replace("T", " "),
             open_about(each),
             each["level"],

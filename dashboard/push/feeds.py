@@ -14,7 +14,7 @@ from timeline.payloads.live import HealthPayload
 from timeline.queries.sources import live
 from timeline.queries.window import deltas as deltas_queries
 from timeline.queries.window.deltas import Deltas, Missed
-from timeline.storage.seen.limits import Seen, seeing
+from timeline.storage.permitted.limits import Permitted, seeing
 
 logger = logging.getLogger(__name__)
 APART = 0.1  # seconds between two messages on average; commits in between become one message
@@ -29,7 +29,7 @@ class Feed:
     It leaves out what its readers may not see; a commit that is left without content makes no message.
     """
 
-    def __init__(self, source_id: int, seen: Seen, send: Callable[[bytes], None]) -> None:
+    def __init__(self, source_id: int, seen: Permitted, send: Callable[[bytes], None]) -> None:
         self.source = source_id
         self.seen = seen  # of this source
         self._send = send
@@ -106,14 +106,14 @@ def sequence_of(message: bytes) -> int:
 
 
 @sync_to_async
-def _sequence(source_id: int, seen: Seen) -> int:
+def _sequence(source_id: int, seen: Permitted) -> int:
     close_old_connections()
     with seeing(seen):
         return Source.objects.values_list("sequence", flat=True).get(pk=source_id)
 
 
 @sync_to_async
-def _read(deltas: Deltas, seen: Seen) -> bytes | None:
+def _read(deltas: Deltas, seen: Permitted) -> bytes | None:
     close_old_connections()
     try:
         if deltas.skip(seen):
@@ -126,7 +126,7 @@ def _read(deltas: Deltas, seen: Seen) -> bytes | None:
 
 
 @sync_to_async
-def _greeting(source_id: int, seen: Seen, cursor: int | None) -> list[bytes]:
+def _greeting(source_id: int, seen: Permitted, cursor: int | None) -> list[bytes]:
     """Return the messages for what was committed since the cursor."""
     close_old_connections()
     if cursor is None:
@@ -148,7 +148,7 @@ def healths(sources: Iterable[int]) -> dict[int, HealthPayload]:
     return live.live_health(sources)
 
 
-def health_message(health: HealthPayload, seen: Seen) -> bytes:
+def health_message(health: HealthPayload, seen: Permitted) -> bytes:
     """Return the health of a source as a message. Whoever does not see all of the source does not learn how many
     entries it has, nor what an error says, which may name anything in the cluster."""
     if not seen.everything:

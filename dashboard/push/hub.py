@@ -20,7 +20,7 @@ from dashboard.push import feeds
 from timeline.models import Upload
 from timeline.queries.sources import uploads
 from timeline.storage import notify, sessions
-from timeline.storage.seen.limits import EVERYTHING, Seen
+from timeline.storage.permitted.limits import EVERYTHING, Permitted
 
 logger = logging.getLogger(__name__)
 QUEUE = 100  # messages that may wait for a slow browser; after that it has to fetch again
@@ -73,7 +73,7 @@ class Hub:
                 self._tasks = []  # they have not ended yet, and the next subscriber must not use them
 
     @asynccontextmanager
-    async def follow(self, source_id: int, cursor: int | None, seen: Seen = EVERYTHING) -> AsyncIterator[Queue]:
+    async def follow(self, source_id: int, cursor: int | None, seen: Permitted = EVERYTHING) -> AsyncIterator[Queue]:
         """Queue the health of a source, and its commits after the cursor, or from now on if there is none, as somebody
         sees them. All who see the same of the source share one feed."""
         seen = seen.within(source_id)
@@ -209,7 +209,7 @@ def _drained(queue: Queue) -> list[bytes]:
     return [queue.get_nowait() for _ in range(queue.qsize())]
 
 
-def _topic(source_id: int, seen: Seen) -> str:
+def _topic(source_id: int, seen: Permitted) -> str:
     """Return the topic of a source for all who see the same of it."""
     return f"sources/{source_id}" if seen.everything else f"sources/{source_id}/{seen.fingerprint}"
 

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from dashboard.presentation import wording
-from dashboard.presentation.changes_before import Row, rows
+from dashboard.presentation.changes_before import ChangeRow, rows
 from dashboard.report.contents import Contents, Note
 from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import AcknowledgementPayload, CauseProofPayload, FindingGroupPayload
@@ -170,7 +170,7 @@ def _noted(noted: AcknowledgementPayload) -> str:
     return f"by {noted['by'] or 'somebody'} at {clock(noted['at'])}{note}"
 
 
-def changes(each: InView, contents: Contents) -> list[Row]:
+def changes(each: InView, contents: Contents) -> list[ChangeRow]:
     """Return what changed before an incident, the likeliest to matter first."""
     found = contents.changes.get(each.incident["id"])
     return rows(found) if found else []

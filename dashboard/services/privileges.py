@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from dashboard.services.accounts import Account, give, is_shared, nobody, own_account, unnamed_account
 from dashboard.services.errors import ServiceError
-from dashboard.services.view import View, enter, in_child, planned
+from dashboard.services.mount_namespace import MountNamespace, enter, in_child, planned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,7 +100,7 @@ def _refuse_others_folder(data_dir: Path) -> None:
         )
 
 
-def _chosen_account(data_dir: Path, reads: Sequence[Path]) -> tuple[Account, View | None, str]:
+def _chosen_account(data_dir: Path, reads: Sequence[Path]) -> tuple[Account, MountNamespace | None, str]:
     """Return the account, the view in which it can read what it needs, and why that is impossible, or ""."""
     paths = [Path(sys.executable), PACKAGES, Path(sys.prefix), Path(sys.base_prefix), *map(Path, sys.path), *reads]
     needed = [path for path in paths if path.is_absolute() and path.exists()]
@@ -122,7 +122,7 @@ def _chosen_account(data_dir: Path, reads: Sequence[Path]) -> tuple[Account, Vie
     return account, None, f"{where}({problem})"
 
 
-def _tried(view: View | None, account: Account) -> str:
+def _tried(view: MountNamespace | None, account: Account) -> str:
     """Return "" if this Python can run Causeline's code as the account, else the reason. Call it in a child process."""
     if view:
         enter(view, account)
@@ -136,7 +136,7 @@ def _tried(view: View | None, account: Account) -> str:
     return (done.stderr.strip().splitlines() or ["its code cannot be read"])[-1]
 
 
-def _unreadable(view: View | None, account: Account, paths: Sequence[Path]) -> str:
+def _unreadable(view: MountNamespace | None, account: Account, paths: Sequence[Path]) -> str:
     """Return the first of these files, or of the files in these folders, that the account may not read, or ""."""
     if view:
         enter(view, account)

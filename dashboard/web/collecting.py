@@ -139,7 +139,7 @@ def _begin(cluster: int, body: bytes) -> dict[str, int]:
         namespaces = connections.namespaces(asked.namespaces)
     except (ValueError, RecursionError) as error:
         raise Answered(400, f"The body is not as a collector writes it ({type(error).__name__}).") from None
-    except connections.Refused as error:
+    except connections.ClusterRefused as error:
         raise Answered(400, str(error)) from None
     holder = asked.holder.replace("\0", "")[:200]
     buffered, behind = max(0, min(asked.buffered, 2**62)), max(0.0, min(asked.behind, 1e9))

@@ -13,7 +13,7 @@ from django.db import close_old_connections
 from collectors.formats import own
 from timeline.models import Source
 from timeline.storage.entries import chunks
-from timeline.storage.seen.limits import present
+from timeline.storage.permitted.limits import present
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -10,7 +10,7 @@ import orjson
 from django.core.files.uploadedfile import UploadedFile
 
 from collectors.watch.server import connections, credentials
-from collectors.watch.server.connections import Connection, Refused, WatchOptions
+from collectors.watch.server.connections import ClusterRefused, Connection, WatchOptions
 from collectors.watch.server.files import MOST_BYTES
 from collectors.watch.server.kubeconfig import Context, Kubeconfig
 
@@ -99,10 +99,12 @@ class ClusterForm:
             case credentials.BY_COLLECTOR:
                 return connections.by_collector()
             case credentials.BY_PATH:
-                raise Refused("Only the command line connects a kubeconfig by its path: `causeline connect --by-path`.")
+                raise ClusterRefused(
+                    "Only the command line connects a kubeconfig by its path: `causeline connect --by-path`."
+                )
             case credentials.STORED:
                 return connections.with_kubeconfig(Kubeconfig(self._content()), self.context)
-        raise Refused("Choose how the cluster is reached.")
+        raise ClusterRefused("Choose how the cluster is reached.")
 
     def watch_options(self) -> WatchOptions:
         """Return what to watch and how long to keep it. Raises Refused."""
@@ -140,7 +142,7 @@ class ClusterForm:
         """Return nothing if one of the names is not valid."""
         try:
             return connections.namespaces(self.namespaces)
-        except Refused:
+        except ClusterRefused:
             return ()
 
     def _content(self) -> bytes:
@@ -149,7 +151,7 @@ class ClusterForm:
         if self.sealed:
             kubeconfig: str = orjson.loads(credentials.unseal(self.sealed.encode(errors="replace"), _VALID))
             return kubeconfig.encode()
-        raise Refused("Paste a kubeconfig, or choose its file.")
+        raise ClusterRefused("Paste a kubeconfig, or choose its file.")
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -160,7 +162,7 @@ def _sound(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return nothing if one of the names is not a valid resource."""
     try:
         return connections.resources(names)
-    except Refused:
+    except ClusterRefused:
         return ()
 
 
@@ -176,4 +178,4 @@ def _number(text: str, unit: str) -> float | None:
             return number
     except ValueError:
         pass
-    raise Refused(f"{text[:20]} is not a number of {unit}.")
+    raise ClusterRefused(f"{text[:20]} is not a number of {unit}.")

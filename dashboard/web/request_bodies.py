@@ -33,7 +33,7 @@ _NOTIFICATION = 16 * 1024**2  # bytes of a notification of alerts, which is pars
 _SMALL = 4 * 1024**2  # bytes that every client may send, and that stay in memory
 
 
-class Refused(Exception):
+class BodyRefused(Exception):
     """The body of a request is refused. The error holds the answer to send."""
 
     def __init__(self, status: int, title: str, detail: str) -> None:
@@ -54,7 +54,7 @@ class Handler(ASGIHandler):
             if limit > _SMALL and announced > _SMALL:
                 await sync_to_async(_admit)(scope, announced)
             await super().handle(scope, _Bounded(receive, limit), send)
-        except Refused as refused:
+        except BodyRefused as refused:
             await _drain(scope, receive)
             headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
             await send({"type": "http.response.start", "status": refused.status, "headers": headers})
@@ -74,7 +74,7 @@ class Handler(ASGIHandler):
         except OSError as error:
             body.close()
             detail = f"{error.strerror or error}. Nothing of it was stored."
-            raise Refused(507, "The file could not be kept", detail) from None
+            raise BodyRefused(507, "The file could not be kept", detail) from None
         except BaseException:
             body.close()
             raise
@@ -147,12 +147,12 @@ def _admit(scope: dict[str, Any], announced: int) -> None:
     """Raise Refused for a long body if the client is not signed in, or if there is no space for it."""
     if _RECEIVER.fullmatch(scope["path"]):
         if not _sends_alerts(scope):
-            raise Refused(401, "Not allowed", "Send an access token of the scope alerts as Authorization: Bearer.")
+            raise BodyRefused(401, "Not allowed", "Send an access token of the scope alerts as Authorization: Bearer.")
     elif rights.sign_in_required() and not _is_signed_in(scope):
-        raise Refused(401, "You are signed out", rights.how_to_sign_in())
+        raise BodyRefused(401, "You are signed out", rights.how_to_sign_in())
     settings.UPLOAD_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
     if announced + SPARE_BYTES > shutil.disk_usage(settings.UPLOAD_DIR).free:
-        raise Refused(507, "The file could not be kept", "No space left on device. Nothing of it was stored.")
+        raise BodyRefused(507, "The file could not be kept", "No space left on device. Nothing of it was stored.")
 
 
 def _is_signed_in(scope: dict[str, Any]) -> bool:
@@ -172,11 +172,11 @@ def _sends_alerts(scope: dict[str, Any]) -> bool:
         connections.close_all()
 
 
-def _too_large(limit: int) -> Refused:
+def _too_large(limit: int) -> BodyRefused:
     if limit == _NOTIFICATION:
         detail = f"A notification may have {limit} bytes at most. Let the sender group fewer alerts."
-        return Refused(413, "The request is too large", detail)
+        return BodyRefused(413, "The request is too large", detail)
     if limit <= (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0):
-        return Refused(413, "The request is too large", f"JSON and forms may have {limit} bytes at most.")
+        return BodyRefused(413, "The request is too large", f"JSON and forms may have {limit} bytes at most.")
     detail = f"It is larger than {limit} bytes. CAUSELINE_UPLOAD_LIMIT_BYTES raises the limit of a recording."
-    return Refused(413, "The file is too large", detail)
+    return BodyRefused(413, "The file is too large", detail)

@@ -15,7 +15,7 @@ from timeline.core.entries import WRITES, Change, Client, Entry, Request
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Name, Track
 from timeline.history.world.world import World
-from timeline.judging.copies.views import named_by, read_uses
+from timeline.judging.copies.actor_copies import named_by, read_uses
 from timeline.judging.findings import Finding
 from timeline.judging.requests import Explaining, overtaken_by, refused_as_old, replaced_by
 

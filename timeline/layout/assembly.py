@@ -14,7 +14,7 @@ from timeline.payloads.windows import Gaps, ScopePayload, WindowPayload
 MARKS = 2500  # the number of bars and marks that a browser redraws within 100 ms
 
 
-class Page(NamedTuple):
+class LanePage(NamedTuple):
     """The rows of a window, and where they are among all rows that match its filter."""
 
     rows: list[LaneRow]  # the pinned rows come first
@@ -42,7 +42,7 @@ class Range(NamedTuple):
     extent: tuple[int, int]  # the range of time that the whole source covers
 
 
-def assemble(shown: Range, page: Page, drawing: Drawing, gaps: Gaps, scope: ScopePayload | None) -> WindowPayload:
+def assemble(shown: Range, page: LanePage, drawing: Drawing, gaps: Gaps, scope: ScopePayload | None) -> WindowPayload:
     """Return the window that shows these rows with what was drawn on them."""
     return {
         "source": shown.source,

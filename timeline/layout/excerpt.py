@@ -16,7 +16,7 @@ from timeline.judging.incidents import subjects as incidents
 from timeline.kinds import NOISE
 from timeline.layout import outline
 from timeline.layout.arrangement import Arrangement
-from timeline.layout.assembly import MARKS, Page, Range, assemble
+from timeline.layout.assembly import MARKS, LanePage, Range, assemble
 from timeline.layout.drawing import Drawing
 from timeline.layout.intervals import FREED, gaps
 from timeline.layout.lanes import Count, LaneRow, RootOwner, full
@@ -103,7 +103,7 @@ class _Excerpt:
         findings = [row.payload for row in occurrences.rows(stored)]
         lanes_of = Counter(str(self._rank(self._lanes[at])) for at in self._order)
         counts = {heading: Count(count) for heading, count in lanes_of.items()}
-        page = Page(self._rows(lanes), 0, 0, len(lanes), False, counts, self._roots(lanes))
+        page = LanePage(self._rows(lanes), 0, 0, len(lanes), False, counts, self._roots(lanes))
         window = assemble(Range(0, 0, span, span), page, drawing, self._gaps(), None)
         return Excerpt(window, findings, self._overview(lanes, findings, span), len(self._order))
 

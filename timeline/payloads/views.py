@@ -11,7 +11,7 @@ from typing_extensions import TypedDict  # Pydantic does not accept that of typi
 from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Key, Moment, Track, name_of
 from timeline.history.world.world import World
-from timeline.judging.copies.views import Use, View, views_of
+from timeline.judging.copies.actor_copies import ActorCopies, Use, copies_of
 from timeline.judging.findings import Finding
 
 ACTORS = 4  # the most actors of one object
@@ -84,7 +84,7 @@ class CopyPayload(TypedDict):
 
 def views(owner: Track, world: World, number: Callable[[Track], int]) -> list[ViewPayload]:
     """Return the views of an object by actors that acted on old copies of it, the oldest copy first."""
-    stale = [(view, worst) for view in views_of(owner, world) if (worst := view.worst)]
+    stale = [(view, worst) for view in copies_of(owner, world) if (worst := view.worst)]
     stale.sort(key=lambda each: (-each[1].least, str(each[0].actor), each[0].actor))
     return [_view(view, number) for view, _ in stale[:ACTORS]]
 
@@ -122,7 +122,7 @@ def _key(ref: ObjectRef) -> Key:
     return name_of(ref), ref.uid
 
 
-def _view(view: View, number: Callable[[Track], int]) -> ViewPayload:
+def _view(view: ActorCopies, number: Callable[[Track], int]) -> ViewPayload:
     owner, actor, worst = view.owner, view.actor, view.worst
     acts = [each for each in view.uses if each.acted]
     oldest = sorted(acts, key=lambda each: (-(each.lag.least if each.lag else -1), each.time))[:USES]

@@ -15,7 +15,7 @@ from collectors.hosts import Gate
 from collectors.watch.server import configuration
 from collectors.watch.server.bodies import LIST_BYTES, SMALL_BYTES, body_of
 from collectors.watch.server.clock import ServerClock
-from collectors.watch.server.failures import ApiError, Refused, Unauthorized, Unreachable, Unusable, refused
+from collectors.watch.server.failures import ApiError, RequestRefused, Unauthorized, Unreachable, Unusable, refused
 from collectors.watch.server.stream import Stream, Watchdog
 
 _AGENT = "causeline"
@@ -168,7 +168,7 @@ class Api:
             raise self._refused(response)
         return response
 
-    def _refused(self, response: urllib3.BaseHTTPResponse) -> Refused:
+    def _refused(self, response: urllib3.BaseHTTPResponse) -> RequestRefused:
         body = b""
         try:
             body = body_of(response, SMALL_BYTES)

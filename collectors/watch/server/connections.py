@@ -27,7 +27,7 @@ _NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 MOST_NAMESPACES = 20  # that are watched one by one: each of them takes a connection for each resource
 
 
-class Refused(Exception):
+class ClusterRefused(Exception):
     """A request about a cluster is refused. The message says what to do."""
 
 
@@ -56,13 +56,17 @@ class WatchOptions:
     def __post_init__(self) -> None:
         days, minutes = self.keep_incident_days, self.keep_incident_minutes
         if days is not None and not 0 <= days <= KEEP_DAYS_AT_MOST:
-            raise Refused(f"What is near incidents is kept for 0 to {KEEP_DAYS_AT_MOST} days, not {days}.")
+            raise ClusterRefused(f"What is near incidents is kept for 0 to {KEEP_DAYS_AT_MOST} days, not {days}.")
         if minutes is not None and not 1 <= minutes <= INCIDENT_MINUTES_AT_MOST:
-            raise Refused(f"Near an incident are 1 to {INCIDENT_MINUTES_AT_MOST} minutes, not {minutes}.")
+            raise ClusterRefused(f"Near an incident are 1 to {INCIDENT_MINUTES_AT_MOST} minutes, not {minutes}.")
         if self.keep_days is not None and not 1 <= self.keep_days <= KEEP_DAYS_AT_MOST:
-            raise Refused(f"A cluster keeps at least 1 and at most {KEEP_DAYS_AT_MOST} days, not {self.keep_days}.")
+            raise ClusterRefused(
+                f"A cluster keeps at least 1 and at most {KEEP_DAYS_AT_MOST} days, not {self.keep_days}."
+            )
         if self.keep_bytes is not None and not 1 <= self.keep_bytes <= KEEP_BYTES_AT_MOST:
-            raise Refused(f"A cluster keeps at least 1 and at most {KEEP_BYTES_AT_MOST} bytes, not {self.keep_bytes}.")
+            raise ClusterRefused(
+                f"A cluster keeps at least 1 and at most {KEEP_BYTES_AT_MOST} bytes, not {self.keep_bytes}."
+            )
 
 
 def with_kubeconfig(kubeconfig: Kubeconfig, context: str = "", read: Read | None = None) -> Connection:
@@ -112,11 +116,11 @@ def resources(names: Iterable[str]) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(each.strip().lower() for each in names if each.strip()))
     for each in found:
         if not _RESOURCE.fullmatch(each):
-            raise Refused(
+            raise ClusterRefused(
                 f"{each} is not a resource name; write its plural and its group, such as jobs.batch.volcano.sh."
             )
         if each in _NEVER:
-            raise Refused("Secrets are never watched.")
+            raise ClusterRefused("Secrets are never watched.")
     return found
 
 
@@ -125,9 +129,11 @@ def namespaces(names: Iterable[str]) -> tuple[str, ...]:
     found = tuple(sorted({each.strip() for each in names if each.strip()}))
     for each in found:
         if not _NAMESPACE.fullmatch(each):
-            raise Refused(f"{each[:70]} is not the name of a namespace: write it in small letters, digits and hyphens.")
+            raise ClusterRefused(
+                f"{each[:70]} is not the name of a namespace: write it in small letters, digits and hyphens."
+            )
     if len(found) > MOST_NAMESPACES:
-        raise Refused(
+        raise ClusterRefused(
             f"At most {MOST_NAMESPACES} namespaces can be watched one by one, not {len(found)}. For more, watch all of"
             " them: that needs rights in the whole cluster."
         )
@@ -142,7 +148,7 @@ def connect(name: str, way: Connection, wanted: WatchOptions) -> Cluster:
     """
     name = name.strip()
     if not name or len(name) > NAME_LENGTH or not name.isprintable():
-        raise Refused(f"Give the cluster a name of at most {NAME_LENGTH} characters.")
+        raise ClusterRefused(f"Give the cluster a name of at most {NAME_LENGTH} characters.")
     _refuse_events(way.reference, wanted)
     with transaction.atomic():
         cluster, new = Cluster.objects.get_or_create(
@@ -152,7 +158,7 @@ def connect(name: str, way: Connection, wanted: WatchOptions) -> Cluster:
             cluster.reference = way.reference
             cluster.save(update_fields=["reference"])
         elif not new:
-            raise Refused(
+            raise ClusterRefused(
                 f"A cluster named {name} is already connected. Choose another name, or disconnect that one first."
             )
         notify.notify(cluster=cluster.pk)
@@ -185,7 +191,7 @@ def change(cluster: Cluster, wanted: WatchOptions) -> None:
 
 def _refuse_events(reference: dict[str, Any], wanted: WatchOptions) -> None:
     if wanted.write_events and reference.get("how") == credentials.BY_COLLECTOR:
-        raise Refused(
+        raise ClusterRefused(
             "Causeline does not connect to a cluster that a collector watches, so it can write no Events there."
         )
 
@@ -219,7 +225,7 @@ def undo(cluster_id: int) -> bool:
     try:
         return deletion.restore_cluster(cluster_id)
     except deletion.NameTaken as error:
-        raise Refused(str(error)) from None
+        raise ClusterRefused(str(error)) from None
 
 
 def reencrypt_secrets() -> int:
@@ -251,6 +257,6 @@ def _option_columns(wanted: WatchOptions) -> dict[str, Any]:
 def _write(cluster: Cluster, **columns: Any) -> None:
     with transaction.atomic():
         if not Cluster.objects.filter(pk=cluster.pk).update(**columns):
-            raise Refused(f"{cluster.name} is not connected any more.")
+            raise ClusterRefused(f"{cluster.name} is not connected any more.")
         notify.notify(cluster=cluster.pk)
     cluster.refresh_from_db()

@@ -28,7 +28,7 @@ class Unusable(ApiError):
     """The configuration cannot be used, or gives no credentials."""
 
 
-class Refused(ApiError):
+class RequestRefused(ApiError):
     """The server has answered with an error."""
 
     def __init__(self, message: str, status: int, reason: str = "", retry_after: float | None = None) -> None:
@@ -38,19 +38,19 @@ class Refused(ApiError):
         self.retry_after = retry_after
 
 
-class Unauthorized(Refused):
+class Unauthorized(RequestRefused):
     """Status 401: the server does not accept the credentials."""
 
 
-class Forbidden(Refused):
+class Forbidden(RequestRefused):
     """Status 403: the credentials do not allow this request."""
 
 
-class Missing(Refused):
+class Missing(RequestRefused):
     """Status 404: there is no such resource."""
 
 
-class Gone(Refused):
+class Gone(RequestRefused):
     """Status 410: the server has forgotten what changed since the given resourceVersion."""
 
 
@@ -76,10 +76,10 @@ class _Status(msgspec.Struct):
 
 
 _status = msgspec.json.Decoder(_Status)
-_TYPES: dict[int, type[Refused]] = {401: Unauthorized, 403: Forbidden, 404: Missing, 410: Gone}
+_TYPES: dict[int, type[RequestRefused]] = {401: Unauthorized, 403: Forbidden, 404: Missing, 410: Gone}
 
 
-def refused(body: bytes, status: int = 0, retry_after: str | None = None) -> Refused:
+def refused(body: bytes, status: int = 0, retry_after: str | None = None) -> RequestRefused:
     """Return the error for a Status, from a response or in a watch.
 
     For a response, `status` is its HTTP status and `retry_after` its header Retry-After. Of a body that is no Status
@@ -96,7 +96,7 @@ def refused(body: bytes, status: int = 0, retry_after: str | None = None) -> Ref
     wait = float(retry_after) if retry_after and retry_after.isdecimal() else details.retryAfterSeconds or None
     said, reason = safe_text(status_body.message), safe_text(status_body.reason)
     message = f"The API server answered {code}{': ' + said if said else ' ' + reason}".rstrip(" .") + "."
-    return _TYPES.get(code, Refused)(message, code, reason, wait)
+    return _TYPES.get(code, RequestRefused)(message, code, reason, wait)
 
 
 def safe_text(text: str | None) -> str:

@@ -12,7 +12,7 @@ from collectors.formats.rejections import reason_of
 from collectors.normalise.objects import Signature, observed_object, signed_by
 from collectors.redaction.entries import entry_without_credentials
 from collectors.redaction.screening import have_no_credentials
-from collectors.watch.server.failures import Refused, refused, safe_text
+from collectors.watch.server.failures import RequestRefused, refused, safe_text
 from collectors.watch.streams.resources import Resource
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Observation, Owner, revision
@@ -90,7 +90,7 @@ _event_decoder = msgspec.json.Decoder(_Event)
 _bookmark_decoder = msgspec.json.Decoder(_Bookmark)
 
 
-class Page(NamedTuple):
+class ListPage(NamedTuple):
     revision: int  # the list's resourceVersion
     continue_token: str  # requests the next page; "" if there is none
     items: Iterator[bytes]  # it raises Malformed if there are far more than a page has
@@ -102,7 +102,7 @@ class Bookmark(NamedTuple):
     revision: int
 
 
-def page_of(body: bytes) -> Page:
+def page_of(body: bytes) -> ListPage:
     """Decode one page of a list. Raise Malformed."""
     try:
         page = _list_decoder.decode(body)
@@ -111,7 +111,7 @@ def page_of(body: bytes) -> Page:
     version = revision(page.metadata.resourceVersion)
     if version is None:
         raise Malformed("The list has no resourceVersion that can be compared.")
-    return Page(version, page.metadata.continue_, _items(body))
+    return ListPage(version, page.metadata.continue_, _items(body))
 
 
 def _items(body: bytes) -> Iterator[bytes]:
@@ -157,7 +157,7 @@ class ObjectDecoder:
             self.refuse(error)
             return None
 
-    def event(self, line: bytes, arrived: int, resume_version: int) -> Entry | Bookmark | Refused | None:
+    def event(self, line: bytes, arrived: int, resume_version: int) -> Entry | Bookmark | RequestRefused | None:
         """Decode one line of a watch. Return None if its object cannot be used, or if it was delivered before.
 
         Everything up to `resume_version` was delivered before. Of an entry only the object is redacted: the caller

@@ -13,14 +13,22 @@ from typing import Any
 
 from collectors.watch.server.api import Api
 from collectors.watch.server.bodies import LIST_BYTES
-from collectors.watch.server.failures import ApiError, Forbidden, Gone, Missing, Refused, RevisionsWentBack, TooLarge
+from collectors.watch.server.failures import (
+    ApiError,
+    Forbidden,
+    Gone,
+    Missing,
+    RequestRefused,
+    RevisionsWentBack,
+    TooLarge,
+)
 from collectors.watch.server.stream import Silent, Stopped, Stream
 from collectors.watch.streams.decoding import (
     Bookmark,
     KnownObject,
+    ListPage,
     Malformed,
     ObjectDecoder,
-    Page,
     key_in,
     key_of,
     page_of,
@@ -117,7 +125,7 @@ class Reflector:
             except (ApiError, Malformed) as error:
                 self._may_have_gone_back = True
                 wait = self._backoff()
-                if self._attempts > 1 or isinstance(error, Refused):
+                if self._attempts > 1 or isinstance(error, RequestRefused):
                     self._set_state("failing", str(error))
                 stop.wait(max(wait, min(getattr(error, "retry_after", None) or 0, _RETRY_AFTER_LIMIT)))
             except Exception as error:  # an error of this program must not end the watch unnoticed
@@ -200,7 +208,7 @@ class Reflector:
         self._deliver([*entries, *gone, self._mark(MarkType.LISTED, began, revision)])
         self.revision, self._complete_at, self._gap_reason, self._may_have_gone_back = revision, began, "", False
 
-    def _page_of(self, continue_token: str) -> Page:
+    def _page_of(self, continue_token: str) -> ListPage:
         query: dict[str, Any] = {"continue": continue_token} if continue_token else {}
         if self.resource.metadata_only:
             query["accept"] = METADATA_LIST
@@ -212,7 +220,7 @@ class Reflector:
                     raise
                 self._page_size = max(1, self._page_size // _PAGE_DIVISOR)
 
-    def _entries(self, page: Page, seen: set[str]) -> list[Observation]:
+    def _entries(self, page: ListPage, seen: set[str]) -> list[Observation]:
         """Return the entries of a page. Raise RevisionsWentBack if an object is older than before."""
         arrived = self._api.now()
         entries: list[Observation] = []
@@ -282,7 +290,7 @@ class Reflector:
             except Malformed as error:
                 failure = error
                 break
-            if isinstance(event, Refused):
+            if isinstance(event, RequestRefused):
                 failure = event
                 break
             if isinstance(event, Entry):

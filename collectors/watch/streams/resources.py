@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import msgspec
 
 from collectors.watch.server.bodies import DISCOVERY_BYTES
-from collectors.watch.server.failures import ApiError, Refused
+from collectors.watch.server.failures import ApiError, RequestRefused
 from timeline.core.values import check_values
 from timeline.kinds import described, resource_of
 
@@ -223,7 +223,7 @@ def _discovered(api: "Api", wanted: set[str], include: Sequence[str]) -> tuple[l
         if group.name in wanted or any(_matches_group(name, group.name) for name in include):
             try:
                 known += _served_in_group(api, group.name, _versions(group))
-            except Refused as error:  # an aggregated API server is not available
+            except RequestRefused as error:  # an aggregated API server is not available
                 failed[group.name] = str(error)
             if len(known) + len(failed) > _MOST:
                 raise ApiError(f"The cluster names more than {_MOST} resources in the groups that are to be watched.")

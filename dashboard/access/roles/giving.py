@@ -31,7 +31,7 @@ _NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 _BEFORE = "_causeline_administrators"  # the attribute of a deleted row: whether there were administrators before
 
 
-class Refused(Exception):
+class GrantRefused(Exception):
     """What was asked for is not possible; the text says why."""
 
 
@@ -41,7 +41,7 @@ def holder(name: str, *, group: bool = False) -> User | Group:
     usable = name if "\0" not in name else ""
     found = model._default_manager.filter(**{("name" if group else "username"): usable}).first()
     if found is None:
-        raise Refused(f"There is no {'group' if group else 'account'} with the name {name[:_LONGEST_NAME]}.")
+        raise GrantRefused(f"There is no {'group' if group else 'account'} with the name {name[:_LONGEST_NAME]}.")
     return found
 
 
@@ -52,8 +52,8 @@ def group_to_be(name: str) -> Group:
     if not known or "\0" in name:
         try:
             return holder(name, group=True)  # type: ignore[return-value]
-        except Refused as error:
-            raise Refused(
+        except GrantRefused as error:
+            raise GrantRefused(
                 f"{error} A group that nobody has signed in with yet has a name like {PREFIXES[0]}platform, with what "
                 "the provider calls it after the colon."
             ) from None
@@ -141,21 +141,21 @@ def listen() -> None:
 def _check(role: str, on: Cluster | Source | None, namespaces: list[str]) -> None:
     """Raise Refused if no such role can be given."""
     if role not in grants.ROLES:
-        raise Refused(f"{role[:50]} is no role; roles are {', '.join(grants.ROLES)}.")
+        raise GrantRefused(f"{role[:50]} is no role; roles are {', '.join(grants.ROLES)}.")
     if on is not None and role == Grant.Role.ADMIN:
-        raise Refused("An administrator is one of everything. On a cluster or a recording, give editor instead.")
+        raise GrantRefused("An administrator is one of everything. On a cluster or a recording, give editor instead.")
     if isinstance(on, Source) and on.cluster_id is not None:
-        raise Refused(f"{on.name} is what was observed of a cluster. Give the role on the cluster.")
+        raise GrantRefused(f"{on.name} is what was observed of a cluster. Give the role on the cluster.")
     if not namespaces:
         return
     if on is None:
-        raise Refused("Say of which cluster or recording the namespaces are.")
+        raise GrantRefused("Say of which cluster or recording the namespaces are.")
     if role not in {Grant.Role.VIEWER, Grant.Role.RESPONDER}:
-        raise Refused("In namespaces, the role is viewer or responder.")
+        raise GrantRefused("In namespaces, the role is viewer or responder.")
     if len(namespaces) > MOST_NAMESPACES:
-        raise Refused(f"A role is given in at most {MOST_NAMESPACES} namespaces at once.")
+        raise GrantRefused(f"A role is given in at most {MOST_NAMESPACES} namespaces at once.")
     if wrong := next((each for each in namespaces if not _NAMESPACE.fullmatch(each)), None):
-        raise Refused(f"{wrong[:63]!r} is not the name of a namespace.")
+        raise GrantRefused(f"{wrong[:63]!r} is not the name of a namespace.")
 
 
 def _thing(on: Cluster | Source | None) -> dict[str, Cluster | Source | None]:
@@ -178,7 +178,7 @@ def _administrators_now() -> bool:
 
 def _require(before: bool) -> None:
     if before and not administrators().exists():
-        raise Refused("Nobody would be an administrator then. Make somebody else an administrator first.")
+        raise GrantRefused("Nobody would be an administrator then. Make somebody else an administrator first.")
 
 
 def _before_deletion(instance: User | Group, **_: object) -> None:

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import connection
 
 from dashboard.models import Grant
-from timeline.storage.seen.limits import EVERYTHING, Seen
+from timeline.storage.permitted.limits import EVERYTHING, Permitted
 
 ROLES = tuple(Grant.Role.values)  # from the least to the highest
 _RANKS = {"": 0} | {role: rank for rank, role in enumerate(ROLES, start=1)}
@@ -80,11 +80,11 @@ class Held:
         return highest(self.on_cluster(cluster), *self.cluster_namespaces.get(cluster, {}).values())
 
     @cached_property
-    def seen(self) -> Seen:
+    def seen(self) -> Permitted:
         """What may be seen with these roles."""
         if self.everywhere:
             return EVERYTHING
-        return Seen(
+        return Permitted(
             whole=frozenset(self.sources),
             namespaces={
                 source: frozenset(roles) for source, roles in self.namespaces.items() if source not in self.sources

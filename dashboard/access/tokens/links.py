@@ -30,7 +30,7 @@ from dashboard.access.tokens import embedding
 from dashboard.access.trail.trail import Actor
 from dashboard.models import Grant, ShareLink
 from timeline.models import Source
-from timeline.storage.seen.limits import Seen
+from timeline.storage.permitted.limits import Permitted
 
 PARAMETER, HEADER = "view_token", "Causeline-View"
 RENEWAL = "Causeline-Renewal"  # the header of requests of a page that renews itself, which are no use of a link
@@ -70,7 +70,7 @@ _PATH = re.compile(r"\.{0,2}[/\\]|[A-Za-z]:[/\\]|~")
 _OPENED = "causeline_link"  # the attribute of a request that holds what its link allows
 
 
-class Refused(Exception):
+class LinkRefused(Exception):
     """A link cannot be made. The message is a sentence for the person who asked for it."""
 
 
@@ -86,8 +86,8 @@ class Opened(NamedTuple):
     number: int | None  # ShareLink.id; None for a signed view of an older version
 
     @property
-    def seen(self) -> Seen:
-        return Seen(whole=frozenset([self.source]))
+    def seen(self) -> Permitted:
+        return Permitted(whole=frozenset([self.source]))
 
 
 def issue(
@@ -99,7 +99,7 @@ def issue(
     account = maker if isinstance(maker, User) else None
     ShareLink.objects.filter(maker=account, expires__lt=now - _KEPT).delete()
     if ShareLink.objects.filter(maker=account).count() >= MOST:
-        raise Refused(f"You have {MOST} links. Revoke those that nobody uses any more, on the page Shared links.")
+        raise LinkRefused(f"You have {MOST} links. Revoke those that nobody uses any more, on the page Shared links.")
     text = BEGIN + token_urlsafe(32)
     row = ShareLink.objects.create(
         kind=kind,

@@ -56,7 +56,7 @@ _EXPIRES = "causeline_token_expires"  # the attribute of a request
 _ONCE = timedelta(minutes=1)  # how often the time of the last use is written
 
 
-class Refused(Exception):
+class TokenRefused(Exception):
     """A token cannot be made. The message is a sentence for the person who asked for it."""
 
 
@@ -75,17 +75,19 @@ def issue(
     name = " ".join(name.split())
     wanted = [scope for scope in (OWN_SCOPES if owner else SCOPES) if scope in set(scopes)]
     if not name or len(name) > NAME_LENGTH or "\0" in name:
-        raise Refused(f"Give the token a name of 1 to {NAME_LENGTH} characters, such as that of the program it is for.")
+        raise TokenRefused(
+            f"Give the token a name of 1 to {NAME_LENGTH} characters, such as that of the program it is for."
+        )
     if not wanted:
-        raise Refused("Choose at least one thing that the token allows.")
+        raise TokenRefused("Choose at least one thing that the token allows.")
     if cluster and source:
-        raise Refused("Limit the token to a cluster or to a recording, not to both.")
+        raise TokenRefused("Limit the token to a cluster or to a recording, not to both.")
     now = timezone.now()
     if not now < expires <= now + timedelta(days=MOST_DAYS, minutes=1):
-        raise Refused(f"The token has to expire in 1 to {MOST_DAYS} days.")
+        raise TokenRefused(f"The token has to expire in 1 to {MOST_DAYS} days.")
     most = MOST_OWN if owner else MOST
     if AccessToken.objects.filter(owner=owner).count() >= most:
-        raise Refused(f"There are {most} tokens. Revoke those that nobody uses any more.")
+        raise TokenRefused(f"There are {most} tokens. Revoke those that nobody uses any more.")
     text = BEGIN + secrets.token_urlsafe(32)
     row = AccessToken.objects.create(
         name=name,

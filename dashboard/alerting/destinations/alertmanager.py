@@ -11,7 +11,7 @@ import orjson
 from django.utils import timezone
 
 from dashboard.access import outgoing
-from dashboard.alerting.messages import Field, Message, Refused
+from dashboard.alerting.messages import DestinationRefused, Field, Message
 
 NAME = "alertmanager"
 label = "Alertmanager"
@@ -27,7 +27,7 @@ FIELDS = (
 def check(config: Mapping[str, str]) -> None:
     """Raise Refused if nothing may be sent to the address, or if it has a password, which would be shown."""
     if outgoing.permitted(config.get("url", "")).userinfo:
-        raise Refused("Write the address without a password: it is shown. Use the token.")
+        raise DestinationRefused("Write the address without a password: it is shown. Use the token.")
 
 
 def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) -> str:

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import orjson
 from django.conf import settings
 
-from dashboard.alerting.messages import Field, Message, NotAllowed, Refused, Unreachable
+from dashboard.alerting.messages import DestinationRefused, Field, Message, NotAllowed, Unreachable
 from dashboard.alerting.texts import Texts, texts
 from dashboard.drawing.lettering import Letters
 from dashboard.drawing.png import png
@@ -63,12 +63,12 @@ def _order(config: Mapping[str, str]) -> dict[str, Any]:
     url = config.get("url", "").strip()
     found = _ADDRESS.fullmatch(url)
     if found is None:
-        raise Refused("This is not an address such as slack://TokenA/TokenB/TokenC.")
+        raise DestinationRefused("This is not an address such as slack://TokenA/TokenB/TokenC.")
     scheme = found["scheme"].lower()
     if scheme not in settings.APPRISE_SERVICES:
         raise NotAllowed(f"{scheme} is not among the services that an operator allows with CAUSELINE_APPRISE_SERVICES.")
     if never := _NEVER.search(unquote(unquote(url)).lower()):
-        raise Refused(f"The address may not have the parameter {never[1]}.")
+        raise DestinationRefused(f"The address may not have the parameter {never[1]}.")
     return {"url": url, "scheme": scheme, "allowed": [list(each) for each in settings.DESTINATION_HOSTS]}
 
 
@@ -107,7 +107,7 @@ def _run(order: Mapping[str, Any]) -> str:
         answer: dict[str, str] = orjson.loads(done.stdout)
     except orjson.JSONDecodeError:
         raise Unreachable(f"Apprise failed (exit status {done.returncode}).") from None
-    for name, error in (("not_allowed", NotAllowed), ("refused", Refused), ("unreachable", Unreachable)):
+    for name, error in (("not_allowed", NotAllowed), ("refused", DestinationRefused), ("unreachable", Unreachable)):
         if name in answer:
             raise error(answer[name])
     return answer["sent"]

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import orjson
 
 from dashboard.access import outgoing
-from dashboard.alerting.messages import Field, Message, Refused, Unreachable
+from dashboard.alerting.messages import DestinationRefused, Field, Message, Unreachable
 
 NAME = "grafana"
 label = "Grafana annotations"
@@ -44,9 +44,9 @@ def check(config: Mapping[str, str]) -> None:
     """Raise Refused if annotations could not be written with these values. Nothing is sent."""
     outgoing.permitted(_address(config, ""))
     if not _TOKEN.fullmatch(config.get("token", "").strip()):
-        raise Refused("The token of a service account is missing, or has characters that no token has.")
+        raise DestinationRefused("The token of a service account is missing, or has characters that no token has.")
     if not _UID.fullmatch(config.get("dashboard", "").strip()):
-        raise Refused("This is not the UID of a dashboard: letters, digits, - and _, at most 40.")
+        raise DestinationRefused("This is not the UID of a dashboard: letters, digits, - and _, at most 40.")
 
 
 def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) -> str:

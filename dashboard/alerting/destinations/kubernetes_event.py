@@ -20,9 +20,9 @@ from collectors.watch.server import credentials
 from collectors.watch.server.api import Api
 from collectors.watch.server.bodies import SMALL_BYTES
 from collectors.watch.server.failures import ApiError, Missing
-from collectors.watch.server.failures import Refused as NotTaken
+from collectors.watch.server.failures import RequestRefused as NotTaken
 from collectors.watch.server.failures import Unreachable as NotReached
-from dashboard.alerting.messages import Message, Refused, Unreachable
+from dashboard.alerting.messages import DestinationRefused, Message, Unreachable
 from dashboard.alerting.texts import event_note
 from timeline.models import Cluster
 from timeline.queries.incidents import anchors
@@ -59,7 +59,9 @@ def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) ->
     abouts = [(each, anchors.anchor(*each.incident) if each.incident else None) for each in messages]
     wanted = [(each, about) for each, about in abouts if about and about.cluster.write_events]
     if not wanted:
-        raise Refused("None of these incidents is about an object of a cluster for which Events are turned on.")
+        raise DestinationRefused(
+            "None of these incidents is about an object of a cluster for which Events are turned on."
+        )
     left_out = len(messages) - len(wanted)
     more = f"; {left_out} left out, whose clusters do not want Events" if left_out else ""
     written, refused, later = _all_written(wanted)
@@ -68,15 +70,17 @@ def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) ->
         said = f"{len(written)} of {len(wanted)} Events were written. {later[0]}"
         raise Unreachable(said, after, others=True)  # which may be about another cluster
     if refused and not written:
-        raise Refused(str(refused[0]))
+        raise DestinationRefused(str(refused[0]))
     more += f"; {len(refused)} refused: {refused[0]}" if refused else ""
     return f"{', '.join(dict.fromkeys(written))}{more}"
 
 
-def _all_written(wanted: Sequence[tuple[Message, Anchor]]) -> tuple[list[str], list[Refused], list[Unreachable]]:
+def _all_written(
+    wanted: Sequence[tuple[Message, Anchor]],
+) -> tuple[list[str], list[DestinationRefused], list[Unreachable]]:
     """Write Events. Return where those are that were written, and why the others were not."""
     written: list[str] = []
-    refused: list[Refused] = []
+    refused: list[DestinationRefused] = []
     later: list[Unreachable] = []
     silent: set[int] = set()  # clusters that did not answer, so nothing else is asked of them now
     until = time.monotonic() + _SECONDS
@@ -88,7 +92,7 @@ def _all_written(wanted: Sequence[tuple[Message, Anchor]]) -> tuple[list[str], l
             break
         try:
             written.append(_write(about, message))
-        except Refused as error:
+        except DestinationRefused as error:
             refused.append(error)
         except Unreachable as error:
             later.append(error)
@@ -107,7 +111,7 @@ def _write(found: Anchor, message: Message) -> str:
             api.close()
     except NotTaken as error:
         if error.status in _FOR_GOOD:
-            raise Refused(str(error)) from None
+            raise DestinationRefused(str(error)) from None
         raise Unreachable(str(error), error.retry_after or 0.0) from None
     except (NotReached, credentials.Unusable) as error:
         raise _Silent(str(error)) from None
@@ -120,7 +124,7 @@ def _write(found: Anchor, message: Message) -> str:
 def _written(api: Api, about: Anchor, message: Message) -> str:
     namespace = about.namespace or _CLUSTER_SCOPE
     if not _NAMESPACE.fullmatch(namespace):  # it becomes a part of the path
-        raise Refused("The namespace of the object is none that Kubernetes takes.")
+        raise DestinationRefused("The namespace of the object is none that Kubernetes takes.")
     events = f"/api/v1/namespaces/{namespace}/events"
     name = f"causeline-{_hash(about, message)}"
     written = f"Event {namespace}/{name}"
@@ -201,10 +205,10 @@ def _rights() -> str:
         except NotReached as error:
             raise Unreachable(f"{cluster.name}: {error}") from None
         except ApiError as error:
-            raise Refused(f"{cluster.name}: {error}") from None
+            raise DestinationRefused(f"{cluster.name}: {error}") from None
         if refused:
-            raise Refused(f"{cluster.name} does not allow to {' and to '.join(refused)} Events.")
+            raise DestinationRefused(f"{cluster.name} does not allow to {' and to '.join(refused)} Events.")
         found.append(cluster.name)
     if not found:
-        raise Refused(_NOT_ON)
+        raise DestinationRefused(_NOT_ON)
     return f"Events may be written into {', '.join(found)}; a test writes none"

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from dashboard.access import outgoing
-from dashboard.alerting.messages import Field, Message, Refused
+from dashboard.alerting.messages import DestinationRefused, Field, Message
 from dashboard.alerting.wording import address as own_address
 
 NAME = "webhook"
@@ -37,7 +37,7 @@ def check(config: Mapping[str, str]) -> None:
     """Raise Refused if nothing may be sent to the address, or if the secret is too short."""
     outgoing.permitted(config.get("url", ""))
     if len(_key(config.get("secret", ""))) < _LEAST:
-        raise Refused("The secret is too short. `openssl rand -hex 32` makes a good one.")
+        raise DestinationRefused("The secret is too short. `openssl rand -hex 32` makes a good one.")
 
 
 def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) -> str:
@@ -86,4 +86,4 @@ def _key(secret: str) -> bytes:
     try:
         return base64.b64decode(secret.removeprefix(_PREFIX), validate=True)
     except (binascii.Error, ValueError):
-        raise Refused("What follows whsec_ in the secret is not base64.") from None
+        raise DestinationRefused("What follows whsec_ in the secret is not base64.") from None

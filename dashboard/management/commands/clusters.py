@@ -14,7 +14,7 @@ from django.db import OperationalError, transaction
 
 from collectors.watch.access import AccessReport, check
 from collectors.watch.server import connections, credentials
-from collectors.watch.server.connections import Connection, Refused, WatchOptions
+from collectors.watch.server.connections import ClusterRefused, Connection, WatchOptions
 from collectors.watch.server.kubeconfig import default_paths
 from dashboard.access import encryption
 from dashboard.access.signing_in import second_factor
@@ -74,7 +74,7 @@ class Command(BaseCommand):
                 say(f"{count} encrypted again, with the first key.")
             else:
                 _act(act, options["cluster"], delete=options.get("delete", False), yes=options.get("yes", False))
-        except (Refused, Held, credentials.Unusable, encryption.Unreadable) as error:
+        except (ClusterRefused, Held, credentials.Unusable, encryption.Unreadable) as error:
             _give_up(str(error), 2)
         except OperationalError:
             _give_up("the data is still in use; try again in a moment", 1)
@@ -115,7 +115,9 @@ def _way(options: dict[str, Any]) -> Connection:
     paths = [Path(options["kubeconfig"]).expanduser().absolute()] if options["kubeconfig"] else default_paths()
     if options["by_path"]:
         if len(paths) > 1:
-            raise Refused("KUBECONFIG names several files: name the one to connect by its path with --kubeconfig.")
+            raise ClusterRefused(
+                "KUBECONFIG names several files: name the one to connect by its path with --kubeconfig."
+            )
         return connections.with_kubeconfig_path(paths[0], options["context"], programs_for=options["name"].strip())
     kubeconfig, read = credentials.own_kubeconfig(paths)
     return connections.with_kubeconfig(kubeconfig, options["context"], read)

@@ -24,7 +24,7 @@ class Command(BaseCommand):
         try:
             with transaction.atomic():
                 ended, refused = _deactivate(name)
-        except giving.Refused as error:
+        except giving.GrantRefused as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"{name} cannot sign in any more. {ended} session{'' if ended == 1 else 's'} ended.")
         if refused:

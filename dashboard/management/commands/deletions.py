@@ -8,7 +8,7 @@ from django.core.management.base import CommandParser
 from django.db import OperationalError, transaction
 
 from collectors.watch.server import connections
-from collectors.watch.server.connections import Refused
+from collectors.watch.server.connections import ClusterRefused
 from dashboard.access.trail import change_log
 from dashboard.cli.terminal import confirmed, say
 from dashboard.management.base import BaseCommand
@@ -40,7 +40,7 @@ class Command(BaseCommand):
                 _undo(name)
         except OperationalError:
             _give_up("the data is still in use; try again in a moment", 1)
-        except (Refused, Held) as error:
+        except (ClusterRefused, Held) as error:
             _give_up(str(error), 2)
 
 

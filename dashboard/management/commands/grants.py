@@ -35,7 +35,7 @@ class Command(BaseCommand):
                     _revoke(giving.holder(name, group=group), options)
                 case _:
                     _show(giving.holder(name, group=group), as_json=options["output"] == "json")
-        except giving.Refused as error:
+        except giving.GrantRefused as error:
             _give_up(str(error))
 
 
@@ -98,12 +98,14 @@ def _thing(text: str) -> Cluster | Source | None:
         if not found and (number := whole_number(name)) is not None:
             found += recordings.filter(pk=number)
     if len(found) > 1:
-        raise giving.Refused(
+        raise giving.GrantRefused(
             f"Several things have the name {name}. Write cluster/{name}, or recording/ and the number of the recording."
         )
     if not found:
         names = [*clusters.values_list("name", flat=True)[:20], *recordings.values_list("name", flat=True)[:20]]
-        raise giving.Refused(f"There is no cluster and no recording {text}. There are: {', '.join(names) or 'none'}.")
+        raise giving.GrantRefused(
+            f"There is no cluster and no recording {text}. There are: {', '.join(names) or 'none'}."
+        )
     return found[0]
 
 

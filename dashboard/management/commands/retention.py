@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from collectors.tasks import keep
 from collectors.watch.server import connections
-from collectors.watch.server.connections import Refused
+from collectors.watch.server.connections import ClusterRefused
 from dashboard.access.trail import change_log
 from dashboard.cli.servers.retention import DEFAULT, KEPT, number
 from dashboard.cli.terminal import say
@@ -101,7 +101,7 @@ def _keep(name: str, given: dict[str, int | None]) -> None:
             with transaction.atomic():
                 keeping.change_days(source, given["keep_days"])
                 change_log.note_command("keep", source=source.pk, name=name, **_noted(given))
-    except (Refused, ValueError) as error:
+    except (ClusterRefused, ValueError) as error:
         _give_up(str(error), 2)
     say(plain(f"How long {name} is kept is changed. `causeline retention --dry-run` shows what will be deleted."))
 

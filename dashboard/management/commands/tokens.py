@@ -59,7 +59,7 @@ def _create(options: dict[str, Any]) -> None:
                 by=change_log.who_commands(),
             )
             change_log.note_command("create token", **tokens.described(row))
-    except tokens.Refused as error:
+    except tokens.TokenRefused as error:
         _give_up(str(error))
     say(plain(f"{row.name} is made, and expires at {row.expires:%Y-%m-%d %H:%M} UTC. Its text is shown only now:"))
     print(text)

@@ -48,7 +48,7 @@ class Incident(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class ClusterRow:
     name: str
     cluster: int | None
     source: int | None
@@ -81,12 +81,12 @@ def numbers(incidents: int, findings: int) -> str:
     return " · ".join(f"{wording.count(number)} {wording.plural(word, number)}" for number, word in parts)
 
 
-def row(shown: FleetRow, now: int, *, may_change: bool) -> Row:
+def row(shown: FleetRow, now: int, *, may_change: bool) -> ClusterRow:
     """Return the words of a row; `now` is the current time in microseconds since 1970."""
     health, state, tone = _health(shown)
     live = shown.cluster is not None
     last = shown.last.astimezone(UTC) if shown.last else None
-    return Row(
+    return ClusterRow(
         name=shown.name,
         cluster=shown.cluster,
         source=shown.source,

@@ -33,7 +33,7 @@ _UPLOADS = {
 
 
 @dataclass(frozen=True)
-class Row:
+class PullRow:
     id: int
     window: str  # "2026-11-21 07:00:00 to 08:00:00 UTC"
     word: str
@@ -61,7 +61,7 @@ class Filled:
     choices: tuple[str, ...]
 
 
-def row(pull: Pull) -> Row:
+def row(pull: Pull) -> PullRow:
     upload = pull.upload
     done = pull.state == State.DONE and upload is not None
     word = _UPLOADS[Upload.State(upload.state)] if done and upload else _WORDS[State(pull.state)]
@@ -74,7 +74,7 @@ def row(pull: Pull) -> Row:
         if pull.skipped:
             parts.append(f"{pull.skipped:,} not read")
     by = "continuously" if pull.continuous else "as a recording of its own" if pull.alone else "for the timeline"
-    return Row(
+    return PullRow(
         id=pull.pk,
         window=f"{pull.since:%Y-%m-%d %H:%M:%S} to {pull.until:%Y-%m-%d %H:%M:%S} UTC",
         word=word,

@@ -102,7 +102,7 @@ def _made(
         text, row = links.issue(
             kind, source, request.user, change_log.who(request), expires=expires, incident=incident, query=query
         )
-    except links.Refused as error:
+    except links.LinkRefused as error:
         raise HttpError(409, str(error)) from None
     change_log.about(request, **links.described(row))
     return text, expires

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from collectors.watch import rbac
 from collectors.watch.access import AccessReport, check
 from collectors.watch.server import connections, credentials
-from collectors.watch.server.connections import Connection, Refused, WatchOptions
+from collectors.watch.server.connections import ClusterRefused, Connection, WatchOptions
 from dashboard.access.roles import policy
 from dashboard.access.signing_in.rights import is_admin, is_editor
 from dashboard.access.trail import change_log
@@ -60,7 +60,7 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
             else:
                 change_log.commit(request)
                 answer = _access_of(asked.name, way, asked.watch_options())
-        except (Refused, credentials.Unusable) as error:
+        except (ClusterRefused, credentials.Unusable) as error:
             problem = str(error)
     return render(
         request,
@@ -110,7 +110,7 @@ def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
                 return _confirm(request, row)
             else:
                 return _apply_action(request, row)
-        except (Refused, Held, credentials.Unusable) as error:
+        except (ClusterRefused, Held, credentials.Unusable) as error:
             problem = str(error)
         except OperationalError:
             problem = "The data is still in use. Try again in a moment."
@@ -223,13 +223,13 @@ def _apply_action(request: "HttpRequest", row: Cluster) -> "HttpResponse":
             try:
                 hold = holds.place(request.POST.get("reason", ""), change_log.who(request), cluster=row.pk)
             except ValueError as error:
-                raise Refused(str(error)) from None
+                raise ClusterRefused(str(error)) from None
             change_log.about(request, cluster=row.pk, name=row.name, reason=hold.reason)
         case "unhold":
             policy.demand(request.user, policy.ADMIN)
             if holds.lift(cluster=row.pk) is None:
-                raise Refused("It is under no legal hold.")
+                raise ClusterRefused("It is under no legal hold.")
             change_log.about(request, cluster=row.pk, name=row.name)
         case _:
-            raise Refused("The form was not understood; load the page again.")
+            raise ClusterRefused("The form was not understood; load the page again.")
     return redirect("cluster", row.pk)

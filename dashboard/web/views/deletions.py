@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from collectors.watch.server import connections
-from collectors.watch.server.connections import Refused
+from collectors.watch.server.connections import ClusterRefused
 from dashboard.access.roles import policy
 from dashboard.access.signing_in.rights import is_editor, may_edit
 from dashboard.access.trail import change_log
@@ -85,7 +85,7 @@ def _undo_cluster(request: "HttpRequest", number: int) -> "HttpResponse":
     try:
         if not connections.undo(number):
             return _not_undone(request, _LATE)
-    except Refused as error:
+    except ClusterRefused as error:
         return _not_undone(request, str(error))
     except OperationalError:
         return _not_undone(request, "What was observed is still in use. Try again in a moment.")

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from django.utils import timezone
 
-from collectors.watch.server.connections import Refused
+from collectors.watch.server.connections import ClusterRefused
 from collectors.watch.webhook_files import admission_manifest, audit_policy, kubeconfig
 from dashboard.access.tokens import tokens
 from dashboard.access.trail import change_log
@@ -39,10 +39,10 @@ def make(request: "HttpRequest", cluster: "Cluster", way: str) -> Files:
     form = request.POST
     address, authority = _address(form.get("address", "")), form.get("authority", "").strip()
     if authority and ("-----BEGIN CERTIFICATE-----" not in authority or len(authority) > _LONGEST):
-        raise Refused("The certificate authority has to be a certificate in PEM.")
+        raise ClusterRefused("The certificate authority has to be a certificate in PEM.")
     days = form.get("days", "")
     if not (days.isascii() and days.isdecimal() and len(days) < 6):
-        raise Refused("Say in whole days when the token expires.")
+        raise ClusterRefused("Say in whole days when the token expires.")
     try:
         text, token = tokens.issue(
             f"{way} webhook of {cluster.name}"[: tokens.NAME_LENGTH],
@@ -51,8 +51,8 @@ def make(request: "HttpRequest", cluster: "Cluster", way: str) -> Files:
             cluster=cluster,
             by=change_log.who(request),
         )
-    except tokens.Refused as error:
-        raise Refused(str(error)) from None
+    except tokens.TokenRefused as error:
+        raise ClusterRefused(str(error)) from None
     change_log.about(request, **tokens.described(token))
     pem = f"{authority}\n" if authority else ""
     if way == "audit":
@@ -73,8 +73,8 @@ def _address(text: str) -> str:
         parts = urlsplit(text.strip())
         port = parts.port
     except ValueError:
-        raise Refused("The address is not one that can be used.") from None
+        raise ClusterRefused("The address is not one that can be used.") from None
     if parts.scheme != "https" or not parts.hostname or parts.username or parts.query or parts.fragment:
-        raise Refused("The address has to begin with https:// and name a host, without a user and a query.")
+        raise ClusterRefused("The address has to begin with https:// and name a host, without a user and a query.")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"https://{host}{f':{port}' if port else ''}{parts.path.rstrip('/')}"

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from collectors.stores import all_kinds
-from collectors.stores.kinds import Refused, Transient
+from collectors.stores.kinds import StoreRefused, Transient
 from collectors.uploads import pulls
 from collectors.watch.server import credentials
 from dashboard.access import log_stores
@@ -42,7 +42,7 @@ def show_log_store(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
         try:
             _apply(request, cluster, store)
             return redirect("log_store", cluster.pk)
-        except (Refused, Transient, credentials.Unusable) as error:
+        except (StoreRefused, Transient, credentials.Unusable) as error:
             problem = str(error)
     editor = policy.has(request.user, policy.EDITOR)
     asked = request.POST.get("kind") or request.GET.get("kind") or (store.kind if store else "")
@@ -80,7 +80,7 @@ def _apply(request: "HttpRequest", cluster: Cluster, store: LogStore | None) -> 
             store.delete()
         return
     if store is None:
-        raise Refused("An editor has to say first where the audit log of this cluster is.")
+        raise StoreRefused("An editor has to say first where the audit log of this cluster is.")
     if act == "ask":
         since, until = _time(request.POST.get("since", "")), _time(request.POST.get("until", ""))
         owner = request.user.pk if request.user.is_authenticated else None
@@ -90,7 +90,7 @@ def _apply(request: "HttpRequest", cluster: Cluster, store: LogStore | None) -> 
     number = request.POST.get("pull", "")
     pull = Pull.objects.select_related("upload").filter(store=store, pk=number if number.isdecimal() else 0).first()
     if pull is None:
-        raise Refused("There is no such window; load the page again.")
+        raise StoreRefused("There is no such window; load the page again.")
     if not _may_stop(request, pull):
         raise PermissionDenied("Only the person who asked for a window, or an administrator, can do that.")
     if act == "confirm" and pulls.confirm(pull):
@@ -118,7 +118,7 @@ def _time(text: str) -> datetime:
     try:
         return moment(parsed(text))
     except ValueError as error:
-        raise Refused(str(error)) from None
+        raise StoreRefused(str(error)) from None
 
 
 def _written(time: datetime) -> str:

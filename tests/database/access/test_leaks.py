@@ -30,7 +30,7 @@ from timeline.queries.window import windows
 from timeline.queries.window.search import search
 from timeline.storage import store
 from timeline.storage.entries import chunks
-from timeline.storage.seen.limits import EVERYTHING, Seen, seeing
+from timeline.storage.permitted.limits import EVERYTHING, Permitted, seeing
 
 _GROUPS = ("owner", "kind", "namespace", "actor")
 pytestmark = pytest.mark.django_db
@@ -43,8 +43,8 @@ class Part(NamedTuple):
     shown: str
 
     @property
-    def seen(self) -> Seen:
-        return Seen(namespaces={self.source.pk: frozenset([self.shown])})
+    def seen(self) -> Permitted:
+        return Permitted(namespaces={self.source.pk: frozenset([self.shown])})
 
 
 @pytest.fixture(scope="module")
@@ -180,7 +180,7 @@ def test_whoever_sees_everything_finds_these_words(parts: list[Part]) -> None:
 
 
 def test_numbers_are_those_of_a_recording_that_has_nothing_else(parts: list[Part]) -> None:
-    def numbers(source: Source, seen: Seen) -> dict[str, object]:
+    def numbers(source: Source, seen: Permitted) -> dict[str, object]:
         with seeing(seen):
             row = extents.source(source.pk)
             overview, window = overview_queries.overview(source.pk), windows.window(source.pk, limit=500)
@@ -287,7 +287,7 @@ def test_a_socket_tells_nothing_of_what_is_hidden() -> None:
 
 
 def test_each_query_of_a_limited_reader_leaves_out_the_rest(sample: Source, parts: list[Part]) -> None:
-    with seeing(Seen(whole=frozenset({sample.pk}))):
+    with seeing(Permitted(whole=frozenset({sample.pk}))):
         assert list(chunks.lines(sample.pk)) and not list(chunks.lines(parts[0].source.pk))
         assert {*Track.objects.values_list("source", flat=True).distinct()} == {sample.pk}
         assert {*Finding.objects.values_list("source", flat=True).distinct()} == {sample.pk}

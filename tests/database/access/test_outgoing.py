@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from collectors.hosts import allowed_hosts
 from dashboard.access import encryption, outgoing
-from dashboard.access.outgoing import NotAllowed, Refused, Unreachable
+from dashboard.access.outgoing import DestinationRefused, NotAllowed, Unreachable
 from tests.answering import LOCALHOST, Receiver, closed_port, receiving
 
 
@@ -133,8 +133,8 @@ def test_an_exchange_has_a_time_limit_in_all(receiver: Receiver, behaviour: str)
         (200, None),
         (202, None),
         (302, Unreachable),
-        (400, Refused),
-        (413, Refused),
+        (400, DestinationRefused),
+        (413, DestinationRefused),
         (404, Unreachable),
         (503, Unreachable),
     ],

@@ -88,7 +88,7 @@ def test_an_alert_that_is_not_linked_says_why(sample: Source, labels: dict[str, 
 @pytest.mark.parametrize(("cluster", "limited"), [("", False), ("another name", True)])
 def test_an_object_that_only_one_source_can_mean_is_linked(sample: Source, cluster: str, limited: bool) -> None:
     labels = {name: value for name, value in of_pod(cluster=cluster).items() if value}
-    send(token(**({"source": sample} if limited else {})), about(**labels))
+    send(token(source=sample) if limited else token(), about(**labels))
     assert listed()[0]["object"]["source"] == sample.pk
     [found] = received.alerts_of(sample.pk, GAP, GAP)["alerts"]
     assert found["object"] is not None

@@ -54,7 +54,7 @@ def send(text: str, *alerts: dict[str, Any], to: str = "alertmanager", body: byt
 
 
 def test_an_alert_is_stored_and_ends() -> None:
-    text, of_pod = token(), {"pod": "train-0", "namespace": "team-a", "cluster": "prod"}
+    text, of_pod = token(), dict[str, Any](pod="train-0", namespace="team-a", cluster="prod")
     answer = send(text, alert(**of_pod))
     assert (answer.status_code, answer.json()) == (200, {"received": 1})
     row = Alert.objects.get()

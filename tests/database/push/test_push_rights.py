@@ -24,7 +24,7 @@ from tests.people import grant, member
 from tests.recordings import SAMPLE, entries_of
 from timeline.core.entries import Entry
 from timeline.models import Cluster, Delta, Finding, Incident, Source, Track, Upload
-from timeline.storage.seen.limits import EVERYTHING, Seen
+from timeline.storage.permitted.limits import EVERYTHING, Permitted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 QUIET, RESTART = "vol-quiet", "vol-restart"  # namespaces of the sample
@@ -121,7 +121,7 @@ def test_a_reader_of_one_namespace_is_told_nothing_of_another() -> None:
 def test_what_involves_another_namespace_since_then_goes_from_the_page() -> None:
     live = Followed()
     live.commit(ENTRIES)
-    seen = Seen(namespaces={live.source.pk: frozenset([RESTART])})
+    seen = Permitted(namespaces={live.source.pk: frozenset([RESTART])})
     found = Finding.objects.filter(source=live.source, namespaces=[RESTART]).first()
     assert found
 
@@ -162,7 +162,7 @@ def test_all_who_see_the_same_share_one_feed_and_its_queries() -> None:
         queries.append(sql)
         return execute(sql, *rest)
 
-    sets = [EVERYTHING, *(Seen(namespaces={live.source.pk: frozenset([name])}) for name in (QUIET, RESTART))]
+    sets = [EVERYTHING, *(Permitted(namespaces={live.source.pk: frozenset([name])}) for name in (QUIET, RESTART))]
     asked = {}
 
     @in_a_loop

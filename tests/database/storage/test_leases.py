@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import OperationalError, connection, transaction
@@ -19,11 +20,11 @@ from timeline.storage.leases import Lease, Lost
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def cluster(name: str = "prod", **fields: object) -> Cluster:
+def cluster(name: str = "prod", **fields: Any) -> Cluster:
     return Cluster.objects.create(name=name, **fields)
 
 
-def taken(**fields: object) -> Lease:
+def taken(**fields: Any) -> Lease:
     """Return the lease of a new cluster, which the worker a has taken."""
     cluster(**fields)
     (lease,) = leases.take("a", 1)

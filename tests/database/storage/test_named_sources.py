@@ -27,7 +27,7 @@ from timeline.storage import live, store
 from timeline.storage.entries import additions, chunks, inbox
 from timeline.storage.exports import document
 from timeline.storage.people import acknowledgements, baselines
-from timeline.storage.seen.limits import Seen, seeing
+from timeline.storage.permitted.limits import Permitted, seeing
 
 JOBS = ENGINE / "jobs-watch"
 LOG = DATA / "logs" / "kube-vip.log.zst"
@@ -85,7 +85,7 @@ def work(source: Source) -> dict[str, Callable[[], object]]:
 
     def as_limited_reader() -> None:
         names = frozenset(name for each in Finding.objects.filter(source=source) for name in each.namespaces or ())
-        for seen in (Seen(whole=frozenset({source.pk})), Seen(namespaces={source.pk: names})):
+        for seen in (Permitted(whole=frozenset({source.pk})), Permitted(namespaces={source.pk: names})):
             with seeing(seen):
                 windows.window(source.pk)
 

@@ -14,7 +14,7 @@ from tests import released
 from tests.following import Followed
 from tests.recordings import SAMPLE, entries_of
 from timeline.models import Finding, Incident, Occurrence, Source
-from timeline.storage.seen.limits import Seen, seeing
+from timeline.storage.permitted.limits import Permitted, seeing
 
 pytestmark = pytest.mark.django_db
 BEFORE: dict[str, released.Table] = json.loads(released.FILE.read_text(encoding="utf-8"))
@@ -89,7 +89,7 @@ def test_what_the_last_release_writes_is_hidden_from_readers_of_namespaces_until
     models = (Finding, Occurrence, Incident)
 
     def seen() -> list[int]:
-        with seeing(Seen(namespaces={live.source.pk: frozenset([namespace])})):
+        with seeing(Permitted(namespaces={live.source.pk: frozenset([namespace])})):
             return [model._default_manager.filter(source=live.source).count() for model in models]
 
     before = seen()

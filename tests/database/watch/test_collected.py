@@ -200,9 +200,9 @@ def test_the_page_says_how_the_collector_is(sent: Sent, admin_client: Client) ->
 
 def test_no_events_are_written_where_nothing_connects_to(sent: Sent) -> None:
     wanted = connections.WatchOptions(write_events=True)
-    with pytest.raises(connections.Refused, match="no Events"):
+    with pytest.raises(connections.ClusterRefused, match="no Events"):
         connections.change(sent.cluster, wanted)
-    with pytest.raises(connections.Refused, match="no Events"):
+    with pytest.raises(connections.ClusterRefused, match="no Events"):
         connections.connect("other", connections.by_collector(), wanted)
     assert not Cluster.objects.filter(write_events=True).exists()
 

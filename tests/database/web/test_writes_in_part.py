@@ -26,7 +26,7 @@ from timeline.models import (
 )
 from timeline.queries.incidents import lists
 from timeline.storage.people import acknowledgements, baselines
-from timeline.storage.seen.limits import Seen, seeing
+from timeline.storage.permitted.limits import Permitted, seeing
 
 pytestmark = pytest.mark.django_db
 MINE, OTHER = "vol-restart", "vol-quiet"  # namespaces of the sample
@@ -54,7 +54,7 @@ def incidents_of_reader(sample: Source) -> tuple[list[str], list[str]]:
         row.part, row.namespaces = {**about, **times}, [OTHER, MINE]
         row.save()
     Incident.objects.filter(pk=divided.pk).update(namespaces=[OTHER, MINE])
-    with seeing(Seen(namespaces={sample.pk: frozenset([MINE])})):
+    with seeing(Permitted(namespaces={sample.pk: frozenset([MINE])})):
         listed = [each["id"] for each in lists.incidents(sample.pk, limit=1000)["incidents"]]
     rows = Incident.objects.filter(source=sample, identity__in=listed)
     whole = {row.identity for row in rows if row.namespaces == [MINE]}
@@ -77,7 +77,7 @@ def test_only_what_is_seen_whole_is_acknowledged(mine: Client, sample: Source) -
     assert mine.delete(f"/api/sources/{sample.pk}/incidents/{whole[0]}/acknowledgement").status_code == 204
     Acknowledgement.objects.create(source=sample, identity=partly[0], by="somebody", note="")
     assert mine.delete(f"/api/sources/{sample.pk}/incidents/{partly[0]}/acknowledgement").status_code == 404
-    with seeing(Seen(namespaces={sample.pk: frozenset([MINE])})):
+    with seeing(Permitted(namespaces={sample.pk: frozenset([MINE])})):
         acknowledgements.acknowledge_new({sample.pk: [*whole, *partly, hidden.identity]}, "me", "")
     assert {each.identity for each in Acknowledgement.objects.filter(by="me")} == {*whole}
 
@@ -128,7 +128,7 @@ def test_the_silences_of_others_are_shown_as_far_as_they_name_nothing_hidden(min
 def test_a_baseline_has_only_what_is_seen_whole(sample: Source) -> None:
     whole, partly = incidents_of_reader(sample)
     every = baselines.set_baseline(sample.pk, "admin")
-    with seeing(Seen(namespaces={sample.pk: frozenset([MINE])})):
+    with seeing(Permitted(namespaces={sample.pk: frozenset([MINE])})):
         assert baselines.clear_baseline(sample.pk) == len(whole)
         assert baselines.set_baseline(sample.pk, "me") == len(whole)
     rows = BaselineIncident.objects.filter(source=sample)
@@ -141,7 +141,9 @@ def test_what_somebody_uploads_is_shown_to_that_person(mine: Client, sample: Sou
     Upload.objects.create(name="of somebody else", source=sample)
     sent = mine.post("/api/uploads?name=audit.jsonl", json.dumps(event()), "application/octet-stream")
     assert sent.status_code == 201, sent.content
-    with seeing(Seen(namespaces={sample.pk: frozenset([MINE])}), Upload.objects.get(pk=sent.json()["id"]).owner_id):
+    with seeing(
+        Permitted(namespaces={sample.pk: frozenset([MINE])}), Upload.objects.get(pk=sent.json()["id"]).owner_id
+    ):
         assert [each.name for each in Upload.objects.all()] == ["audit.jsonl"]
     assert b"of somebody else" not in mine.get("/").content
 

@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from collectors.hosts import allowed_hosts
 from dashboard.access import encryption
-from dashboard.access.outgoing import NotAllowed, Refused, Unreachable
+from dashboard.access.outgoing import DestinationRefused, NotAllowed, Unreachable
 from dashboard.alerting import sending
 from dashboard.alerting.destinations import apprise
 from dashboard.alerting.messages import Message
@@ -103,7 +103,7 @@ def test_mail_that_is_refused_is_not_tried_again_and_mail_that_waits_is() -> Non
     with mail_server() as mailbox:
         url = f"mailto://localhost:{mailbox.port}?from=c@example.org&to=team@example.org&mode=insecure"
         mailbox.answers = [554, 451]
-        with pytest.raises(Refused, match="SMTP 554"):
+        with pytest.raises(DestinationRefused, match="SMTP 554"):
             send(url)
         with pytest.raises(Unreachable, match="SMTP 451"):
             send(url)
@@ -196,7 +196,7 @@ def test_what_apprise_cannot_tell_is_not_called_sent(server: Receiver, monkeypat
 def test_an_error_is_tried_again_unless_that_changes_nothing_and_shows_no_secret(
     server: Receiver, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for server.always, error in ((400, Refused), (503, Unreachable)):
+    for server.always, error in ((400, DestinationRefused), (503, Unreachable)):
         with pytest.raises(error, match=f"It answered {server.always}") as raised:
             send(f"json://user:very-secret@localhost:{server.port}/also-secret")
         shown = "".join(capfd.readouterr()) + str(raised.value)
@@ -234,7 +234,7 @@ def test_an_address_that_could_do_something_else_is_refused_before_a_connection(
         ("json://localhost/ json://other", "not an address"),
         ("", "not an address"),
     ):
-        with pytest.raises(Refused, match=why) as raised:
+        with pytest.raises(DestinationRefused, match=why) as raised:
             apprise.check({"url": url})
         assert "TIiajkdnlazkcOXrIdevi7" not in str(raised.value)
     apprise.check({"url": f"json://localhost:{closed_port()}"})

@@ -13,7 +13,7 @@ import zstandard
 
 from dashboard.services import ServiceError, leave_root
 from dashboard.services.accounts import Account, give, is_shared, own_account, unnamed_account
-from dashboard.services.view import enter, in_child, planned
+from dashboard.services.mount_namespace import enter, in_child, planned
 from tests.process.cli.commands import OWN_SERVERS, finished
 from tests.process.services.servers import NOBODY, launch
 from tests.recordings import SAMPLE

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from collectors.stores import all_kinds, cloudwatch
-from collectors.stores.kinds import Refused, Store, Window, configured
+from collectors.stores.kinds import Store, StoreRefused, Window, configured
 from tests.command import causeline
 from tests.patience import eventually
 from tests.properties import examples
@@ -106,9 +106,9 @@ def test_a_log_group_that_is_not_there_is_said(moto: str) -> None:
     with closing(client("logs", moto)) as logs:
         logs.delete_log_group(logGroupName=GROUP)
     with closing(of_cloudwatch(moto)) as store:
-        with pytest.raises(Refused, match="no log group"):
+        with pytest.raises(StoreRefused, match="no log group"):
             store.cost(WINDOW)
-        with pytest.raises(Refused, match="ResourceNotFoundException"):
+        with pytest.raises(StoreRefused, match="ResourceNotFoundException"):
             store.page(WINDOW, None)
 
 

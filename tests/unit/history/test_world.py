@@ -19,8 +19,8 @@ from tests.unit.history.test_evidence import evidence
 from timeline.core.entries import Entry, Observation, Place, microseconds
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
+from timeline.judging.copies.actor_copies import copies_of
 from timeline.judging.copies.staleness import stale_acts
-from timeline.judging.copies.views import views_of
 from timeline.judging.coverage.sources import coverage
 from timeline.judging.incidents.changes import before, known_changes
 from timeline.payloads.changes import sentence
@@ -138,7 +138,7 @@ def known(world: World) -> dict[str, object]:
         "coverage": coverage(world),
         "changes": [each.change for each in changes],
         "changes before": [sentence(each) for each in before(changes, world.last, 600)],
-        "views": [repr(view) for job in jobs for view in views_of(job, world)],
+        "views": [repr(view) for job in jobs for view in copies_of(job, world)],
         "acts on old copies": [repr(act) for job in jobs for act in stale_acts(job, world)],
     }
 

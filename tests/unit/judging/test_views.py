@@ -32,8 +32,8 @@ from timeline.core.entries import (
 )
 from timeline.history.lifelines import Track
 from timeline.history.world.world import World
+from timeline.judging.copies.actor_copies import ActorCopies, copies_of
 from timeline.judging.copies.staleness import StaleAct, stale_acts
-from timeline.judging.copies.views import View, views_of
 
 EXCESS = RULES / "stale-view/fires-after-its-job-was-complete.jsonl"
 
@@ -64,18 +64,18 @@ def watch(second: float, since: int | None, until: float | None = None, *, agent
     return Request(KIND, "watch", 200, time, end, since="" if since is None else str(since), **kept)  # type: ignore[arg-type]
 
 
-def view_in(world: World) -> View:
+def view_in(world: World) -> ActorCopies:
     owner = world.of_uid("u1")
     assert owner is not None
-    (found,) = [each for each in views_of(owner, world) if each.actor.process == "p1"]
+    (found,) = [each for each in copies_of(owner, world) if each.actor.process == "p1"]
     return found
 
 
-def view(*observed: Observation) -> View:
+def view(*observed: Observation) -> ActorCopies:
     return view_in(world_of(observed))
 
 
-def at(found: View, second: float) -> tuple[int | None, int | None]:
+def at(found: ActorCopies, second: float) -> tuple[int | None, int | None]:
     return found.at(START + int(second * SECOND))
 
 
@@ -120,7 +120,7 @@ def test_without_a_logged_watch_only_the_copies_are_known() -> None:
 def test_a_creation_rests_on_the_copy_that_its_event_names() -> None:
     world = world_of(observations_of(EXCESS))
     (job,) = [each for each in world.tracks() if each.ref.kind == "Job"]
-    (found,) = [each for each in views_of(job, world) if each.actor.component == "job-controller"]
+    (found,) = [each for each in copies_of(job, world) if each.actor.component == "job-controller"]
     (excess,) = [each for each in found.uses if each.what == "created Pod report-0-r9wx8"]
     assert (excess.revision, str(excess.lag), excess.child and excess.child.ref.name) == (
         481, "≈ 0.979 s", "report-0-r9wx8",
@@ -183,9 +183,9 @@ def whole() -> World:
     return world_of(observed())
 
 
-def views(world: World) -> Iterator[tuple[Track, View]]:
+def views(world: World) -> Iterator[tuple[Track, ActorCopies]]:
     for job in world.of_kind("batch", "Job"):
-        for view in views_of(job, world):
+        for view in copies_of(job, world):
             if view.actor.user_agent.startswith(CONTROLLER):
                 yield job, view
 

@@ -5,7 +5,7 @@ import threading
 from pathlib import Path
 
 from collectors.stores import loki
-from collectors.stores.kinds import Cost, Cursor, Page, Window
+from collectors.stores.kinds import Cost, Cursor, RecordPage, Window
 from collectors.stores.pulling import Progress, cursor_path, fingerprint, pull, unfinished
 
 WINDOW = Window(0, 1_000_000)
@@ -17,8 +17,8 @@ class Two:
     def cost(self, window: Window) -> Cost:
         return Cost()
 
-    def page(self, window: Window, cursor: Cursor | None) -> Page:
-        return Page([b"{}"], None if cursor else {"page": 1}, window.until)
+    def page(self, window: Window, cursor: Cursor | None) -> RecordPage:
+        return RecordPage([b"{}"], None if cursor else {"page": 1}, window.until)
 
     def close(self) -> None:
         pass

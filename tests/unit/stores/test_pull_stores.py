@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from collectors.formats import Skipped, read
 from collectors.stores import all_kinds, cloud_logging, elasticsearch, log_analytics, loki, s3, service_accounts
-from collectors.stores.kinds import Cursor, Kind, Refused, Store, Transient, Window, configured
+from collectors.stores.kinds import Cursor, Kind, Store, StoreRefused, Transient, Window, configured
 from tests.properties import examples
 from tests.stores import (
     AnalyticsServer,
@@ -180,7 +180,7 @@ def test_a_refusal_says_what_the_service_says_and_one_that_is_away_may_come_back
     away = Answer(503, {"error": {"message": "away", "type": "away"}}, (("Retry-After", "7"),))
     server.faults = [denied, away]
     with closing(open_store()) as store:
-        with pytest.raises(Refused, match=r"403|denied|right"):
+        with pytest.raises(StoreRefused, match=r"403|denied|right"):
             store.page(WINDOW, None)
         with pytest.raises(Transient) as found:
             store.page(WINDOW, None)
@@ -202,7 +202,7 @@ def test_loki_is_told_its_tenant_and_token_and_no_proxy_comes_between(monkeypatc
         monkeypatch.delenv(name, raising=False)
     with serving(LokiServer()) as server:
         server.token = "of-the-tests"
-        with closing(opener("loki", url=server.url, query="{}")()) as store, pytest.raises(Refused, match="401"):
+        with closing(opener("loki", url=server.url, query="{}")()) as store, pytest.raises(StoreRefused, match="401"):
             store.page(WINDOW, None)
         with closing(opener("loki", url=server.url, query="{}", token="of-the-tests", tenant="t")()) as store:
             store.page(WINDOW, None)
@@ -245,9 +245,9 @@ def test_the_key_of_a_service_account_leads_to_google_alone_with_what_is_needed_
         "https://logging.googleapis.com",
     ):
         key = json.dumps({"type": "service_account", "token_uri": uri})
-        with pytest.raises(Refused, match="token_uri"):
+        with pytest.raises(StoreRefused, match="token_uri"):
             opener("cloud-logging", project="p", service_account=key)()
-        with pytest.raises(Refused, match="token_uri"):
+        with pytest.raises(StoreRefused, match="token_uri"):
             opener("s3", url="gs://bucket/", service_account=key)()
     good = {"type": "service_account", "token_uri": "https://oauth2.googleapis.com/token", "project_id": "p"}
     assert service_accounts.service_account(json.dumps({**good, "universe_domain": "evil.example.org"})) == good
@@ -276,7 +276,7 @@ def test_the_key_of_a_service_account_leads_to_google_alone_with_what_is_needed_
     ],
 )
 def test_an_address_that_clients_may_read_differently_is_refused(address: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(StoreRefused):
         configured(elasticsearch.KIND, {"url": address, "index": "audit"}, "prod", {})
 
 
@@ -292,7 +292,7 @@ def test_clients_get_the_address_that_was_checked() -> None:
 @pytest.mark.parametrize("account", ["evil.example.org/", "evil.example.org#", "ab", "Upper", "logs\n"])
 def test_the_name_of_a_storage_account_leads_to_azure_alone(account: str) -> None:
     given_fields = {"url": "abfs://logs/", "account": account, "account_key": "a2V5"}
-    with pytest.raises(Refused, match="storage account"):
+    with pytest.raises(StoreRefused, match="storage account"):
         s3.KIND.open({**configured(s3.KIND, given_fields, "prod", {}), "account": account})
 
 
@@ -305,7 +305,7 @@ def test_the_name_of_a_storage_account_leads_to_azure_alone(account: str) -> Non
     ],
 )
 def test_what_is_wrong_in_a_configuration_is_said(given_fields: dict[str, str], words: str) -> None:
-    with pytest.raises(Refused, match=words):
+    with pytest.raises(StoreRefused, match=words):
         configured(all_kinds()["loki"], given_fields, "prod", {})
 
 

@@ -50,14 +50,14 @@ class StoredFinding(NamedTuple):
     incident: str = ""  # the identity of its incident
 
 
-class Row(NamedTuple):
+class OccurrenceRow(NamedTuple):
     """A row of the list of findings: one occurrence, together with all subjects that it concerned alike."""
 
     payload: FindingGroupPayload
     drawn: list[tuple[int, dict[str, Any]]]  # the track number of each subject, and its occurrence
 
 
-def rows(findings: Iterable[StoredFinding], page: str = "", keys: Collection[str] | None = None) -> list[Row]:
+def rows(findings: Iterable[StoredFinding], page: str = "", keys: Collection[str] | None = None) -> list[OccurrenceRow]:
     """Return the rows of these findings: errors first, then in order of time.
 
     `page` is the address of a finding's page without its id; "" for rows without addresses. With `keys`, only the rows
@@ -77,7 +77,7 @@ def rank(severity: str) -> int:
     return _SEVERITIES.index(severity)
 
 
-def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str) -> Row:
+def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str) -> OccurrenceRow:
     alike.sort(key=lambda member: (member[1].document["subject"]["name"], member[1].document["id"]))
     each, first = alike[0]
     document = first.document
@@ -110,7 +110,7 @@ def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str)
         "incidents": sorted({member.incident for _, member in alike}),
         "findings": [member.document for _, member in alike],
     }
-    return Row(payload, [(member.subject, one) for one, member in alike])
+    return OccurrenceRow(payload, [(member.subject, one) for one, member in alike])
 
 
 def _cause(findings: list[FindingPayload]) -> str:

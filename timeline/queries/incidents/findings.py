@@ -10,7 +10,7 @@ from timeline.queries.incidents.occurrences import payloads
 from timeline.queries.incidents.pages import after, cursor_of, ordering
 from timeline.queries.sources.extents import SEVERITIES
 from timeline.queries.window.view import View
-from timeline.storage.seen.limits import present
+from timeline.storage.permitted.limits import present
 
 PAGE = 100
 

@@ -19,7 +19,7 @@ class WrongOrder(ValueError):
     """A cursor belongs to a list in another order; the message says so."""
 
 
-class Row(Protocol):
+class Listed(Protocol):
     """A row of such a list."""
 
     first: datetime
@@ -32,7 +32,7 @@ def ordering(order: FindingOrder, *key: str) -> tuple[str, ...]:
     return (*_ORDERS[order], *key)
 
 
-def cursor_of(row: Row, order: FindingOrder, *key: str | int) -> str:
+def cursor_of(row: Listed, order: FindingOrder, *key: str | int) -> str:
     """Return the cursor behind a row with this key. It names the order, so that its use with another one is noticed."""
     time = row.last if order == "newest" else row.first
     return ".".join(map(str, (order, microseconds(time), row.rank, *key)))

@@ -46,7 +46,7 @@ class Revision(NamedTuple):
     writes: list[Entry]  # if it is not known who made it: the writes of a log that may have
 
 
-class Page(NamedTuple):
+class RevisionPage(NamedTuple):
     revisions: list[Revision]
     offset: int  # the index of the first of these among all changes
     next: int | None  # the offset of the page after this one
@@ -86,7 +86,7 @@ class _Belonging(NamedTuple):
         return "uid" if None in known else "time" if all(known) else "possible"
 
 
-def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE, at: int | None = None) -> Page:
+def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE, at: int | None = None) -> RevisionPage:
     """Return a page of the changes of a track; with `at`, the page with the last change up to this drawn time, in
     microseconds since 1970. Raises Track.DoesNotExist."""
     row = Track.objects.get(source=source_id, source__delete_after=None, id=track_id)
@@ -106,7 +106,7 @@ def revisions(source_id: int, track_id: int, offset: int = 0, limit: int = PAGE,
     following = part.before + within + len(read) if within + len(read) < own else None
     if following is None and part is not parts[-1]:
         following = part.before + part.entries
-    return Page(read, part.before + within, following, _total(parts, own), len(parts))
+    return RevisionPage(read, part.before + within, following, _total(parts, own), len(parts))
 
 
 def change_in_place(

@@ -14,7 +14,7 @@ from timeline.payloads.documents import timestamp
 from timeline.payloads.findings import SilencedPayload, SilencePayload
 from timeline.queries.incidents.filters import of
 from timeline.storage.people.silences import MOST, contains, draft
-from timeline.storage.seen.limits import present
+from timeline.storage.permitted.limits import present
 
 _NAMED = 5  # incidents that a silence would match, which are named
 _ENDED = 100  # silences that are listed after they have ended

@@ -23,7 +23,7 @@ from timeline.payloads.windows import Within
 from timeline.queries.incidents.lists import incidents_with
 from timeline.queries.incidents.occurrences import payloads
 from timeline.queries.sources.extents import extent
-from timeline.storage.seen.limits import Seen, present
+from timeline.storage.permitted.limits import Permitted, present
 
 ROWS = 24  # the number of last rows of a lifeline that make its tail
 REMEMBERED = 10_000  # the most tracks whose sent tails are kept in memory
@@ -63,7 +63,7 @@ class Deltas:
         self.cursor = cursor
         self._sent: OrderedDict[int, _Tail] = OrderedDict()
 
-    def skip(self, seen: Seen) -> bool:
+    def skip(self, seen: Permitted) -> bool:
         """Move the cursor past what was committed since the last call if the reader may see nothing of it; return
         whether that is so. It reads without limits: one query, where `read` needs a transaction with several."""
         if seen.sees_whole(self._source):

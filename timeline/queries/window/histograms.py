@@ -7,7 +7,7 @@ from django.db import connection
 
 from timeline.layout import outline
 from timeline.models import Source, unpacked
-from timeline.storage.seen.limits import present
+from timeline.storage.permitted.limits import present
 
 
 def histograms(sources: Iterable[Source]) -> dict[int, list[int]]:

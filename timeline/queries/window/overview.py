@@ -15,7 +15,7 @@ from timeline.queries.sources.extents import SEVERITIES, by_rank, extent
 from timeline.queries.window.histograms import histograms
 from timeline.queries.window.view import View
 from timeline.storage.keeping.freed import spans
-from timeline.storage.seen.limits import present
+from timeline.storage.permitted.limits import present
 
 if TYPE_CHECKING:
     from datetime import datetime

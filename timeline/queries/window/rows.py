@@ -19,7 +19,7 @@ from timeline.models import Source, Track
 from timeline.queries.sources.extents import extent
 from timeline.queries.window.folding import ALL, MOST, NOTHING, Folding
 from timeline.queries.window.view import NOT_KNOWN, View, like
-from timeline.storage.seen.limits import present
+from timeline.storage.permitted.limits import present
 
 LAST = 2**63 - 1  # a place after all others
 SPARSE = 0.05  # if a smaller share of the lanes exists in the window, an index on time is used

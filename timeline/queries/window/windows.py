@@ -11,7 +11,7 @@ from django.db import connection
 from timeline.core.entries import moment
 from timeline.history.packing import unpack
 from timeline.kinds import kind_of
-from timeline.layout.assembly import MARKS, Page, Range, assemble
+from timeline.layout.assembly import MARKS, LanePage, Range, assemble
 from timeline.layout.density import Density
 from timeline.layout.drawing import Cell, Drawing, Lives
 from timeline.layout.lanes import LaneRow, RootOwner
@@ -76,7 +76,7 @@ def window(
     )
 
 
-def _page(source: Source, view: View, rows: Rows, offset: int, limit: int) -> Page:
+def _page(source: Source, view: View, rows: Rows, offset: int, limit: int) -> LanePage:
     page, total, more = rows.page(offset, limit)
     last = offset + len(page) >= total  # the folded lanes of all groups are counted where the list ends
     counts = rows.counts(list({row.heading for row in page}))
@@ -90,7 +90,7 @@ def _page(source: Source, view: View, rows: Rows, offset: int, limit: int) -> Pa
             roots = {row[-1]: row for row in cursor.fetchall()}
     unnamed = "not known" if view.grouping == "actor" else "cluster"
     folded = rows.folded() if last else None
-    return Page(rows.pinned + page, len(rows.pinned), offset, total, more, counts, roots, unnamed, folded)
+    return LanePage(rows.pinned + page, len(rows.pinned), offset, total, more, counts, roots, unnamed, folded)
 
 
 class _Lives(NamedTuple):

@@ -23,7 +23,7 @@ from timeline.history.packing import HEAD, Packer, unpack, unpacked_bytes
 from timeline.models import Source, Track
 from timeline.storage.entries import tables
 from timeline.storage.keeping import freed
-from timeline.storage.seen.limits import present
+from timeline.storage.permitted.limits import present
 
 ENTRIES = 256  # the most entries of a chunk
 _BYTES = 1024 * 1024  # the most bytes of the lines of a chunk, unless one line alone has more

@@ -229,7 +229,7 @@ def counted(rows: "QuerySet[models.Occurrence]") -> dict[str, list[int]]:
 
 
 def occurrence_row(
-    source: models.Source, row: occurrences.Row, involved: Mapping[str, list[str] | None]
+    source: models.Source, row: occurrences.OccurrenceRow, involved: Mapping[str, list[str] | None]
 ) -> tuple[Any, ...]:
     """Return the columns of `_OCCURRENCE`; `involved` has the namespaces of each finding, by its identity."""
     payload, drawn = row

@@ -7,7 +7,7 @@ hold for what is hidden, or for what others answer for, too.
 from collections.abc import Collection
 
 from timeline.models import Finding, Incident
-from timeline.storage.seen.limits import answered, unlimited
+from timeline.storage.permitted.limits import answered, unlimited
 
 REFUSED = (
     "It involves objects that you may not see, or of which you are only a viewer. A responder of all of this source "

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from timeline.models import Silence, Source
 from timeline.storage import notify
-from timeline.storage.seen.limits import Seen, answered
+from timeline.storage.permitted.limits import Permitted, answered
 
 LONGEST = timedelta(days=366)
 MOST = 200  # silences that hold at one time
@@ -77,7 +77,7 @@ def expire(number: int) -> bool:
     return held
 
 
-def contains(seen: Seen, silence: Silence) -> bool:
+def contains(seen: Permitted, silence: Silence) -> bool:
     """Return whether this has all that a silence can match. Who may answer all of it may make and end the silence; who
     sees all of it reads its reason."""
     if seen.everything or (silence.cluster_id is None and silence.source_id is None):

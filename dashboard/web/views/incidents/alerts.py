@@ -16,7 +16,7 @@ from timeline.models import Source
 from timeline.payloads.alerts import AlertState
 from timeline.queries.alerts import received
 from timeline.queries.sources import extents
-from timeline.storage.seen.limits import present
+from timeline.storage.permitted.limits import present
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse

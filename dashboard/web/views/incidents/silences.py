@@ -15,7 +15,7 @@ from timeline.models import Incident, Silence, Source
 from timeline.queries.incidents import filters
 from timeline.queries.people import silences as silences_queries
 from timeline.storage.people import silences
-from timeline.storage.seen.limits import present
+from timeline.storage.permitted.limits import present
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse, QueryDict

@@ -39,7 +39,7 @@ def show_access(request: "HttpRequest") -> "HttpResponse":
         try:
             grant = _give(request)
             return redirect(f"{reverse('access')}?{urlencode(_named(giving.holder_of(grant)))}")
-        except giving.Refused as error:
+        except giving.GrantRefused as error:
             problem = str(error)
     form = request.POST if problem else request.GET
     name, is_group = (form["group"], True) if form.get("group") else (form.get("person", ""), False)
@@ -71,7 +71,7 @@ def take_role(request: "HttpRequest", number: int) -> "HttpResponse":
                 change_log.about(request, **giving.described(taken))
             own = grants.held_by(User.objects.get(username=request.user.get_username()))  # as it is now
             return redirect(back if grants.reaches(own.everywhere, Grant.Role.ADMIN) else "home")
-        except giving.Refused as error:
+        except giving.GrantRefused as error:
             problem = str(error)
     context = {
         "verb": "Take away",
@@ -95,11 +95,11 @@ def _give(request: "HttpRequest") -> Grant:
     name = (form.get("group") or form.get("person") or form.get("name", "")).strip()
     is_group = bool(form.get("group")) or (not form.get("person") and form.get("kind") == "group")
     if not name:
-        raise giving.Refused("Say to whom the role is given.")
+        raise giving.GrantRefused("Say to whom the role is given.")
     try:
         on = choices.chosen(form.get("on", ""))
     except ObjectDoesNotExist:
-        raise giving.Refused("What the role is on does not exist any more. Choose again.") from None
+        raise giving.GrantRefused("What the role is on does not exist any more. Choose again.") from None
     grant = giving.give(
         giving.group_to_be(name) if is_group else giving.holder(name),
         form.get("role", ""),
@@ -115,7 +115,7 @@ def _one(name: str, *, is_group: bool) -> dict[str, Any]:
     """Return what the page of one person or group shows."""
     try:
         found = giving.holder(name, group=is_group)
-    except giving.Refused as error:
+    except giving.GrantRefused as error:
         raise Http404(str(error)) from None
     if isinstance(found, Group):
         members = found.user_set.order_by("username").values_list("username", flat=True)[: PAGE + 1]

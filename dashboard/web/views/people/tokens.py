@@ -52,7 +52,7 @@ def _show(request: "HttpRequest", owner: User | None) -> "HttpResponse":
             return _revoke(request, owner)
         try:
             text, made = _make(request, owner)
-        except tokens.Refused as error:
+        except tokens.TokenRefused as error:
             problem = str(error)
     now = timezone.now()
     context = {
@@ -78,11 +78,11 @@ def _make(request: "HttpRequest", owner: User | None) -> tuple[str, AccessToken]
     form = request.POST
     days = form.get("days", "")
     if not (days.isascii() and days.isdecimal() and len(days) < 6):
-        raise tokens.Refused("Say in whole days when the token expires.")
+        raise tokens.TokenRefused("Say in whole days when the token expires.")
     try:
         limit = choices.chosen(form.get("limit", ""))
     except ObjectDoesNotExist:
-        raise tokens.Refused("What the token is limited to does not exist any more. Choose again.") from None
+        raise tokens.TokenRefused("What the token is limited to does not exist any more. Choose again.") from None
     text, made = tokens.issue(
         form.get("name", ""),
         [tokens.OWN, *form.getlist("scope")] if owner else form.getlist("scope"),

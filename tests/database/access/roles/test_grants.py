@@ -18,7 +18,7 @@ from dashboard.access.signing_in import people
 from dashboard.models import Grant
 from tests.people import grant, member
 from timeline.models import Cluster, Source
-from timeline.storage.seen.limits import EVERYTHING, Seen
+from timeline.storage.permitted.limits import EVERYTHING, Permitted
 
 pytestmark = pytest.mark.django_db
 
@@ -40,18 +40,18 @@ def sources(cluster: Cluster) -> list[Source]:
 
 def test_a_role_is_on_what_it_was_given_for_and_on_nothing_else(cluster: Cluster, sources: list[Source]) -> None:
     nobody, everywhere = grants.held_by(member()), grants.held_by(member("responder"))
-    assert (nobody.seen, nobody.anywhere) == (Seen(), "")
+    assert (nobody.seen, nobody.anywhere) == (Permitted(), "")
     assert everywhere.seen == EVERYTHING
     assert everywhere.on_source(sources[0].pk) == everywhere.on_cluster(1) == everywhere.anywhere == "responder"
     held = grants.held_by(member("viewer", on=cluster))
-    assert held.seen == Seen(whole=frozenset(each.pk for each in sources[:2]), clusters=frozenset([cluster.pk]))
+    assert held.seen == Permitted(whole=frozenset(each.pk for each in sources[:2]), clusters=frozenset([cluster.pk]))
     assert held.on_cluster(cluster.pk) == "viewer" and held.on_part_of_cluster(cluster.pk)
     assert not held.on_part(sources[2].pk)
     held = grants.held_by(member("admin", on=sources[2]))
-    assert (held.everywhere, held.seen) == ("", Seen(whole=frozenset({sources[2].pk})))
+    assert (held.everywhere, held.seen) == ("", Permitted(whole=frozenset({sources[2].pk})))
     empty = Cluster.objects.create(name="without a source")
     held = grants.held_by(member("editor", on=empty))
-    assert (held.on_cluster(empty.pk), held.seen) == ("editor", Seen(clusters=frozenset([empty.pk])))
+    assert (held.on_cluster(empty.pk), held.seen) == ("editor", Permitted(clusters=frozenset([empty.pk])))
     uploader = member()
     Source.objects.filter(pk=sources[2].pk).update(owner=uploader)
     assert grants.held_by(uploader).on_source(sources[2].pk) == "editor"
@@ -61,7 +61,7 @@ def test_namespaces_beside_a_role_on_the_whole_source(sources: list[Source]) -> 
     user, key = member("viewer", on=sources[2]), sources[2].pk
     grant(user, "responder", on=sources[2], namespaces=["a"])
     held = grants.held_by(user)
-    assert held.seen == Seen(whole=frozenset({key}))
+    assert held.seen == Permitted(whole=frozenset({key}))
     assert [held.in_namespaces(key, names) for names in (["a"], ["a", "b"])] == ["responder", "viewer"]
 
 
@@ -102,7 +102,7 @@ def test_namespaces_of_a_cluster(cluster: Cluster, sources: list[Source]) -> Non
     grant(user, "responder", on=cluster, namespaces=["b", "c"])
     held = grants.held_by(user)
     names = frozenset("abc")
-    assert held.seen == Seen(namespaces={sources[0].pk: names, sources[1].pk: names})
+    assert held.seen == Permitted(namespaces={sources[0].pk: names, sources[1].pk: names})
     assert held.on_cluster(cluster.pk) == held.on_source(sources[0].pk) == ""
     assert held.on_part_of_cluster(cluster.pk)
     assert held.on_part(sources[0].pk)
@@ -178,7 +178,7 @@ def test_what_cannot_be_given_is_refused_with_the_reason() -> None:
         ("viewer", prod, ["a", "B c"], "'B c' is not the name of a namespace"),
         ("viewer", prod, [f"n{number}" for number in range(1001)], "at most 1000"),
     ):
-        with pytest.raises(giving.Refused, match=why):
+        with pytest.raises(giving.GrantRefused, match=why):
             giving.give(alice, role, "ada", on=on, namespaces=namespaces)
     assert not Grant.objects.exists()
     assert giving.give(alice, "viewer", "ada", on=prod, namespaces=["b", "a", "b"]).namespaces == ["a", "b"]
@@ -188,7 +188,7 @@ def test_what_cannot_be_given_is_refused_with_the_reason() -> None:
 
 @pytest.mark.parametrize("name", ["platform", "oidc:", "oidc:a\0b", "oidc:" + "x" * 150, "ldap:platform"])
 def test_other_groups_have_to_exist(name: str) -> None:
-    with pytest.raises(giving.Refused, match="There is no group with the name"):
+    with pytest.raises(giving.GrantRefused, match="There is no group with the name"):
         giving.group_to_be(name)
     assert not Group.objects.exists()
 
@@ -206,7 +206,7 @@ def test_the_last_administrator_stays(way: str) -> None:
     }[way]
     eve = member("admin", name="eve")
     User.objects.filter(pk=eve.pk).update(is_active=False)  # who cannot sign in is no administrator
-    with pytest.raises((giving.Refused, CommandError), match=LAST), transaction.atomic():
+    with pytest.raises((giving.GrantRefused, CommandError), match=LAST), transaction.atomic():
         act()
     assert giving.administrators().get() == ada and User.objects.count() == 3
     if way != "deleted with all":
@@ -218,14 +218,14 @@ def test_the_last_administrator_stays(way: str) -> None:
 def test_a_group_counts_while_somebody_who_may_sign_in_is_in_it() -> None:
     ada, group = member("admin", name="ada"), giving.group_to_be("oidc:platform")
     giving.give(group, "admin", "ada")  # before anybody in it signs in
-    with pytest.raises(giving.Refused, match=LAST):
+    with pytest.raises(giving.GrantRefused, match=LAST):
         giving.give(ada, "viewer", "ada")
     bob = member(name="bob")
     people.take_groups(bob, "oidc", ["platform"])
     giving.give(ada, "viewer", "ada")
     assert giving.administrators().get() == bob and grants.read(bob.pk).everywhere == "admin"
     for refused in (bob, group):
-        with pytest.raises(giving.Refused, match=LAST), transaction.atomic():
+        with pytest.raises(giving.GrantRefused, match=LAST), transaction.atomic():
             refused.delete()
     with pytest.raises(CommandError, match=LAST):
         call_command("deactivate", "bob")
@@ -244,7 +244,7 @@ def test_of_two_administrators_who_are_taken_away_at_the_same_time_one_stays() -
             together.wait(10)
             giving.give(user, "viewer", "somebody")
             return "done"
-        except giving.Refused:
+        except giving.GrantRefused:
             return "refused"
         finally:
             connection.close()

@@ -21,7 +21,7 @@ from pytest_django import DjangoDbBlocker
 from dashboard import urls
 from dashboard.access.roles import grants, needs, policy
 from dashboard.agents.api import Api, Caller
-from dashboard.agents.reader import Refused
+from dashboard.agents.reader import QuestionRefused
 from dashboard.asgi import websocket
 from dashboard.cli.__main__ import _parser
 from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsConsumer
@@ -245,7 +245,7 @@ def test_tools_for_models_ask_only_for_what_viewers_read() -> None:
     async def ask_all() -> None:
         for name, method in inspect.getmembers(reader, inspect.iscoroutinefunction):
             if not name.startswith("_"):
-                with contextlib.suppress(Refused):
+                with contextlib.suppress(QuestionRefused):
                     await method(**{each: given[each] for each in inspect.signature(method).parameters})
 
     async_to_sync(ask_all)()

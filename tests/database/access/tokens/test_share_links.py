@@ -226,7 +226,7 @@ def test_a_person_has_only_so_many_links(sample: Source, monkeypatch: pytest.Mon
     monkeypatch.setattr(links, "MOST", 2)
     alice = member("responder")
     shared(sample, alice), shared(sample, alice)
-    with pytest.raises(links.Refused, match="2 links"):
+    with pytest.raises(links.LinkRefused, match="2 links"):
         shared(sample, alice)
     ShareLink.objects.filter(maker=alice).update(expires=timezone.now() - timedelta(days=31))
     shared(sample, alice)

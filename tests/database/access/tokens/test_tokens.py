@@ -27,7 +27,7 @@ from tests.database.access.asking import an_incident, asked, bearer, issued, sig
 from tests.database.push.sockets import in_a_loop, opened
 from tests.people import grant, member
 from timeline.models import Acknowledgement, Cluster, Silence, Source, Upload
-from timeline.storage.seen.limits import Seen
+from timeline.storage.permitted.limits import Permitted
 
 pytestmark = pytest.mark.django_db
 
@@ -220,7 +220,7 @@ def test_somebody_who_sees_a_part_makes_tokens_that_see_and_silence_that_part(sa
         for text in (personal(bob), personal(bob, "respond", source=sample))
     )
     assert whole == limits.seen_by(bob)
-    assert part == Seen(namespaces={sample.pk: frozenset({"default", "vol-restart"})})
+    assert part == Permitted(namespaces={sample.pk: frozenset({"default", "vol-restart"})})
     assert asked(f"/api/sources/{sample.pk}/overview", personal(bob)) == 200
 
 
@@ -283,7 +283,7 @@ def test_a_person_has_only_so_many_tokens(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(tokens, "MOST_OWN", 1)
     alice = member("viewer")
     personal(alice)
-    with pytest.raises(tokens.Refused, match="There are 1 tokens"):
+    with pytest.raises(tokens.TokenRefused, match="There are 1 tokens"):
         personal(alice)
     personal(member("viewer", name="bob"))
 

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.alerting.destinations import grafana, kinds
-from dashboard.alerting.messages import Message, Refused, Unreachable
+from dashboard.alerting.messages import DestinationRefused, Message, Unreachable
 from tests.answering import closed_port
 from tests.database.access.asking import bearer, issued
 from timeline.models import Cluster, Finding, Incident, Occurrence, Silence, Source
@@ -192,7 +192,7 @@ def test_what_is_sent_again_is_not_added_again(server: _Grafana) -> None:
 
 def test_what_cannot_work_is_refused_and_the_token_is_never_shown(server: _Grafana) -> None:
     for wrong in ({"url": "http://other.example"}, {"token": "a b"}, {"token": ""}, {"dashboard": "a/b"}):
-        with pytest.raises(Refused):
+        with pytest.raises(DestinationRefused):
             grafana.check(config(server, **wrong))
     with pytest.raises(Unreachable, match="401") as refused:
         grafana.send(config(server, token=f"{SECRET}x"), [message()], key="a")

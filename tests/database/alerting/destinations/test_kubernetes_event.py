@@ -15,7 +15,7 @@ from collectors.watch.access import AccessReport, Grant
 from collectors.watch.server import connections
 from collectors.watch.server.connections import WatchOptions
 from collectors.watch.server.kubeconfig import Kubeconfig
-from dashboard.access.outgoing import Refused, Unreachable
+from dashboard.access.outgoing import DestinationRefused, Unreachable
 from dashboard.alerting.destinations import kubernetes_event
 from dashboard.alerting.messages import Message
 from dashboard.alerting.texts import event_note
@@ -106,7 +106,7 @@ def test_what_one_namespace_or_cluster_does_not_take_holds_up_no_other(
     server.deleted = {other.namespace}
     answer = send(elsewhere, message)
     assert answer.startswith("Event vol-restart/causeline-") and "1 refused: The API server answered 404" in answer
-    with pytest.raises(Refused, match="404"):
+    with pytest.raises(DestinationRefused, match="404"):
         send(elsewhere)
     server.deleted = set()
     server.events.clear()
@@ -129,7 +129,7 @@ def test_a_namespace_that_would_change_the_path_is_refused(namespace: str) -> No
     about = Anchor(Cluster(), "v1", "Pod", namespace, "p", "")
     message = Message(key="7", change="began", title="t", severity="warning", url="u", when="w")
     no_api: Any = None
-    with pytest.raises(Refused, match="none that Kubernetes takes"):
+    with pytest.raises(DestinationRefused, match="none that Kubernetes takes"):
         kubernetes_event._written(no_api, about, message)
 
 
@@ -137,11 +137,11 @@ def test_nothing_is_written_unless_turned_on(
     server: EventsApi, message: Message, cluster: Cluster, sample: Source
 ) -> None:
     connections.change(cluster, WatchOptions())
-    with pytest.raises(Refused, match="turned on"):
+    with pytest.raises(DestinationRefused, match="turned on"):
         send(message)
     connections.change(cluster, WatchOptions(write_events=True))
     Source.objects.filter(pk=sample.pk).update(cluster=None)  # a recording
-    with pytest.raises(Refused):
+    with pytest.raises(DestinationRefused):
         send(message)
     assert server.requests == []
 
@@ -150,7 +150,7 @@ def test_without_the_right_it_is_tried_again_later(server: EventsApi, message: M
     server.allowed = {"get"}
     with pytest.raises(Unreachable, match="403"):
         send(message)
-    with pytest.raises(Refused, match="prod does not allow to create and to patch Events"):
+    with pytest.raises(DestinationRefused, match="prod does not allow to create and to patch Events"):
         send(replace(message, change="test", incident=None))
     server.allowed = {"create", "get", "patch"}
     assert send(replace(message, change="test", incident=None)) == "Events may be written into prod; a test writes none"

@@ -12,6 +12,7 @@ from tests.database.storage.sources import asked
 from tests.following import Followed
 from tests.recordings import SAMPLE, entries_of
 from tests.unit.judging.incidents.test_incidents import RING, analysed, expected
+from timeline.core.entries import Entry
 from timeline.judging.incidents.subjects import identity
 from timeline.models import Cluster, Finding, Incident, Source, Track
 from timeline.queries.incidents import scoping
@@ -141,7 +142,7 @@ def test_the_page_leads_to_the_next_one(client: Client, sample: Source) -> None:
 def test_a_commit_tells_which_incidents_changed_and_which_are_gone() -> None:
     followed = Followed()
     before = followed.commit([])
-    followed.commit(sorted(entries_of(SAMPLE), key=lambda entry: entry.staged))
+    followed.commit(sorted(entries_of(SAMPLE), key=lambda entry: entry.staged if isinstance(entry, Entry) else 0))
     of_source = Incident.objects.filter(source=followed.source)
     told = deltas.missed(followed.source.pk, before)
     assert told

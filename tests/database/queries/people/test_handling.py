@@ -199,7 +199,7 @@ def form(gap: Incident) -> str:
     ],
 )
 def test_a_silence_takes_what_it_matches_out_of_the_list(
-    client: Client, sample: Source, matchers: dict[str, str], silenced: set[str]
+    client: Client, sample: Source, matchers: dict[str, Any], silenced: set[str]
 ) -> None:
     made = silence(client, source=sample.pk, **matchers)
     rest = listed(client, sample)

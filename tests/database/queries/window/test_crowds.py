@@ -13,7 +13,7 @@ from timeline.layout.places import CROWD
 from timeline.models import Source, Track
 from timeline.payloads.windows import WindowPayload
 from timeline.queries.window import dense, windows
-from timeline.storage.seen.limits import Seen, seeing
+from timeline.storage.permitted.limits import Permitted, seeing
 
 pytestmark = pytest.mark.django_db
 PODS, TIMES = 40, 40
@@ -100,7 +100,7 @@ def incarnations(shown: WindowPayload) -> list[str]:
 def test_findings_are_drawn_on_lives_that_are_drawn_together(sample: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     def looked() -> tuple[WindowPayload, WindowPayload]:
         whole = window(sample)
-        with seeing(Seen(namespaces={sample.pk: frozenset({"vol-restart"})})):
+        with seeing(Permitted(namespaces={sample.pk: frozenset({"vol-restart"})})):
             return whole, window(sample)
 
     one_by_one = looked()

@@ -10,7 +10,7 @@ from django.utils.connection import ConnectionProxy
 
 from timeline.storage import sessions
 from timeline.storage.engine import base
-from timeline.storage.seen.limits import SCHEMA, Seen, seeing
+from timeline.storage.permitted.limits import SCHEMA, Permitted, seeing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PID = "SELECT pg_backend_pid()"
@@ -93,7 +93,7 @@ def test_what_limits_a_reader_does_not_reach_the_next_request(ends: str) -> None
 
     def serve() -> None:
         try:
-            with seeing(Seen(namespaces={1: frozenset(["team-a"])})), connections["default"].cursor() as cursor:
+            with seeing(Permitted(namespaces={1: frozenset(["team-a"])})), connections["default"].cursor() as cursor:
                 cursor.execute(f"{PID}, current_setting('search_path')")
                 pid, path = cursor.fetchone()
                 assert path == SCHEMA

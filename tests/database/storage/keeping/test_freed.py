@@ -22,7 +22,7 @@ from timeline.queries.window.overview import overview
 from timeline.storage import store
 from timeline.storage.entries import chunks, tables
 from timeline.storage.keeping import freed, retention
-from timeline.storage.seen.limits import Seen, seeing
+from timeline.storage.permitted.limits import Permitted, seeing
 
 
 @pytest.mark.django_db(transaction=True)
@@ -69,12 +69,12 @@ def test_a_span_is_added_while_a_worker_holds_the_source() -> None:
 def test_readers_of_some_namespaces_see_one_span_that_covers_all(sample: Source) -> None:
     """The times between freed spans are those of incidents, which may be in namespaces that they do not see."""
     freed.add(sample, [Span(10, 20), Span(30, 40), Span(60, 70)])
-    with seeing(Seen(whole=frozenset({sample.pk}))):
+    with seeing(Permitted(whole=frozenset({sample.pk}))):
         assert freed.spans(sample.pk) == [(10, 20), (30, 40), (60, 70)]
-    with seeing(Seen(namespaces={sample.pk: frozenset({"vol-restart"})})):
+    with seeing(Permitted(namespaces={sample.pk: frozenset({"vol-restart"})})):
         assert freed.spans(sample.pk) == [(10, 70)]
         marks = [line for line in chunks.lines(sample.pk) if b'"freed"' in line]
         assert len(marks) == 1 and b'"since":10' in marks[0]
         assert overview(sample.pk)["freed"] == [(10, 70)]
-    with seeing(Seen(namespaces={sample.pk + 1: frozenset({"vol-restart"})})):
+    with seeing(Permitted(namespaces={sample.pk + 1: frozenset({"vol-restart"})})):
         assert freed.spans(sample.pk) == []

@@ -13,7 +13,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from collectors.watch.server import connections, credentials
-from collectors.watch.server.connections import Refused
+from collectors.watch.server.connections import ClusterRefused
 from collectors.watch.server.failures import Unusable
 from tests import stored
 from tests.certificates import served, signed
@@ -50,7 +50,7 @@ def test_credentials_are_encrypted_where_they_are_kept_and_reach_the_cluster(ser
     api = credentials.api_of(Cluster.objects.get(pk=cluster.pk))
     assert json.loads(api.get("/version")) == ANSWERS["/version"]
     api.close()
-    with pytest.raises(Refused, match="already connected"):
+    with pytest.raises(ClusterRefused, match="already connected"):
         connected()
 
 

@@ -8,7 +8,7 @@ import pytest
 from pytest_django import Settings
 
 from collectors.watch.server import connections, credentials
-from collectors.watch.server.connections import Refused
+from collectors.watch.server.connections import ClusterRefused
 from collectors.watch.server.failures import Unusable
 from dashboard import environment
 from tests.database.watch.server.api_server import (
@@ -66,7 +66,7 @@ def test_a_program_of_a_kubeconfig_runs_only_where_the_command_line_allowed_it(
     Cluster.objects.filter(pk=terminal.pk).update(reference=earlier, keep_days=3)
     again = connected_by(file, "terminal", programs_for="terminal")
     assert (again.pk, again.keep_days, again.reference) == (terminal.pk, 3, signed)
-    with pytest.raises(Refused):
+    with pytest.raises(ClusterRefused):
         connected_by(other, "terminal", programs_for="terminal")
     key, old = settings.CREDENTIALS_KEYS[0], "o" * 40
     settings.CREDENTIALS_KEYS = ["n" * 32]

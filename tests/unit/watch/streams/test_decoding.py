@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.watch.server.failures import Forbidden, Gone, Refused, refused
+from collectors.watch.server.failures import Forbidden, Gone, RequestRefused, refused
 from collectors.watch.streams.decoding import Bookmark, Malformed, ObjectDecoder, key_in, key_of, page_of, redacted
 from collectors.watch.streams.resources import Resource
 from tests.credentials import FORMS
@@ -149,7 +149,7 @@ def test_what_a_server_says_of_an_error_is_listed_without_credentials() -> None:
     assert isinstance(error, Forbidden)
     assert "abcdefghijk" not in str(error)
     assert refused(b"<html>", 502).status == 502
-    assert type(refused(b"", 500)) is Refused
+    assert type(refused(b"", 500)) is RequestRefused
     assert refused(b"", 429, "7").retry_after == 7
 
 

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from collectors.watch.server.api import Api
-from collectors.watch.server.failures import ApiError, Forbidden, Refused
+from collectors.watch.server.failures import ApiError, Forbidden, RequestRefused
 from collectors.watch.streams.calibration import calibrate
 from collectors.watch.streams.resources import Resource, new_resources, resources
 from timeline.core.entries import Mark, MarkType
@@ -56,7 +56,7 @@ class Server:
     def get(self, path: str, **query: Any) -> bytes:
         self.asked.append(path)
         if path == self.broken:
-            raise Refused("The API server answered 503.", 503)
+            raise RequestRefused("The API server answered 503.", 503)
         if path == "/apis":
             return orjson.dumps({"kind": "APIGroupList", "groups": self._groups()})
         version = path.removeprefix("/apis/").removeprefix("/api/")

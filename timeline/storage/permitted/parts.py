@@ -4,15 +4,15 @@ Of a finding that is what was stored as its part. Rows of the list of findings a
 parts and from the findings that are seen whole, so they count nothing else.
 """
 
-from timeline.storage.seen.conditions import View, involved, listed, outdated
-from timeline.storage.seen.limits import SCHEMA
+from timeline.storage.permitted.conditions import LimitedTable, involved, listed, outdated
+from timeline.storage.permitted.limits import SCHEMA
 
 _HERE = listed("t.namespace", "t.source_id")
 # Most rows involve one namespace, and are seen whole or not at all; this is found out before anything else.
 _IN_PART = f"(cardinality(t.namespaces) IS DISTINCT FROM 1 OR {outdated('t.source_id')}) AND NOT {involved()}"
 # The anchor is seen: it is in the namespace, or it is an actor, who is shown with the changes of objects that are seen.
 _ANCHORED = "(t.anchor[3] = t.namespace OR t.anchor[2] = 'Actor')"
-FINDING = View(
+FINDING = LimitedTable(
     f"t.part IS NOT NULL AND {_HERE} AND {_IN_PART}",
     {
         "subject": "(t.part->>'subject')::bigint",
@@ -28,7 +28,7 @@ FINDING = View(
         "part": "NULL::jsonb",
     },
 )
-OCCURRENCE = View(
+OCCURRENCE = LimitedTable(
     f"{_HERE} AND {_IN_PART} AND seen.findings IS NOT NULL",
     {
         "words": "seen.words",
@@ -59,7 +59,7 @@ OCCURRENCE = View(
 _SOME = f"EXISTS (SELECT FROM unnest(t.namespaces) AS one WHERE {listed('one', 't.source_id')})"
 _RANK = "CASE of.severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END"
 _GRAVEST = f"ORDER BY {_RANK}, of.first, of.identity"
-INCIDENT = View(
+INCIDENT = LimitedTable(
     f"({_HERE} OR (t.kind = 'Actor' AND {_SOME})) AND {_IN_PART} AND seen.findings > 0",
     {
         "rank": "seen.rank::smallint",

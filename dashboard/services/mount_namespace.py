@@ -28,7 +28,7 @@ _MOST_LINKS = 40  # the longest chain of links, as in the kernel
 
 
 @dataclass(frozen=True)
-class View:
+class MountNamespace:
     """What the account needs, without links; the links that lead there; and the folders it may not enter."""
 
     needed: list[Path]
@@ -36,7 +36,7 @@ class View:
     closed: list[Path]
 
 
-def planned(account: Account, paths: Iterable[Path], own: Path) -> View:
+def planned(account: Account, paths: Iterable[Path], own: Path) -> MountNamespace:
     """Plan a view with these paths. `own` will belong to the account."""
     links: dict[Path, str] = {}
     needed = {_followed(path, links) for path in [*paths, own]}
@@ -46,10 +46,10 @@ def planned(account: Account, paths: Iterable[Path], own: Path) -> View:
     inside = needed & set(closed)  # their content is needed, and the account may be allowed to read that
     needed -= inside
     needed |= {_followed(child, links) for folder in inside for child in folder.iterdir()}
-    return View(sorted(needed), links, closed)
+    return MountNamespace(sorted(needed), links, closed)
 
 
-def enter(view: View, account: Account) -> None:
+def enter(view: MountNamespace, account: Account) -> None:
     """Let this process and its children see the view from now on. Raises OSError if root may not mount."""
     _call("unshare", _CLONE_NEWNS)
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)

@@ -1,8 +1,8 @@
 """Make the views that limited readers read in place of the tables: one for each table, with its name.
 
-They are in a schema of their own, which `storage.seen.limits` makes the place where queries of a limited reader find
-tables. A table that is not listed here has no view, and such a query fails instead of showing too much. The views are
-made again after each migration, so no migration needs to know of them.
+They are in a schema of their own, which `storage.permitted.limits` makes the place where queries of a limited reader
+find tables. A table that is not listed here has no view, and such a query fails instead of showing too much. The views
+are made again after each migration, so no migration needs to know of them.
 """
 
 import logging
@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from django.apps import apps
 from django.db import ProgrammingError, connection, transaction
 
-from timeline.storage.seen import parts as seen_parts
-from timeline.storage.seen.conditions import (
+from timeline.storage.permitted import parts as seen_parts
+from timeline.storage.permitted.conditions import (
     ALL,
     FUNCTIONS,
     NOTHING,
     READER,
-    View,
+    LimitedTable,
     involved,
     listed,
     of_cluster,
@@ -29,7 +29,7 @@ from timeline.storage.seen.conditions import (
     whole,
     within,
 )
-from timeline.storage.seen.limits import SCHEMA
+from timeline.storage.permitted.limits import SCHEMA
 
 logger = logging.getLogger(__name__)
 
@@ -72,8 +72,8 @@ _SOURCE = unless_whole(
     mostly_skipped="'{}'::jsonb",
 )
 VIEWS = {
-    "timeline_source": View(some("t.id"), _SOURCE),
-    "timeline_cluster": View(
+    "timeline_source": LimitedTable(some("t.id"), _SOURCE),
+    "timeline_cluster": LimitedTable(
         f"({of_cluster('t.id')} OR {of_part_of_cluster('t.id')})",
         {
             name: f'CASE WHEN {of_cluster("t.id")} THEN t."{name}" ELSE {value} END'
@@ -86,15 +86,15 @@ VIEWS = {
             }.items()
         },
     ),
-    "timeline_track": View(
+    "timeline_track": LimitedTable(
         # the Namespace object of a namespace is seen with what is in it
         within("CASE WHEN kind = 'Namespace' AND \"group\" = '' AND namespace = '' THEN name ELSE namespace END")
     ),
-    "timeline_strip": View(within()),
-    "timeline_share": View(within()),
-    "timeline_chunk": View(some()),  # `storage.entries.chunks` leaves out entries of other namespaces
-    "timeline_intent_change": View(within()),
-    "timeline_log": View(
+    "timeline_strip": LimitedTable(within()),
+    "timeline_share": LimitedTable(within()),
+    "timeline_chunk": LimitedTable(some()),  # `storage.entries.chunks` leaves out entries of other namespaces
+    "timeline_intent_change": LimitedTable(within()),
+    "timeline_log": LimitedTable(
         f"({whole()} OR "
         + visible(
             "timeline_track",
@@ -103,61 +103,63 @@ VIEWS = {
         )
         + ")"
     ),
-    "timeline_log_page": View(
+    "timeline_log_page": LimitedTable(
         f"({whole()} OR {visible('timeline_log', 'of.source_id = t.source_id AND of.number = t.log')})"
     ),
-    "timeline_actor_row": View(whole()),
-    "timeline_object_view": View(whole()),
-    "timeline_finding": View(involved(), part=seen_parts.FINDING),
-    "timeline_incident": View(involved(), part=seen_parts.INCIDENT),
-    "timeline_occurrence": View(involved(), part=seen_parts.OCCURRENCE),
-    "timeline_noticed_incident": View(_MEANT),
-    "timeline_baselineincident": View(_MEANT),
-    "timeline_acknowledgement": View(_MEANT),
+    "timeline_actor_row": LimitedTable(whole()),
+    "timeline_object_view": LimitedTable(whole()),
+    "timeline_finding": LimitedTable(involved(), part=seen_parts.FINDING),
+    "timeline_incident": LimitedTable(involved(), part=seen_parts.INCIDENT),
+    "timeline_occurrence": LimitedTable(involved(), part=seen_parts.OCCURRENCE),
+    "timeline_noticed_incident": LimitedTable(_MEANT),
+    "timeline_baselineincident": LimitedTable(_MEANT),
+    "timeline_acknowledgement": LimitedTable(_MEANT),
     # `queries.people.silences` says who may end one, and leaves out words about what is hidden.
-    "timeline_silence": View(
+    "timeline_silence": LimitedTable(
         f"({_NAMES_ONLY_A_RULE} OR {whole()} OR {of_cluster()}"
         f" OR (namespace <> '' AND {listed()})"
         " OR (namespace <> '' AND EXISTS (SELECT FROM timeline_source AS fed WHERE fed.cluster_id = t.cluster_id"
         f" AND {listed(source='fed.id')})))"
     ),
-    "timeline_alert": View(
+    "timeline_alert": LimitedTable(
         f"({within(source='source')} OR (source IS NULL AND EXISTS (SELECT FROM timeline_source AS fed"
         " JOIN timeline_cluster AS of ON of.id = fed.cluster_id WHERE t.cluster = of.name"
         f" AND {within('t.namespace', 'fed.id')})))"  # not by a recording's name, which whoever uploads it chooses
     ),
-    "timeline_stream": View(
+    "timeline_stream": LimitedTable(
         f"({within()} OR (t.namespace = '' AND {some()}))", unless_whole("source_id", error="''", entries="0::bigint")
     ),
     # The reason may be an error that names anything in the cluster.
-    "timeline_gap": View(some(), unless_whole("source_id", reason="'Those who see all of this source see why.'")),
+    "timeline_gap": LimitedTable(
+        some(), unless_whole("source_id", reason="'Those who see all of this source see why.'")
+    ),
     # The times between freed spans are those of incidents. Whoever may not see all of them sees one span of all.
-    "timeline_freed": View(
+    "timeline_freed": LimitedTable(
         f"({whole()} OR ({some()} AND NOT EXISTS (SELECT FROM timeline_freed AS of WHERE of.source_id = t.source_id"
         " AND of.since < t.since)))",
         unless_whole(
             "source_id", until="(SELECT max(of.until) FROM timeline_freed AS of WHERE of.source_id = t.source_id)"
         ),
     ),
-    "timeline_delta": View(some()),
-    "timeline_memory": View(NOTHING),
-    "timeline_upload": View(f"({whole()} OR {of_cluster()} OR owner_id = {READER})"),
-    "timeline_uploadfile": View(visible("timeline_upload", "of.id = t.upload_id")),
-    "timeline_addition": View(NOTHING),
-    "timeline_portion": View(NOTHING),
-    "timeline_portion_part": View(NOTHING),
-    "timeline_audit_batch": View(NOTHING),
-    "timeline_actor_feed": View(whole()),
-    "timeline_logstore": View(of_cluster()),
-    "timeline_pull": View(visible("timeline_logstore", "of.id = t.store_id")),
-    "timeline_hold": View(f"({whole()} OR {of_cluster()})"),
-    "timeline_usage": View(whole()),
-    "timeline_collector": View(of_cluster()),
-    "timeline_collected_batch": View(NOTHING),
+    "timeline_delta": LimitedTable(some()),
+    "timeline_memory": LimitedTable(NOTHING),
+    "timeline_upload": LimitedTable(f"({whole()} OR {of_cluster()} OR owner_id = {READER})"),
+    "timeline_uploadfile": LimitedTable(visible("timeline_upload", "of.id = t.upload_id")),
+    "timeline_addition": LimitedTable(NOTHING),
+    "timeline_portion": LimitedTable(NOTHING),
+    "timeline_portion_part": LimitedTable(NOTHING),
+    "timeline_audit_batch": LimitedTable(NOTHING),
+    "timeline_actor_feed": LimitedTable(whole()),
+    "timeline_logstore": LimitedTable(of_cluster()),
+    "timeline_pull": LimitedTable(visible("timeline_logstore", "of.id = t.store_id")),
+    "timeline_hold": LimitedTable(f"({whole()} OR {of_cluster()})"),
+    "timeline_usage": LimitedTable(whole()),
+    "timeline_collector": LimitedTable(of_cluster()),
+    "timeline_collected_batch": LimitedTable(NOTHING),
 }
 
 
-def create(more: Mapping[str, View]) -> None:
+def create(more: Mapping[str, LimitedTable]) -> None:
     """Make all views again, in place of those that there are. `more` are those of tables of other packages.
 
     A table that does not exist, or lacks a column, because an older migration was the last one, gets no view.
@@ -189,17 +191,17 @@ def drop() -> None:
         cursor.execute(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
 
 
-def _of_libraries() -> dict[str, View]:
+def _of_libraries() -> dict[str, LimitedTable]:
     """Return the views of the tables of libraries, such as those of accounts and sessions. They show nothing that was
     observed, so they have all rows."""
     own = {"timeline", "collectors", "dashboard"}
     models = (each for each in apps.get_models(include_auto_created=True) if each._meta.app_label not in own)
-    return {model._meta.db_table: View(ALL) for model in models}
+    return {model._meta.db_table: LimitedTable(ALL) for model in models}
 
 
-def _in_order(views: Mapping[str, View]) -> list[tuple[str, View]]:
+def _in_order(views: Mapping[str, LimitedTable]) -> list[tuple[str, LimitedTable]]:
     """Return the views so that each comes after those that it reads."""
-    left, done = dict(views), list[tuple[str, View]]()
+    left, done = dict(views), list[tuple[str, LimitedTable]]()
     while left:
         for table, view in [*left.items()]:
             parts = [view, *([view.part] if view.part else [])]
@@ -210,7 +212,7 @@ def _in_order(views: Mapping[str, View]) -> list[tuple[str, View]]:
     return done
 
 
-def _create(table: str, view: View) -> None:
+def _create(table: str, view: LimitedTable) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"
@@ -225,7 +227,7 @@ def _create(table: str, view: View) -> None:
         cursor.execute(f'CREATE VIEW {SCHEMA}."{table}" AS {" UNION ALL ".join(queries)}{check}')
 
 
-def _query(table: str, names: list[str], view: View) -> str:
+def _query(table: str, names: list[str], view: LimitedTable) -> str:
     if missing := view.columns.keys() - set(names):
         raise ProgrammingError(f"the table has no columns {', '.join(sorted(missing))}")
     columns = ", ".join(

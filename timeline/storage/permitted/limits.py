@@ -1,7 +1,7 @@
 """Say what the present reader may see: everything, whole sources, or some namespaces of a source.
 
-What a limited reader may not see is left out by the database: its queries find the views of `storage.seen.views` in
-place of the tables. Views and settings hold for one transaction, so that a pooler may stand before PostgreSQL.
+What a limited reader may not see is left out by the database: its queries find the views of `storage.permitted.views`
+in place of the tables. Views and settings hold for one transaction, so that a pooler may stand before PostgreSQL.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ _SETTINGS = ("sources", "namespaces", "whole", "partly", "clusters", "reader")
 
 
 @dataclass(frozen=True)
-class Seen:
+class Permitted:
     """What a reader may see: everything, or these sources as a whole and these namespaces of other sources."""
 
     everything: bool = False
@@ -31,11 +31,11 @@ class Seen:
         """Return whether everything of a source may be seen."""
         return self.everything or source in self.whole
 
-    def within(self, source: int) -> "Seen":
+    def within(self, source: int) -> "Permitted":
         """Return what of this may be seen of one source. Readers who may see the same of it get the same value."""
         if self.sees_whole(source):
             return EVERYTHING
-        return Seen(namespaces={source: self.namespaces.get(source, frozenset())})
+        return Permitted(namespaces={source: self.namespaces.get(source, frozenset())})
 
     @property
     def fingerprint(self) -> str:
@@ -43,25 +43,27 @@ class Seen:
         return sha256(repr((self.everything, *_settings(self, None))).encode()).hexdigest()
 
 
-EVERYTHING = Seen(everything=True)
-_present: ContextVar[Seen] = ContextVar("what the present reader may see", default=EVERYTHING)
-_answered: ContextVar[Seen | None] = ContextVar("what the present reader may answer, if not all seen", default=None)
+EVERYTHING = Permitted(everything=True)
+_present: ContextVar[Permitted] = ContextVar("what the present reader may see", default=EVERYTHING)
+_answered: ContextVar[Permitted | None] = ContextVar(
+    "what the present reader may answer, if not all seen", default=None
+)
 _unlimited_path: ContextVar[str] = ContextVar("where tables are found without a limit", default="public")
 
 
-def present() -> Seen:
+def present() -> Permitted:
     """Return what the present reader may see. Commands, tasks and collectors see everything."""
     return _present.get()
 
 
-def answered() -> Seen:
+def answered() -> Permitted:
     """Return what the present reader may answer, which is to acknowledge and to silence: all that is seen, unless
     `answering` says otherwise."""
     return _answered.get() or present()
 
 
 @contextmanager
-def answering(answers: Seen) -> Iterator[None]:
+def answering(answers: Permitted) -> Iterator[None]:
     """Say what the present reader may answer, which can be less than what is seen."""
     token = _answered.set(answers)
     try:
@@ -71,7 +73,7 @@ def answering(answers: Seen) -> Iterator[None]:
 
 
 @contextmanager
-def seeing(seen: Seen, reader: int | None = None) -> Iterator[None]:
+def seeing(seen: Permitted, reader: int | None = None) -> Iterator[None]:
     """Limit what is read, and written, to what a reader may see. `reader` is the id of the account, which sees its own
     uploads. For a limited reader, everything in the context is one transaction."""
     if seen.everything:
@@ -140,7 +142,7 @@ def _set(values: Mapping[str, str]) -> str:
         return path
 
 
-def _settings(seen: Seen, reader: int | None) -> tuple[str, ...]:
+def _settings(seen: Permitted, reader: int | None) -> tuple[str, ...]:
     """Return the values of `_SETTINGS`: two objects of JSON, whose keys alone count, and arrays of numbers."""
     whole = [f"whole {source}" for source in sorted(seen.whole)]
     partly = sorted(source for source, names in seen.namespaces.items() if names)

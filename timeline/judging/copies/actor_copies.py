@@ -2,7 +2,7 @@
 
 The revisions that requests and Events name are those of copies, each of which was read at some earlier time. What the
 watch of a process had shown is known only as bounds: within one watch it never goes back, and the address of a watch
-request names the revision that the process had reached when it sent it. `views_of` is the entrance. Its answer does
+request names the revision that the process had reached when it sent it. `copies_of` is the entrance. Its answer does
 not depend on the order in which observations were learned, nor on repetitions, so tests may hold its bounds against
 what a client was really shown.
 """
@@ -55,7 +55,7 @@ class Bound(NamedTuple):
     most: int | None  # it had surely shown nothing newer than this revision, unless None
 
 
-class View(NamedTuple):
+class ActorCopies(NamedTuple):
     """What is known of one actor's copies of one object, and of the watch by which its process reads it."""
 
     actor: Actor
@@ -74,7 +74,7 @@ class View(NamedTuple):
         return max(lags, key=lambda each: (each.least, each.most or 0), default=None)
 
 
-def views_of(owner: Track, world: World) -> list[View]:
+def copies_of(owner: Track, world: World) -> list[ActorCopies]:
     """Return the view of each actor whose copies of an object are known, sorted by actor."""
     uses: dict[tuple[str, str], dict[tuple[object, ...], tuple[Actor, Use]]] = defaultdict(dict)
     for actor, use in _uses(owner, world):
@@ -84,7 +84,7 @@ def views_of(owner: Track, world: World) -> list[View]:
         ordered = [by_use[key] for key in sorted(by_use, key=repr)]
         actor = min(actor for actor, _ in ordered)
         own = sorted((use for _, use in ordered), key=lambda each: (each.time, each.revision, each.what, each.identity))
-        found.append(View(actor, owner, tuple(own), tuple(_bounds(owner, actor, own, world))))
+        found.append(ActorCopies(actor, owner, tuple(own), tuple(_bounds(owner, actor, own, world))))
     return found
 
 

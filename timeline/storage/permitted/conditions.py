@@ -8,7 +8,7 @@ because the views are planned anew with each query, which costs more than to loo
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from timeline.storage.seen.limits import SCHEMA
+from timeline.storage.permitted.limits import SCHEMA
 
 _SOURCES = "(SELECT current_setting('causeline.sources')::jsonb)"
 _NAMESPACES = "(SELECT current_setting('causeline.namespaces')::jsonb)"
@@ -109,7 +109,7 @@ NOTHING, ALL = "FALSE", "TRUE"
 
 
 @dataclass(frozen=True)
-class View:
+class LimitedTable:
     """The rows of a table that a limited reader sees, as a condition of SQL in which the table is named `t`, and what
     some columns show in place of what they hold."""
 
@@ -117,7 +117,7 @@ class View:
     columns: Mapping[str, str] = field(default_factory=dict)  # the expression of SQL of each
     joined: str = ""  # what is joined to the table, for these expressions
     function: str = ""  # the statement that makes a function for it
-    part: "View | None" = None  # further rows, which are seen in part
+    part: "LimitedTable | None" = None  # further rows, which are seen in part
 
 
 def unless_whole(source: str, **columns: str) -> dict[str, str]:

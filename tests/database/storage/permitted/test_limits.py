@@ -18,14 +18,14 @@ from timeline.layout.places import CROWD
 from timeline.models import Finding, Gap, Occurrence, Source, Track
 from timeline.queries.window import windows
 from timeline.queries.window.overview import overview
-from timeline.storage.seen import views as seen_views
-from timeline.storage.seen.limits import EVERYTHING, Seen, present, seeing, unlimited
+from timeline.storage.permitted import views as seen_views
+from timeline.storage.permitted.limits import EVERYTHING, Permitted, present, seeing, unlimited
 
 pytestmark = pytest.mark.django_db
 
 
-def part(source: Source, *names: str) -> Seen:
-    return Seen(namespaces={source.pk: frozenset(names)})
+def part(source: Source, *names: str) -> Permitted:
+    return Permitted(namespaces={source.pk: frozenset(names)})
 
 
 def namespaces_of(source: Source) -> list[str]:
@@ -50,9 +50,9 @@ def test_a_limited_reader_sees_the_objects_and_lanes_of_the_namespaces(sample: S
         assert namespaces_of(sample) == [one]
         assert {row[0] for row in again(sample).census} == {one}
         assert {lane["namespace"] for lane in windows.window(sample.pk)["lanes"]} == {one}
-    with seeing(Seen(whole=frozenset({sample.pk}))):
+    with seeing(Permitted(whole=frozenset({sample.pk}))):
         assert namespaces_of(sample) == everything
-    with seeing(Seen()):
+    with seeing(Permitted()):
         assert namespaces_of(sample) == []
         assert not Source.objects.filter(pk=sample.pk).exists()
         with unlimited():  # what must see everything says so for some time
@@ -63,7 +63,11 @@ def test_a_limited_reader_sees_the_objects_and_lanes_of_the_namespaces(sample: S
 
 
 def test_a_table_without_a_view_is_not_found(sample: Source) -> None:
-    with pytest.raises(ProgrammingError), seeing(Seen(whole=frozenset({sample.pk}))), connection.cursor() as cursor:
+    with (
+        pytest.raises(ProgrammingError),
+        seeing(Permitted(whole=frozenset({sample.pk}))),
+        connection.cursor() as cursor,
+    ):
         cursor.execute("SELECT * FROM django_migrations")
 
 

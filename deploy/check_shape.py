@@ -20,11 +20,11 @@ PACKAGES = ("collectors", "dashboard", "timeline")
 MODULES, LINES, README_LINES = 20, 400, 40
 # Folders of one-file things, to which somebody adds one more. A README or a how-to says how.
 CATALOGUES = {"collectors/formats", "timeline/rules", "timeline/migrations", "dashboard/migrations"}
-WIDE = {"bench": 30, "tests": 47, "tests/browser": 30}
+WIDE = {"bench": 30, "tests": 47}
 LONG = {
     "collectors/normalise/log_lines.py": 551, "collectors/redaction/objects.py": 431, "dashboard/agents/tools.py": 414,
-    "dashboard/cli/__main__.py": 490, "dashboard/environment/declarations.py": 560, "tests/browser/test_hands.py": 834,
-    "tests/browser/test_live.py": 620, "tests/credentials.py": 457, "tests/database/judging/test_incidents.py": 505,
+    "dashboard/cli/__main__.py": 490, "dashboard/environment/declarations.py": 560,
+    "tests/credentials.py": 457, "tests/database/judging/test_incidents.py": 505,
     "tests/database/queries/test_queries.py": 473, "tests/database/uploads/test_importing.py": 616,
     "tests/database/watch/test_connections.py": 595, "tests/database/web/api/test_api.py": 463,
     "tests/planted_shapes.py": 769, "tests/process/agents/test_mcp.py": 412, "tests/process/deploy/test_deploy.py": 426,

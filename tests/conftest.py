@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests import ROOT
 from tests.properties import SUITE
 
 # A shell makes its background processes ignore SIGINT, and their children inherit that. Tests send SIGINT.
@@ -42,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         files.setdefault(item.path, []).append(item)
     waiting = {file: LONGEST[file.name] for file in files if file.name in LONGEST}
-    looking = {file: len(files[file]) for file in files if file.parent.name == "browser"}
+    looking = {file: len(files[file]) for file in files if "browser" in file.relative_to(ROOT / "tests").parts}
     half = workers // 2
     shares = [*_shares(waiting, max(1, half)), *_shares(looking, max(1, workers - half))][:workers]
     first = {file for share in shares for file in share}

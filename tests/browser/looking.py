@@ -76,7 +76,7 @@ def opened(page: Page, address: str) -> Page:
     page.goto(address)
     settled(page)
     expect(page.locator("#figure[data-drawn]")).to_be_attached()
-    expect(page.locator("#plot .scatterlayer")).to_be_visible()
+    expect(page.locator(".scatterlayer").first).to_be_attached()
     expect(page.locator(".lane").first).to_be_attached()
     return page
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from tests.recordings import SAMPLE
 
@@ -32,8 +32,8 @@ def choose(page: Page, *paths: Path) -> None:
 def chosen(page: Page, name: str) -> Locator:
     """Have the sample imported from the home page; the row of the recording."""
     page.goto("/")
-    file = {"name": f"{name}.zst", "mimeType": "application/zstd", "buffer": SAMPLE.read_bytes()}
-    page.locator("#file").set_input_files([file])  # type: ignore[list-item]
+    file: FilePayload = {"name": f"{name}.zst", "mimeType": "application/zstd", "buffer": SAMPLE.read_bytes()}
+    page.locator("#file").set_input_files(file)
     expect(page.locator(".upload", has_text=name)).to_contain_text("Open timeline")
     row = page.locator(".recordings tbody tr", has_text=name).first
     return page.locator(f"[data-source='{row.get_attribute('data-source')}']")

@@ -1,5 +1,7 @@
 """The pages beside the timeline, in a real browser: usable by everyone, at any width, and leading to each other."""
 
+import hashlib
+import json
 import re
 from typing import Any
 
@@ -7,7 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import Complaints
-from tests.browser.everyone import PHONE, complaints_of_axe, usable_everywhere
+from tests.browser.everyone import AXE, PHONE, complaints_of_axe, usable_everywhere
 from tests.browser.looking import copied, fits, opened, press_and_read
 from tests.visitor import Visitor
 
@@ -135,3 +137,8 @@ def test_the_report_is_copied_as_markdown_on_a_phone(page: Page, context: Browse
     assert "> See OPS-7 `@everyone`" in text and "**6 incidents · 10 findings**" in text
     page.keyboard.press("Escape")
     expect(page.locator("#report-dialog")).to_be_hidden()
+
+
+def test_axe_is_what_its_project_published() -> None:
+    about = json.loads((AXE / "VENDOR.json").read_text(encoding="utf-8"))
+    assert hashlib.sha256((AXE / about["file"]).read_bytes()).hexdigest() == about["sha256"]

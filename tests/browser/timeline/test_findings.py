@@ -1,6 +1,7 @@
 """The list of incidents and findings beside a timeline, and what limits it: a search, filters, a group in focus."""
 
 import re
+from typing import Any
 
 from playwright.sync_api import Page, Route, expect
 
@@ -70,7 +71,7 @@ def test_what_somebody_knows_of_is_hidden_and_counted_but_a_link_to_it_opens_it(
     incidents = page.request.get(f"{api}/incidents", max_retries=RETRIES).json()["incidents"]
     held = next(each["id"] for each in incidents if each["rule"] == "lease-contention")
     told = page.request.get(f"{api}/findings?incident={held}", max_retries=RETRIES).json()["findings"]
-    by_token = {"headers": WITH_TOKEN, "max_retries": RETRIES}
+    by_token: dict[str, Any] = {"headers": WITH_TOKEN, "max_retries": RETRIES}
     note = {"incidents": [held], "note": "known"}
     assert page.request.post(f"{api}/acknowledgements", data=note, **by_token).ok
     count, known = page.locator("#findings-count"), page.locator(".incident.acknowledged")

@@ -77,6 +77,8 @@ def test_a_cluster_is_connected_seen_to_move_and_stays_as_a_recording(page: Page
         usable_everywhere(page)
         expect(connected).to_have_count(0)
         undo.click()
+        expect(undo).to_have_count(0)
+        page.goto("/clusters/")
         connected.click()
         for _ in range(2):
             page.get_by_role("button", name="Disconnect moving").click()

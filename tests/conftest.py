@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests import ROOT
 from tests.properties import SUITE
 
 # A shell makes its background processes ignore SIGINT, and their children inherit that. Tests send SIGINT.
@@ -17,6 +18,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.load_profile(SUITE)
 
+BROWSER = ROOT / "tests" / "browser"
 
 # Seconds that files take whose tests wait long for processes.
 LONGEST = {
@@ -41,7 +43,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         files.setdefault(item.path, []).append(item)
     waiting = {file: LONGEST[file.name] for file in files if file.name in LONGEST}
-    looking = {file: len(files[file]) for file in files if file.parent.name == "browser"}
+    looking = {file: len(files[file]) for file in files if BROWSER in file.parents}
     half = workers // 2
     shares = [*_shares(waiting, max(1, half)), *_shares(looking, max(1, workers - half))][:workers]
     first = {file for share in shares for file in share}

@@ -1,10 +1,12 @@
 """A running Causeline (web and worker, on a database of its own) and a browser that looks at it."""
 
+import json
 import os
-import re
 import shutil
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,16 +14,17 @@ from typing import Any
 from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
+from dashboard.services.program import guarded
 from tests import ROOT
-from tests.answering import LOCALHOST
-from tests.browser.overlap import readable
-from tests.patience import patient
-from tests.running import START_SECONDS, TOKEN, running
+from tests.answering import LOCALHOST, Receiver, receiving
+from tests.browser.looking import CONNECTED, PATIENCE
+from tests.patience import eventually, patient
+from tests.recordings import SAMPLE
+from tests.running import START_SECONDS, TOKEN, Running, free_port, running
 from tests.visitor import Visitor
 
-SAMPLE = ROOT / "dashboard/samples/volcano-restart.jsonl.zst"
 BROWSERS = ("chromium-headless-shell", "google-chrome", "google-chrome-stable", "chromium", "chromium-browser")
 BROWSER_OPTIONS = [
     "--no-sandbox",  # containers and CI run as root
@@ -40,39 +43,7 @@ BROWSER_OPTIONS = [
     "ThirdPartyStoragePartitioning",
     "--process-per-site",  # the process of a page that stays open serves the others, with the scripts it has compiled
 ]
-PATIENCE = (
-    120_000  # ms that a test waits for what the page shows: on a busy machine an import waits long for the worker
-)
-expect.set_options(timeout=PATIENCE)
 RETRIES = 3  # of a request without a page: the server may close the connection, which was idle, as it is used again
-# The module that the page runs. From another address, it would be a second one with a state of its own.
-TIMELINE = """import(document.querySelector('script[type="module"]').src.replace(/js\\/.*/, "js/timeline.js"))"""
-# A timeline writes its address and loads its lanes a moment after the view has moved, and draws with the next frame.
-SETTLED = """async (drawing) => {
-  const { parts, store } = await TIMELINE;
-  const loaded = () => !drawing || (!parts.loader.stale() && !document.querySelector("#figure[aria-busy]"));
-  const told = (search) => JSON.stringify([...new URLSearchParams(search)].filter(([name]) => name in store).sort());
-  const rests = () => told(location.search) === told(store.search()) && loaded();
-  if (!rests()) return false;
-  await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
-  return rests() && { search: location.search };
-}""".replace("TIMELINE", TIMELINE)
-TOO_WIDE = """() => {
-  const width = document.documentElement.scrollWidth;
-  if (width <= innerWidth) return null;
-  const cut = (element) => element && element !== document.body
-    && (getComputedStyle(element).overflowX !== "visible" || cut(element.parentElement));
-  const reasons = [...document.querySelectorAll("body *")]
-    .filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5 && !cut(element.parentElement))
-    .map((element) => `${Math.round(element.getBoundingClientRect().right)} px: ${element.outerHTML.slice(0, 200)}`);
-  return `${width} px in a window of ${innerWidth} px: ${reasons.slice(0, 10).join(" | ")}`;
-}"""
-NOTE = """(element) => {
-  window.noted = [];
-  const note = () => noted.push(element.textContent);
-  new MutationObserver(note).observe(element, { childList: true, characterData: true, subtree: true });
-}"""
-COPIED = "(part) => navigator.clipboard.readText().then((text) => text.includes(part) && text)"
 
 
 @pytest.fixture(scope="package")
@@ -228,66 +199,118 @@ def imported(site: str, name: str, content: bytes) -> str:
     visitor = Visitor(site)
     status, told = visitor.ask("POST", f"/api/uploads?name={name}", content)
     assert status == 201, told
+    return done(visitor, told)
+
+
+def done(visitor: Visitor, upload: Any) -> str:
+    """Wait until an upload was imported; the path of its timeline."""
     deadline = time.monotonic() + patient(START_SECONDS)
-    while told["state"] != "done":
-        assert told["state"] != "failed", told["error"]
-        assert time.monotonic() < deadline, f"the import hangs: {told}"
+    while upload["state"] != "done":
+        assert upload["state"] != "failed", upload["error"]
+        assert time.monotonic() < deadline, f"the import hangs: {upload}"
         time.sleep(0.2)
-        _, told = visitor.ask("GET", f"/api/uploads/{told['id']}")
-    return str(told["url"])
+        _, upload = visitor.ask("GET", f"/api/uploads/{upload['id']}")
+    return str(upload["url"])
 
 
-def becomes(page: Page, script: str, argument: object = None) -> Any:
-    """Wait until a script answers with something that is true. `wait_for_function` takes any promise for an answer."""
-    deadline = time.monotonic() + PATIENCE / 1000
-    while not (answer := page.evaluate(script, argument)):
-        assert time.monotonic() < deadline, f"it does not become true: {script}"
-        page.wait_for_timeout(50)
-    return answer
+class Worker:
+    """Holds live sources, each of which tells the story of the sample, and commits when it is told to."""
+
+    AWAY = "Service ring was away under 3 Pods"
+    CALM = 27  # seconds after the story began; the Service goes away a little later
+    OVER = 50
+
+    def __init__(self, site: Running) -> None:
+        self.site = site
+        self._process = site.beside("tests.worker")
+        self._count = 0
+
+    def do(self, deed: str, *told: Any) -> int:
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.write(json.dumps([deed, *told]) + "\n")
+        self._process.stdin.flush()
+        return int(json.loads(self._process.stdout.readline()))
+
+    def begin(self, until: float | None = CALM) -> str:
+        """The address of a new source, whose story was told up to some second of it; by now it comes to CALM."""
+        self._count += 1
+        source = self.do("begin", f"prod-{self._count}", self.CALM)
+        if until is not None:
+            self.do("until", until)
+        return f"{self.site.address}/sources/{source}/"
+
+    def end(self) -> None:
+        self._process.communicate(timeout=patient(30))
 
 
-def settled(page: Page, *, drawing: bool = True) -> str:
-    """Wait until a timeline shows what it was told to; the part of its address from "?" on, which says the same.
-
-    Without `drawing` only the address is waited for: a live source goes on to load lanes.
-    """
-    return str(becomes(page, SETTLED, drawing)["search"])
-
-
-def range_in_view(page: Page) -> tuple[int, int]:
-    """The start and the end (µs) of what a timeline shows, from its address."""
-    start, end = re.findall(r"\b(?:start|end)=(\d+)", settled(page, drawing=False))
-    return int(start), int(end)
+@contextmanager
+def working(site: Running) -> Iterator[Worker]:
+    worker = Worker(site)
+    yield worker
+    worker.end()
 
 
-def fits(page: Page) -> None:
-    """Wait until nothing is wider than the page, and no two texts lie over each other: what is drawn is drawn anew for
-    another width.
-
-    `wait_for_function` would ask when the browser draws a frame, which it may not do while nothing changes.
-    """
-    deadline = time.monotonic() + PATIENCE / 1000
-    while wide := page.evaluate(TOO_WIDE):
-        assert time.monotonic() < deadline, f"{page.url} is {wide}"
-        page.wait_for_timeout(50)
-    readable(page)
+def followed(page: Page, address: str) -> Page:
+    """Open the timeline of a live source, and wait until it is connected."""
+    if page.url == "about:blank":  # a second session would end the first one, which the page still uses
+        come_in(page.context, address)
+    page.goto(address)
+    expect(page.locator("#live")).to_have_text(CONNECTED)
+    return page
 
 
-def press_and_read(button: Locator, words: str) -> None:
-    """Press a button, and expect that it then says so for a moment, however late the test looks at it."""
-    button.evaluate(NOTE)
-    button.click()
-    button.page.wait_for_function("(words) => noted.includes(words)", arg=words)
+@pytest.fixture(scope="package")
+def elsewhere() -> Iterator[list[Receiver]]:
+    """A site of somebody else in which the operator allows timelines of `worker`, and one that nobody has named."""
+    with receiving() as named, receiving() as other:
+        named.headers = other.headers = {"Content-Type": "text/html; charset=utf-8"}
+        yield [named, other]
 
 
-def copied(page: Page, part: str) -> str:
-    """Wait until the clipboard holds something with this part."""
-    return str(becomes(page, COPIED, part))
+@pytest.fixture(scope="package")
+def worker(tmp_path_factory: pytest.TempPathFactory, elsewhere: list[Receiver]) -> Iterator[Worker]:
+    """Beside a Causeline of its own without accounts, which a test may kill and start."""
+    allowed = {"CAUSELINE_EMBED_ANCESTORS": elsewhere[0].url}
+    with running(tmp_path_factory.mktemp("live"), "web", **allowed) as site, working(site) as worker:
+        yield worker
 
 
-def happens(page: Page, condition: Callable[[], bool]) -> None:
-    """Wait until it happens, while the browser goes on to tell of its events."""
-    deadline = time.monotonic() + PATIENCE / 1000
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        page.wait_for_timeout(50)
+@pytest.fixture(scope="package")
+def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The issuer of an `oidc-provider-mock`, which knows ada."""
+    port = free_port()
+    command = [sys.executable, "-m", "oidc_provider_mock", "--port", str(port), "--require-nonce", "true"]
+    ada = {"sub": "ada-7", "email": "ada@example.org", "preferred_username": "ada", "groups": ["platform"]}
+    log = tmp_path_factory.mktemp("provider") / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            guarded([*command, "--user-claims", json.dumps(ada)], ROOT, None),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "NO_COLOR": "1"},
+        )
+    try:
+        eventually(lambda: "Uvicorn running" in log.read_text(), START_SECONDS)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture(scope="package")
+def company(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A Causeline with that provider and local accounts: ada administers, vera sees, and the others have no role."""
+    settings = {
+        "CAUSELINE_LOGIN": "on",
+        "CAUSELINE_OIDC_ISSUER": provider,
+        "CAUSELINE_OIDC_CLIENT_ID": "causeline",
+        "CAUSELINE_OIDC_CLIENT_SECRET": "of the client",
+        "CAUSELINE_OIDC_NAME": "Example SSO",
+        "CAUSELINE_CREDENTIALS_KEY": "the key of the tests which is long enough",
+        "CAUSELINE_SECRET_KEY": "the secret key of the tests, which is long enough",
+    }
+    roles = {"ada": "admin", "vera": "viewer", "bob": "", "carol": "", "nora": ""}
+    people = f"from tests.people import member\nfor name, role in {roles}.items(): member(role, name=name)"
+    with running(tmp_path_factory.mktemp("company"), "web", **settings) as started:
+        started.manage("shell", "-c", people)
+        yield started

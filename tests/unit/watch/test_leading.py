@@ -13,7 +13,7 @@ import pytest
 from collectors.hosts import Gate, allowed_hosts
 from collectors.watch.server.api import Api
 from collectors.watch.server.failures import ApiError
-from tests.certificates import for_localhost
+from tests.certificates import signed
 from tests.reflecting import api_to
 from tests.unit.watch.wire import Server, kubeconfig
 
@@ -120,9 +120,7 @@ def test_what_was_checked_is_what_is_connected_to_also_by_a_proxy(
 def test_the_key_of_a_client_is_left_in_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
-    certificate, key = (
-        base64.b64encode(path.read_bytes()).decode() for path in (for_localhost(tmp_path)[0], tmp_path / "key.pem")
-    )
+    certificate, key = (base64.b64encode(path.read_bytes()).decode() for path in signed(tmp_path, "localhost"))
     data = {"client-certificate-data": certificate, "client-key-data": key}
     api_to(kubeconfig("https://127.0.0.1:1", data))
     assert not list((tmp_path / "tmp").rglob("*"))

@@ -33,7 +33,7 @@ class Pods(Server):
 
     def __init__(self, folder: Path) -> None:
         self.file, context = for_localhost(folder)
-        self.certificate, self.key = self.file.read_bytes(), (folder / "key.pem").read_bytes()
+        self.certificate, self.key = self.file.read_bytes(), (folder / "localhost.key").read_bytes()
         self.token = "first"
         context.load_verify_locations(self.file)
         context.verify_mode = ssl.CERT_OPTIONAL

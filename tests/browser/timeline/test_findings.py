@@ -1,0 +1,222 @@
+"""The list of incidents and findings beside a timeline, and what limits it: a search, filters, a group in focus."""
+
+import re
+from typing import Any
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import RETRIES
+from tests.browser.looking import TIMELINE, opened
+from tests.running import WITH_TOKEN
+
+ALL = "6 incidents · 10 findings"
+
+
+def test_the_list_goes_on_where_it_ends(page: Page, address: str) -> None:
+    def by_two(route: Route) -> None:
+        route.continue_(url=re.sub(r"limit=\d+", "limit=2", route.request.url))
+
+    page.route(re.compile(r"/incidents\?"), by_two)
+    opened(page, address)
+    expect(page.locator("#findings-count")).to_have_text(ALL)
+    expect(page.locator(".incident").nth(3)).to_be_attached()  # what is in sight of the end brings the next page
+    expect(page.locator(".part")).to_have_text(["In view · 2 incidents · 5 findings", "Not in view"])
+    selected = page.locator(".finding.selected")
+    seen = []
+    for _ in range(9):
+        key = selected.get_attribute("data-finding") or ""
+        seen.append(key)
+        page.keyboard.press("n")
+        expect(selected).not_to_have_attribute("data-finding", key)
+    assert len(set(seen)) == 9
+    expect(selected).to_have_attribute("data-finding", seen[0])  # after the last one it begins again
+    page.keyboard.press("p")
+    expect(selected).to_have_attribute("data-finding", seen[-1])
+
+
+def test_an_incident_opens_and_closes_and_its_findings_lead_on(timeline: Page) -> None:
+    chosen = timeline.locator(".finding.selected")
+    expect(chosen.get_by_role("link", name="About service-gap")).to_have_attribute("href", "/rules/service-gap/")
+    expect(chosen.get_by_role("link", name="This finding")).to_have_attribute("href", re.compile("/findings/"))
+    lease = timeline.locator(".incident", has_text="was held in turn")
+    number = lease.locator(".number").inner_text()
+    expect(lease.locator(".finding")).to_have_count(0)
+    lease.get_by_role("button", name="was held in turn").click()
+    expect(lease.locator(".finding.selected")).to_contain_text("held by Deployment vs-online")
+    expect(timeline.locator(".incident.open")).to_have_count(1)
+    expect(lease.locator(".number")).to_have_text(number)
+    expect(lease.get_by_role("link", name="This incident")).to_have_attribute("href", re.compile("/incidents/"))
+    lease.get_by_role("button", name="was held in turn").click()
+    expect(timeline.locator(".incident.open")).to_have_count(0)
+    expect(timeline).not_to_have_url(re.compile("finding="))
+
+    timeline.get_by_role("button", name="2 Pods created before Service ring").click()
+    for text in ("≈ 30 ms", "16–28 ms"):
+        item = timeline.locator(".finding", has_text=f"{text} before")
+        item.hover()
+        item.get_by_role("button", name="Pin arrow").click()
+    timeline.keyboard.press("r")
+    expect(timeline).to_have_url(re.compile(r"arrows=\w+,\w+"))
+    expect(timeline.locator(".pill-label")).to_have_count(2)
+    curves = "data.find((trace) => trace.name === 'arrows').x.filter((x) => x === null).length + 1"
+    timeline.wait_for_function(f"() => document.querySelector('#plot').{curves} === 2")
+    timeline.reload()
+    expect(timeline.locator(".pill-label")).to_have_count(2)
+    chosen.get_by_role("definition").get_by_role("link", name="ring-").first.click()
+    expect(timeline).to_have_url(re.compile("about="))
+
+
+def test_what_somebody_knows_of_is_hidden_and_counted_but_a_link_to_it_opens_it(page: Page, recording: str) -> None:
+    api = f"/api{recording.rstrip('/')}"
+    incidents = page.request.get(f"{api}/incidents", max_retries=RETRIES).json()["incidents"]
+    held = next(each["id"] for each in incidents if each["rule"] == "lease-contention")
+    told = page.request.get(f"{api}/findings?incident={held}", max_retries=RETRIES).json()["findings"]
+    by_token: dict[str, Any] = {"headers": WITH_TOKEN, "max_retries": RETRIES}
+    note = {"incidents": [held], "note": "known"}
+    assert page.request.post(f"{api}/acknowledgements", data=note, **by_token).ok
+    count, known = page.locator("#findings-count"), page.locator(".incident.acknowledged")
+    try:
+        page.goto(recording)
+        expect(count).to_have_text(ALL)
+        expect(page.locator(".incident")).to_have_count(5)
+        hidden = page.locator("#hidden-incidents")
+        expect(hidden).to_contain_text("1 acknowledged, not listed.")
+        hidden.get_by_role("button", name="Show").click()
+        expect(known).to_contain_text("was held in turn")
+        expect(count).to_have_text(ALL)
+        expect(page).to_have_url(re.compile("hidden=1"))
+        hidden.get_by_role("button", name="Hide").click()
+        expect(known).to_have_count(0)
+        page.goto(f"{recording}?finding={told[0]['key']}")
+        expect(page.locator(".incident.open.acknowledged .finding.selected")).to_be_visible()
+        expect(count).to_have_text(ALL)
+    finally:
+        assert page.request.delete(f"{api}/incidents/{held}/acknowledgement", **by_token).ok
+
+
+def test_a_group_in_focus_limits_incidents_and_report(timeline: Page) -> None:
+    count, ticks = timeline.locator("#findings-count"), timeline.locator("#minimap .tick")
+    timeline.get_by_role("button", name="Focus").first.focus()
+    timeline.keyboard.press("Enter")
+    expect(count).to_have_text("2 incidents · 5 findings")
+    chip = timeline.get_by_role("button", name="Remove the filter focus: Job ring")
+    expect(chip).to_be_visible()
+    expect(timeline).to_have_url(re.compile(r"focus=\d+"))  # which the report of the view takes, too
+    expect(timeline.locator(".group-name")).to_have_text(["vcj ring"])  # the lanes of others are hidden
+    expect(ticks).to_have_count(4)  # of 8
+    timeline.locator(".incident h3 button").first.click()  # selecting what is in the scope keeps the scope
+    expect(timeline.locator(".finding.selected")).to_be_visible()
+    expect(chip).to_be_visible()
+    chip.click()
+    expect(count).to_have_text(ALL)
+    expect(ticks).to_have_count(8)
+    expect(timeline.locator(".group-name")).not_to_have_count(1)
+    timeline.go_back()
+    expect(chip).to_be_visible()
+
+
+def test_a_search_finds_objects_and_findings(timeline: Page) -> None:
+    timeline.keyboard.press("/")
+    field = timeline.get_by_role("combobox", name="Find an object or a finding")
+    expect(field).to_be_focused()
+    hits = timeline.get_by_role("listbox", name="Search results")
+    option = hits.get_by_role("option")
+    field.fill("ring-weak")
+    expect(hits.get_by_role("option", selected=True)).to_contain_text("ring-weak-0")
+    early = option.filter(has_text="created ≈ 30 ms before")
+    expect(early).to_be_visible()
+    field.press("Enter")
+    expect(hits).to_be_hidden()
+    expect(timeline.locator(".lane.current .lane-name")).to_have_text("ring-weak-0")
+    expect(timeline.locator(".lane.current")).to_be_in_viewport()
+    expect(timeline).to_have_url(re.compile("lane=Pod/vol-restart/ring-weak-0"))
+    field.fill("30 ms")
+    expect(early).to_be_visible()
+    field.press("ArrowUp")
+    field.press("ArrowDown")
+    early.click()
+    expect(timeline.locator(".finding.selected")).to_contain_text("created ≈ 30 ms before")
+    field.fill("pods on node-004")
+    expect(option.first).to_contain_text("on node-004")
+    field.fill("controller-manager")
+    option.filter(has_text="actor of").click()
+    expect(timeline).to_have_url(re.compile("actor=system%3Akube-controller-manager"))
+    field.fill("nothing-of-that-name")
+    expect(hits).to_contain_text("Nothing matches")
+    field.press("Escape")
+    expect(hits).to_be_hidden()
+
+
+def test_filters_stand_in_words_and_can_be_taken_back(timeline: Page) -> None:
+    count, names = timeline.locator("#findings-count"), timeline.locator("#labels .lane-name")
+    name, rule = timeline.get_by_role("textbox", name="Name contains"), timeline.get_by_label("Rule")
+    lanes = timeline.locator("#lanes-count").inner_text()
+    timeline.get_by_role("button", name="Filter", exact=True).click()
+    timeline.get_by_label("Show noise").check()
+    expect(timeline.locator("#lanes-count")).not_to_have_text(lanes)
+    expect(timeline).to_have_url(re.compile("noise=1"))
+    timeline.get_by_label("Show noise").uncheck()
+    name.press_sequentially("steady")
+    rule.focus()
+    rule.select_option("service-gap")  # at once, before the name was sent
+    expect(timeline).to_have_url(re.compile("name=steady&rule=service-gap"))
+    expect(name).to_have_value("steady")
+    expect(names).to_have_text(["ring-steady-2", "ring-steady-1", "ring-steady-0"])
+    timeline.get_by_label("Severity").select_option("warning")
+    timeline.get_by_label("Actor", exact=True).select_option("admin")
+    timeline.get_by_label("Only lanes that change from here on").check()
+    expect(timeline).to_have_url(re.compile("name=steady&rule=service-gap&severity=warning&actor=admin&active=1"))
+    expect(count).to_have_text("1 incident · 3 findings")
+    timeline.keyboard.press("Escape")
+    taken = timeline.get_by_role("group", name="Filters in force")
+    taken.get_by_role("button", name="only what changes from here on").click()
+    expect(names).to_have_count(3)
+    taken.get_by_role("button", name="Clear all").click()
+    expect(taken).to_be_hidden()
+    expect(count).to_have_text(ALL)
+
+
+def test_kinds_and_namespaces_filter_the_lanes_and_what_matches_nothing_says_so(page: Page, recording: str) -> None:
+    page.goto(f"{recording}?name=no-such-name")
+    notice = page.locator("#notice")
+    expect(notice).to_contain_text("No object matches the filter")
+    expect(page.locator("#finding-list")).to_contain_text("No incident matches the filter")
+    notice.get_by_role("button", name="Clear the filter").click()
+    expect(page.locator(".lane").first).to_be_visible()
+    expect(notice).to_be_hidden()
+
+    other = page.locator(".lane-name", has_text="vs-online")
+    page.goto(recording)
+    page.locator("[data-kind=Pods]").click()
+    expect(page.locator(".lane .badge").filter(has_not_text="pod")).to_have_count(0)
+    expect(page.locator(".lane-name", has_text="ring-weak-0")).to_be_visible()
+    page.get_by_role("button", name="without a change").click()
+    expect(other.first).to_be_attached()
+    page.locator("#namespace").select_option("vol-restart")
+    expect(other).to_have_count(0)
+    expect(page).to_have_url(re.compile("kinds=Pods&namespace=vol-restart"))
+    page.go_back()
+    expect(other.first).to_be_attached()
+    page.locator("[data-kind=Services]").click()
+    expect(page.locator(".lane .badge", has_text="svc").first).to_be_visible()
+
+
+def test_the_help_names_every_key_of_the_page_and_single_keys_can_be_switched_off(timeline: Page) -> None:
+    timeline.keyboard.press("?")
+    dialog = timeline.get_by_role("dialog", name="Keys")
+    named = dialog.locator("kbd").all_inner_texts()
+    names = {"←": "ArrowLeft", "→": "ArrowRight", "↑": "ArrowUp", "↓": "ArrowDown", "Esc": "Escape"}
+    names |= {"Page ↑": "PageUp", "Page ↓": "PageDown"}
+    keys = timeline.evaluate(TIMELINE + ".then(({ keys }) => Object.keys(keys))")
+    assert {names.get(each, each) for each in named} == {*keys, "z", "?"}
+    timeline.get_by_label("Single-key shortcuts").uncheck()
+    timeline.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    before = timeline.locator("#range").inner_text()
+    timeline.keyboard.press("r")
+    timeline.keyboard.press("t")
+    timeline.wait_for_timeout(300)
+    expect(timeline.locator("#range")).to_have_text(before)
+    expect(timeline.locator("#bench")).to_be_visible()
+    timeline.keyboard.press("ArrowRight")
+    expect(timeline.locator("#range")).not_to_have_text(before)

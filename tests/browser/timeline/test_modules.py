@@ -1,0 +1,247 @@
+"""What the modules of the page work out by themselves: words for times and lengths, scales, lists, the view."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page
+
+from tests import ROOT
+from tests.browser.conftest import lent
+
+CASES = json.loads((ROOT / "tests/lengths.json").read_text())
+Within = tuple[int, int | None]  # µs before and after the drawn time
+SECOND = 1_000_000
+AT = 1795247551 * SECOND  # 07:52:31
+WHOLE: Within = (0, SECOND)  # of an object that tells a whole second
+
+
+def of(page: Page, module: str, name: str, calls: Sequence[Any]) -> Any:
+    """What a function of a module answers to each of these lists of arguments."""
+    call = (
+        f"(calls) => import('/static/dashboard/js/{module}.js').then((its) => calls.map((each) => its.{name}(...each)))"
+    )
+    return page.evaluate(call, calls)
+
+
+@pytest.fixture(scope="module")
+def told(shared: BrowserContext) -> Iterator[Page]:
+    """A page whose modules the tests import; what they choose is forgotten in the end."""
+    with lent(shared) as context:
+        page = context.new_page()
+        page.goto("/rules/")
+        yield page
+
+
+def test_a_length_is_said_as_the_shared_cases_say_it(told: Page) -> None:
+    assert of(told, "state/durations", "words", [[case] for case in CASES]) == [case["words"] for case in CASES]
+
+
+def test_what_lies_between_two_changes_is_as_long_as_their_clocks_tell(told: Page) -> None:
+    cases: list[tuple[int, Within | None, Within | None, str]] = [
+        (755, WHOLE, WHOLE, "≤ 1.1 s"),
+        (0, WHOLE, WHOLE, "≤ 1 s"),
+        (7 * SECOND, WHOLE, WHOLE, "6–8 s"),
+        (52_954, (0, 2_290), (7_900, 0), "≈ 50 ms"),
+        (52_954, (0, 0), (0, 0), "53 ms"),
+        (3 * SECOND, WHOLE, (0, None), "at least 2 s"),
+        (3 * SECOND, (0, None), (0, None), "an unknown time"),
+        (755, None, WHOLE, "an unknown time"),
+    ]
+    ends = [[{"time": AT, "within": one}, {"time": AT + apart, "within": other}] for apart, one, other, _ in cases]
+    lengths = of(told, "state/durations", "apart", ends)
+    assert of(told, "state/durations", "words", [[each] for each in lengths]) == [words for *_, words in cases]
+
+
+def test_a_change_tells_its_time_with_the_digits_of_its_clock(told: Page) -> None:
+    cases: list[tuple[int, Within | None, str]] = [
+        (AT, WHOLE, "07:52:31"),
+        (AT + 384_112, (384_112, SECOND - 384_112), "07:52:31"),
+        (AT + 384_112, (SECOND, 0), "07:52:30–07:52:32"),
+        (AT, (0, None), "07:52:31"),
+        (AT + 384_112, (0, 7_900), "07:52:31.384112"),
+        (AT + 384_112, (0, None), "07:52:31.384112"),
+        (AT, None, "07:52:31"),
+    ]
+    assert of(told, "state/time", "instant", [case[:2] for case in cases]) == [words for *_, words in cases]
+
+
+def test_times_in_the_zone_of_the_reader_follow_its_changes_of_the_clocks(told: Page) -> None:
+    backward = 1792890000 * SECOND  # 2026-10-25T01:00:00Z, when the clocks of Berlin are put back from 03:00 to 02:00
+    forward = 1774746000 * SECOND  # 2026-03-29T01:00:00Z, when they are put forward from 02:00 to 03:00
+    stated = {  # in UTC → in Berlin
+        ("2026-10-24 23:30", "2026-10-24T23:30Z"): "2026-10-25 01:30",
+        ("24 Oct 2026 23:30:05 UTC", "2026-10-24T23:30:05Z"): "25 Oct 2026 01:30:05 Europe/Berlin +02:00",
+        ("24 Oct 23:30", "2026-10-24T23:30Z"): "25 Oct 01:30",
+        ("07:52:00.841106 UTC", "2026-11-21T07:52:00.841106Z"): "08:52:00.841106 Europe/Berlin +01:00",
+        ("40 s ago", "2026-11-21T07:52:00Z"): "40 s ago",
+        (".500", "2026-11-21T07:52:00.5Z"): ".500",
+    }
+    found = told.evaluate(
+        """async ([backward, forward, stated]) => {
+          const { OWN, UTC, Zone, choose } = await import("/static/dashboard/js/state/zone.js");
+          const time = await import("/static/dashboard/js/state/time.js");
+          const hour = 3600e6;
+          const ticks = (at, hours) =>
+            time.ticks(at - hours * hour, at + hours * hour, 1000).map(({ full }) => full).join(" ");
+          const before = time.inZones(backward - 1);
+          choose(OWN);
+          return {
+            labels: [backward - 1, backward].map((at) => OWN.label(at)),
+            range: [OWN.labelOf(forward - 1, forward), UTC.labelOf(0, backward)],
+            others: [new Zone("America/St_Johns").label(backward), new Zone("Etc/UTC").label(0)],
+            before, after: time.inZones(backward, [0, 1e6]),
+            shown: [time.clock(backward - 1, 0), time.day(backward - 2 * hour - 1)],
+            backward: ticks(backward, 2), forward: ticks(forward, 2), days: ticks(backward, 60),
+            stated: stated.map(([text, iso]) => time.translated(text, time.fromIso(iso), OWN)),
+          };
+        }""",
+        [backward, forward, list(stated)],
+    )
+    assert found == {
+        "labels": ["Europe/Berlin +02:00", "Europe/Berlin +01:00"],
+        "range": ["Europe/Berlin +01:00 to +02:00", "UTC"],
+        "others": ["America/St_Johns −02:30", "UTC"],
+        "before": ["2026-10-25 00:59:59.999999 UTC", "2026-10-25 02:59:59.999999 Europe/Berlin +02:00"],
+        "after": ["2026-10-25 02:00:00 Europe/Berlin +01:00", "2026-10-25 01:00:00 UTC"],
+        "shown": ["02:59:59", "25 Oct"],
+        "backward": "01:00 01:30 02:00 02:30 02:00 02:30 03:00 03:30 04:00",
+        "forward": "29 Mar 00:30 01:00 01:30 03:00 03:30 04:00 04:30 05:00",
+        "days": "23 Oct 12:00 24 Oct 12:00 25 Oct 12:00 26 Oct 12:00 27 Oct 12:00",
+        "stated": list(stated.values()),
+    }
+
+
+def test_an_incident_that_happened_before_and_after_the_view_is_in_it_if_the_server_says_so(told: Page) -> None:
+    found = told.evaluate(
+        """async () => {
+          const { IncidentsList } = await import("/static/dashboard/js/state/incidentsList.js");
+          const one = (id, start, end, times) => ({ id, start, end, times, severity: "error", findings: 1 });
+          const all = [one("around", 0, 90, [0, 80]), one("within", 0, 90, [0, 45, 80]), one("long", 0, 90, [0])];
+          const asked = [];
+          const page = { next: null, order: "time", acknowledged: 0, silenced: 0 };
+          const list = new IncidentsList({
+            async incidents({ start, end }) {
+              if (start !== undefined) asked.push([start, end]);
+              const incidents = start === undefined ? all : all.slice(1);
+              return { ...page, incidents, total: incidents.length, findings: incidents.length };
+            },
+          });
+          const inside = (range) => list.divide(range).inside.map(({ id }) => id).join(" ");
+          const view = { start: 40, end: 50 }, shown = [];
+          await list.load({});
+          shown.push(inside(view));
+          await list.look(view);
+          await list.look(view);
+          shown.push(inside(view), inside({ start: 70, end: 100 }), inside({ start: 91, end: 100 }));
+          await list.look({ start: 70, end: 100 });
+          return { shown, asked, counts: list.divide(view).counts };
+        }"""
+    )
+    assert found == {
+        "shown": ["within", "long within", "around long within", ""],
+        "asked": [[40, 50]],  # only once, and only where what is loaded does not tell
+        "counts": {"incidents": 2, "findings": 2},
+    }
+
+
+def test_creation_numbers_stay_while_the_page_is_open(told: Page) -> None:
+    found = told.evaluate(
+        """async () => {
+          const { Creations } = await import("/static/dashboard/js/state/creations.js");
+          const creations = new Creations();
+          const shown = (...tracks) => {  // [track, number] of each; the last one is known by its bar only
+            const lanes = tracks.map(([, number]) => ({ group: "7", members: 1, number }));
+            const [last] = tracks.slice(-1), births = tracks.slice(0, -1);
+            const kept = creations.keep({
+              lanes, bars: { lane: tracks.map((_, i) => i), track: tracks.map(([track]) => track) },
+              births: {
+                lane: births.map((_, i) => i), track: births.map(([track]) => track), number: births.map(([, n]) => n),
+              },
+            }, true);
+            return [...kept.births.number, kept.lanes.at(-1).number].join(" ");
+          };
+          return [
+            shown(["p", 1], ["q", 2], ["r", 3], ["s", 9]),
+            shown(["p", 1], ["late", 2], ["q", 3], ["r", 4], ["s", 10]),
+            shown(["p", 1], ["late", 2], ["later", 3], ["q", 4], ["r", 5], ["between", 8], ["s", 11], ["new", 12]),
+            [["7", "newer", 13], ["7", "q", 4], ["8", "other", 1]].map((each) => creations.of(...each)).join(" "),
+            shown(["newer", 13], ["newest", 15]),
+          ];
+        }"""
+    )
+    assert found == [
+        "1 2 3 9",
+        "1 1a 2 3 9",
+        "1 1a 1b 2 3 6 9 10",
+        "11 2 1",
+        "11 13",
+    ]
+
+
+def test_the_scale_of_order_goes_both_ways_and_has_no_room_beyond_its_ends(told: Page) -> None:
+    found = told.evaluate(
+        """async () => {
+          const { Store } = await import("/static/dashboard/js/state/store.js");
+          const { orderScale, instantsOf } = await import("/static/dashboard/js/state/scale.js");
+          const births = { time: [30, 10] }, marks = { time: [10, 5000, 99] }, bars = { start: [0], end: [7] };
+          const instants = instantsOf({ start: 0, end: 4000, births, marks, bars });
+          const scale = orderScale(instants);
+          const round = [-500, 0, 3, 10, 64, 4000, 9000].map((time) => Math.round(scale.from(scale.to(time))));
+          const store = new Store({ read: () => "?axis=order&start=1000&end=2000", write: () => {} });
+          store.bounds = { first: 0, last: 1000000 };
+          store.scale = orderScale([0, 1000, 2000, 500000, 1000000]);
+          const ranges = [-9, -9, 1, 99, 99].map((by) => { store.pan(by); return [store.start, store.end]; });
+          return { instants, places: instants.map(scale.to), middle: scale.to(20), round, ranges };
+        }"""
+    )
+    ranges = found.pop("ranges")
+    assert found == {
+        "instants": [0, 7, 10, 30, 99, 4000],
+        "places": [0, 1, 2, 3, 4, 5],
+        "middle": 2.5,
+        "round": [-500, 0, 3, 10, 64, 4000, 9000],
+    }
+    assert ranges[0] == ranges[1] == [-125_000, 500]  # the first moment stands in the middle
+    assert ranges[2][0] == 500
+    assert ranges[3] == ranges[4] and ranges[3][0] < 1_000_000 < ranges[3][1]
+
+
+def test_keys_zoom_around_the_edge_of_a_live_source_while_nothing_is_drawn(told: Page) -> None:
+    widths = told.evaluate(
+        """async () => {
+          const { Store } = await import("/static/dashboard/js/state/store.js");
+          const { Following } = await import("/static/dashboard/js/live/following.js");
+          const store = new Store({ read: () => "?start=0&end=60000000&follow=1", write: () => {} });
+          let edge = 54e6;
+          store.bounds = { first: 0, last: edge };
+          const following = new Following({ store, edge: () => edge, onChange: () => {} });
+          return [0, 3e6, 3e6, 3e6].map((later) => {
+            store.bounds.last = edge += later;
+            store.zoom(0.75);
+            return following.on && Math.round((store.view().end - store.view().start) / 1e6);
+          });
+        }"""
+    )
+    assert widths == [45, 34, 25, 19]
+
+
+def test_an_incident_that_may_have_ended_is_asked_for_once_a_minute(told: Page) -> None:
+    found = told.evaluate(
+        """async () => {
+          const { IncidentsList } = await import("/static/dashboard/js/state/incidentsList.js");
+          const one = { id: "a", severity: "error", state: "ongoing", start: 0, end: 0, findings: 1, times: [] };
+          let asked = 0;
+          const page = { incidents: [one], next: null, total: 1, findings: 1, order: "newest", acknowledged: 0 };
+          const list = new IncidentsList({ incidents: async () => (asked++, { ...page, silenced: 0 }) });
+          await list.load({});
+          const told = [];
+          for (const minutes of [1, 5, 6, 6.5, 7]) {
+            told.push(list.outdated(minutes * 60e6));
+            await list.load({});
+          }
+          return [told, asked];
+        }"""
+    )
+    assert found == [[False, False, True, False, True], 3]

@@ -122,7 +122,7 @@ def main() -> None:
 def followed(machine: Machine, folder: Path, chance: random.Random, name: str) -> bool:
     """Return whether one replay was stored correctly from its beginning to its end."""
     from collectors.replay import serve
-    from tests.followed import changes_of, connected, expected, taped, watched
+    from tests.rows.followed import changes_of, connected, expected, taped, watched
     from timeline.models import Cluster, Gap
 
     tape = taped(SAMPLE)

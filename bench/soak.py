@@ -29,8 +29,8 @@ from bench.figures import SAMPLE
 
 if TYPE_CHECKING:
     from collectors.replay import Replay
-    from tests.available import Available
-    from tests.onlookers import Listener, Onlooker
+    from tests.clients.onlookers import Listener, Onlooker
+    from tests.servers.available import Available
     from timeline.models import Cluster, Source
 
 _CLUSTERS, _SOCKETS = 3, 4
@@ -43,7 +43,7 @@ class Chaos:
     """Disturb one part at a time, and count how often each was done."""
 
     def __init__(self, parts: "Available", chance: random.Random) -> None:
-        from tests.available import WEB, WORKERS
+        from tests.servers.available import WEB, WORKERS
 
         self._parts, self._chance = parts, chance
         self._all = (*WORKERS, *WEB, "beat", "haproxy", "pgbouncer", "valkey")
@@ -85,7 +85,7 @@ class Chaos:
 
 def until(happens: Callable[[], object], seconds: float) -> bool:
     """Wait until something happens, whatever fails meanwhile; return whether it did in time."""
-    from tests.available import happened
+    from tests.servers.available import happened
 
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -99,7 +99,7 @@ def until(happens: Callable[[], object], seconds: float) -> bool:
 def nothing_missing(source: "Source", played: Counter[Any], kinds: dict[str, str]) -> bool:
     """Return whether everything that was played is stored, or in a gap that is shown. `kinds` has the kind of each
     UID."""
-    from tests.followed import changes_of
+    from tests.rows.followed import changes_of
     from timeline.models import Gap
 
     gaps = [(gap.kind, gap.since_revision or 0, gap.revision or 0) for gap in Gap.objects.filter(source=source)]
@@ -111,7 +111,7 @@ def nothing_missing(source: "Source", played: Counter[Any], kinds: dict[str, str
 
 def judged_as_at_once(source: "Source") -> bool:
     """Return whether the stored findings are those that all stored entries give at once, and whether there are some."""
-    from tests.followed import found, found_anew
+    from tests.rows.followed import found, found_anew
 
     return found(source) == found_anew(source) != set()
 
@@ -139,8 +139,8 @@ class Round:
 
     def run(self) -> None:
         from collectors.replay import serve
-        from tests.followed import connected, taped, watched
-        from tests.onlookers import Onlooker, listening
+        from tests.clients.onlookers import Onlooker, listening
+        from tests.rows.followed import connected, taped, watched
 
         tape = taped(SAMPLE)
         options: dict[str, Any] = {"speed": 100_000, "paused": True, "bookmark_seconds": 1}
@@ -184,7 +184,7 @@ class Round:
         listeners: "list[Listener]",
         onlooker: "Onlooker",
     ) -> None:
-        from tests.followed import doubled, expected, taped
+        from tests.rows.followed import doubled, expected, taped
 
         tape = taped(SAMPLE)
         kinds = {commit.uid: commit.resource.kind for commit in tape.commits}
@@ -222,7 +222,7 @@ class Round:
         return found[0]
 
     def _upload(self) -> int:
-        from tests.visitor import Visitor
+        from tests.clients.visitor import Visitor
 
         sent: list[int] = []
 
@@ -254,7 +254,7 @@ def main() -> None:
     import django
 
     django.setup()
-    from tests.available import available
+    from tests.servers.available import available
 
     chance = random.Random(options.seed)
     rounds: list[Round] = []

@@ -61,8 +61,8 @@ def upgraded(folder: Path, code: Path) -> list[str]:
 
     from collectors.replay import serve
     from collectors.replay.serving import kubeconfig
-    from tests.available import WEB, WORKERS, proxied
-    from tests.followed import doubled, expected, taped, watched
+    from tests.rows.followed import doubled, expected, taped, watched
+    from tests.servers.available import WEB, WORKERS, proxied
     from timeline.models import Cluster, Source
 
     tape = taped(SAMPLE)

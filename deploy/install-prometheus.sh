@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install Debian's Alertmanager and Prometheus for the tests unless the machine has them. They are unpacked into .venv,
 # because Debian's packages would also start them as services of the machine. Alertmanager reads its templates from one
-# path only: root puts them there; for others, the tests show it that path (tests/alertmanager.py).
+# path only: root puts them there; for others, the tests show it that path (tests/servers/alertmanager.py).
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -17,9 +17,9 @@ from pytest_django import DjangoDbBlocker
 
 from dashboard.access.trail import trail
 from dashboard.web import downloads
-from tests.people import member
-from tests.recordings import SAMPLE, observations_of
-from tests.running import migrated
+from tests.inputs.recordings import SAMPLE, observations_of
+from tests.rows.people import member
+from tests.servers.running import migrated
 from timeline.history.world.world import World
 from timeline.models import Source
 from timeline.pipeline import ingest

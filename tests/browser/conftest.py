@@ -18,12 +18,12 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 
 from dashboard.services.program import guarded
 from tests import ROOT
-from tests.answering import LOCALHOST, Receiver, receiving
 from tests.browser.looking import CONNECTED, PATIENCE
+from tests.clients.visitor import Visitor
+from tests.inputs.recordings import SAMPLE
 from tests.patience import eventually, patient
-from tests.recordings import SAMPLE
-from tests.running import START_SECONDS, TOKEN, Running, free_port, running
-from tests.visitor import Visitor
+from tests.servers.answering import LOCALHOST, Receiver, receiving
+from tests.servers.running import START_SECONDS, TOKEN, Running, free_port, running
 
 BROWSERS = ("chromium-headless-shell", "google-chrome", "google-chrome-stable", "chromium", "chromium-browser")
 BROWSER_OPTIONS = [
@@ -222,7 +222,7 @@ class Worker:
 
     def __init__(self, site: Running) -> None:
         self.site = site
-        self._process = site.beside("tests.worker")
+        self._process = site.beside("tests.servers.worker")
         self._count = 0
 
     def do(self, deed: str, *told: Any) -> int:
@@ -310,7 +310,7 @@ def company(provider: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         "CAUSELINE_SECRET_KEY": "the secret key of the tests, which is long enough",
     }
     roles = {"ada": "admin", "vera": "viewer", "bob": "", "carol": "", "nora": ""}
-    people = f"from tests.people import member\nfor name, role in {roles}.items(): member(role, name=name)"
+    people = f"from tests.rows.people import member\nfor name, role in {roles}.items(): member(role, name=name)"
     with running(tmp_path_factory.mktemp("company"), "web", **settings) as started:
         started.manage("shell", "-c", people)
         yield started

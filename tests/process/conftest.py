@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.running import Running, free_port, running
+from tests.servers.running import Running, free_port, running
 
 METRICS_TOKEN = "the-token-of-the-metrics-of-the-tests-0123"
 

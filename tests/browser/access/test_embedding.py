@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.answering import Receiver
 from tests.browser.conftest import Complaints, Worker, context_of, heard
 from tests.browser.everyone import EITHER, PHONE, complaints_of_axe, usable_everywhere
 from tests.browser.looking import CONNECTED, PATIENCE, copied, happens
+from tests.servers.answering import Receiver
 
 UNMOVED = "Blocked autofocusing"  # a dialog that is closed names the button that has the focus when it opens
 

@@ -12,8 +12,8 @@ from dashboard.access.signing_in import sessions
 from tests.browser.conftest import Complaints, heard
 from tests.browser.everyone import usable_everywhere
 from tests.browser.looking import PATIENCE
-from tests.people import PASSWORD
-from tests.running import Running
+from tests.rows.people import PASSWORD
+from tests.servers.running import Running
 
 
 @pytest.fixture

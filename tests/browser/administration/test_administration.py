@@ -7,11 +7,11 @@ from playwright.sync_api import Page, expect
 
 from collectors.formats import own
 from tests import ROOT
-from tests.answering import receiving
 from tests.browser.conftest import imported
 from tests.browser.everyone import usable_everywhere
 from tests.browser.looking import copied, opened
-from tests.live import observations
+from tests.inputs.live import observations
+from tests.servers.answering import receiving
 from timeline.core.entries import Entry, Mark, MarkType
 
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from collectors.replay import serve
 from tests.browser.everyone import usable_everywhere
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
 
 SECRET = "t0ken-that-nobody-sees"
 

@@ -10,8 +10,8 @@ from pytest_django.live_server_helper import LiveServer
 
 from tests import DATA
 from tests.browser.everyone import WIDE, usable_everywhere
-from tests.following import Followed
-from tests.recordings import observations_of
+from tests.inputs.recordings import observations_of
+from tests.rows.following import Followed
 from timeline.models import LogStore, Pull
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

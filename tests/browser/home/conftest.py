@@ -4,7 +4,7 @@ from pathlib import Path
 
 from playwright.sync_api import FilePayload, Locator, Page, expect
 
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
 
 FOUND = "775 changes · 6 incidents · 10 findings"
 

@@ -8,8 +8,8 @@ from playwright.sync_api import APIResponse, Page, Route, expect
 from tests.browser.everyone import PHONE, usable_everywhere
 from tests.browser.home.conftest import chosen
 from tests.browser.looking import fits, happens
-from tests.running import running
-from tests.visitor import Visitor
+from tests.clients.visitor import Visitor
+from tests.servers.running import running
 
 SHIFTS = """
 () => new Promise((resolve) => {
@@ -127,7 +127,7 @@ def test_a_table_of_many_can_be_used_by_everyone_and_moves_by_itself(
         for name in "Choose files…", "Choose a folder…":
             expect(page.get_by_role("button", name=name)).to_be_visible()
 
-        many.manage("shell", "-c", "from tests.fleet import fill; fill(20, 40)")
+        many.manage("shell", "-c", "from tests.rows.fleet import fill; fill(20, 40)")
         page.goto(many.address)
         heading, rows = page.get_by_role("heading", level=1), page.locator(".fleet-table tbody tr")
         expect(heading).to_contain_text("20 clusters, 40 recordings")

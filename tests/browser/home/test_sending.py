@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, Request,
 from tests.browser.conftest import lasting, lent
 from tests.browser.home.conftest import FOUND, choose
 from tests.browser.looking import happens
-from tests.recordings import SAMPLE
-from tests.running import Running, running
+from tests.inputs.recordings import SAMPLE
+from tests.servers.running import Running, running
 
 SLOW = 700_000  # bytes a second
 STALLED = 1_000  # bytes a second: it is not sent before a test has done what it does meanwhile

@@ -8,7 +8,7 @@ from tests import DATA
 from tests.browser.conftest import Complaints
 from tests.browser.everyone import usable_everywhere
 from tests.browser.home.conftest import FOUND, choose, drop
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
 
 WATCH = DATA / "objects/watch"
 KUBECONFIG = "it is a kubeconfig, which holds credentials"

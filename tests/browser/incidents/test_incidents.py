@@ -10,9 +10,9 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Worker, come_in, imported
 from tests.browser.everyone import usable_everywhere
 from tests.browser.looking import settled
+from tests.clients.visitor import Visitor
+from tests.inputs.recordings import SAMPLE
 from tests.patience import patient
-from tests.recordings import SAMPLE
-from tests.visitor import Visitor
 
 GAP = "Service ring was away under 3 Pods, 2 times"
 AT = """(title) => {

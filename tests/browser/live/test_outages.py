@@ -7,8 +7,8 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import Complaints, Worker, come_in, followed, working
 from tests.browser.looking import CONNECTED, happens
-from tests.people import PASSWORD
-from tests.running import Running
+from tests.rows.people import PASSWORD
+from tests.servers.running import Running
 
 WEAK = '[data-lane="Pod/vol-restart/ring-weak-0"]'
 

@@ -19,8 +19,8 @@ from tests.browser.everyone import PHONE, WIDE
 from tests.browser.home.conftest import choose
 from tests.browser.looking import LINKS, fits, happens, settled
 from tests.browser.overlap import DRAWN, OPENED, readable_at_any_width
-from tests.recordings import SAMPLE
-from tests.visitor import Visitor
+from tests.clients.visitor import Visitor
+from tests.inputs.recordings import SAMPLE
 
 IMAGE = "<img src=x onerror=ran(1)>"
 SCRIPT = '"><script>ran(2)</script>'

@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.browser.conftest import Complaints
 from tests.browser.everyone import AXE, PHONE, complaints_of_axe, usable_everywhere
 from tests.browser.looking import copied, fits, opened, press_and_read
-from tests.visitor import Visitor
+from tests.clients.visitor import Visitor
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from tests.browser.everyone import EITHER, PHONE, WIDE, complaints_of_axe
 from tests.browser.looking import PATIENCE, fits
 from tests.browser.overlap import OPENED, readable_at_any_width
 from tests.browser.timeline.test_first_view import AWAY, EARLY, LATE
-from tests.recordings import QUIET, SAMPLE
+from tests.inputs.recordings import QUIET, SAMPLE
 
 CLAIM = RULES / "missing-reference" / "fires-claim-three-seconds-late.jsonl"
 RESTART = RULES / "service-gap" / "fires-volcano-restart-pod.jsonl"

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import RETRIES
 from tests.browser.looking import TIMELINE, opened
-from tests.running import WITH_TOKEN
+from tests.servers.running import WITH_TOKEN
 
 ALL = "6 incidents · 10 findings"
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import imported
 from tests.browser.looking import opened, settled
 from tests.browser.timeline.conftest import SERVICE
-from tests.events import event, pod
+from tests.inputs.events import event, pod
 
 CROWD = 26  # Pods of one Job: so many stand as one strip
 ORDER = re.compile("axis=order")

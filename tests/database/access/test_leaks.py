@@ -16,9 +16,9 @@ from collectors.formats import Skipped, read
 from dashboard.web import downloads
 from tests.database.access.asking import bearer, issued, read_routes, signed_in
 from tests.database.push.sockets import cookie_of, in_a_loop, notify, opened
-from tests.hiding import CANARY, partly_hidden, shown_alone
-from tests.people import grant, member
-from tests.recordings import findings_of, world_of
+from tests.inputs.recordings import findings_of, world_of
+from tests.rows.hiding import CANARY, partly_hidden, shown_alone
+from tests.rows.people import grant, member
 from timeline.core.entries import Request, microseconds
 from timeline.models import Alert, Cluster, Finding, Incident, Silence, Source, Track, Upload
 from timeline.payloads.incidents.in_part import OTHER

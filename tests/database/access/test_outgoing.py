@@ -11,7 +11,7 @@ from pytest_django import Settings
 from collectors.hosts import allowed_hosts
 from dashboard.access import encryption, outgoing
 from dashboard.access.outgoing import DestinationRefused, NotAllowed, Unreachable
-from tests.answering import LOCALHOST, Receiver, closed_port, receiving
+from tests.servers.answering import LOCALHOST, Receiver, closed_port, receiving
 
 
 @pytest.fixture

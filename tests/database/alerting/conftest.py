@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from collectors.hosts import allowed_hosts
-from tests.answering import LOCALHOST, Receiver, receiving
+from tests.servers.answering import LOCALHOST, Receiver, receiving
 
 
 @pytest.fixture(autouse=True)

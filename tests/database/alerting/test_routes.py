@@ -15,9 +15,9 @@ from pytest_django import Settings
 from dashboard.access import encryption
 from dashboard.alerting import editing, telling
 from dashboard.models import AuditRecord, Delivery, Destination, Route
-from tests import routed
-from tests.answering import Receiver
-from tests.people import member
+from tests.rows import routed
+from tests.rows.people import member
+from tests.servers.answering import Receiver
 from timeline.models import NoticedIncident
 
 JSON: dict[str, Any] = {"content_type": "application/json"}

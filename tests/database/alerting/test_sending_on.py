@@ -15,8 +15,8 @@ from pytest_django import Settings
 
 from dashboard.alerting import sending, telling
 from dashboard.models import Delivery, Destination, RouteState
-from tests import routed
-from tests.answering import Receiver, closed_port, receiving
+from tests.rows import routed
+from tests.servers.answering import Receiver, closed_port, receiving
 from timeline.models import Acknowledgement, Cluster, Incident, NoticedIncident, Silence, Source
 from timeline.storage.judged import incidents
 

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from collectors.formats import Limits
 from collectors.uploads.recordings import Count, import_into
-from tests.events import event, pod
-from tests.following import Followed
+from tests.inputs.events import event, pod
+from tests.rows.following import Followed
 from timeline.core import times
 from timeline.core.dating import Present, of_recording
 from timeline.core.entries import Change, Clock, Entry, Mark, MarkType, ObjectRef, Observation, Request, microseconds

@@ -17,7 +17,7 @@ from dashboard.drawing.standalone import WIDTH, Heading, svg
 from dashboard.presentation.examples import example
 from dashboard.presentation.incident_pictures import drawing
 from tests import ROOT
-from tests.people import member
+from tests.rows.people import member
 from timeline.judge import rulebook
 from timeline.models import Incident, Source
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import ENGINE
-from tests.live import batches, observations
+from tests.inputs.live import batches, observations
+from tests.inputs.recordings import SAMPLE, findings_of, observations_of, world_of
 from tests.properties import examples
-from tests.recordings import SAMPLE, findings_of, observations_of, world_of
 from tests.unit.history.test_live_order import side_by_side
 from timeline.core.entries import Observation
 from timeline.history.lifelines import Key, Name

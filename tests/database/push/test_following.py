@@ -16,10 +16,10 @@ from dashboard.push.consumers import UNAUTHORISED
 from dashboard.push.feeds import APART
 from dashboard.push.hub import QUEUE, Hub, Queue
 from tests.database.push.sockets import PATIENCE, Page, in_a_loop, listeners, next_in, opened, terminate
-from tests.following import Followed
+from tests.inputs.recordings import SAMPLE, entries_of
 from tests.patience import patient
-from tests.people import member
-from tests.recordings import SAMPLE, entries_of
+from tests.rows.following import Followed
+from tests.rows.people import member
 from timeline import pipeline
 from timeline.core.entries import Entry, Mark, MarkType, moment
 from timeline.history.world.world import World

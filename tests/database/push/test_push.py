@@ -25,7 +25,7 @@ from tests.database.push.sockets import (
     terminate,
 )
 from tests.patience import patient
-from tests.people import member
+from tests.rows.people import member
 from timeline.models import Upload
 from timeline.queries.sources import uploads
 from timeline.storage import notify as push

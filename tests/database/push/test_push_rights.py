@@ -19,9 +19,9 @@ from dashboard.push import hub as hubs
 from dashboard.push.consumers import OTHER_RIGHTS
 from dashboard.push.hub import Hub, hub
 from tests.database.push.sockets import Page, cookie_of, in_a_loop, listening, next_in, notify, opened
-from tests.following import Followed
-from tests.people import grant, member
-from tests.recordings import SAMPLE, entries_of
+from tests.inputs.recordings import SAMPLE, entries_of
+from tests.rows.following import Followed
+from tests.rows.people import grant, member
 from timeline.core.entries import Entry
 from timeline.models import Cluster, Delta, Finding, Incident, Source, Track, Upload
 from timeline.storage.permitted.limits import EVERYTHING, Permitted

@@ -18,11 +18,12 @@ from collectors.formats import Limits, own
 from collectors.redaction import Policy
 from collectors.uploads import importing, receiving
 from collectors.uploads.recordings import Count, import_into
-from tests import DATA, stored
-from tests.credentials import FORMS
-from tests.events import event, pod
-from tests.people import member
+from tests import DATA
+from tests.inputs.credentials import FORMS
+from tests.inputs.events import event, pod
 from tests.properties import sampled
+from tests.rows import stored
+from tests.rows.people import member
 from tests.unit.redaction.conftest import policy as policy  # a fixture
 from tests.unit.redaction.test_planted import GOOD, RECORDINGS, SECRET, objects, written
 from tests.unit.redaction.test_redact import PLACES

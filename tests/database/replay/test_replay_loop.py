@@ -20,7 +20,7 @@ from collectors.replay.commits import Tape, tape
 from collectors.replay.loop import Loop
 from collectors.watch.streams import resources as watch
 from collectors.watch.streams.decoding import ObjectDecoder
-from tests.recordings import SAMPLE, entries_of, findings_of, world_of
+from tests.inputs.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import Entry, Mark, MarkType, Observation, microseconds, moment
 from timeline.history.world.recording import RecordingWorld
 from timeline.judge import horizons, judged, touched

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from dashboard.web.views import report
-from tests.markup import without_times
+from tests.clients.markup import without_times
 from timeline.models import Finding, Incident, Silence, Source, Track
 from timeline.storage.people import acknowledgements
 

@@ -14,8 +14,8 @@ from pytest_django import DjangoDbBlocker
 from collectors.formats import Limits, Skipped, read
 from collectors.uploads.recordings import Count, import_into
 from collectors.watch.server import connections
-from tests import stored
-from tests.live import batches, observations
+from tests.inputs.live import batches, observations
+from tests.rows import stored
 from timeline.core.entries import Observation
 from timeline.history.world.world import World
 from timeline.models import Cluster, Source

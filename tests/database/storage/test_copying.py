@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from psycopg import sql
 
-from tests import stored
 from tests.database.storage.sources import ingested
-from tests.recordings import SAMPLE, observations_of
+from tests.inputs.recordings import SAMPLE, observations_of
+from tests.rows import stored
 from timeline.core.machine import beside
 from timeline.models import Source
 from timeline.storage import tracks

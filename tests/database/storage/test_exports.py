@@ -16,11 +16,12 @@ from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording
 from collectors.uploads import importing
 from collectors.uploads.recordings import Count, import_into
-from tests import DATA, ENGINE, ROOT, stored
+from tests import DATA, ENGINE, ROOT
 from tests.database.storage.sources import again, asked
+from tests.inputs.recordings import SAMPLE, lines_of
 from tests.properties import sampled
-from tests.recordings import SAMPLE, lines_of
-from tests.stored import beside
+from tests.rows import stored
+from tests.rows.stored import beside
 from tests.unit.history.test_evidence import observations_of
 from timeline.history.world.world import World
 from timeline.models import Chunk, Finding, Source, Track

@@ -14,8 +14,8 @@ from pytest_django import Settings
 from collectors.formats import own
 from tests import ENGINE
 from tests.database.storage.sources import again, imported
-from tests.live import batches, observations, verdicts
-from tests.stored import findings_of, told_tracks
+from tests.inputs.live import batches, observations, verdicts
+from tests.rows.stored import findings_of, told_tracks
 from timeline.core.entries import Change, Entry, Mark, MarkType, ObjectRef, Observation, microseconds, moment
 from timeline.judge import judged
 from timeline.models import Acknowledgement, BaselineIncident, Cluster, Delta, Incident, Source, Track

@@ -15,9 +15,9 @@ from collectors import tasks
 from dashboard.alerting import telling
 from tests import DATA, ENGINE, ROOT
 from tests.database.access.test_leaks import addresses
-from tests.live import batches, observations
-from tests.planned import Planned, hot_tables
-from tests.recordings import SAMPLE, observations_of
+from tests.inputs.live import batches, observations
+from tests.inputs.recordings import SAMPLE, observations_of
+from tests.rows.planned import Planned, hot_tables
 from timeline.history.world.world import World
 from timeline.models import Cluster, Finding, Incident, Source, Track, Upload, Way
 from timeline.pipeline import follow, ingest

@@ -11,8 +11,8 @@ import pytest
 from django.db import connection
 
 from tests import released
-from tests.following import Followed
-from tests.recordings import SAMPLE, entries_of
+from tests.inputs.recordings import SAMPLE, entries_of
+from tests.rows.following import Followed
 from timeline.models import Finding, Incident, Occurrence, Source
 from timeline.storage.permitted.limits import Permitted, seeing
 

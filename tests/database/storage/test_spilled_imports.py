@@ -13,7 +13,7 @@ from collectors.uploads import recordings
 from collectors.uploads.recordings import Count, Stopped, import_into
 from tests import DATA, ENGINE
 from tests.database.storage import sources
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
 from timeline.core.machine import beside
 from timeline.core.machine.spill import Spill
 from timeline.models import Source

@@ -25,10 +25,10 @@ from collectors.uploads import pulls
 from dashboard import tasks
 from dashboard.access import log_stores
 from dashboard.celery import app
-from tests.events import items_of
-from tests.following import Followed
-from tests.people import member
-from tests.stores import Answer, LokiServer, Record, serving
+from tests.inputs.events import items_of
+from tests.rows.following import Followed
+from tests.rows.people import member
+from tests.servers.stores import Answer, LokiServer, Record, serving
 from timeline.core.entries import Entry
 from timeline.models import Gap, LogStore, Pull, Source, Track, Upload
 

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from collectors import tasks
 from collectors.uploads import importing, receiving
-from tests import stored
+from tests.inputs.recordings import SAMPLE
 from tests.patience import patient
-from tests.recordings import SAMPLE
+from tests.rows import stored
 from timeline.models import Finding, Source, Track, Upload
 
 ENTRIES = 775  # in the sample

@@ -3,7 +3,7 @@
 import pytest
 from django.db import connection
 
-from tests import stored
+from tests.rows import stored
 
 
 @pytest.fixture

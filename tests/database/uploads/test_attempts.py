@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from collectors import tasks
 from collectors.uploads import importing, receiving, recordings
-from tests import stored
 from tests.database.uploads.arriving import (
     ENTRIES,
     done_again,
@@ -27,9 +26,10 @@ from tests.database.uploads.arriving import (
     swept,
     taken_up,
 )  # fmt: skip
+from tests.inputs.recordings import SAMPLE
 from tests.patience import eventually
-from tests.recordings import SAMPLE
-from tests.stored import beside
+from tests.rows import stored
+from tests.rows.stored import beside
 from timeline import pipeline
 from timeline.core.entries import Entry
 from timeline.history.world.world import World

@@ -11,9 +11,9 @@ from django.db import connection
 from django.test import Client
 
 from collectors.uploads import importing, receiving, recordings
-from tests import stored
 from tests.database.uploads.arriving import ENTRIES, imported, nothing_is_left, received, run
-from tests.recordings import SAMPLE, lines_of
+from tests.inputs.recordings import SAMPLE, lines_of
+from tests.rows import stored
 from timeline.core.machine import beside as copies
 from timeline.storage import tracks
 

@@ -18,8 +18,8 @@ from pytest_django import Settings
 
 from collectors import tasks
 from collectors.uploads import importing, portions, receiving
-from tests import stored
-from tests.recordings import SAMPLE, lines_of
+from tests.inputs.recordings import SAMPLE, lines_of
+from tests.rows import stored
 from timeline.models import Portion, PortionPart, Source, Upload
 
 pytestmark = pytest.mark.django_db(transaction=True)

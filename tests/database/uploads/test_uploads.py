@@ -15,7 +15,7 @@ from pytest_django import Settings
 from collectors import tasks
 from collectors.uploads import receiving
 from tests import DATA
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
 from timeline.models import Source, Upload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_uploads")]

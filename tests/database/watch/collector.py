@@ -13,9 +13,9 @@ from collectors.watch.streams.resources import Resource, Target
 from collectors.watch.streams.threads import StreamStatus
 from dashboard.web.collecting import Collecting
 from tests import ENGINE
-from tests.collecting import token_of
 from tests.database.watch.asgi import answer_of
-from tests.live import observations
+from tests.inputs.live import observations
+from tests.servers.collecting import token_of
 from timeline.core.entries import Entry, Mark, Observation
 from timeline.models import Cluster, Source
 from timeline.storage import leases, live

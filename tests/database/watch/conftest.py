@@ -1,7 +1,7 @@
 import pytest
 
 from tests.database.watch.logs import SHOWN
-from tests.following import Followed
+from tests.rows.following import Followed
 
 
 @pytest.fixture

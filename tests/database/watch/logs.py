@@ -3,7 +3,7 @@
 import json
 
 from tests import ENGINE
-from tests.live import observations
+from tests.inputs.live import observations
 from timeline.core.entries import Change, Clock, Entry, ObjectRef, Request, moment
 from timeline.models import Source
 from timeline.storage.entries import chunks

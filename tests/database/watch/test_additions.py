@@ -17,11 +17,11 @@ from collectors.uploads import importing
 from collectors.watch.cluster_watcher import ClusterWatcher
 from collectors.watch.storing.adding import ForeignLog
 from tests.database.watch.logs import POD, SHOWN, WATCH, line, logged
-from tests.followed import by_path, connected, found, found_anew, taped, watched
-from tests.following import Followed
+from tests.inputs.recordings import SAMPLE, lines_of
 from tests.patience import eventually
-from tests.people import member
-from tests.recordings import SAMPLE, lines_of
+from tests.rows.followed import by_path, connected, found, found_anew, taped, watched
+from tests.rows.following import Followed
+from tests.rows.people import member
 from timeline.core.entries import Entry, ObjectRef, Request
 from timeline.models import Addition, Cluster, Source, Upload
 from timeline.storage import leases, live

@@ -22,8 +22,8 @@ from dashboard.web import admission
 from dashboard.web.webhooks import Webhooks, hide_token
 from tests import ROOT
 from tests.database.watch.test_audit_webhook import token
-from tests.following import Followed
-from tests.objects import made
+from tests.inputs.objects import made
+from tests.rows.following import Followed
 from tests.unit.formats.test_admission_format import review
 from timeline.core.entries import Change, Entry, Mark, MarkType, microseconds
 from timeline.history.packing import unpack

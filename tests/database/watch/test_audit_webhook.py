@@ -20,11 +20,12 @@ from collectors.watch.storing.adding import ForeignLog
 from dashboard.access.tokens import tokens
 from dashboard.models import AccessToken
 from dashboard.web.webhooks import AUDIT, Webhooks
-from tests import DATA, mutations
+from tests import DATA
 from tests.database.watch.asgi import answer_of
 from tests.database.watch.logs import POD, line, logged
-from tests.following import Followed
-from tests.live import observations
+from tests.inputs import mutations
+from tests.inputs.live import observations
+from tests.rows.following import Followed
 from tests.unit.history.test_joins import log
 from timeline.core.entries import Change, Mark, MarkType, ObjectRef
 from timeline.history.packing import unpack

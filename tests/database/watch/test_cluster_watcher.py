@@ -16,10 +16,10 @@ from collectors.watch.server import connections
 from collectors.watch.streams.discovery import Discovery
 from collectors.watch.streams.reflector import Reflector
 from tests.database.storage.test_leases import let_run_out
-from tests.followed import by_path, changes_of, connected, expected, taped, watched
-from tests.load import busy
+from tests.inputs.load import busy
+from tests.inputs.recordings import SAMPLE
 from tests.patience import eventually
-from tests.recordings import SAMPLE
+from tests.rows.followed import by_path, changes_of, connected, expected, taped, watched
 from timeline.core.entries import Entry
 from timeline.models import Cluster, Finding, Gap, Source, Stream
 from timeline.storage import leases

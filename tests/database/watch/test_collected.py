@@ -18,9 +18,9 @@ from collectors.watch.streams.threads import StreamStatus
 from dashboard.access.tokens import tokens
 from dashboard.access.trail import trail
 from dashboard.models import AuditRecord
-from tests.collecting import awaited, token_of
 from tests.database.watch.collector import ITEMS, PODS, Sent, Worker, observed
-from tests.followed import changes_of
+from tests.rows.followed import changes_of
+from tests.servers.collecting import awaited, token_of
 from timeline.core.entries import Entry, Mark, MarkType
 from timeline.models import Cluster, CollectedBatch, Collector, Gap, Stream
 from timeline.storage import live

@@ -18,9 +18,9 @@ from collectors.uploads.recordings import Count, import_into
 from collectors.watch.cluster_watcher import ClusterWatcher
 from collectors.watch.streams import discovery
 from tests import ENGINE
-from tests.followed import by_path, connected, taped
-from tests.live import verdicts
+from tests.inputs.live import verdicts
 from tests.patience import eventually
+from tests.rows.followed import by_path, connected, taped
 from timeline.core.entries import Mark, MarkType
 from timeline.history.streams import PASSES
 from timeline.models import Cluster, Finding, Gap, Source, Stream, Track

@@ -23,13 +23,13 @@ from collectors.watch.storing.dividing import STREAK, Dividing
 from collectors.watch.streams import decoding
 from collectors.watch.streams.decoding import ObjectDecoder, redacted
 from collectors.watch.streams.resources import Resource
-from tests.collecting import awaited
 from tests.database.watch.collector import ITEMS, Sent, Worker
-from tests.events import event, pod
-from tests.followed import by_path, changes_of, connected, expected, taped, watched
-from tests.objects import made
+from tests.inputs.events import event, pod
+from tests.inputs.objects import made
+from tests.inputs.recordings import SAMPLE as RECORDING
 from tests.patience import eventually
-from tests.recordings import SAMPLE as RECORDING
+from tests.rows.followed import by_path, changes_of, connected, expected, taped, watched
+from tests.servers.collecting import awaited
 from timeline import judge
 from timeline.core import times
 from timeline.core.entries import Change, Clock, Entry

@@ -18,7 +18,7 @@ from pytest_django import Settings
 from dashboard.access.signing_in import rights
 from dashboard.access.trail import change_log
 from dashboard.web.api import api
-from tests.people import PASSWORD, member
+from tests.rows.people import PASSWORD, member
 from timeline.models import Cluster
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from dashboard.models import Grant
-from tests.people import member
+from tests.rows.people import member
 from timeline.models import Source
 
 pytestmark = pytest.mark.django_db

@@ -10,8 +10,8 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from dashboard.models import Grant
-from tests.events import event
-from tests.people import grant, member
+from tests.inputs.events import event
+from tests.rows.people import grant, member
 from timeline.core.entries import microseconds
 from timeline.models import (
     Acknowledgement,

@@ -11,7 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
 
 from tests.patience import patient
-from tests.running import Running
+from tests.servers.running import Running
 
 FORM = "application/x-www-form-urlencoded"
 

@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.people import PASSWORD
 from tests.process.access.asking import FORM, Answer, ask
-from tests.running import TOKEN, Running, running
+from tests.rows.people import PASSWORD
+from tests.servers.running import TOKEN, Running, running
 
 HOST = "causeline.example.org"
 FROM_PROXY = {"Host": HOST, "X_Forwarded_Proto": "https"}

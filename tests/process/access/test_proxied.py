@@ -11,10 +11,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.typing import Origin
 
 from dashboard.access.signing_in import attempts
+from tests.clients.visitor import Visitor
 from tests.patience import patient
 from tests.process.access.asking import FORM, Answer, send
-from tests.running import Running, running
-from tests.visitor import Visitor
+from tests.servers.running import Running, running
 
 ALICE = {
     "X-Forwarded-User": "auth0|1234",

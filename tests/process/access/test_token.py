@@ -13,10 +13,10 @@ from websockets.typing import Origin
 
 from dashboard import environment
 from dashboard.push.consumers import UNAUTHORISED
+from tests.clients.visitor import Visitor
 from tests.patience import patient
 from tests.process.access.asking import FORM, Answer, ask, opened
-from tests.running import TOKEN, Running, running
-from tests.visitor import Visitor
+from tests.servers.running import TOKEN, Running, running
 
 PAGES = ("/", "/clusters/", "/rules/", "/go?name=a", "/api/docs", "/api/openapi.json", "/sources/1/report")
 ENDPOINTS = ("/api/sources", "/api/clusters", "/api/uploads", "/api/sources/1/window", "/api/sources/1/recording")
@@ -123,7 +123,7 @@ def test_a_script_sends_the_token_in_a_header_and_needs_no_cookie(site: Running)
 
 def test_the_session_of_an_account_counts_for_nothing(site: Running) -> None:
     code = (
-        "from tests.people import member; from django.test import Client; c = Client();"
+        "from tests.rows.people import member; from django.test import Client; c = Client();"
         "c.force_login(member('admin', name='sre'));"
         f"open({str(site.data / 'session')!r}, 'w').write(c.cookies['causeline_session_{site.port}'].value)"
     )

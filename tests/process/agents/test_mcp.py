@@ -25,8 +25,8 @@ from dashboard.agents.answers import ABOUT, BYTES, answer
 from dashboard.agents.tools import Tools
 from dashboard.cli.__main__ import main
 from tests import ROOT
-from tests.recordings import SAMPLE
-from tests.running import TOKEN, WITH_TOKEN, Running, running
+from tests.inputs.recordings import SAMPLE
+from tests.servers.running import TOKEN, WITH_TOKEN, Running, running
 
 SMALL = min((ROOT / "tests/rules/service-gap").glob("fires-*.jsonl"))
 CAUSELINE = str(Path(sys.executable).parent / "causeline")

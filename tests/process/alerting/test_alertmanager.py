@@ -16,13 +16,14 @@ from collectors.hosts import allowed_hosts
 from dashboard.access.tokens import tokens
 from dashboard.alerting import sending, telling
 from dashboard.models import Delivery, RouteState
-from tests import ROOT, routed
-from tests.alertmanager import alertmanager, program, prometheus, token_for_alerts, written
-from tests.answering import LOCALHOST, receiving
+from tests import ROOT
+from tests.clients.visitor import Visitor
 from tests.patience import eventually, patient
 from tests.process.conftest import METRICS_TOKEN
-from tests.running import WITH_TOKEN, Running
-from tests.visitor import Visitor
+from tests.rows import routed
+from tests.servers.alertmanager import alertmanager, program, prometheus, token_for_alerts, written
+from tests.servers.answering import LOCALHOST, receiving
+from tests.servers.running import WITH_TOKEN, Running
 from timeline.models import Alert
 
 

@@ -20,9 +20,9 @@ from dashboard.alerting.destinations import apprise
 from dashboard.alerting.messages import Message
 from dashboard.environment.services import schemes
 from dashboard.models import Delivery, Destination
-from tests.answering import Receiver, closed_port, receiving
-from tests.certificates import for_localhost
-from tests.mail import mail_server
+from tests.servers.answering import Receiver, closed_port, receiving
+from tests.servers.certificates import for_localhost
+from tests.servers.mail import mail_server
 from timeline.models import Incident, Source
 
 MESSAGE = Message(

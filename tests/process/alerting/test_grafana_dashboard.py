@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from tests import ROOT
-from tests.alertmanager import program
 from tests.database.metrics.test_metrics import documented
+from tests.servers.alertmanager import program
 
 DASHBOARD: dict[str, Any] = json.loads((ROOT / "deploy/grafana/causeline.json").read_text(encoding="utf-8"))
 PANELS: list[dict[str, Any]] = [each for each in DASHBOARD["panels"] if each["type"] != "row"]

@@ -12,9 +12,9 @@ import yaml
 
 from deploy.chart.derive import CHART, MANIFESTS, derived, manifests, tool, values
 from tests import ROOT
-from tests.alertmanager import program
 from tests.process.chart.schemas import write
 from tests.process.chart.shapes import MINIMAL, SHAPES, helm, named, of_kind, rendered, text
+from tests.servers.alertmanager import program
 
 
 def conforms(folder: Path, *files: Path) -> tuple[int, list[dict[str, Any]]]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import causeline, process
+from tests.clients.command import causeline, process
+from tests.inputs.recordings import QUIET, SAMPLE
 from tests.patience import patient
-from tests.recordings import QUIET, SAMPLE
 
 
 def test_a_terminal_that_does_not_speak_utf_8_gets_findings_with_their_proof_and_a_failure() -> None:

@@ -11,9 +11,9 @@ import psycopg
 import pytest
 
 from tests import ROOT
+from tests.inputs.recordings import SAMPLE
 from tests.patience import patient
-from tests.recordings import SAMPLE
-from tests.running import empty_database, migrated_database
+from tests.servers.running import empty_database, migrated_database
 
 TOLD = (
     "SELECT name, entries, ready FROM timeline_source",
@@ -40,7 +40,7 @@ def contents(url: str) -> list[list[tuple[object, ...]]]:
 def filled() -> Iterator[str]:
     """Yield the address of a database with a recording, an acknowledged finding, a user, an upload and a session."""
     ingest = (
-        "from tests.recordings import SAMPLE, entries_of; from timeline.models import *;"
+        "from tests.inputs.recordings import SAMPLE, entries_of; from timeline.models import *;"
         "from timeline.storage import store;"
         "from timeline.pipeline import ingest; from timeline.history.world.world import World;"
         "source = store.open_source('sample'); ingest(source, World(), entries_of(SAMPLE)); store.show_source(source);"

@@ -15,7 +15,7 @@ import pytest
 
 from dashboard.services.servers import addresses_of
 from tests import DATA, ENGINE, ROOT, services
-from tests.command import causeline
+from tests.clients.command import causeline
 from tests.patience import eventually, patient
 from tests.process.cli.commands import OWN_SERVERS
 

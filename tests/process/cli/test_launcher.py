@@ -17,12 +17,12 @@ import pytest
 from dashboard.cli.__main__ import main
 from dashboard.environment import database
 from tests import ROOT, services
+from tests.clients.visitor import Visitor
 from tests.patience import eventually, patient
 from tests.process.cli.commands import OWN_SERVERS, causeline, finished
 from tests.process.services.servers import watchers_of
-from tests.processes import descendants, processes
-from tests.running import empty_database, free_port
-from tests.visitor import Visitor
+from tests.servers.processes import descendants, processes
+from tests.servers.running import empty_database, free_port
 
 PUBLIC = {"CAUSELINE_LOGIN": "on", "CAUSELINE_SECRET_KEY": "a secret" * 4, "CAUSELINE_HOSTS": "causeline.example"}
 

@@ -20,9 +20,9 @@ from collectors.recorder import Recorder
 from collectors.replay import Replay
 from collectors.watch.output import RecordingFile
 from dashboard.cli.record import duration
-from tests.command import causeline
+from tests.clients.command import causeline
+from tests.clients.reflecting import WATCH, api_of, replayed, until
 from tests.patience import patient
-from tests.reflecting import WATCH, api_of, replayed, until
 from timeline.core.entries import Entry, Mark, MarkType
 from timeline.judging.verdicts import Verdict
 

@@ -1,7 +1,7 @@
 """These tests run `causeline report` in processes of their own."""
 
-from tests.command import process
-from tests.recordings import QUIET, SAMPLE
+from tests.clients.command import process
+from tests.inputs.recordings import QUIET, SAMPLE
 from tests.unit.report.test_report import HTML, words
 
 

@@ -14,9 +14,9 @@ import zstandard
 from dashboard.services import ServiceError, leave_root
 from dashboard.services.accounts import Account, give, is_shared, own_account, unnamed_account
 from dashboard.services.mount_namespace import enter, in_child, planned
+from tests.inputs.recordings import SAMPLE
 from tests.process.cli.commands import OWN_SERVERS, finished
 from tests.process.services.servers import NOBODY, launch
-from tests.recordings import SAMPLE
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root has something to leave")
 SOMEBODY = Account(64_321, 64_321)

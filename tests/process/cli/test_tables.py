@@ -7,8 +7,8 @@ from pathlib import Path
 
 from dashboard.tables.schema import NAME
 from tests import ROOT
-from tests.command import causeline
-from tests.recordings import SAMPLE
+from tests.clients.command import causeline
+from tests.inputs.recordings import SAMPLE
 from tests.unit.tables.test_tables import PAGE, answer
 from tests.unit.tables.test_tables import analysis as analysis  # a fixture
 from tests.unit.tables.test_tables import folder as folder  # a fixture

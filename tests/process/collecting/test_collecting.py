@@ -11,13 +11,13 @@ from django.utils import timezone
 
 from collectors.replay import serve
 from dashboard.access.tokens import tokens
-from tests.collecting import Collecting, awaited
 from tests.database.watch.test_audit_webhook import listed
-from tests.followed import changes_of, connected, expected, found, watched
+from tests.inputs.recordings import SAMPLE, lines_of
 from tests.patience import eventually
 from tests.process.watch.scenes import TAPE, Web
-from tests.recordings import SAMPLE, lines_of
-from tests.watching import Workers
+from tests.rows.followed import changes_of, connected, expected, found, watched
+from tests.servers.collecting import Collecting, awaited
+from tests.servers.watching import Workers
 from timeline.models import ActorFeed, AuditBatch, CollectedBatch, Collector, Gap, Source
 
 pytestmark = pytest.mark.django_db(transaction=True)

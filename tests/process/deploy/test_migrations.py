@@ -11,7 +11,7 @@ import pytest
 
 from tests import ROOT
 from tests.patience import patient
-from tests.running import empty_database
+from tests.servers.running import empty_database
 
 
 class Migrated(NamedTuple):

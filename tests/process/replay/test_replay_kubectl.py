@@ -13,9 +13,9 @@ import yaml
 
 from collectors.replay import Replay
 from tests import ROOT
-from tests.command import causeline
+from tests.clients.command import causeline
+from tests.inputs.recordings import SAMPLE
 from tests.patience import eventually, patient
-from tests.recordings import SAMPLE
 
 KUBECTL = shutil.which("kubectl") or shutil.which("kubectl", path=ROOT / ".venv/kubectl/usr/bin")
 COMMITS = 572  # of the sample, up to the beginning of its violations

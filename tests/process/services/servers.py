@@ -18,7 +18,7 @@ import redis
 from dashboard.services.program import GUARD
 from tests import ROOT
 from tests.patience import eventually, patient
-from tests.processes import descendants, processes
+from tests.servers.processes import descendants, processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

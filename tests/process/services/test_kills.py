@@ -23,14 +23,14 @@ from psycopg.rows import dict_row
 from bench.larger import repeated
 from dashboard.services.servers import addresses_of
 from tests import ROOT, services
-from tests.alertmanager import token_for_alerts
-from tests.answering import LOCALHOST, Receiver, receiving
+from tests.clients.visitor import Visitor
+from tests.inputs.recordings import SAMPLE
 from tests.patience import eventually, patient
 from tests.process.cli.commands import OWN_SERVERS, causeline
-from tests.processes import descendants, processes
-from tests.recordings import SAMPLE
-from tests.running import free_port
-from tests.visitor import Visitor
+from tests.servers.alertmanager import token_for_alerts
+from tests.servers.answering import LOCALHOST, Receiver, receiving
+from tests.servers.processes import descendants, processes
+from tests.servers.running import free_port
 
 SECONDS = 120  # machines may be busy
 EVERY = 0.25  # seconds between two questions, each of which costs PostgreSQL a process
@@ -43,7 +43,7 @@ FIRST = "0" * 16
 PREPARED = """
 import django
 django.setup()
-from tests import routed
+from tests.rows import routed
 routed.incident(routed.live_source(), %r, name=%r, open=True)
 """
 ANOTHER = """

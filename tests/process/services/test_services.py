@@ -21,7 +21,7 @@ from dashboard.services.accounts import server_account
 from dashboard.services.program import guarded
 from tests.patience import eventually, patient
 from tests.process.services.servers import NOBODY, Served, launch, serve, users
-from tests.processes import processes
+from tests.servers.processes import processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

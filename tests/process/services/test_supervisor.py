@@ -14,7 +14,7 @@ from dashboard.services import Program, ServiceError, Supervisor
 from dashboard.services.program import GUARD
 from tests.patience import eventually, patient
 from tests.process.services.servers import watchers_of
-from tests.processes import processes
+from tests.servers.processes import processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from collectors.stores import all_kinds, cloudwatch
 from collectors.stores.kinds import Store, StoreRefused, Window, configured
-from tests.command import causeline
+from tests.clients.command import causeline
 from tests.patience import eventually
 from tests.properties import examples
-from tests.running import free_port
-from tests.stores import Record
+from tests.servers.running import free_port
+from tests.servers.stores import Record
 from tests.unit.stores.test_pull_stores import audit_ids, everything
 
 NOW = int(time.time()) // 60 * 60  # CloudWatch Logs takes no events that are older than two weeks

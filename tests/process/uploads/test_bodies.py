@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.recordings import SAMPLE
-from tests.running import TOKEN, Running, running
-from tests.visitor import Visitor
+from tests.clients.visitor import Visitor
+from tests.inputs.recordings import SAMPLE
+from tests.servers.running import TOKEN, Running, running
 
 MIB = 1024**2
 LIMIT = 48 * MIB

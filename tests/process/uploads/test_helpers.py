@@ -7,10 +7,10 @@ from typing import Any
 import psycopg
 
 from bench.larger import repeated
+from tests.clients.visitor import Visitor
+from tests.inputs.recordings import SAMPLE, lines_of
 from tests.patience import eventually
-from tests.recordings import SAMPLE, lines_of
-from tests.running import Running, running
-from tests.visitor import Visitor
+from tests.servers.running import Running, running
 
 
 def test_a_killed_helper_changes_nothing(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from collectors import readers, redaction
 from tests import ROOT, apart
 from tests.database.watch.test_audit_webhook import listed
 from tests.patience import patient
-from tests.running import Running, running
+from tests.servers.running import Running, running
 from timeline.core.values import VALUES, check_values
 
 MEGABYTE = 1024**2
@@ -72,7 +72,7 @@ SETUP = """
 from datetime import timedelta
 from django.utils import timezone
 from dashboard.access.tokens import tokens
-from tests.following import Followed
+from tests.rows.following import Followed
 from tests.database.watch.test_additions import SHOWN
 for name in "ab":
     followed = Followed(name)

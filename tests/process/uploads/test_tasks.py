@@ -11,10 +11,10 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from dashboard.tasks import clear_sessions
+from tests.clients.visitor import Visitor
+from tests.inputs.recordings import SAMPLE
 from tests.patience import eventually
-from tests.recordings import SAMPLE
-from tests.running import Running, running
-from tests.visitor import Visitor
+from tests.servers.running import Running, running
 
 
 class Trap:

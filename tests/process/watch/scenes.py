@@ -12,10 +12,10 @@ from django.db import connection
 
 from dashboard.services.program import guarded
 from tests import ROOT
-from tests.followed import taped
+from tests.inputs.recordings import SAMPLE
 from tests.patience import patient
-from tests.recordings import SAMPLE
-from tests.running import free_port
+from tests.rows.followed import taped
+from tests.servers.running import free_port
 from timeline.models import Cluster, Source
 from timeline.storage import store
 

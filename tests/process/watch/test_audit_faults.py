@@ -16,11 +16,11 @@ from collectors.replay import Replay, serve
 from collectors.uploads import importing
 from dashboard.access.tokens import tokens
 from tests.database.watch.test_audit_webhook import listed
-from tests.followed import connected, found, taped, watched
+from tests.inputs.recordings import SAMPLE, lines_of
 from tests.patience import eventually
 from tests.process.watch.scenes import Web, clear
-from tests.recordings import SAMPLE, lines_of
-from tests.watching import Servers, Workers
+from tests.rows.followed import connected, found, taped, watched
+from tests.servers.watching import Servers, Workers
 from timeline.core.entries import Clock, Entry, Request, microseconds
 from timeline.models import AuditBatch, Cluster, Source, Upload
 from timeline.storage.entries import chunks

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from collectors.replay import Replay, serve
-from tests.followed import Seen, changes_of, connected, expected, found, found_anew, watched
 from tests.patience import eventually, patient
 from tests.process.watch.scenes import RESOURCES, TAPE, clear
-from tests.watching import Workers
+from tests.rows.followed import Seen, changes_of, connected, expected, found, found_anew, watched
+from tests.servers.watching import Workers
 from timeline.models import Cluster, Gap, Source
 
 pytestmark = pytest.mark.django_db(transaction=True)

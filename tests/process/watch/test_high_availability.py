@@ -13,13 +13,13 @@ import pytest
 from django.db import connection
 
 from collectors.replay import Replay, serve
-from tests.available import WEB, WORKERS, Available, available, happened
-from tests.followed import changes_of, connected, doubled, expected, found, found_anew, watched
-from tests.onlookers import Listener, Onlooker, listening
+from tests.clients.onlookers import Listener, Onlooker, listening
+from tests.clients.visitor import Visitor
+from tests.inputs.recordings import SAMPLE
 from tests.patience import eventually, patient
 from tests.process.watch.scenes import RESOURCES, TAPE
-from tests.recordings import SAMPLE
-from tests.visitor import Visitor
+from tests.rows.followed import changes_of, connected, doubled, expected, found, found_anew, watched
+from tests.servers.available import WEB, WORKERS, Available, available, happened
 from timeline.models import Cluster, Delta, Gap, Source
 
 pytestmark = pytest.mark.django_db(transaction=True)

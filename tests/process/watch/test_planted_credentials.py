@@ -8,10 +8,10 @@ from typing import Any
 import psycopg
 
 from collectors.replay import serve
+from tests.clients.visitor import Visitor
+from tests.inputs.recordings import SAMPLE
 from tests.patience import eventually
-from tests.recordings import SAMPLE
-from tests.running import Running
-from tests.visitor import Visitor
+from tests.servers.running import Running
 
 SECRET = "pl4nted-t0ken-of-a-service-account"
 

@@ -19,9 +19,9 @@ from msgspec.structs import replace
 
 from dashboard.web import downloads
 from dashboard.web.downloads import AT_ONCE, Busy, Download
+from tests.inputs.recordings import SAMPLE, entries_of
 from tests.patience import eventually
-from tests.recordings import SAMPLE, entries_of
-from tests.running import TOKEN, WITH_TOKEN, Running, running
+from tests.servers.running import TOKEN, WITH_TOKEN, Running, running
 from timeline.history.world.world import World
 from timeline.pipeline import ingest
 from timeline.storage import store

@@ -5,9 +5,9 @@ import urllib.request
 from typing import Any
 
 from dashboard.services.launcher import SAMPLE
+from tests.clients.visitor import Visitor
 from tests.patience import eventually
-from tests.running import WITH_TOKEN, Running
-from tests.visitor import Visitor
+from tests.servers.running import WITH_TOKEN, Running
 
 
 def events(site: Running, part: str) -> list[dict[str, Any]]:

@@ -7,11 +7,11 @@ from collections import Counter
 import pytest
 
 from dashboard.services.launcher import SAMPLE
+from tests.clients.visitor import Visitor
 from tests.database.metrics.test_metrics import parsed, value
 from tests.patience import eventually
 from tests.process.conftest import METRICS_TOKEN
-from tests.running import Running
-from tests.visitor import Visitor
+from tests.servers.running import Running
 
 
 def scrape(address: str, token: str = "") -> str:

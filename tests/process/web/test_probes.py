@@ -12,7 +12,7 @@ from collectors.watch.lease_manager import LeaseManager
 from dashboard import worker_health
 from dashboard.worker_health import MainLoopStep
 from tests.patience import eventually
-from tests.running import running
+from tests.servers.running import running
 
 
 def test_a_web_process_says_that_it_lives_without_asking_the_database() -> None:

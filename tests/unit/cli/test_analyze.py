@@ -15,10 +15,11 @@ import pytest
 
 from collectors import analysis
 from collectors.formats import Limits
-from tests import DATA, RULES, mutations
-from tests.command import causeline, process
-from tests.events import event
-from tests.recordings import QUIET, SAMPLE, lines_of
+from tests import DATA, RULES
+from tests.clients.command import causeline, process
+from tests.inputs import mutations
+from tests.inputs.events import event
+from tests.inputs.recordings import QUIET, SAMPLE, lines_of
 from tests.unit.judging.logs import sample
 from timeline.core.actors import actor_of
 from timeline.core.entries import Client

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.cli.__main__ import main
-from tests.applied import deployment, rollout
-from tests.recordings import SAMPLE
+from tests.inputs.applied import deployment, rollout
+from tests.inputs.recordings import SAMPLE
 
 HOSTILE = "\x1b[31mred\n"
 

@@ -13,9 +13,10 @@ from collectors.formats import audit_events
 from collectors.sampling import Prediction, predict
 from dashboard.cli.__main__ import main
 from dashboard.presentation.wording import size
-from tests import ROOT, mutations
-from tests.mutations import Log
-from tests.recordings import SAMPLE
+from tests import ROOT
+from tests.inputs import mutations
+from tests.inputs.mutations import Log
+from tests.inputs.recordings import SAMPLE
 from tests.unit.judging.logs import log_of
 from tests.unit.judging.test_engine import RECORDINGS
 from timeline.judge import rulebook

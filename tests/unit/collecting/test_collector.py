@@ -13,8 +13,8 @@ from collectors.collecting.buffer import Buffer
 from collectors.collecting.collector import Collector
 from collectors.collecting.server import Server
 from collectors.watch.server.api import Api
-from tests.answering import Receiver, receiving
 from tests.patience import eventually
+from tests.servers.answering import Receiver, receiving
 
 
 def asked(server: Receiver) -> list[bool]:

@@ -7,7 +7,7 @@ import pytest
 
 from collectors.collecting.buffer import Batch, Buffer, Place
 from collectors.collecting.server import Away, Server, Standby, SteppedDown, Unusable
-from tests.answering import receiving
+from tests.servers.answering import receiving
 
 
 def test_the_buffer_outlives_its_process_and_stays_within_its_size(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from collectors.formats import read
 from dashboard.cli.__main__ import main
 from tests import DATA, ROOT
-from tests.events import entries_of, event, pod
+from tests.inputs.events import entries_of, event, pod
 from tests.properties import examples
 from tests.unit.payloads.test_findings_schema import every_part, shape
 from timeline.comparing.comparison import compare_owners, compare_recordings

@@ -13,8 +13,8 @@ from collectors.normalise.log_lines import log_text
 from collectors.stores.times import instant, nanoseconds
 from collectors.watch.server.clock import ServerClock
 from dashboard.web.timestamps import parsed
-from tests import events, objects
-from tests.events import event, pod
+from tests.inputs import events, objects
+from tests.inputs.events import event, pod
 from timeline.core import times
 from timeline.core.bounds import NAMES
 from timeline.core.entries import FOREVER, Entry, LogLine, moment

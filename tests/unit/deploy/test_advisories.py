@@ -6,8 +6,8 @@ import pytest
 
 from deploy import check_advisories
 from deploy.check_advisories import FILE, Package, affects, asked, known, locked
-from tests.answering import closed_port
-from tests.stores import Answer, Asked, StoreServer, serving
+from tests.servers.answering import closed_port
+from tests.servers.stores import Answer, Asked, StoreServer, serving
 
 DOCUMENT = {
     "accepted": {"PYSEC-3": "Causeline does not call it."},

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits, Skipped, formats, read
-from tests.objects import items_of
+from tests.inputs.objects import items_of
 from timeline.core.entries import Change, Clock, Entry, LogLine, ObjectRef, microseconds
 from timeline.core.entries import moment as at
 

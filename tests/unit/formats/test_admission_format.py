@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from collectors.formats import Skipped
-from tests.command import causeline
-from tests.objects import made
-from tests.recordings import world_of
+from tests.clients.command import causeline
+from tests.inputs.objects import made
+from tests.inputs.recordings import world_of
 from tests.unit.formats import reading
 from tests.unit.formats.reading import on_lines
 from timeline.core.entries import FOREVER, Change, Entry, Request, moment

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from collectors.analysis import analyse
 from collectors.formats import Limits, NotARecording, Skipped, own, read
 from tests import DATA
-from tests.events import entries_of
-from tests.events import real as real_lines
-from tests.objects import documents, listed, made, real, watch
+from tests.inputs.events import entries_of
+from tests.inputs.events import real as real_lines
+from tests.inputs.objects import documents, listed, made, real, watch
+from tests.inputs.wrapping import WRAPPERS
 from tests.patience import processor_seconds
 from tests.properties import examples
 from tests.unit.formats.reading import observed
 from tests.unit.formats.stream.test_damage import PACKS, WAYS, damaged
 from tests.unit.formats.test_admission_format import review
 from tests.unit.formats.test_otlp_format import PACKINGS, logs
-from tests.wrapping import WRAPPERS
 from timeline.core.entries import Entry
 
 LIMITS = Limits(line_bytes=1 << 20, content_bytes=16 << 20, members=100)

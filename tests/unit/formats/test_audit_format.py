@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from collectors.formats import Skipped
 from collectors.formats.waiting import Waiting
-from tests.events import entries_of, event, items_of, pod, real, reasons_of
+from tests.inputs.events import entries_of, event, items_of, pod, real, reasons_of
 from tests.properties import examples
 from tests.unit.formats.reading import observed
 from timeline.core.entries import Change

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from collectors.formats import Skipped, read
 from collectors.formats.rejections import certain_rejection
-from tests.bundles import BUNDLES, Bundle, thing
-from tests.objects import items_of, refusal
-from tests.recordings import world_of
+from tests.inputs.bundles import BUNDLES, Bundle, thing
+from tests.inputs.objects import items_of, refusal
+from tests.inputs.recordings import world_of
 from tests.unit.formats.stream.packing import Files, tar, written, zipped
 from timeline.core.entries import Entry, LogLine
 

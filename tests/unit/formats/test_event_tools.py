@@ -15,8 +15,8 @@ import pytest
 
 from collectors.formats import Skipped, kindless, kubectl_events, read, rejections
 from tests import DATA
-from tests.objects import entries_of, items_of, listed, reasons_of
-from tests.recordings import world_of
+from tests.inputs.objects import entries_of, items_of, listed, reasons_of
+from tests.inputs.recordings import world_of
 from tests.unit.formats.reading import sniffed
 from timeline.core.entries import Change, Entry, LogLine, Unknown
 from timeline.payloads.documents import clocks

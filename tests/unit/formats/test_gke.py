@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from collectors.formats import Skipped, read
 from collectors.normalise.gke import event_in
 from tests import DATA
-from tests.events import entries_of as plain
-from tests.events import pod, real
+from tests.inputs.events import entries_of as plain
+from tests.inputs.events import pod, real
 from tests.unit.formats.reading import observed, sniffed
 from timeline.core.entries import Change, Client, Entry, Level, Request
 

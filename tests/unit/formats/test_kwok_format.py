@@ -10,9 +10,9 @@ from collectors.analysis import analyse
 from collectors.formats import Limits, Skipped
 from collectors.formats.strategic_merge import merged
 from tests import DATA
-from tests.objects import items_of, reasons_of
+from tests.inputs.objects import items_of, reasons_of
+from tests.inputs.recordings import world_of
 from tests.patience import processor_seconds
-from tests.recordings import world_of
 from tests.unit.formats.reading import sniffed
 from timeline.core.entries import Change, Entry, moment
 

@@ -7,7 +7,7 @@ import pytest
 
 from collectors.analysis import analyse
 from collectors.formats import Limits
-from tests.events import event
+from tests.inputs.events import event
 from tests.unit.formats.reading import BUNYAN, KLOG, LOGFMT, LOGRUS, NOON, SLOG, ZAP, observed, read_log
 from timeline.core.entries import LogLine, Place, Unknown
 

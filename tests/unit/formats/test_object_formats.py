@@ -10,8 +10,19 @@ import yaml
 
 from collectors.formats import Limits, Skipped, read
 from collectors.formats.stream.recording import HEAD_BYTES
-from tests import events
-from tests.objects import OBJECTS, changed, changes_of, documents, entries_of, items_of, listed, made, real, reasons_of
+from tests.inputs import events
+from tests.inputs.objects import (
+    OBJECTS,
+    changed,
+    changes_of,
+    documents,
+    entries_of,
+    items_of,
+    listed,
+    made,
+    real,
+    reasons_of,
+)
 from tests.unit.formats.reading import peak_of, sniffed
 from timeline.core.entries import Change, microseconds, moment
 

@@ -12,9 +12,9 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from collectors.formats import Skipped
 from tests import DATA
-from tests.events import real as audit_lines
-from tests.objects import items_of, made, reasons_of
-from tests.objects import real as real_objects
+from tests.inputs.events import real as audit_lines
+from tests.inputs.objects import items_of, made, reasons_of
+from tests.inputs.objects import real as real_objects
 from tests.unit.formats import reading
 from timeline.core.entries import Change, Entry, LogLine, Unknown
 

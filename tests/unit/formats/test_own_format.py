@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from collectors.formats import NotARecording, Skipped, own, read
 from tests import DATA
-from tests.events import entries_of, real
+from tests.inputs.events import entries_of, real
 from tests.properties import examples
 from tests.unit.formats.reading import observed, sniffed
 from timeline.core.entries import (

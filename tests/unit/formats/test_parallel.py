@@ -15,8 +15,8 @@ import pytest
 from collectors import redaction
 from collectors.formats import Skipped, parallel, read
 from collectors.formats.stream import Block
-from tests.events import event, pod
-from tests.recordings import SAMPLE
+from tests.inputs.events import event, pod
+from tests.inputs.recordings import SAMPLE
 from timeline.core.entries import Entry
 
 

@@ -16,7 +16,7 @@ from collectors.normalise.log_lines import LONGEST
 from dashboard.cli.terminal import Terminal
 from dashboard.cli.text import show_input
 from tests import DATA
-from tests.recordings import observations_of, world_of
+from tests.inputs.recordings import observations_of, world_of
 from tests.unit.formats.reading import GO, KLOG, LOGFMT, NOON, PLAIN, SLOG, ZAP, analysed, created, observed, read_log
 from tests.unit.formats.test_log_forms import FORMS
 from timeline.core.entries import LogLine, Place, Unknown, microseconds

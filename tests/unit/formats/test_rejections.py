@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.objects import refusal
+from tests.inputs.objects import refusal
 
 KUBECONFIG = b"apiVersion: v1\nkind: Config\nclusters: []\nusers:\n- name: admin\n  user: {token: very-secret}\n"
 SORTED_KUBECONFIG = b"apiVersion: v1\nclusters: []\nkind: Config\nmetadata: {}\nusers:\n- token: very-secret\n"

@@ -12,9 +12,9 @@ import pytest
 
 from collectors.formats import Skipped
 from collectors.formats.watch import FORMAT
-from tests.objects import OBJECTS, changed, changes_of, entries_of, items_of, made, real, reasons_of, watch
-from tests.recordings import SAMPLE, world_of
-from tests.recordings import entries_of as recorded
+from tests.inputs.objects import OBJECTS, changed, changes_of, entries_of, items_of, made, real, reasons_of, watch
+from tests.inputs.recordings import SAMPLE, world_of
+from tests.inputs.recordings import entries_of as recorded
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Level
 from timeline.history.world.world import World
 

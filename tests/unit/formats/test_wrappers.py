@@ -9,10 +9,10 @@ import pytest
 
 from collectors.formats import Skipped
 from tests import DATA
-from tests.events import event, pod, real
-from tests.objects import items_of, reasons_of
+from tests.inputs.events import event, pod, real
+from tests.inputs.objects import items_of, reasons_of
+from tests.inputs.wrapping import AKS, CLOUDWATCH, ELASTIC, LIST, LOKI, SHIPPED, WRAPPERS
 from tests.unit.formats.reading import observed, sniffed, unplaced
-from tests.wrapping import AKS, CLOUDWATCH, ELASTIC, LIST, LOKI, SHIPPED, WRAPPERS
 from timeline.core.entries import Entry, Level, LogLine
 
 LINES = [line.decode() for name in ("restart.jsonl", "deletion.jsonl") for line in real(name)]

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from tests import ENGINE
-from tests.live import observations
+from tests.inputs.live import observations
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Key, Track

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from tests import mutations
-from tests.live import batches
-from tests.mutations import resource
-from tests.recordings import SAMPLE, entries_of, findings_of, world_of
+from tests.inputs import mutations
+from tests.inputs.live import batches
+from tests.inputs.mutations import resource
+from tests.inputs.recordings import SAMPLE, entries_of, findings_of, world_of
 from tests.unit.judging.test_engine import entries, log, read_logs, recordings, watched
 from tests.unit.judging.test_engine import world_of as known
 from tests.unit.judging.test_live_causes import watched as watched_at_once

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from tests.recordings import SAMPLE, entries_of, world_of
+from tests.inputs.recordings import SAMPLE, entries_of, world_of
 from timeline.core.entries import FOREVER, Change, Clock, Entry, ObjectRef
 from timeline.core.order import SECOND
 from timeline.history.world.world import World

@@ -13,8 +13,8 @@ from collectors.formats import read
 from collectors.watch.streams.decoding import ObjectDecoder
 from collectors.watch.streams.resources import Resource
 from tests import ENGINE
-from tests.events import event
-from tests.recordings import SAMPLE, world_of
+from tests.inputs.events import event
+from tests.inputs.recordings import SAMPLE, world_of
 from tests.unit.history.live_worlds import taken_over
 from tests.unit.normalise.test_requests import POD, observed, request_of
 from timeline.core.entries import FOREVER, Client, Entry, Mark, Observation, Place, Request, moment

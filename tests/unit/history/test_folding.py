@@ -10,8 +10,8 @@ import pytest
 
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits
-from tests.events import event
-from tests.recordings import SAMPLE
+from tests.inputs.events import event
+from tests.inputs.recordings import SAMPLE
 from timeline.history.ledger import object_entries
 
 SECOND = 1_000_000

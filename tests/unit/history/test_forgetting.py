@@ -15,9 +15,9 @@ from hypothesis import Phase, example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.live import batches
+from tests.inputs.live import batches
+from tests.inputs.recordings import world_of
 from tests.properties import examples
-from tests.recordings import world_of
 from tests.unit.history.live_worlds import WATCHES, Judged, T, entry, mark, observations_of, started, taken_over
 from timeline.core.entries import Change, Entry, Mark, MarkType, Observation, Owner
 from timeline.core.order import SECOND

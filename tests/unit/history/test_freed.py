@@ -3,8 +3,8 @@
 import random
 
 from tests import ENGINE
-from tests.live import observations
-from tests.recordings import findings_of, world_of
+from tests.inputs.live import observations
+from tests.inputs.recordings import findings_of, world_of
 from timeline.core.entries import Mark, MarkType, Observation
 from timeline.history.freed import Freed
 

@@ -5,7 +5,7 @@ import random
 import pytest
 from msgspec.structs import replace
 
-from tests.recordings import world_of
+from tests.inputs.recordings import world_of
 from timeline.core.entries import FOREVER, Change, Client, Clock, Entry, Level, ObjectRef, Observation, Request
 from timeline.history.ledger.gathering import gathered
 from timeline.history.lifelines import Name

@@ -10,11 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests import DATA, mutations
-from tests.live import batches
-from tests.mutations import Event, Log
+from tests import DATA
+from tests.inputs import mutations
+from tests.inputs.live import batches
+from tests.inputs.mutations import Event, Log
+from tests.inputs.recordings import observations_of, world_of
 from tests.properties import examples
-from tests.recordings import observations_of, world_of
 from tests.unit.history.live_worlds import Judged, taken_over
 from tests.unit.judging.logs import at_level, log_of, observed
 from tests.unit.judging.test_live_causes import followed, watched

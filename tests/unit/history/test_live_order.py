@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests.live import batches
+from tests.inputs.live import batches
+from tests.inputs.recordings import findings_of, world_of
 from tests.properties import examples
-from tests.recordings import findings_of, world_of
 from tests.unit.history.live_worlds import WATCHES, Judged, T, entry, mark, observations_of, started
 from timeline.core.entries import FOREVER, Change, Entry, LogLine, Mark, MarkType, ObjectRef, Observation
 from timeline.core.order import SECOND

@@ -6,7 +6,7 @@ tests/unit/judging/test_incremental.py has the property tests for whether enough
 import re
 
 from tests import ROOT
-from tests.recordings import SAMPLE, entries_of, findings_of, world_of
+from tests.inputs.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.history.world.dependencies import ALL
 from timeline.history.world.recording import RecordingWorld
 from timeline.history.world.world import World

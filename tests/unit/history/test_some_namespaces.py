@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tests import recordings
-from tests.live import verdicts
+from tests.inputs import recordings
+from tests.inputs.live import verdicts
 from tests.properties import examples
 from tests.unit.history.live_worlds import WATCHES, observations_of, taken_over
 from timeline.core.entries import Entry, Mark, MarkType, ObjectRef, Observation

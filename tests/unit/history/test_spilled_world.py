@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from bench.larger import repeated
 from tests import ENGINE, RULES
+from tests.inputs.recordings import SAMPLE, findings_of, observations_of
 from tests.patience import processor_seconds
 from tests.properties import examples, sampled
-from tests.recordings import SAMPLE, findings_of, observations_of
 from timeline.core.entries import FOREVER, Change, Entry, ObjectRef, Observation, Request
 from timeline.core.machine.spill import Spill, Spilling
 from timeline.history.lifelines import name_of

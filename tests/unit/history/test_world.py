@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from collectors.formats import Skipped, read
 from tests import DATA, ENGINE, RULES
-from tests.live import batches
+from tests.inputs.live import batches
+from tests.inputs.recordings import SAMPLE, entries_of, findings_of, world_of
 from tests.properties import examples
-from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from tests.unit.history.live_worlds import taken_over
 from tests.unit.history.test_evidence import evidence
 from timeline.core.entries import Entry, Observation, Place, microseconds

@@ -9,8 +9,8 @@ import msgspec
 from collectors.formats import Skipped
 from collectors.formats.audit import read_lines
 from collectors.formats.stream import Line
-from tests.mutations import Log, told_at
-from tests.recordings import SAMPLE, lines_of
+from tests.inputs.mutations import Log, told_at
+from tests.inputs.recordings import SAMPLE, lines_of
 from timeline.core.entries import Observation
 from timeline.history.world.world import World
 from timeline.judge import rulebook

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import Phase, given
 from hypothesis import strategies as st
 
-from tests import ROOT, mutations
-from tests.mutations import Log
+from tests import ROOT
+from tests.inputs import mutations
+from tests.inputs.mutations import Log
+from tests.inputs.recordings import findings_of, world_of
 from tests.properties import examples
-from tests.recordings import findings_of, world_of
 from tests.unit.judging.logs import ANSWERS, log_of, observed, rules_of
 from tests.unit.judging.test_engine import RECORDINGS
 from tests.unit.rules.test_rules import FIRES, QUIET, named

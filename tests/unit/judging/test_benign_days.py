@@ -8,7 +8,7 @@ hand-over of a field, requests by annotation, conflicts, and writes without effe
 import random
 
 from tests import DATA
-from tests.recordings import findings_of, observations_of, world_of
+from tests.inputs.recordings import findings_of, observations_of, world_of
 from timeline.core.entries import Observation
 
 DAY = DATA / "benign-day.jsonl.zst"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import DATA, ROOT
-from tests.recordings import SAMPLE, observations_of, world_of
+from tests.inputs.recordings import SAMPLE, observations_of, world_of
 from timeline.core.entries import Request
 from timeline.history.lifelines import Track, name_of
 from timeline.history.world.world import World

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from tests import DATA, RULES, live, mutations, objects, recordings
-from tests.events import event, pod
-from tests.mutations import Log
-from tests.recordings import SAMPLE, entries_of, findings_of, world_of
+from tests import DATA, RULES
+from tests.inputs import live, mutations, objects, recordings
+from tests.inputs.events import event, pod
+from tests.inputs.mutations import Log
+from tests.inputs.recordings import SAMPLE, entries_of, findings_of, world_of
 from tests.unit.history.live_worlds import taken_over
 from tests.unit.judging.logs import ANSWERS, READS, at_level, log_of, observed, rules_of, sample
 from tests.unit.judging.test_engine import log, watched

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from collectors.analysis import analyse
 from collectors.formats import Limits
 from tests import DATA
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
 from timeline.judging.findings import Finding
 from timeline.layout.drawing import Drawing
 from timeline.layout.lanes import LaneRow

@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 from collectors.formats import read
 from collectors.formats.audit import read_lines
 from collectors.formats.stream import Line
-from tests import ENGINE, mutations
-from tests import recordings as recordings_of
-from tests.live import batches as parted
-from tests.mutations import Log, kind, namespace, resource
+from tests import ENGINE
+from tests.inputs import mutations
+from tests.inputs import recordings as recordings_of
+from tests.inputs.live import batches as parted
+from tests.inputs.mutations import Log, kind, namespace, resource
+from tests.inputs.recordings import SAMPLE, entries_of, findings_of
 from tests.properties import examples
-from tests.recordings import SAMPLE, entries_of, findings_of
 from tests.unit.judging.logs import READS, log_of
 from timeline.core.entries import FOREVER, Change, Entry, Observation
 from timeline.history.world.world import World

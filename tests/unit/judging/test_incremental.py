@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from collectors import analysis, judging
 from collectors.formats import Limits, parallel
 from tests import RULES
+from tests.inputs.recordings import SAMPLE, entries_of, findings_of, world_of
 from tests.properties import examples
-from tests.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.core.entries import Entry, Observation
 from timeline.core.machine import beside
 from timeline.history.world.recording import RecordingWorld

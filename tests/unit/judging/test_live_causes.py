@@ -15,8 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests import RULES
-from tests.live import batches
-from tests.recordings import findings_of, observations_of, world_of
+from tests.inputs.live import batches
+from tests.inputs.recordings import findings_of, observations_of, world_of
 from tests.unit.history.live_worlds import Judged, entry, mark, started, taken_over
 from tests.unit.history.test_live_order import service
 from timeline.core.entries import (

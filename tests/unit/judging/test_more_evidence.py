@@ -9,10 +9,10 @@ import pytest
 from hypothesis import Phase, given
 from hypothesis import strategies as st
 
-from tests import mutations
-from tests.mutations import Log
+from tests.inputs import mutations
+from tests.inputs.mutations import Log
+from tests.inputs.recordings import findings_of, world_of
 from tests.properties import examples
-from tests.recordings import findings_of, world_of
 from tests.unit.history.test_joins import PAIRS, bare, read, shown
 from tests.unit.judging.logs import at_level, rules_of
 from tests.unit.judging.test_engine import WATCHES, log, read_logs, watched

@@ -13,9 +13,9 @@ import pytest
 
 from collectors.formats import Skipped
 from tests import RULES
-from tests.events import items_of
+from tests.inputs.events import items_of
+from tests.inputs.recordings import findings_of, world_of
 from tests.properties import tries_all
-from tests.recordings import findings_of, world_of
 
 NAMES = sorted(path.name for path in RULES.iterdir())
 Event = dict[str, Any]

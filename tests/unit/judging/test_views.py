@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import DATA, RULES
+from tests.inputs.recordings import lines_of, observations_of, world_of
 from tests.properties import examples
-from tests.recordings import lines_of, observations_of, world_of
 from timeline.core.entries import (
     FOREVER,
     Change,

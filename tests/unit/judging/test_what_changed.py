@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dashboard.presentation.changes_before import rows
-from tests.applied import KUBECTL, MANAGER, NOON, OWNER, Log, deployment, rollout
+from tests.inputs.applied import KUBECTL, MANAGER, NOON, OWNER, Log, deployment, rollout
 from timeline.core.entries import microseconds
 from timeline.core.intent import intent_of
 from timeline.history.lifelines import Name

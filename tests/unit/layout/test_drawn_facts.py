@@ -9,7 +9,7 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import recordings
+from tests.inputs import recordings
 from timeline.history.world.world import World
 from timeline.kinds import Phase
 from timeline.layout import outline

@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from tests.recordings import SAMPLE, entries_of, findings_of, world_of
+from tests.inputs.recordings import SAMPLE, entries_of, findings_of, world_of
 from timeline.history.world.world import World
 from timeline.judging.findings import Finding
 from timeline.layout import excerpt as excerpts

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.events import entries_of, event, pod
+from tests.inputs.events import entries_of, event, pod
 from timeline.core.entries import Change, Entry, moment
 
 

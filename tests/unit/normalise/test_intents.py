@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from collectors.normalise.intents import wanted_of
 from collectors.redaction import Policy, redact_json
-from tests.credentials import BODIES, TEXTS
+from tests.inputs.credentials import BODIES, TEXTS
 from tests.properties import examples
 from tests.unit.redaction.conftest import policy as policy  # a fixture
 from timeline.core.intent import intent_of

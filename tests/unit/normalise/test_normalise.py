@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.events import entries_of, event, pod, real
-from tests.recordings import world_of
+from tests.inputs.events import entries_of, event, pod, real
+from tests.inputs.recordings import world_of
 from timeline.core.entries import FOREVER, Change, Entry, Level, ObjectRef, Owner, moment
 from timeline.history.lifelines import Name, Track
 from timeline.kinds.pod import PodFacts

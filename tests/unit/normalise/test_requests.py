@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from collectors.normalise.requests import parameters
 from collectors.redaction.entries import without_credentials
-from tests.credentials import FORMS
-from tests.events import event
+from tests.inputs.credentials import FORMS
+from tests.inputs.events import event
+from tests.inputs.recordings import world_of
 from tests.properties import examples
-from tests.recordings import world_of
 from tests.unit.judging import logs
 from timeline.core.entries import FOREVER, Client, Entry, Observation, Place, Request, moment
 from timeline.history.lifelines import Name

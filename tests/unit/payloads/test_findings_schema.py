@@ -11,9 +11,9 @@ import pytest
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits
 from tests import DATA, ROOT
-from tests.command import causeline
-from tests.events import event
-from tests.recordings import SAMPLE
+from tests.clients.command import causeline
+from tests.inputs.events import event
+from tests.inputs.recordings import SAMPLE
 from timeline.payloads import findings
 from timeline.payloads.documents import first_version
 

@@ -4,7 +4,7 @@ import pytest
 
 from dashboard.drawing.views import picture
 from tests import RULES
-from tests.recordings import findings_of, observations_of, world_of
+from tests.inputs.recordings import findings_of, observations_of, world_of
 from timeline.payloads.views import ViewPayload, acted_on, views, within
 
 EXCESS = RULES / "stale-view/fires-after-its-job-was-complete.jsonl"

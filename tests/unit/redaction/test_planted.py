@@ -20,12 +20,12 @@ from dashboard.cli.text import show_findings, show_incidents, show_input
 from dashboard.report import markdown
 from dashboard.report.contents import of_analysis
 from dashboard.report.page import rendered
-from tests.events import event, pod
-from tests.objects import made
+from tests.inputs.events import event, pod
+from tests.inputs.objects import made
+from tests.inputs.wrapping import WRAPPERS
 from tests.properties import sampled
 from tests.unit.formats.reading import observed
 from tests.unit.redaction.test_redact import PLACES
-from tests.wrapping import WRAPPERS
 from timeline.core.entries import Entry
 
 SECRET = "pl4nted"

@@ -19,7 +19,7 @@ from collectors.redaction.objects import clean_text
 from collectors.redaction.policy import PatternError, checked
 from dashboard import environment
 from tests import DATA, ROOT
-from tests.credentials import FORMS
+from tests.inputs.credentials import FORMS
 from tests.properties import sampled
 from timeline.core import masks
 from timeline.core.entries import Entry

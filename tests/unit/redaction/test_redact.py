@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from collectors.redaction import BY_NAME as MASK
 from collectors.redaction import redact, redact_json
-from tests.events import entries_of, event
+from tests.inputs.events import entries_of, event
 from tests.properties import examples
 
 Place = Callable[[str], Any]

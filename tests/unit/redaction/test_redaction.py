@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from collectors.redaction import redact, redact_json
 from collectors.redaction.entries import entry_without_credentials
-from tests.credentials import BODIES, FILES, FORMS, NOTATIONS, SPACED, SPELLINGS, TEXTS, M
-from tests.events import entries_of, event, pod
-from tests.planted_shapes import OBJECTS, SHAPES
+from tests.inputs.credentials import BODIES, FILES, FORMS, NOTATIONS, SPACED, SPELLINGS, TEXTS, M
+from tests.inputs.events import entries_of, event, pod
+from tests.inputs.planted_shapes import OBJECTS, SHAPES
 from tests.properties import examples
 from timeline.core import masks
 from timeline.core.entries import Entry

@@ -12,8 +12,8 @@ from collectors.redaction import Policy, screening
 from collectors.redaction import entries as one_by_one
 from collectors.redaction.entries import without_credentials
 from collectors.redaction.screening import have_no_credentials
-from tests.credentials import FORMS, TEXTS
-from tests.events import entries_of, event, pod
+from tests.inputs.credentials import FORMS, TEXTS
+from tests.inputs.events import entries_of, event, pod
 from tests.properties import examples
 from timeline.core.entries import Client, Entry, ObjectRef, Owner, Request
 from timeline.kinds.event import EventFacts

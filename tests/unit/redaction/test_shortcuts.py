@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from collectors.redaction import commands, field_names, forms, redact, redact_json
 from collectors.redaction.entries import SHORT
-from tests.credentials import FILES, FORMS, NOTATIONS, SPACED, SPELLINGS, TEXTS, M
+from tests.inputs.credentials import FILES, FORMS, NOTATIONS, SPACED, SPELLINGS, TEXTS, M
 from tests.properties import examples
 
 MARKS = ("@", "://", "----", "$", "{", "_", "-", "\n", "\t", ",", "|", "]", " ", ">", "#", '"', "'", "</", "=", ":")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from collectors.redaction import cached, commands, parts, redact, redact_json, unchanged
 from collectors.redaction.forms import beginnings
 from collectors.redaction.neutral import are_ordinary, is_neutral
-from tests.credentials import FORMS, TEXTS, M
+from tests.inputs.credentials import FORMS, TEXTS, M
 from tests.properties import examples, sampled
 from timeline.core.secret_names import Grade, grade, telling_letters
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from collectors.formats import NotARecording, own
 from collectors.replay.commits import Tape, tape
 from tests import ROOT
-from tests.events import event, pod
-from tests.objects import changed, entries_of, listed, made, watch
+from tests.inputs.events import event, pod
+from tests.inputs.objects import changed, entries_of, listed, made, watch
 from timeline.core.order import SECOND
 
 Taped = Callable[..., Tape]

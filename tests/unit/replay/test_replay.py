@@ -16,11 +16,11 @@ from kubernetes.client import ApiException
 from collectors.formats import NotARecording
 from collectors.replay import Replay, serve
 from collectors.replay.commits import Tape, tape
-from tests.events import event as audit_event
-from tests.load import busy
+from tests.clients.replayed import Stream, Watch, api_of, core
+from tests.inputs.events import event as audit_event
+from tests.inputs.load import busy
+from tests.inputs.recordings import SAMPLE
 from tests.patience import patient
-from tests.recordings import SAMPLE
-from tests.replayed import Stream, Watch, api_of, core
 from timeline.core.entries import moment
 
 

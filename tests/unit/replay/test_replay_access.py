@@ -13,10 +13,10 @@ import pytest
 from collectors.addresses import is_loopback
 from collectors.replay import Replay, serve
 from collectors.replay import http as wire
-from tests.command import causeline
-from tests.load import busy
+from tests.clients.command import causeline
+from tests.inputs.load import busy
+from tests.inputs.recordings import SAMPLE
 from tests.patience import eventually, patient
-from tests.recordings import SAMPLE
 
 TOKEN = "t0ken"
 TAPE = busy(5, 5)

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from collectors.replay import Replay, serve
-from tests.load import CONFIG_MAPS, PODS, busy
+from tests.clients.replayed import Stream, api_of, core
+from tests.inputs.load import CONFIG_MAPS, PODS, busy
 from tests.patience import patient
-from tests.replayed import Stream, api_of, core
 
 TAPE = busy(20, 100, (PODS, CONFIG_MAPS))
 PATH = "/api/v1/pods"

@@ -15,10 +15,10 @@ from collectors.formats import Limits, Skipped
 from dashboard.report import contents, figure
 from dashboard.report import page as report
 from dashboard.report.contents import of_analysis
-from tests.command import causeline
-from tests.events import event
-from tests.markup import without_times
-from tests.recordings import QUIET, SAMPLE
+from tests.clients.command import causeline
+from tests.clients.markup import without_times
+from tests.inputs.events import event
+from tests.inputs.recordings import QUIET, SAMPLE
 from timeline.payloads.documents import timestamp
 
 HTML = b"<!doctype html>"

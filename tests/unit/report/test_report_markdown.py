@@ -15,8 +15,8 @@ from collectors.analysis import analyse
 from collectors.formats import Limits
 from dashboard.report import markdown
 from dashboard.report.contents import of_analysis
-from tests.command import causeline
-from tests.recordings import QUIET, SAMPLE
+from tests.clients.command import causeline
+from tests.inputs.recordings import QUIET, SAMPLE
 from timeline.judge import rulebook
 
 COMMONMARK = MarkdownIt("commonmark").enable(["table", "strikethrough"])

@@ -4,7 +4,7 @@ exist."""
 import pytest
 
 from tests import RULES
-from tests.recordings import entries_of, findings_of, world_of
+from tests.inputs.recordings import entries_of, findings_of, world_of
 from tests.unit.rules.test_rules import found_in
 from timeline.core.entries import Change, Entry
 from timeline.judging.findings import Finding

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits
 from tests import DATA, RULES
+from tests.inputs.recordings import SAMPLE, findings_of, observations_of, world_of
 from tests.properties import examples
-from tests.recordings import SAMPLE, findings_of, observations_of, world_of
 from tests.unit.history.test_spilled_world import everything, learned
 from tests.unit.judging.test_incremental import judged_in
 from tests.unit.payloads.test_findings_schema import document_of

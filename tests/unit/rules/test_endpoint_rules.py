@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests import RULES
-from tests.recordings import entries_of, findings_of, world_of
+from tests.inputs.recordings import entries_of, findings_of, world_of
 from timeline.core.entries import Change, Entry, ObjectRef
 from timeline.judging.findings import Finding, Status
 from timeline.judging.verdicts import Verdict

@@ -7,8 +7,8 @@ from pathlib import Path
 from collectors.formats import Skipped, read
 from collectors.formats.own import recording
 from tests import DATA, RULES
-from tests.events import entries_of, event
-from tests.recordings import findings_of, world_of
+from tests.inputs.events import entries_of, event
+from tests.inputs.recordings import findings_of, world_of
 from tests.unit.rules.test_rules import check_fires
 from timeline.core.entries import Entry, Observation
 from timeline.core.intent import intent_of

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests import RULES
-from tests.recordings import entries_of, findings_of, world_of
+from tests.inputs.recordings import entries_of, findings_of, world_of
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Mark, MarkType, ObjectRef
 from timeline.core.order import SECOND
 from timeline.history.world.world import World

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import RULES
+from tests.inputs.recordings import entries_of, findings_of, world_of
 from tests.properties import examples
-from tests.recordings import entries_of, findings_of, world_of
 from tests.unit.rules.test_rules import named
 from timeline.core.entries import Entry
 

@@ -4,7 +4,7 @@ deleted for an earlier owner, and of clients that saw the past again."""
 import pytest
 
 from tests import RULES
-from tests.recordings import findings_of, observations_of, world_of
+from tests.inputs.recordings import findings_of, observations_of, world_of
 from tests.unit.rules.test_rules import check_fires
 from timeline.core.entries import Entry
 

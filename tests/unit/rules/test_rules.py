@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests import RULES
-from tests.recordings import entries_of, findings_of, observations_of, world_of
+from tests.inputs.recordings import entries_of, findings_of, observations_of, world_of
 from timeline.core.durations import duration
 from timeline.core.entries import Change, Level
 from timeline.history.shown import Verb

@@ -5,7 +5,7 @@ import pytest
 from dashboard.presentation.catalogue import catalogue
 from dashboard.presentation.examples import example
 from tests import ROOT, RULES
-from tests.command import process
+from tests.clients.command import process
 from timeline.judge import rulebook
 from timeline.judging.rulebook import Rule
 

@@ -16,7 +16,7 @@ from collectors.formats import Skipped, read
 from collectors.stores import all_kinds, cloud_logging, elasticsearch, log_analytics, loki, s3, service_accounts
 from collectors.stores.kinds import Cursor, Kind, Store, StoreRefused, Transient, Window, configured
 from tests.properties import examples
-from tests.stores import (
+from tests.servers.stores import (
     AnalyticsServer,
     Answer,
     LoggingServer,

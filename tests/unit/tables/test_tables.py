@@ -21,7 +21,7 @@ from dashboard.tables.files import Unwritable, into, write
 from dashboard.tables.query import Failed, Limit, asked
 from dashboard.tables.schema import NAME, SQL, TABLES, page
 from tests import ROOT
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
 from tests.unit.redaction.test_planted import SECRET, events
 
 PAGE = (ROOT / "docs/how-to/query-with-sql.md").read_text(encoding="utf-8")

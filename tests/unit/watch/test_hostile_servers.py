@@ -17,9 +17,9 @@ from collectors.watch.server import bodies, deadlines, stream
 from collectors.watch.server.api import Api
 from collectors.watch.server.failures import ApiError, Unreachable
 from collectors.watch.streams.resources import Resource, resources
-from tests.load import busy
+from tests.clients.reflecting import Watching, api_to, until
+from tests.inputs.load import busy
 from tests.patience import patient
-from tests.reflecting import Watching, api_to, until
 from tests.unit.watch.wire import TOKEN, Send, Server, kubeconfig
 from timeline.core.entries import MarkType
 

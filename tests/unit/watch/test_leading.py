@@ -13,8 +13,8 @@ import pytest
 from collectors.hosts import Gate, allowed_hosts
 from collectors.watch.server.api import Api
 from collectors.watch.server.failures import ApiError
-from tests.certificates import signed
-from tests.reflecting import api_to
+from tests.clients.reflecting import api_to
+from tests.servers.certificates import signed
 from tests.unit.watch.wire import Server, kubeconfig
 
 

@@ -16,8 +16,8 @@ from collectors.replay.serving import kubeconfig
 from collectors.watch.server import api as module
 from collectors.watch.streams.decoding import ObjectDecoder
 from collectors.watch.streams.resources import Resource
+from tests.clients.reflecting import Watching, api_of, api_to, cut, replayed, resource, until
 from tests.patience import patient
-from tests.reflecting import Watching, api_of, api_to, cut, replayed, resource, until
 from timeline.core.entries import Change, Entry, Mark, MarkType, Observation
 
 Begin = Callable[..., Watching]

@@ -17,8 +17,8 @@ from collectors.watch.server.api import Api
 from collectors.watch.server.configuration import configured, from_kubeconfig
 from collectors.watch.server.failures import ApiError, Unauthorized, Unreachable, Unusable
 from collectors.watch.streams.resources import Resource
-from tests.certificates import for_localhost
-from tests.reflecting import Watching, api_to, until
+from tests.clients.reflecting import Watching, api_to, until
+from tests.servers.certificates import for_localhost
 from tests.unit.watch.wire import Send, Server, kubeconfig
 from timeline.core.entries import MarkType
 

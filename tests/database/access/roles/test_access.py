@@ -14,7 +14,7 @@ from dashboard.models import AuditRecord, Grant
 from dashboard.web.views.people import roles as access
 from tests.database.access.asking import signed_in
 from tests.database.storage.sources import ran
-from tests.people import grant, member
+from tests.rows.people import grant, member
 from timeline.models import Cluster, Source
 
 pytestmark = pytest.mark.django_db

@@ -16,7 +16,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from dashboard.access.roles import giving, grants
 from dashboard.access.signing_in import people
 from dashboard.models import Grant
-from tests.people import grant, member
+from tests.rows.people import grant, member
 from timeline.models import Cluster, Source
 from timeline.storage.permitted.limits import EVERYTHING, Permitted
 

@@ -15,7 +15,7 @@ from dashboard.access.roles import grants, needs, policy
 from tests import ROOT
 from tests.database.access.asking import signed_in
 from tests.database.storage.sources import connected
-from tests.people import member
+from tests.rows.people import member
 from timeline.models import Finding, Incident, Silence, Source
 
 pytestmark = pytest.mark.django_db

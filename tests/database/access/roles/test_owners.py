@@ -11,8 +11,8 @@ from pytest_django import Settings
 from collectors import tasks
 from collectors.uploads import importing
 from tests.database.access.asking import JSON, signed_in
-from tests.people import member
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
+from tests.rows.people import member
 from timeline.models import Source, Upload
 from timeline.storage import store
 

@@ -27,8 +27,8 @@ from dashboard.cli.__main__ import _parser
 from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsConsumer
 from dashboard.web.api import api
 from tests.database.access.asking import bearer, issued, signed_in
-from tests.people import grant, member
 from tests.properties import sampled
+from tests.rows.people import grant, member
 from timeline.history.world.world import World
 from timeline.models import Cluster, Source
 from timeline.pipeline import ingest

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from dashboard.access.roles import grants
 from dashboard.access.signing_in import attempts
 from dashboard.models import FailedSignIns
-from tests.people import PASSWORD, member
+from tests.rows.people import PASSWORD, member
 
 SECRET = "typed into the wrong field"
 pytestmark = pytest.mark.django_db

@@ -21,9 +21,9 @@ from pytest_django import Settings
 from dashboard.access.roles import grants
 from dashboard.access.signing_in import oidc, people, sessions
 from dashboard.cli.servers import serve
-from tests.identity_provider import CLIENT, SECRET, STRANGE, IdentityProvider, identity_provider
-from tests.people import PASSWORD, member
-from tests.running import migrated
+from tests.rows.people import PASSWORD, member
+from tests.servers.identity_provider import CLIENT, SECRET, STRANGE, IdentityProvider, identity_provider
+from tests.servers.running import migrated
 
 pytestmark = pytest.mark.django_db
 

@@ -22,7 +22,7 @@ from dashboard.environment import SettingError
 from dashboard.environment.declarations import Settings as Declared
 from dashboard.environment.sign_in import check
 from dashboard.models import FailedSignIns, SignIn
-from tests.people import PASSWORD, member
+from tests.rows.people import PASSWORD, member
 
 NOW = 60_000_000  # the time step of Causeline's clock, so that no test runs from one step into the next
 KEY = "the key of the tests, which is long enough"

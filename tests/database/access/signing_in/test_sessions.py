@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from dashboard.access.signing_in import attempts, rights, sessions
 from dashboard.models import AuditRecord, SignIn
-from tests.people import PASSWORD, member
+from tests.rows.people import PASSWORD, member
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 NEW = "another long enough passphrase"

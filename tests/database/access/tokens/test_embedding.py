@@ -14,7 +14,7 @@ from dashboard.access.signing_in import rights
 from dashboard.access.tokens import embedding, links
 from dashboard.environment.parsing import _ancestors
 from tests.database.access.asking import JSON, bearer, issued, page, shown, signed_in
-from tests.people import member
+from tests.rows.people import member
 from timeline.models import Source
 
 OTHER_SITE = "https://grafana.example.org"

@@ -24,7 +24,7 @@ from tests.database.access.tokens.test_embedding import OTHER_SITE, view
 from tests.database.alerts.test_alerts import alert, send, token
 from tests.database.push.sockets import in_a_loop, opened
 from tests.database.queries.objects.widgets import imported, widgets
-from tests.people import grant, member
+from tests.rows.people import grant, member
 from timeline.models import Incident, Silence, Source, Track
 from timeline.storage.people import acknowledgements
 

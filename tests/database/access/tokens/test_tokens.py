@@ -25,7 +25,7 @@ from dashboard.models import AccessToken, AuditRecord, Grant
 from dashboard.push.consumers import UNAUTHORISED
 from tests.database.access.asking import an_incident, asked, bearer, issued, signed_in
 from tests.database.push.sockets import in_a_loop, opened
-from tests.people import grant, member
+from tests.rows.people import grant, member
 from timeline.models import Acknowledgement, Cluster, Silence, Source, Upload
 from timeline.storage.permitted.limits import Permitted
 

@@ -27,7 +27,7 @@ from dashboard.web.api import api
 from tests import ROOT
 from tests.database.access import asking
 from tests.database.access.asking import bearer, in_days
-from tests.people import PASSWORD, member
+from tests.rows.people import PASSWORD, member
 from timeline.models import Cluster, Source
 
 pytestmark = pytest.mark.django_db

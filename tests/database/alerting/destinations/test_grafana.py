@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from dashboard.alerting.destinations import grafana, kinds
 from dashboard.alerting.messages import DestinationRefused, Message, Unreachable
-from tests.answering import closed_port
 from tests.database.access.asking import bearer, issued
+from tests.servers.answering import closed_port
 from timeline.models import Cluster, Finding, Incident, Occurrence, Silence, Source
 
 GAP = 1795247520841106  # µs: the Service ring is deleted

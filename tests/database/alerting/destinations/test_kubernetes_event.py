@@ -21,8 +21,8 @@ from dashboard.alerting.messages import Message
 from dashboard.alerting.texts import event_note
 from dashboard.cli import __main__ as cli
 from dashboard.presentation.clusters import access_checks
-from tests.answering import closed_port
-from tests.events_api import EventsApi, events_api
+from tests.servers.answering import closed_port
+from tests.servers.events_api import EventsApi, events_api
 from timeline.models import Cluster, Incident, Source, Track
 from timeline.queries.incidents import anchors
 from timeline.queries.incidents.anchors import Anchor

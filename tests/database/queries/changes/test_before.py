@@ -11,10 +11,10 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from tests.applied import KUBECTL, NOON, deployment, rollout
 from tests.database.storage.sources import again, asked, lasting, with_bodies
-from tests.events import entries_of
-from tests.recordings import SAMPLE, world_of
+from tests.inputs.applied import KUBECTL, NOON, deployment, rollout
+from tests.inputs.events import entries_of
+from tests.inputs.recordings import SAMPLE, world_of
 from timeline import rejudging
 from timeline.history.packing import ENTRIES, Packer
 from timeline.judging.incidents.changes import known_changes

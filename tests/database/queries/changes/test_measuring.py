@@ -14,7 +14,7 @@ from collectors.formats import Limits
 from dashboard.report import page
 from dashboard.report.contents import of_analysis
 from tests.database.storage.sources import asked
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
 from timeline.models import Source, Track
 
 pytestmark = pytest.mark.django_db

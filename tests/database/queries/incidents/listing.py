@@ -5,8 +5,8 @@ from typing import Any
 
 from django.test import Client
 
+from tests.clients.markup import without_times
 from tests.database.storage.sources import asked
-from tests.markup import without_times
 from timeline.models import Finding, Incident, Source
 from timeline.storage.judged import incidents
 

@@ -11,9 +11,9 @@ from collectors.analysis import analyse
 from collectors.formats import Limits
 from dashboard.report import markdown, page
 from dashboard.report.contents import of_analysis
-from tests.command import causeline
+from tests.clients.command import causeline
+from tests.clients.markup import without_times
 from tests.database.storage.sources import asked, lasting, with_bodies
-from tests.markup import without_times
 from tests.unit.judging.incidents.test_causes import EXCESS, SENTENCE
 from timeline.models import Finding, Incident, Source, Track
 

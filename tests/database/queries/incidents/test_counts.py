@@ -19,8 +19,8 @@ from dashboard.report.contents import of_analysis
 from dashboard.web.timestamps import LAST
 from tests import DATA, ENGINE
 from tests.database.storage.sources import asked, imported
+from tests.inputs.recordings import SAMPLE
 from tests.properties import sampled
-from tests.recordings import SAMPLE
 from timeline.models import Finding, Occurrence, Source
 from timeline.payloads.findings import IncidentPayload
 from timeline.queries.incidents import findings as findings_queries

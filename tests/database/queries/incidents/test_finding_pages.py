@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests import stored
+from tests.rows import stored
 from timeline.models import Cluster, Finding, Occurrence, Source
 from timeline.payloads.findings import FindingOrder
 from timeline.queries.incidents.findings import findings

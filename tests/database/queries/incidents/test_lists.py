@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from tests.database.queries.incidents.listing import GAP, TITLE, gap_of, listed, of, page, rules, silence, titles
 from tests.database.storage.sources import asked
-from tests.following import Followed
-from tests.recordings import SAMPLE, entries_of
+from tests.inputs.recordings import SAMPLE, entries_of
+from tests.rows.following import Followed
 from tests.unit.judging.incidents.test_incidents import RING, analysed, expected
 from timeline.core.entries import Entry
 from timeline.judging.incidents.subjects import identity

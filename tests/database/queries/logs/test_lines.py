@@ -12,10 +12,11 @@ from msgspec.structs import replace
 from collectors.formats import Limits, own
 from collectors.uploads.recordings import Count, import_into
 from dashboard.presentation.log_lines import open_about
-from tests import DATA, stored
+from tests import DATA
 from tests.database.storage.sources import asked
 from tests.database.storage.sources import imported as from_files
-from tests.recordings import observations_of
+from tests.inputs.recordings import observations_of
+from tests.rows import stored
 from tests.unit.formats.test_program_logs import PLANTED, SECRET
 from timeline.core.entries import LogLine
 from timeline.history.world.world import World

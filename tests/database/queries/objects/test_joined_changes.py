@@ -9,9 +9,9 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from tests import mutations
 from tests.database.storage.sources import asked, ingested, lasting
-from tests.stored import told_tracks
+from tests.inputs import mutations
+from tests.rows.stored import told_tracks
 from tests.unit.history.test_joins import bare, log, read, shown
 from timeline.core.entries import Observation
 from timeline.models import Source, Track

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests import events
 from tests.database.storage.sources import asked, ingested
+from tests.inputs import events
 from tests.properties import sampled
 from timeline.models import Source, Track
 

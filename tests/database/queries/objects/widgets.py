@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests import events
 from tests.database.storage import sources
+from tests.inputs import events
 from timeline.models import Source, Track
 from timeline.storage import store
 

@@ -23,7 +23,7 @@ from tests.database.queries.incidents.listing import (
     worsen,
 )
 from tests.database.storage.sources import asked
-from tests.people import member
+from tests.rows.people import member
 from tests.unit.judging.incidents.test_incidents import expected
 from timeline.models import Acknowledgement, Finding, Incident, Silence, Source
 from timeline.queries.people import acknowledgements as acknowledgements_queries

@@ -12,10 +12,10 @@ from pytest_django import Settings
 from collectors.watch.access import AccessReport
 from dashboard.presentation.clusters import access_checks
 from dashboard.presentation.clusters import states as clusters
-from tests import stored
 from tests.database.storage.sources import asked, ran
-from tests.people import member
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
+from tests.rows import stored
+from tests.rows.people import member
 from timeline.history.world.world import World
 from timeline.judge import rulebook
 from timeline.models import Cluster, Delta, Gap, Source, Stream

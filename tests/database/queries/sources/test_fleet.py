@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.presentation.clusters import fleet as words
-from tests import fleet
+from tests.rows import fleet
 from timeline.models import Acknowledgement, Silence, Stream
 from timeline.queries.incidents import counts
 from timeline.queries.incidents.counts import IncidentCounts

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests import events
+from tests.inputs import events
 from timeline.layout.lanes import lane_key
 from timeline.models import Source, Track
 from timeline.payloads.windows import WindowPayload

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests import RULES, events
+from tests import RULES
 from tests.database.queries.window.looking import change, key_of, names, paged, window
 from tests.database.storage.sources import asked, ingested
+from tests.inputs import events
 from timeline.kinds import NOISE
 from timeline.models import Source, Track
 from timeline.payloads.windows import WindowPayload

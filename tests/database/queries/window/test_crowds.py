@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests import events
 from tests.database.queries.window.looking import change, keys, names, timed, window
 from tests.database.storage.sources import ingested
+from tests.inputs import events
 from timeline.core.entries import microseconds
 from timeline.layout.assembly import MARKS
 from timeline.layout.places import CROWD

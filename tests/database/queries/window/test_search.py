@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pytest_django import DjangoDbBlocker
 
-from tests import events
 from tests.database.queries.window.looking import change, timed
 from tests.database.storage.sources import asked, ingested, lasting
+from tests.inputs import events
 from tests.properties import examples
 from timeline.models import Source, Track
 from timeline.payloads.windows import FoundObjectPayload

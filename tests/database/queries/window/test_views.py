@@ -7,7 +7,7 @@ from django.test import Client
 from tests import RULES
 from tests.database.queries.window.looking import window
 from tests.database.storage.sources import asked, imported
-from tests.recordings import findings_of, observations_of, world_of
+from tests.inputs.recordings import findings_of, observations_of, world_of
 from timeline.history.packing import ENTRIES, Packer
 from timeline.layout.excerpt import excerpt
 from timeline.models import Finding, Incident, ObjectView, Source, Track

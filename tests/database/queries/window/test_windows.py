@@ -7,9 +7,10 @@ import pytest
 from django.db.backends.postgresql.psycopg_any import DateTimeTZRange
 from django.test import Client
 
-from tests import events, stored
 from tests.database.queries.window.looking import keys, names, paged, window
 from tests.database.storage.sources import asked, ingested
+from tests.inputs import events
+from tests.rows import stored
 from timeline.core.entries import moment
 from timeline.kinds import NOISE
 from timeline.layout import outline

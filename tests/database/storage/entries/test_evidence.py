@@ -14,9 +14,9 @@ from collectors.replay.commits import tape
 from collectors.tasks import keep
 from tests import ENGINE
 from tests.database.storage.sources import imported
-from tests.events import event
-from tests.live import batches, observations
-from tests.recordings import SAMPLE, world_of
+from tests.inputs.events import event
+from tests.inputs.live import batches, observations
+from tests.inputs.recordings import SAMPLE, world_of
 from tests.unit.history.test_evidence import evidence, observations_of, sample, watched_event
 from tests.unit.judging.test_coverage import needing_requests
 from timeline.core.entries import Entry, Facts, Mark, MarkType, Request

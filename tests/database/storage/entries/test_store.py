@@ -9,10 +9,11 @@ import pytest
 from django.db import connections, transaction
 from msgspec.structs import replace
 
-from tests import events, stored
 from tests.database.storage.sources import ingested
-from tests.live import batches
-from tests.recordings import SAMPLE, observations_of, world_of
+from tests.inputs import events
+from tests.inputs.live import batches
+from tests.inputs.recordings import SAMPLE, observations_of, world_of
+from tests.rows import stored
 from tests.unit.history.test_evidence import evidence
 from timeline.core.entries import Entry, Facts, Observation
 from timeline.history.world.world import World

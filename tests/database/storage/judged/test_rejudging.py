@@ -13,11 +13,12 @@ from django.test import Client
 from collectors.analysis import analyse
 from collectors.formats import Limits
 from collectors.tasks import judge_again
-from tests import DATA, ENGINE, stored
+from tests import DATA, ENGINE
 from tests.database.storage import sources
 from tests.database.storage.sources import again
-from tests.recordings import SAMPLE
-from tests.stored import beside
+from tests.inputs.recordings import SAMPLE
+from tests.rows import stored
+from tests.rows.stored import beside
 from timeline import pipeline, rejudging
 from timeline.judging.rulebook import ATTEMPTS, VERSION
 from timeline.models import Cluster, Finding, Occurrence, Source, Track

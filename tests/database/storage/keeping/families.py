@@ -2,7 +2,7 @@
 
 from tests import ENGINE
 from tests.database.storage import sources
-from tests.stored import entries_in
+from tests.rows.stored import entries_in
 from timeline.models import Finding, Incident, Source, Track
 
 

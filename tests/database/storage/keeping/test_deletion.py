@@ -16,9 +16,9 @@ from pytest_django import Settings
 from collectors import tasks
 from collectors.watch.server import connections
 from collectors.watch.server.connections import ClusterRefused
-from tests import stored
 from tests.database.storage.sources import connected, end_the_minute, ran
-from tests.people import member
+from tests.rows import stored
+from tests.rows.people import member
 from timeline.models import Cluster, Finding, Incident, Silence, Source, Track
 from timeline.queries.people import silences
 from timeline.queries.sources import deletions, live

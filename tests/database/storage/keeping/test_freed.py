@@ -10,9 +10,9 @@ from django.test import Client
 
 from collectors.formats import read
 from collectors.formats.own import recording
-from tests import stored
 from tests.database.storage.keeping.families import watched
-from tests.recordings import findings_of, world_of
+from tests.inputs.recordings import findings_of, world_of
+from tests.rows import stored
 from timeline.core.entries import Entry, Mark, microseconds
 from timeline.history.freed import Span
 from timeline.models import Cluster, FreedSpan, Source

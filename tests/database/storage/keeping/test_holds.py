@@ -10,8 +10,8 @@ from pytest_django import Settings
 
 from collectors import tasks
 from collectors.watch.server import connections
-from tests import stored
 from tests.database.storage.sources import connected, end_the_minute, ran
+from tests.rows import stored
 from timeline.models import Cluster, Hold, Source
 from timeline.storage.keeping import deletion, holds
 from timeline.storage.keeping import periods as keeping

@@ -8,8 +8,8 @@ from django.db import IntegrityError, connection
 from collectors.tasks import keep
 from tests import ENGINE
 from tests.database.storage.keeping.families import counts, watched
-from tests.live import batches, observations
-from tests.stored import entries_in
+from tests.inputs.live import batches, observations
+from tests.rows.stored import entries_in
 from timeline.models import Chunk, Cluster, Finding, IntentChange, Occurrence, Source, Track
 from timeline.pipeline import follow
 from timeline.queries.window import windows

@@ -18,9 +18,9 @@ from pytest_django import Settings
 
 from tests import ENGINE, ROOT
 from tests.database.storage.keeping.families import counts, watched
-from tests.live import batches, observations
+from tests.inputs.live import batches, observations
+from tests.inputs.recordings import findings_of, world_of
 from tests.patience import eventually
-from tests.recordings import findings_of, world_of
 from timeline import pipeline
 from timeline.core.entries import Entry, Mark, MarkType, Observation, microseconds, moment
 from timeline.history.freed import Span

@@ -8,9 +8,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from tests import stored
 from tests.database.storage.keeping.families import counts, watched
 from tests.database.storage.sources import connected, ran
+from tests.rows import stored
 from timeline.models import Cluster, Hold, Source, Usage
 from timeline.queries.sources import usage as usage_queries
 from timeline.storage.entries import tables

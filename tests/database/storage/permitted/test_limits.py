@@ -12,7 +12,7 @@ from django.db import ProgrammingError, connection
 from collectors.normalise.objects import observed_object
 from dashboard.access import limits
 from tests.database.storage.sources import again
-from tests.following import Followed
+from tests.rows.following import Followed
 from timeline.core.entries import Change, moment
 from timeline.layout.places import CROWD
 from timeline.models import Finding, Gap, Occurrence, Source, Track

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from collectors.watch.server import connections
 from collectors.watch.server.connections import WatchOptions
 from collectors.watch.server.kubeconfig import Kubeconfig
-from tests.answering import Handler, Quiet, serving
+from tests.servers.answering import Handler, Quiet, serving
 from timeline.models import Cluster
 
 SECRET = "pl4nted-t0ken"

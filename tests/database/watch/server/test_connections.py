@@ -15,10 +15,10 @@ from pytest_django import Settings
 from collectors.watch.server import connections, credentials
 from collectors.watch.server.connections import ClusterRefused
 from collectors.watch.server.failures import Unusable
-from tests import stored
-from tests.certificates import served, signed
 from tests.database.watch.server.api_server import ANSWERS, SECRET, Server, config, connected, ran
-from tests.people import member
+from tests.rows import stored
+from tests.rows.people import member
+from tests.servers.certificates import served, signed
 from timeline.models import Cluster, Source
 
 pytestmark = pytest.mark.django_db

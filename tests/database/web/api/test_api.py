@@ -11,8 +11,8 @@ from pytest_django import Settings
 
 from dashboard.web.api import api
 from tests.database.web.api.asking import OCTETS, nothing_was_kept, post, problem
-from tests.people import member
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
+from tests.rows.people import member
 from timeline.models import Silence, Source
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_uploads")]

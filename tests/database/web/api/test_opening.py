@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from tests import ENGINE
-from tests.live import observations
+from tests.inputs.live import observations
 from timeline.models import Cluster, Source
 from timeline.pipeline import follow
 from timeline.storage import live

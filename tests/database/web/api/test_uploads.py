@@ -10,9 +10,9 @@ from pytest_django import Settings
 
 from collectors import tasks
 from collectors.uploads import receiving
-from tests import stored
 from tests.database.web.api.asking import OCTETS, nothing_was_kept, post, problem
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
+from tests.rows import stored
 from timeline.models import Source, Upload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("empty_uploads")]

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.test import Client
 
-from tests.markup import without_times
+from tests.clients.markup import without_times
 from timeline.models import Source, Track
 
 

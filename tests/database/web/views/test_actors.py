@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from collectors.formats import Limits
 from collectors.uploads.recordings import Count, import_into
 from tests import RULES
-from tests.live import batches
-from tests.recordings import findings_of, observations_of, world_of
+from tests.inputs.live import batches
+from tests.inputs.recordings import findings_of, observations_of, world_of
 from tests.unit.judging.test_live_causes import watched
 from timeline.core.entries import Change, Entry
 from timeline.judging.activity import activities

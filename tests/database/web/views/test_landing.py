@@ -16,8 +16,8 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from tests import events
-from tests.markup import without_times
+from tests.clients.markup import without_times
+from tests.inputs import events
 from timeline.history.world.world import World
 from timeline.models import Cluster, Source, Track
 from timeline.payloads.documents import timestamp

@@ -16,7 +16,7 @@ from pytest_django import DjangoDbBlocker
 from collectors.formats import Limits
 from collectors.uploads.recordings import Count, import_into
 from tests.database.web.views.pages import asked, page_text, track_of
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
 from timeline.models import Incident, Source, Track
 from timeline.queries.incidents import filters as incident_filter
 from timeline.queries.incidents import lists

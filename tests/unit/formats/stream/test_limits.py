@@ -21,7 +21,7 @@ from collectors.formats import Limits, NotARecording, Skipped, parallel, read
 from collectors.formats.depth import is_deeper
 from collectors.formats.stream import TOO_DEEP, fewer, limits
 from dashboard import environment
-from tests.events import event, pod
+from tests.inputs.events import event, pod
 from tests.patience import processor_seconds
 from tests.unit.docs.test_settings_docs import table
 from tests.unit.formats.reading import observed, peak_of

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from collectors.formats import read
 from collectors.formats.stream import Limits, Line, Recording, Skipped, Usage, open_all
 from collectors.formats.stream.byte_stream import PIECE, ByteStream
-from tests.events import event
-from tests.objects import refusal
+from tests.inputs.events import event
+from tests.inputs.objects import refusal
 from tests.properties import examples
 from tests.unit.formats.reading import peak_of
 from tests.unit.formats.stream.packing import TEXT, Pack

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import RULES
-from tests.recordings import findings_of, observations_of, world_of
+from tests.inputs.recordings import findings_of, observations_of, world_of
 from timeline.core.entries import Entry, Observation, Request
 from timeline.history.lifelines import Name
 from timeline.judging.findings import Cause

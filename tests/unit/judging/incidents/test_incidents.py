@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from collectors.analysis import Analysis, analyse
 from collectors.formats import Limits
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
 from timeline.history.lifelines import Name
 from timeline.judge import rulebook
 from timeline.judging.incidents.subjects import identity, title

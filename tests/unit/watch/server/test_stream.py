@@ -10,7 +10,7 @@ import urllib3
 
 from collectors.watch.server.failures import Unreachable
 from collectors.watch.server.stream import Silent, Stopped, Stream, Watchdog
-from tests.reflecting import until
+from tests.clients.reflecting import until
 
 
 class Response:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from collectors.watch.server.failures import Forbidden, Gone, RequestRefused, refused
 from collectors.watch.streams.decoding import Bookmark, Malformed, ObjectDecoder, key_in, key_of, page_of, redacted
 from collectors.watch.streams.resources import Resource
-from tests.credentials import FORMS
+from tests.inputs.credentials import FORMS
 from tests.properties import examples
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Mark, MarkType
 from timeline.history.codec import line_of

@@ -19,11 +19,11 @@ from dashboard.services import binaries
 from dashboard.services.accounts import give, server_account
 from dashboard.services.program import guarded
 from tests import ROOT
+from tests.clients.visitor import Visitor
 from tests.patience import eventually
-from tests.postgres_pair import HOST, Pair, pair
-from tests.processes import kill
-from tests.running import TOKEN, free_port
-from tests.visitor import Visitor
+from tests.servers.postgres_pair import HOST, Pair, pair
+from tests.servers.processes import kill
+from tests.servers.running import TOKEN, free_port
 
 WORKERS = ("worker-a", "worker-b", "worker-c")
 WEB = ("web-1", "web-2")

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from tests.events import event
-from tests.objects import made
+from tests.inputs.events import event
+from tests.inputs.objects import made
 
 HERE = "shop"
 LOG = b'2026-11-21T07:52:00.123456789Z I1121 07:52:00.1 1 c.go:1] "Synced" pod="shop/web-1"\n'

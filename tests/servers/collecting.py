@@ -15,7 +15,7 @@ from collectors.replay.serving import kubeconfig
 from dashboard.access.tokens import tokens
 from dashboard.services.program import guarded
 from tests import ROOT
-from tests.processes import kill
+from tests.servers.processes import kill
 from timeline.models import Cluster
 
 

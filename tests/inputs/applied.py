@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from tests.events import entries_of, event
-from tests.recordings import world_of
+from tests.inputs.events import entries_of, event
+from tests.inputs.recordings import world_of
 from timeline.history.world.world import World
 from timeline.kinds import seconds
 

@@ -1,4 +1,4 @@
-"""`python -m tests.worker` is the worker of a live source, which does what a test tells it.
+"""`python -m tests.servers.worker` is the worker of a live source, which does what a test tells it.
 
 It commits the sample as if it happened now. Each line of its input and of its output is JSON; an input is [command,
 argument, …].
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import django
 
-from tests.recordings import SAMPLE, entries_of, lines_of
+from tests.inputs.recordings import SAMPLE, entries_of, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ def shifted(by: timedelta) -> bytes:
 
 class Worker:
     def __init__(self) -> None:
-        from tests.following import Followed
+        from tests.rows.following import Followed
 
         self._followed = Followed
         self._live: Any = None
@@ -113,7 +113,7 @@ class Worker:
         """Make an account a viewer of one namespace of the cluster that the source watches; return the grant's id."""
         from django.contrib.auth.models import User
 
-        from tests.people import grant
+        from tests.rows.people import grant
 
         user = User.objects.get(username=name)
         return int(grant(user, "viewer", on=self._live.cluster, namespaces=[namespace]).pk)

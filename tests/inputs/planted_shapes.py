@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from tests.credentials import M, encoded, planted
+from tests.inputs.credentials import M, encoded, planted
 
 SHAPES = dict(enumerate(planted("shapes.list")))  # notations, commands, messages
 OBJECTS: dict[int, Any] = dict(enumerate(map(orjson.loads, planted("objects.list"))))  # fields of objects

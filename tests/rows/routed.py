@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from dashboard.access import encryption
 from dashboard.models import Delivery, Destination, Route
-from tests.fleet import USUAL
+from tests.rows.fleet import USUAL
 from timeline.models import Cluster, Incident, NoticedIncident, Source
 
 SECRET = "a-secret-of-the-tests-0123456789"

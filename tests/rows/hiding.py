@@ -8,7 +8,7 @@ from typing import Any
 
 from collectors.formats import Skipped, read
 from tests import RULES
-from tests.recordings import SAMPLE
+from tests.inputs.recordings import SAMPLE
 from timeline.core.entries import Entry, Observation, Request
 from timeline.history.codec import line_of, observation_of
 from timeline.history.world.world import World

@@ -6,7 +6,7 @@ from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from tests.running import TOKEN
+from tests.servers.running import TOKEN
 
 OCTETS = "application/octet-stream"
 

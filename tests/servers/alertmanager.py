@@ -15,10 +15,10 @@ import yaml
 
 from dashboard.services.program import guarded
 from tests import ROOT
+from tests.clients.visitor import Visitor
 from tests.patience import eventually, patient
-from tests.processes import stop
-from tests.running import free_port
-from tests.visitor import Visitor
+from tests.servers.processes import stop
+from tests.servers.running import free_port
 
 SECONDS = 20
 TEMPLATES = Path("/usr/share/prometheus/alertmanager")  # Debian's Alertmanager reads them from nowhere else

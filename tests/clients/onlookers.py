@@ -15,8 +15,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
 from tests.browser.conftest import context_of, launched
+from tests.clients.visitor import Visitor
 from tests.patience import eventually, patient
-from tests.visitor import Visitor
 
 FIRST_PAUSE, LONGEST_PAUSE, SILENCE = 0.25, 5.0, 10.0  # seconds, as in js/live/socket.js
 

@@ -9,7 +9,7 @@ from collectors.replay import Replay
 from collectors.replay.commits import Tape, tape
 from collectors.replay.serving import kubeconfig
 from collectors.watch.server.api import Api
-from tests.reflecting import api_to
+from tests.clients.reflecting import api_to
 from timeline.core.entries import Change, Entry
 from timeline.history.world.world import World
 from timeline.judge import judge

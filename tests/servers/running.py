@@ -22,7 +22,7 @@ from dashboard.services.launcher import PERIODIC
 from dashboard.services.program import guarded
 from tests import ROOT, services
 from tests.patience import eventually, patient
-from tests.processes import kill, stop
+from tests.servers.processes import kill, stop
 from tests.services import VALKEY_DATABASES, WORKER
 
 START_SECONDS = 60

@@ -16,7 +16,7 @@ from dashboard.environment import database
 from dashboard.services.program import guarded
 from tests import ROOT, services
 from tests.patience import patient
-from tests.processes import descendants, kill, processes, stop
+from tests.servers.processes import descendants, kill, processes, stop
 
 
 class Workers:

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.answering import Handler, Quiet, serving
+from tests.servers.answering import Handler, Quiet, serving
 
 _FIELDS = {"metadata", "involvedObject", "type", "reason", "message", "source", "reportingComponent", "count"}
 

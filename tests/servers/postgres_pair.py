@@ -21,8 +21,8 @@ from dashboard.services import binaries
 from dashboard.services.accounts import give, server_account
 from dashboard.services.program import guarded
 from tests.patience import eventually
-from tests.processes import descendants
-from tests.running import free_port
+from tests.servers.processes import descendants
+from tests.servers.running import free_port
 
 HOST = "127.0.0.1"
 HERE = "/proc/self/cwd"  # the data folder of each server, which its account need not be able to reach from /

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from tests.answering import Handler, Quiet, serving
+from tests.servers.answering import Handler, Quiet, serving
 
 CLIENT, SECRET = "causeline", "the-secret-of-the-client"
 _RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)

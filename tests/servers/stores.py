@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from collectors.stores.times import instant, nanoseconds
-from tests.answering import Handler, Quiet
-from tests.events import event, pod
+from tests.inputs.events import event, pod
+from tests.servers.answering import Handler, Quiet
 
 
 class Record(NamedTuple):

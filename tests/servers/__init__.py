@@ -1,0 +1,1 @@
+"""These modules run servers and processes for tests: those of Causeline, and those that it talks to."""

@@ -5,6 +5,9 @@ import { unattended } from "./state/attended.js";
 const OFTEN = 3_000; // ms between two updates
 
 const leaving = new AbortController();
+let pressed = false; // whether a button of the pointer is down: a click counts only on the element on which it began
+addEventListener("pointerdown", () => { pressed = true; });
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { pressed = false; });
 
 async function renew() {
   const inside = document.activeElement?.closest("[data-renew]");
@@ -17,7 +20,7 @@ async function renew() {
   }
   for (const old of document.querySelectorAll("[data-renew]")) {
     const fresh = page.getElementById(old.id);
-    if (!fresh) continue;
+    if (!fresh || pressed) continue;
     for (const each of old.querySelectorAll("details[open]")) {
       const same = fresh.querySelectorAll("details")[[...old.querySelectorAll("details")].indexOf(each)];
       if (same) same.open = true;

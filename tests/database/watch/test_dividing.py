@@ -33,7 +33,7 @@ from tests.servers.collecting import awaited
 from timeline import judge
 from timeline.core import times
 from timeline.core.entries import Change, Clock, Entry
-from timeline.history.ledger import ledger
+from timeline.history.ledger import learning, ledger
 from timeline.judging.rulebook import Rule
 from timeline.models import ActorFeed, AuditBatch, Cluster, Gap, Source, Stream, Upload, Way
 from timeline.storage import leases, store
@@ -64,7 +64,7 @@ def fails(original: Callable[..., Any], where: Callable[..., bool], error: Excep
 
 
 STEPS: dict[str, tuple[Any, str, Callable[..., bool]]] = {
-    "learn": (ledger, "identity", lambda entry: entry.ref.name == NAME),
+    "learn": (learning, "identity", lambda entry: entry.ref.name == NAME),
     "tracks": (ledger.Ledger, "_lives", lambda self, name, *_: name.name == NAME),
     "rows": (store, "track_rows", lambda source, world, lane, *_: lane.tracks[0].ref.name == NAME),
     "chunks": (chunks, "line_of", lambda each: isinstance(each, Entry) and each.ref.name == NAME),

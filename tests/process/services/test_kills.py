@@ -137,15 +137,15 @@ def test_whatever_is_killed_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
         alerts = Alerts(up)
         alerts.start()
         for number, program in enumerate(KILLED, 1):
-            if program in (IMPORTING, POSTGRES):
-                imported.append(begin_import(up))
-                eventually(lambda: row_of(up, imported[-1])["entries"] > 300, SECONDS)
             alerts.go_on()
             receiver.answers = ["hang"]  # the first attempt is on its way when the process dies
             identity = str(number) * 16
             up.rows(ANOTHER, json.dumps({"identity": identity, "name": identity}), FIRST)
             eventually(lambda identity=identity: identity in told(receiver), SECONDS)  # type: ignore[misc]
             alerts.failed.clear()
+            if program in (IMPORTING, POSTGRES):
+                imported.append(begin_import(up))
+                eventually(lambda: row_of(up, imported[-1])["entries"] > 300, SECONDS)
             up.kill(program)
             receiver.release.set()
             receiver.release.clear()

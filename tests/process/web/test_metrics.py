@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.services.launcher import SAMPLE
 from tests.clients.visitor import Visitor
-from tests.database.metrics.test_metrics import parsed, value
+from tests.database.metrics.test_metrics import Samples, parsed, value
 from tests.patience import eventually
 from tests.process.conftest import METRICS_TOKEN
 from tests.servers.running import Running
@@ -21,10 +21,24 @@ def scrape(address: str, token: str = "") -> str:
         return str(answer.read().decode())
 
 
+def reported(address: str) -> Samples:
+    """Return the metrics when the worker has reported all imports, also those of the tests before this one."""
+    found: Samples = {}
+
+    def all_are() -> bool:
+        found.clear()
+        found.update(parsed(scrape(address, METRICS_TOKEN)))
+        done = found.get(("causeline_uploads", frozenset({("state", "done")})), 0)
+        return found.get(("causeline_judge_seconds_count", frozenset({("cause", "import")})), 0) >= done
+
+    eventually(all_are, 60)
+    return found
+
+
 def test_a_scrape_of_web_agrees_with_what_a_worker_imported(observed: Running) -> None:
     visitor, address = Visitor(observed.address), f"{observed.address}/metrics"
     visitor.ask("GET", "/api/uploads/1")  # so that its route is counted already
-    content, before = SAMPLE.read_bytes(), parsed(scrape(address, METRICS_TOKEN))
+    content, before = SAMPLE.read_bytes(), reported(address)
     _, upload = visitor.ask("POST", "/api/uploads?name=audit.zst", content)
     eventually(lambda: visitor.ask("GET", f"/api/uploads/{upload['id']}")[1]["state"] == "done", 60)
     source = visitor.ask("GET", f"/api/uploads/{upload['id']}")[1]["source"]

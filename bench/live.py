@@ -78,7 +78,7 @@ for line in sys.stdin:
 _COLLECT = """
 import resource, sys, threading, time
 from pathlib import Path
-from collectors.watch import batches
+from collectors.watch.storing import batches
 from collectors.watch.server.api import Api
 from collectors.watch.streams.event_queue import EventQueue
 from collectors.watch.server.files import Allowed

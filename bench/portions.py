@@ -30,7 +30,8 @@ from django.db import connection
 from collectors.formats import read
 from timeline.history.world.world import World
 from timeline.pipeline import ingest
-from timeline.storage import additions, store
+from timeline.storage import store
+from timeline.storage.entries import additions
 def timed(act, *args):
     began = time.process_time()
     return act(*args), time.process_time() - began

@@ -27,7 +27,7 @@ _PACK = """
 import django
 django.setup()
 from timeline.models import Source
-from timeline.storage import repacking, tables
+from timeline.storage.entries import repacking, tables
 source = Source.objects.get()
 tables.open_table(source)
 tables.attach(source, always=True)

@@ -8,7 +8,9 @@ from typing import Any
 
 import orjson
 import pytest
+import zstandard
 from asgiref.sync import async_to_sync
+from django.core.management import call_command
 from django.db import transaction
 from django.test import Client
 
@@ -128,6 +130,15 @@ def test_an_export_is_read_back_with_the_same_findings(name: str, client: Client
     second = store.open_source("again")
     import_into(second, [(path, "export")], Limits(), Count())
     assert exports.document(second)["findings"] == known["findings"]
+
+
+def test_the_command_writes_what_is_downloaded_packed_and_not(client: Client, sample: Source, tmp_path: Path) -> None:
+    downloaded = async_to_sync(sent)(client.get(f"/api/sources/{sample.pk}/recording"))
+    plain, packed = tmp_path / "plain", tmp_path / "packed"
+    call_command("export_recording", str(sample.pk), "--format", "recording", "--output", str(plain))
+    call_command("export_recording", str(sample.pk), "--format", "recording", "--packed", "--output", str(packed))
+    assert packed.read_bytes() == downloaded
+    assert zstandard.ZstdDecompressor().decompressobj().decompress(downloaded) == plain.read_bytes()
 
 
 def test_the_document_comes_from_the_api(client: Client, sample: Source) -> None:

@@ -270,6 +270,9 @@ def test_releases_of_helm_and_binary_data_go() -> None:
 
 ARGUMENTS = [["-p", M], [f"--basic-auth=u:{M}"], ["curl", "-u", f"a:{M}"], ["mysql", f"-p{M}"], ["redis-cli", f"-a{M}"]]
 ARGUMENTS += [["kubectl", "create", "secret", "generic", "x", f"--from-literal=a={M}"], ["--from-literal", f"a={M}"]]
+ARGUMENTS += [["sh", "-c", f"mysql -p{M}"], ["--header", f"Authorization: Bearer {M}"], ["redis-cli", "-a", M]]
+ARGUMENTS += [["--requirepass", M], ["--password", M, "--user", "u"], ["-password", M], [f"--db-password={M}"]]
+ARGUMENTS += [[f"-Dpassword={M}"], ["--set", f"auth.password={M}"]]
 ARGUMENTS += [["--auth", M], ["config", "set", "requirepass", M], ["-e", f"DB_PASSWORD={M}"], ["a", "--user", f"u:{M}"]]
 
 

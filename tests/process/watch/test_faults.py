@@ -78,7 +78,8 @@ class Replayed:
         if struck != {fault["kind"] for fault in told}:
             self.wrong.append(f"only {struck} happened")
         if not self.agrees():
-            self.wrong.append(f"found {found(self.source)}, and anew {found_anew(self.source)}")
+            stored, anew = found(self.source), found_anew(self.source)
+            self.wrong.append(f"only stored: {stored - anew}; only found anew: {anew - stored}")
         return self.wrong
 
     def agrees(self) -> bool:

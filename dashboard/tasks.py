@@ -11,7 +11,7 @@ from collectors.uploads import pulls
 from dashboard.access import log_stores
 from dashboard.access.signing_in import attempts, sessions
 from dashboard.access.trail import trail
-from dashboard.alerting import sending, telling
+from dashboard.alerting import notifying, sending
 from dashboard.metrics import processes
 
 _ASK_AGAIN = 2.0  # seconds
@@ -28,14 +28,14 @@ def clear_sessions() -> None:
     attempts.forget()
     processes.fold()
     sending.forget()
-    telling.forget()
+    notifying.forget()
     trail.forget()
 
 
 @shared_task
-def tell() -> None:
+def notify() -> None:
     """Ask the routes what to send of incidents. Celery beat calls it every few seconds."""
-    if telling.tell():
+    if notifying.notify():
         sending.nudge()
 
 

@@ -115,7 +115,7 @@ class State:
     last: datetime | None = None  # Now.last when it was sent as over, or when it ended without being sent
 
 
-class Telling(NamedTuple):
+class Notification(NamedTuple):
     """What is sent of one incident."""
 
     key: Key
@@ -131,7 +131,7 @@ class Group(NamedTuple):
 
     route: int
     group: tuple[str, ...]
-    tellings: list[Telling]
+    notifications: list[Notification]
     refresh: bool  # only for destinations that forget what is not sent again
 
 
@@ -171,16 +171,16 @@ def decide(
         if rule.stop:
             taken |= {key for key in of_it if (each := incidents.get(key)) and rule.takes(each)}
         sent, refreshed = _due(rule, of_it, incidents, now)
-        for name, tellings in _grouped(sent, of_it).items():
-            shown = [each for each in tellings if each.change in rule.changes]
+        for name, notifications in _grouped(sent, of_it).items():
+            shown = [each for each in notifications if each.change in rule.changes]
             groups += [Group(rule.route, name, shown, refresh=False)] if shown else []
-        for name, tellings in _grouped(refreshed, of_it).items():
-            groups.append(Group(rule.route, name, tellings, refresh=True))
-        for telling in sent:
-            key = telling.key
-            after[rule.route, key] = _after_sending(of_it[key], telling, incidents.get(key), now)
-        for telling in refreshed:
-            after[rule.route, telling.key] = replace(of_it[telling.key], refreshed=now)
+        for name, notifications in _grouped(refreshed, of_it).items():
+            groups.append(Group(rule.route, name, notifications, refresh=True))
+        for notification in sent:
+            key = notification.key
+            after[rule.route, key] = _after_sending(of_it[key], notification, incidents.get(key), now)
+        for notification in refreshed:
+            after[rule.route, notification.key] = replace(of_it[notification.key], refreshed=now)
     repeat = {rule.route: rule.repeat for rule in rules}
     forgotten = [
         (route, key) for (route, key), state in after.items() if _over(state, incidents.get(key), repeat[route], now)
@@ -248,7 +248,7 @@ def _suppressed(rule: Rule, each: Now, now: datetime) -> bool:
 
 def _due(
     rule: Rule, states: Mapping[Key, State], incidents: Mapping[Key, Now], now: datetime
-) -> tuple[list[Telling], list[Telling]]:
+) -> tuple[list[Notification], list[Notification]]:
     """Return what is sent now, and what is only refreshed."""
     quiet = bool(rule.quiet and rule.quiet.covers(now))
     ready = {key for key, state in states.items() if not quiet and _may_be_sent(rule, state, incidents.get(key), now)}
@@ -260,7 +260,7 @@ def _due(
     due = {states[key].group for key in ready if now - states[key].since >= rule.wait}
     due |= {states[key].group for key in repeats if _passed(states[key].notified, rule.repeat, now)}
     sent = [
-        _telling(key, state, incidents.get(key))
+        _notification(key, state, incidents.get(key))
         for key, state in states.items()
         if state.group in due and (key in ready or (key in repeats and _passed(state.notified, rule.repeat / 2, now)))
     ]
@@ -269,20 +269,20 @@ def _due(
     fresh = {each.key for each in sent}
     stale = {state.group for state in states.values() if state.begun and _passed(state.refreshed, rule.refresh, now)}
     refreshed = [
-        Telling(key, "began", state.rank, again=True)
+        Notification(key, "began", state.rank, again=True)
         for key, state in states.items()
         if state.begun and state.pending != "over" and state.group in stale and key not in fresh
     ]
     return sent, refreshed
 
 
-def _telling(key: Key, state: State, each: Now | None) -> Telling:
+def _notification(key: Key, state: State, each: Now | None) -> Notification:
     if state.pending == "over":  # as severe as it was sent, which may be the last that is known of it
-        return Telling(key, "over", state.rank, unwatched=each is not None and not each.live)
+        return Notification(key, "over", state.rank, unwatched=each is not None and not each.live)
     if not state.pending:
-        return Telling(key, "began", state.rank, again=True)
+        return Notification(key, "began", state.rank, again=True)
     assert each
-    return Telling(key, state.pending, each.rank, was=state.rank if state.begun else None)
+    return Notification(key, state.pending, each.rank, was=state.rank if state.begun else None)
 
 
 def _may_be_sent(rule: Rule, state: State, each: Now | None, now: datetime) -> bool:
@@ -306,19 +306,21 @@ def _passed(since: datetime | None, length: timedelta, now: datetime) -> bool:
     return since is None or now - since >= length
 
 
-def _grouped(tellings: Iterable[Telling], states: Mapping[Key, State]) -> dict[tuple[str, ...], list[Telling]]:
-    found: dict[tuple[str, ...], list[Telling]] = {}
-    for each in sorted(tellings, key=lambda each: (each.again, each.key)):
+def _grouped(
+    notifications: Iterable[Notification], states: Mapping[Key, State]
+) -> dict[tuple[str, ...], list[Notification]]:
+    found: dict[tuple[str, ...], list[Notification]] = {}
+    for each in sorted(notifications, key=lambda each: (each.again, each.key)):
         found.setdefault(states[each.key].group, []).append(each)
     return found
 
 
-def _after_sending(state: State, telling: Telling, each: Now | None, now: datetime) -> State:
+def _after_sending(state: State, notification: Notification, each: Now | None, now: datetime) -> State:
     """Return a state after its incident was sent."""
-    if telling.change == "over":
+    if notification.change == "over":
         return replace(state, begun=False, pending="", since=now, last=each.last if each else now)
     assert each
-    sent = replace(state, begun=True, pending="", since=now, notified=now, refreshed=now, rank=telling.rank)
+    sent = replace(state, begun=True, pending="", since=now, notified=now, refreshed=now, rank=notification.rank)
     # Nothing more happens in a recording, so there is no end to wait for.
     return sent if each.live else replace(sent, begun=False, last=each.last)
 

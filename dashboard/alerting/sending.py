@@ -20,7 +20,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 
 from dashboard.access import encryption
-from dashboard.alerting import telling, wording
+from dashboard.alerting import notifying, wording
 from dashboard.alerting.destinations import kinds
 from dashboard.alerting.messages import DestinationRefused, NotAllowed, Unreachable, from_json
 from dashboard.models import Delivery, Destination
@@ -66,7 +66,7 @@ def send_test(destination: Destination) -> Delivery:
     """Send a test message, and return its delivery, which is not tried again. If another process is just sending to the
     destination, that process sends it."""
     now = timezone.now()
-    made = telling.delivery(destination, [wording.test(destination.name, now)], now=now, group="test")
+    made = notifying.delivery(destination, [wording.test(destination.name, now)], now=now, group="test")
     made.expires = now
     made.save()
     holder = secrets.token_hex(8)
@@ -83,7 +83,7 @@ def resend(delivery: Delivery) -> bool:
     """Have a delivery that has ended sent again, with the same key. Return whether it had ended."""
     now = timezone.now()
     ended = Delivery.objects.filter(pk=delivery.pk).exclude(state=State.WAITING)
-    found = ended.update(state=State.WAITING, next_at=now, expires=now + telling.PATIENCE, ended=None, attempts=0)
+    found = ended.update(state=State.WAITING, next_at=now, expires=now + notifying.PATIENCE, ended=None, attempts=0)
     Destination.objects.filter(pk=delivery.destination_id).update(retry_at=None)
     return bool(found)
 
@@ -241,5 +241,5 @@ def _expire() -> None:
     """End deliveries that wait too long for a destination that has not answered for as long."""
     now = timezone.now()
     over = Delivery.objects.filter(state=State.WAITING, expires__lt=now - timedelta(seconds=_LONGEST))
-    down = over.filter(destination__failing_since__lt=now - telling.PATIENCE)
+    down = over.filter(destination__failing_since__lt=now - notifying.PATIENCE)
     down.update(state=State.EXPIRED, ended=now)

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from dashboard.alerting.messages import Message, from_json
-from dashboard.alerting.routing import Key, Telling
+from dashboard.alerting.routing import Key, Notification
 from timeline.core.durations import Length
 from timeline.core.entries import moment
 from timeline.layout.intervals import bounds
@@ -31,34 +31,34 @@ class Shown:
         self._incidents = noticed.incidents_by_key(keys) if keys else {}
         self._names = noticed.names_of({source for source, _ in keys}) if keys else {}
 
-    def message(self, telling: Telling, before: Mapping[str, Any]) -> Message | None:
+    def message(self, notification: Notification, before: Mapping[str, Any]) -> Message | None:
         """Return the message of one incident; if it is gone or not watched, of what was sent before, or None."""
-        found = self._incidents.get(telling.key)
-        if found and telling.key[0] in self._names and not (telling.unwatched and before):
-            return self._of(found, telling)
+        found = self._incidents.get(notification.key)
+        if found and notification.key[0] in self._names and not (notification.unwatched and before):
+            return self._of(found, notification)
         if not before:
             return None
         return replace(
             from_json(before),
             key=uuid.uuid4().hex,
-            change=telling.change,
-            when=_UNWATCHED if telling.unwatched else _GONE,
+            change=notification.change,
+            when=_UNWATCHED if notification.unwatched else _GONE,
             was="",
             again=False,
-            unwatched=telling.unwatched,
-            ended=None if telling.unwatched else self._now,
+            unwatched=notification.unwatched,
+            ended=None if notification.unwatched else self._now,
         )
 
-    def _of(self, incident: IncidentRowPayload, telling: Telling) -> Message:
-        name, live = self._names[telling.key[0]]
-        over = telling.change == "over" or incident["state"] == "over"
+    def _of(self, incident: IncidentRowPayload, notification: Notification) -> Message:
+        name, live = self._names[notification.key[0]]
+        over = notification.change == "over" or incident["state"] == "over"
         anchor = incident["anchor"]
         return Message(
             key=uuid.uuid4().hex,
-            change=telling.change,
+            change=notification.change,
             title=incident["title"],
-            severity=SEVERITIES[telling.rank],
-            was="" if telling.was is None else SEVERITIES[telling.was],
+            severity=SEVERITIES[notification.rank],
+            was="" if notification.was is None else SEVERITIES[notification.was],
             url=address() + incident["url"],
             when=f"{_when(incident, over=over)}{_lasted(incident) if over else ''}",
             cause=incident["cause"],
@@ -68,8 +68,8 @@ class Shown:
             rule=incident["rule"],
             owner=f"{anchor['kind']}/{anchor['name']}",
             labels={"cluster" if live else "recording": name},
-            incident=telling.key,
-            again=telling.again,
+            incident=notification.key,
+            again=notification.again,
             started=moment(incident["start"]),
             ended=moment(incident["end"]) if over else None,
         )

@@ -197,9 +197,9 @@ def come_in(context: BrowserContext, site: str) -> None:
 def imported(site: str, name: str, content: bytes) -> str:
     """The path of the timeline of a recording."""
     visitor = Visitor(site)
-    status, told = visitor.ask("POST", f"/api/uploads?name={name}", content)
-    assert status == 201, told
-    return done(visitor, told)
+    status, reported = visitor.ask("POST", f"/api/uploads?name={name}", content)
+    assert status == 201, reported
+    return done(visitor, reported)
 
 
 def done(visitor: Visitor, upload: Any) -> str:
@@ -214,7 +214,7 @@ def done(visitor: Visitor, upload: Any) -> str:
 
 
 class Worker:
-    """Holds live sources, each of which tells the story of the sample, and commits when it is told to."""
+    """Holds live sources, each of which tells the story of the sample, and commits when it is asked to."""
 
     AWAY = "Service ring was away under 3 Pods"
     CALM = 27  # seconds after the story began; the Service goes away a little later
@@ -225,14 +225,14 @@ class Worker:
         self._process = site.beside("tests.servers.worker")
         self._count = 0
 
-    def do(self, deed: str, *told: Any) -> int:
+    def do(self, deed: str, *reported: Any) -> int:
         assert self._process.stdin and self._process.stdout
-        self._process.stdin.write(json.dumps([deed, *told]) + "\n")
+        self._process.stdin.write(json.dumps([deed, *reported]) + "\n")
         self._process.stdin.flush()
         return int(json.loads(self._process.stdout.readline()))
 
     def begin(self, until: float | None = CALM) -> str:
-        """The address of a new source, whose story was told up to some second of it; by now it comes to CALM."""
+        """The address of a new source, whose story was played up to some second of it; by now it comes to CALM."""
         self._count += 1
         source = self.do("begin", f"prod-{self._count}", self.CALM)
         if until is not None:

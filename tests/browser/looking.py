@@ -20,8 +20,8 @@ TIMELINE = """import(document.querySelector('script[type="module"]').src.replace
 SETTLED = """async (drawing) => {
   const { parts, store } = await TIMELINE;
   const loaded = () => !drawing || (!parts.loader.stale() && !document.querySelector("#figure[aria-busy]"));
-  const told = (search) => JSON.stringify([...new URLSearchParams(search)].filter(([name]) => name in store).sort());
-  const rests = () => told(location.search) === told(store.search()) && loaded();
+  const asked = (search) => JSON.stringify([...new URLSearchParams(search)].filter(([name]) => name in store).sort());
+  const rests = () => asked(location.search) === asked(store.search()) && loaded();
   if (!rests()) return false;
   await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
   return rests() && { search: location.search };
@@ -64,7 +64,7 @@ def happens(page: Page, condition: Callable[[], bool]) -> None:
 
 
 def settled(page: Page, *, drawing: bool = True) -> str:
-    """Wait until a timeline shows what it was told to; the part of its address from "?" on, which says the same.
+    """Wait until a timeline shows what it was asked to; the part of its address from "?" on, which says the same.
 
     Without `drawing` only the address is waited for: a live source goes on to load lanes.
     """

@@ -21,7 +21,7 @@ from tests.patience import eventually, patient
 FIRST_PAUSE, LONGEST_PAUSE, SILENCE = 0.25, 5.0, 10.0  # seconds, as in js/live/socket.js
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """This is a message about commits that a socket received."""
 
     at: float  # by the clock of `time.monotonic`
@@ -33,7 +33,7 @@ class Listener:
     """This class is one socket that follows a source, and connects again as `js/live/socket.js` does."""
 
     def __init__(self, address: str, source: int, cookies: dict[str, str]) -> None:
-        self.told: list[Told] = []
+        self.reported: list[Reported] = []
         self.connections = 0
         self.failures: list[str] = []
         self._host = address.removeprefix("http://")
@@ -61,16 +61,16 @@ class Listener:
     def _take(self, message: dict[str, Any]) -> None:
         if message["type"] in {"delta", "refetch"}:
             at = message.get("at")
-            self.told.append(Told(time.monotonic(), message["sequence"], at and at / 1e6))
+            self.reported.append(Reported(time.monotonic(), message["sequence"], at and at / 1e6))
             self._cursor = max(self._cursor, message["sequence"])
 
     def knows(self, sequence: int) -> bool:
-        """Return whether the socket was told of this commit, or of a later one."""
-        return bool(self.told) and self.told[-1].sequence >= sequence
+        """Return whether the socket was notified of this commit, or of a later one."""
+        return bool(self.reported) and self.reported[-1].sequence >= sequence
 
     @property
     def sequences(self) -> list[int]:
-        return [each.sequence for each in self.told]
+        return [each.sequence for each in self.reported]
 
 
 class Onlooker(threading.Thread):

@@ -43,7 +43,7 @@ def without_piece(log: Log, chance: random.Random, length: int) -> Log:
     return log[:start] + log[start + length :]
 
 
-def told_at(level: str, event: Event) -> Event:
+def logged_at(level: str, event: Event) -> Event:
     """Return the event as a policy logs it whose highest level is `level`."""
     if _LEVELS.index(event["level"]) <= _LEVELS.index(level):
         return event
@@ -60,9 +60,9 @@ def by_gke(log: Log) -> Log:
         if kind(event) == "events":
             continue
         if event["userAgent"].startswith("kubelet") and resource(event) in ("pods/status", "nodes/status"):
-            event = told_at("Request", event)
+            event = logged_at("Request", event)
         elif kind(event) in ("configmaps", "secrets") or group not in _GKE_IN_FULL:
-            event = told_at("Metadata", event)
+            event = logged_at("Metadata", event)
         kept.append(event)
     return kept
 
@@ -140,7 +140,7 @@ def _logged_by(policy: Policy, event: Event) -> Event | None:
     line = policy.rules[number] if number is not None else None
     if line is None or line.level == "None" or policy.omits(line, event["stage"]):
         return None
-    event = told_at(line.level, event)
+    event = logged_at(line.level, event)
     if policy.omits_managed_fields(line):
         bodies = ("responseObject",) if event["verb"] == "patch" else ("requestObject", "responseObject")
         event = event | {body: _without_managed_fields(event[body]) for body in bodies if body in event}

@@ -57,6 +57,6 @@ def route(*destinations: Destination, name: str = "all", **values: Any) -> Route
 
 
 def sent(state: str = "sent") -> list[str]:
-    """Return what was told by the deliveries in this state, in order."""
+    """Return what was reported by the deliveries in this state, in order."""
     rows = Delivery.objects.filter(state=state).order_by("pk")
     return [f"{each['change']}{' again' if each['again'] else ''}" for row in rows for each in row.messages]

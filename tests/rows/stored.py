@@ -16,7 +16,7 @@ def tracks_of(source: Source) -> list[Track]:
     return list(Track.objects.filter(source=source))
 
 
-def told_tracks(source: Source) -> list[tuple[Any, ...]]:
+def stored_tracks(source: Source) -> list[tuple[Any, ...]]:
     tracks = tracks_of(source)
     names = {track.id: (track.group, track.kind, track.namespace, track.name) for track in tracks}
     rows = [
@@ -71,7 +71,7 @@ def summary_of(source: Source) -> tuple[Any, ...]:
 
 
 def stored_of(source: Source) -> tuple[Any, ...]:
-    return summary_of(source), told_tracks(source), findings_of(source)
+    return summary_of(source), stored_tracks(source), findings_of(source)
 
 
 def opened(name: str = "test") -> Source:

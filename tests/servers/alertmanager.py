@@ -26,7 +26,7 @@ WAIT = "100ms"  # how long Alertmanager waits for further alerts of a group befo
 
 
 class Alertmanager:
-    """This is a running Alertmanager: its address, and what it is told and knows."""
+    """This is a running Alertmanager: its address, and what it receives and knows."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -61,7 +61,7 @@ def program(name: str) -> str:
 def alertmanager(folder: Path, *webhooks: dict[str, Any], group_by: Sequence[str] = ("...",)) -> Iterator[Alertmanager]:
     """Run an Alertmanager that notifies these webhooks, each a `webhook_config`, at once, again, and of what ended.
 
-    `folder` gets its configuration, data and log. Without webhooks it only keeps what it is told.
+    `folder` gets its configuration, data and log. Without webhooks it only keeps what it receives.
     """
     url = f"http://127.0.0.1:{free_port()}"
     waits = {"group_wait": WAIT, "group_interval": WAIT, "repeat_interval": "1s"}

@@ -1,4 +1,4 @@
-"""A real HTTP server for tests of what Causeline sends: it remembers every request and answers as it is told.
+"""A real HTTP server for tests of what Causeline sends: it remembers every request and answers as it is asked to.
 
 Other small servers of tests have `Quiet`, `Handler` and `serving` in common with it.
 """

@@ -160,7 +160,7 @@ def test_the_page_of_the_password_says_what_is_wrong(visitor: Page, complaints: 
     usable_everywhere(visitor)
 
 
-def test_a_viewer_is_told_why_nothing_can_be_uploaded(visitor: Page) -> None:
+def test_a_viewer_learns_why_nothing_can_be_uploaded(visitor: Page) -> None:
     sign_in(visitor, "vera", "/")
     expect(visitor.get_by_text("This needs the role responder")).to_be_visible()
     expect(visitor.get_by_role("button", name="Choose files…")).to_have_count(0)

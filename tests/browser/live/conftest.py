@@ -14,7 +14,7 @@ def _pictures_come_often(page: Page) -> None:
 
 @pytest.fixture
 def live(page: Page, worker: Worker) -> Page:
-    """The page of a source whose story was told up to where it becomes interesting."""
+    """The page of a source whose story was played up to where it becomes interesting."""
     followed(page, worker.begin())
     expect(page.locator("#edge .scatterlayer")).to_be_visible()
     return page

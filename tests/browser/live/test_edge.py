@@ -23,7 +23,7 @@ NUMBERS_AGREE = """() => {
     const first = ({ circles }) => circles.sort((one, other) => one.x - other.x)[0].number;
     return drawn.some(({ number }) => number) && drawn.every((lane) => first(lane) === lane.number);
 }"""
-TOLD = """async (path) => {
+REPORTED = """async (path) => {
   const { Edge } = await import("/static/dashboard/js/live/edge.js");
   const source = path.match(/sources\\/(\\d+)/)[1];
   const shown = location.search.slice(1).replace("follow=1", "");
@@ -42,14 +42,14 @@ TOLD = """async (path) => {
       last = message.sequence;
       look();
     });
-    document.title = "told";
+    document.title = "reported";
   });
   socket.close();
   const after = await ask(), whole = edge.whole(after.last);
   const lasts = ({ bars: { track, end, text, open_end } }) =>
     new Map(track.map((one, i) => [one, open_end[i] ? [null, text[i]] : [end[i], ""]]));
   const truth = lasts(after);
-  return [...lasts(whole)].filter(([track]) => truth.has(track)).map(([track, told]) => [told, truth.get(track)]);
+  return [...lasts(whole)].filter(([track]) => truth.has(track)).map(([track, last]) => [last, truth.get(track)]);
 }"""
 
 
@@ -120,14 +120,14 @@ def test_an_address_with_a_range_stays_there_and_numbers_are_those_of_the_first_
     expect(number).not_to_have_text(before or "")  # its first life lies before the view
 
 
-def test_what_is_told_adds_up_to_what_a_window_shows(live: Page, worker: Worker) -> None:
+def test_what_is_reported_adds_up_to_what_a_window_shows(live: Page, worker: Worker) -> None:
     live.keyboard.press("l")
-    live.evaluate(f"() => {{ window.told = ({TOLD})(location.pathname); }}")
-    expect(live).to_have_title("told")
+    live.evaluate(f"() => {{ window.reported = ({REPORTED})(location.pathname); }}")
+    expect(live).to_have_title("reported")
     for step in range(40):
         worker.do("until", worker.CALM + 0.5 * (step + 1))
         live.wait_for_timeout(20)
     live.evaluate("(sequence) => window.arrived(sequence)", worker.do("touch"))
-    pairs = live.evaluate("() => window.told")
+    pairs = live.evaluate("() => window.reported")
     assert len(pairs) > 20
     assert [pair for pair in pairs if pair[0] != pair[1]] == []

@@ -15,13 +15,13 @@ WEAK = '[data-lane="Pod/vol-restart/ring-weak-0"]'
 
 def heard_by(page: Page) -> list[str | bytes]:
     """What comes by the sockets that the page opens from now on."""
-    told: list[str | bytes] = []
-    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: told.append(frame)))
-    return told
+    reported: list[str | bytes] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: reported.append(frame)))
+    return reported
 
 
-def arrived(told: list[str | bytes], sequence: int) -> bool:
-    return any(json.loads(each).get("sequence", 0) >= sequence for each in told)
+def arrived(reported: list[str | bytes], sequence: int) -> bool:
+    return any(json.loads(each).get("sequence", 0) >= sequence for each in reported)
 
 
 def test_the_page_goes_on_when_the_server_comes_back(live: Page, worker: Worker, complaints: Complaints) -> None:
@@ -42,7 +42,7 @@ def test_who_sees_one_namespace_is_shown_nothing_else_until_the_roles_change(
     with working(company) as worker:
         address = worker.begin()
         worker.do("grant", "nora", "vol-quiet")
-        told = heard_by(page)
+        reported = heard_by(page)
         page.goto(address)
         page.get_by_label("User name").fill("nora")
         page.get_by_label("Password").fill(PASSWORD)
@@ -51,8 +51,8 @@ def test_who_sees_one_namespace_is_shown_nothing_else_until_the_roles_change(
         expect(state).to_have_text(CONNECTED)
         expect(quiet).to_be_attached()
         sequence = worker.do("until", worker.OVER)
-        happens(page, lambda: arrived(told, sequence))
-        assert "vol-restart" not in page.content() + "".join(map(str, told))
+        happens(page, lambda: arrived(reported, sequence))
+        assert "vol-restart" not in page.content() + "".join(map(str, reported))
 
         asked: list[str] = []  # by a page that loads itself anew, while no server answers
 
@@ -98,13 +98,13 @@ def test_a_hidden_page_fetches_what_it_missed_when_it_is_shown(page: Page, worke
       Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
       document.dispatchEvent(new Event("visibilitychange"));
     }"""
-    told = heard_by(page)
+    reported = heard_by(page)
     followed(page, worker.begin())
     expect(page.locator("#edge .scatterlayer")).to_be_visible()
     away = page.locator(".incident h3", has_text=worker.AWAY)
     page.evaluate(hide, True)
     sequence = worker.do("until", worker.OVER)
-    happens(page, lambda: arrived(told, sequence))
+    happens(page, lambda: arrived(reported, sequence))
     page.wait_for_timeout(500)
     expect(away).to_have_count(0)
     page.evaluate(hide, False)

@@ -75,9 +75,9 @@ def routed(site: str) -> Iterator[list[str]]:
 
     def made(what: str, **values: object) -> str:
         body = json.dumps({"name": "overlap", **values}).encode()
-        status, told = visitor.ask("POST", f"/api/{what}", body, Content_Type="application/json")
-        assert status == 201, told
-        return f"{what}/{told['id']}"
+        status, reported = visitor.ask("POST", f"/api/{what}", body, Content_Type="application/json")
+        assert status == 201, reported
+        return f"{what}/{reported['id']}"
 
     destination = made("destinations", kind="webhook", values={"url": "http://localhost:9/", "secret": "s" * 32})
     route = made("routes", destinations=[int(destination.rpartition("/")[2])], enabled=False)

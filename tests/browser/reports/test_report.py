@@ -77,7 +77,7 @@ def offline(browser: Browser, written: Callable[[Path], str]) -> Iterator[Browse
 @pytest.fixture
 def opened(offline: BrowserContext, written: Callable[[Path], str]) -> Iterator[Open]:
     """Opens the report of a recording. In the end, nothing may have been asked for but the file, nor complained of."""
-    files, asked, told = set[str](), set[str](), list[str]()
+    files, asked, reported = set[str](), set[str](), list[str]()
 
     def show(
         recording: Path = SAMPLE, size: ViewportSize = WIDE, theme: Literal["light", "dark"] = "light", anchor: str = ""
@@ -86,9 +86,9 @@ def opened(offline: BrowserContext, written: Callable[[Path], str]) -> Iterator[
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=theme)
         page.on("request", lambda request: asked.add(request.url.partition("#")[0]))
-        page.on("pageerror", lambda error: told.append(str(error)))
-        page.on("console", lambda message: told.append(message.text))
-        page.on("dialog", lambda dialog: told.append(dialog.message))
+        page.on("pageerror", lambda error: reported.append(str(error)))
+        page.on("console", lambda message: reported.append(message.text))
+        page.on("dialog", lambda dialog: reported.append(dialog.message))
         files.add(written(recording))
         page.goto(written(recording) + anchor)
         return page
@@ -96,7 +96,7 @@ def opened(offline: BrowserContext, written: Callable[[Path], str]) -> Iterator[
     with lent(offline):
         yield show
     assert {address for address in asked if not address.startswith("data:")} == files
-    assert told == []
+    assert reported == []
 
 
 def test_it_is_drawn_and_can_be_used_by_everyone(opened: Open) -> None:

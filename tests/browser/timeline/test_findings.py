@@ -70,7 +70,7 @@ def test_what_somebody_knows_of_is_hidden_and_counted_but_a_link_to_it_opens_it(
     api = f"/api{recording.rstrip('/')}"
     incidents = page.request.get(f"{api}/incidents", max_retries=RETRIES).json()["incidents"]
     held = next(each["id"] for each in incidents if each["rule"] == "lease-contention")
-    told = page.request.get(f"{api}/findings?incident={held}", max_retries=RETRIES).json()["findings"]
+    reported = page.request.get(f"{api}/findings?incident={held}", max_retries=RETRIES).json()["findings"]
     by_token: dict[str, Any] = {"headers": WITH_TOKEN, "max_retries": RETRIES}
     note = {"incidents": [held], "note": "known"}
     assert page.request.post(f"{api}/acknowledgements", data=note, **by_token).ok
@@ -87,7 +87,7 @@ def test_what_somebody_knows_of_is_hidden_and_counted_but_a_link_to_it_opens_it(
         expect(page).to_have_url(re.compile("hidden=1"))
         hidden.get_by_role("button", name="Hide").click()
         expect(known).to_have_count(0)
-        page.goto(f"{recording}?finding={told[0]['key']}")
+        page.goto(f"{recording}?finding={reported[0]['key']}")
         expect(page.locator(".incident.open.acknowledged .finding.selected")).to_be_visible()
         expect(count).to_have_text(ALL)
     finally:

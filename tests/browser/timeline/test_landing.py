@@ -23,7 +23,9 @@ def test_the_pod_is_highlighted_within_its_job_and_the_moment_marked(page: Page)
     expect(page.locator("#landed")).to_be_visible()
     search = settled(page)
     assert "about=" in search and "at=1795247553000000" in search
-    opened(page, f"{ALERTED}08:05:00Z")  # outside of the view: its clock is told, for the banner tells another distance
+    opened(
+        page, f"{ALERTED}08:05:00Z"
+    )  # outside of the view: its clock is shown, since the banner shows another distance
     expect(page.locator(".axis .alert")).to_have_text("alert 08:05:00 ▸")
 
 

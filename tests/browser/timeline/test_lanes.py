@@ -26,7 +26,7 @@ def births(page: Page) -> dict[str, float]:
 
 def test_in_the_order_of_creation_each_moment_gets_equal_room(timeline: Page) -> None:
     order, time = (timeline.get_by_role("radio", name=name) for name in ("Order", "Time"))
-    axis, told = timeline.locator("#axis span"), timeline.locator("#range")
+    axis, reported = timeline.locator("#axis span"), timeline.locator("#range")
     before = births(timeline)
     timeline.get_by_role("button", name="See the order").click()
     expect(order).to_be_checked()
@@ -43,9 +43,9 @@ def test_in_the_order_of_creation_each_moment_gets_equal_room(timeline: Page) ->
     assert shown["15"] - shown["14"] > 2 * (before["15"] - before["14"])
     places = axis.all_inner_texts()
     assert places == sorted(places, key=int)
-    range_ = told.inner_text()
+    range_ = reported.inner_text()
     timeline.keyboard.press("d")
-    expect(told).not_to_have_text(range_)
+    expect(reported).not_to_have_text(range_)
     timeline.keyboard.press("a")
     timeline.keyboard.press("w")
     time.check()
@@ -90,8 +90,8 @@ def created(resource: str, name: str, second: int, body: Any) -> bytes:
     if resource == "jobs":
         ref["apiGroup"] = "batch"
     begin, end = (f"2026-11-21T07:52:{second:02d}.{part}Z" for part in ("100000", "101000"))
-    told = {"requestReceivedTimestamp": begin, "stageTimestamp": end}
-    return json.dumps(event(auditID=name, objectRef=ref, responseObject=body, **told)).encode() + b"\n"
+    reported = {"requestReceivedTimestamp": begin, "stageTimestamp": end}
+    return json.dumps(event(auditID=name, objectRef=ref, responseObject=body, **reported)).encode() + b"\n"
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def of(page: Page, module: str, name: str, calls: Sequence[Any]) -> Any:
 
 
 @pytest.fixture(scope="module")
-def told(shared: BrowserContext) -> Iterator[Page]:
+def reported(shared: BrowserContext) -> Iterator[Page]:
     """A page whose modules the tests import; what they choose is forgotten in the end."""
     with lent(shared) as context:
         page = context.new_page()
@@ -34,11 +34,11 @@ def told(shared: BrowserContext) -> Iterator[Page]:
         yield page
 
 
-def test_a_length_is_said_as_the_shared_cases_say_it(told: Page) -> None:
-    assert of(told, "state/durations", "words", [[case] for case in CASES]) == [case["words"] for case in CASES]
+def test_a_length_is_said_as_the_shared_cases_say_it(reported: Page) -> None:
+    assert of(reported, "state/durations", "words", [[case] for case in CASES]) == [case["words"] for case in CASES]
 
 
-def test_what_lies_between_two_changes_is_as_long_as_their_clocks_tell(told: Page) -> None:
+def test_what_lies_between_two_changes_is_as_long_as_their_clocks_tell(reported: Page) -> None:
     cases: list[tuple[int, Within | None, Within | None, str]] = [
         (755, WHOLE, WHOLE, "≤ 1.1 s"),
         (0, WHOLE, WHOLE, "≤ 1 s"),
@@ -50,11 +50,11 @@ def test_what_lies_between_two_changes_is_as_long_as_their_clocks_tell(told: Pag
         (755, None, WHOLE, "an unknown time"),
     ]
     ends = [[{"time": AT, "within": one}, {"time": AT + apart, "within": other}] for apart, one, other, _ in cases]
-    lengths = of(told, "state/durations", "apart", ends)
-    assert of(told, "state/durations", "words", [[each] for each in lengths]) == [words for *_, words in cases]
+    lengths = of(reported, "state/durations", "apart", ends)
+    assert of(reported, "state/durations", "words", [[each] for each in lengths]) == [words for *_, words in cases]
 
 
-def test_a_change_tells_its_time_with_the_digits_of_its_clock(told: Page) -> None:
+def test_a_change_tells_its_time_with_the_digits_of_its_clock(reported: Page) -> None:
     cases: list[tuple[int, Within | None, str]] = [
         (AT, WHOLE, "07:52:31"),
         (AT + 384_112, (384_112, SECOND - 384_112), "07:52:31"),
@@ -64,10 +64,10 @@ def test_a_change_tells_its_time_with_the_digits_of_its_clock(told: Page) -> Non
         (AT + 384_112, (0, None), "07:52:31.384112"),
         (AT, None, "07:52:31"),
     ]
-    assert of(told, "state/time", "instant", [case[:2] for case in cases]) == [words for *_, words in cases]
+    assert of(reported, "state/time", "instant", [case[:2] for case in cases]) == [words for *_, words in cases]
 
 
-def test_times_in_the_zone_of_the_reader_follow_its_changes_of_the_clocks(told: Page) -> None:
+def test_times_in_the_zone_of_the_reader_follow_its_changes_of_the_clocks(reported: Page) -> None:
     backward = 1792890000 * SECOND  # 2026-10-25T01:00:00Z, when the clocks of Berlin are put back from 03:00 to 02:00
     forward = 1774746000 * SECOND  # 2026-03-29T01:00:00Z, when they are put forward from 02:00 to 03:00
     stated = {  # in UTC → in Berlin
@@ -78,7 +78,7 @@ def test_times_in_the_zone_of_the_reader_follow_its_changes_of_the_clocks(told: 
         ("40 s ago", "2026-11-21T07:52:00Z"): "40 s ago",
         (".500", "2026-11-21T07:52:00.5Z"): ".500",
     }
-    found = told.evaluate(
+    found = reported.evaluate(
         """async ([backward, forward, stated]) => {
           const { OWN, UTC, Zone, choose } = await import("/static/dashboard/js/state/zone.js");
           const time = await import("/static/dashboard/js/state/time.js");
@@ -113,8 +113,8 @@ def test_times_in_the_zone_of_the_reader_follow_its_changes_of_the_clocks(told: 
     }
 
 
-def test_an_incident_that_happened_before_and_after_the_view_is_in_it_if_the_server_says_so(told: Page) -> None:
-    found = told.evaluate(
+def test_an_incident_that_happened_before_and_after_the_view_is_in_it_if_the_server_says_so(reported: Page) -> None:
+    found = reported.evaluate(
         """async () => {
           const { IncidentsList } = await import("/static/dashboard/js/state/incidentsList.js");
           const one = (id, start, end, times) => ({ id, start, end, times, severity: "error", findings: 1 });
@@ -146,8 +146,8 @@ def test_an_incident_that_happened_before_and_after_the_view_is_in_it_if_the_ser
     }
 
 
-def test_creation_numbers_stay_while_the_page_is_open(told: Page) -> None:
-    found = told.evaluate(
+def test_creation_numbers_stay_while_the_page_is_open(reported: Page) -> None:
+    found = reported.evaluate(
         """async () => {
           const { Creations } = await import("/static/dashboard/js/state/creations.js");
           const creations = new Creations();
@@ -180,8 +180,8 @@ def test_creation_numbers_stay_while_the_page_is_open(told: Page) -> None:
     ]
 
 
-def test_the_scale_of_order_goes_both_ways_and_has_no_room_beyond_its_ends(told: Page) -> None:
-    found = told.evaluate(
+def test_the_scale_of_order_goes_both_ways_and_has_no_room_beyond_its_ends(reported: Page) -> None:
+    found = reported.evaluate(
         """async () => {
           const { Store } = await import("/static/dashboard/js/state/store.js");
           const { orderScale, instantsOf } = await import("/static/dashboard/js/state/scale.js");
@@ -208,8 +208,8 @@ def test_the_scale_of_order_goes_both_ways_and_has_no_room_beyond_its_ends(told:
     assert ranges[3] == ranges[4] and ranges[3][0] < 1_000_000 < ranges[3][1]
 
 
-def test_keys_zoom_around_the_edge_of_a_live_source_while_nothing_is_drawn(told: Page) -> None:
-    widths = told.evaluate(
+def test_keys_zoom_around_the_edge_of_a_live_source_while_nothing_is_drawn(reported: Page) -> None:
+    widths = reported.evaluate(
         """async () => {
           const { Store } = await import("/static/dashboard/js/state/store.js");
           const { Following } = await import("/static/dashboard/js/live/following.js");
@@ -227,8 +227,8 @@ def test_keys_zoom_around_the_edge_of_a_live_source_while_nothing_is_drawn(told:
     assert widths == [45, 34, 25, 19]
 
 
-def test_an_incident_that_may_have_ended_is_asked_for_once_a_minute(told: Page) -> None:
-    found = told.evaluate(
+def test_an_incident_that_may_have_ended_is_asked_for_once_a_minute(reported: Page) -> None:
+    found = reported.evaluate(
         """async () => {
           const { IncidentsList } = await import("/static/dashboard/js/state/incidentsList.js");
           const one = { id: "a", severity: "error", state: "ongoing", start: 0, end: 0, findings: 1, times: [] };
@@ -236,12 +236,12 @@ def test_an_incident_that_may_have_ended_is_asked_for_once_a_minute(told: Page) 
           const page = { incidents: [one], next: null, total: 1, findings: 1, order: "newest", acknowledged: 0 };
           const list = new IncidentsList({ incidents: async () => (asked++, { ...page, silenced: 0 }) });
           await list.load({});
-          const told = [];
+          const reported = [];
           for (const minutes of [1, 5, 6, 6.5, 7]) {
-            told.push(list.outdated(minutes * 60e6));
+            reported.push(list.outdated(minutes * 60e6));
             await list.load({});
           }
-          return [told, asked];
+          return [reported, asked];
         }"""
     )
     assert found == [[False, False, True, False, True], 3]

@@ -36,10 +36,10 @@ def moved(page: Page, key: str) -> None:
 @contextmanager
 def changed(page: Page, selector: str = "#range") -> Iterator[None]:
     """What is done within it changes what an element says."""
-    told = page.locator(selector)
-    before = told.inner_text()
+    reported = page.locator(selector)
+    before = reported.inner_text()
     yield
-    expect(told).not_to_have_text(before)
+    expect(reported).not_to_have_text(before)
 
 
 @pytest.mark.parametrize(("view", "keys"), [("", "aws"), ("?axis=order", "d")])
@@ -102,18 +102,18 @@ def test_a_window_comes_while_the_view_goes_on_moving(whole: Page) -> None:
 
 
 def test_keys_and_the_pointer_step_pan_and_zoom(whole: Page) -> None:
-    told, selected = whole.locator("#range"), whole.locator(".finding.selected h4")
+    reported, selected = whole.locator("#range"), whole.locator(".finding.selected h4")
     with changed(whole, ".finding.selected h4"):
         first = selected.inner_text()
         whole.keyboard.press("n")
     whole.keyboard.press("p")
     expect(selected).to_have_text(first)
-    fitted = told.inner_text()
+    fitted = reported.inner_text()
     for key in ("ArrowRight", "w"):
         with changed(whole):
             whole.keyboard.press(key)
     whole.keyboard.press("f")
-    expect(told).to_have_text(fitted)
+    expect(reported).to_have_text(fitted)
     settled(whole)
 
     box = box_of(whole, "#figure")
@@ -131,8 +131,8 @@ def test_keys_and_the_pointer_step_pan_and_zoom(whole: Page) -> None:
 
     for key in "ddd" + 40 * "s":
         whole.keyboard.press(key)
-    expect(told).to_contain_text("07:51:2")  # zooming out ends with the whole recording in the middle
-    expect(told).to_contain_text("07:53:0")
+    expect(reported).to_contain_text("07:51:2")  # zooming out ends with the whole recording in the middle
+    expect(reported).to_contain_text("07:53:0")
 
 
 def test_the_lanes_scroll_and_further_ones_are_brought(whole: Page) -> None:
@@ -175,9 +175,9 @@ def test_two_fingers_zoom(timeline: Page, context: BrowserContext) -> None:
 
 
 def test_the_minimap_stretches_moves_and_selects(timeline: Page) -> None:
-    told = timeline.locator("#range")
+    reported = timeline.locator("#range")
     timeline.keyboard.press("r")
-    expect(told).to_contain_text("07:51:3")
+    expect(reported).to_contain_text("07:51:3")
     settled(timeline)
     strip = box_of(timeline, "#minimap")
 
@@ -192,7 +192,7 @@ def test_the_minimap_stretches_moves_and_selects(timeline: Page) -> None:
         return box_of(timeline, "#minimap-window")
 
     drag(box_of(timeline, "#minimap-start")["x"] + 5, strip["x"] + 500)
-    assert "07:52:0" in told.inner_text().split(" – ")[0]
+    assert "07:52:0" in reported.inner_text().split(" – ")[0]
     window = drag(strip["x"] + 200, strip["x"] + 300)  # outside of it: a new one
     assert 90 < window["width"] < 110
     moved = drag(window["x"] + 50, window["x"] + 250)

@@ -276,9 +276,11 @@ def test_a_socket_tells_nothing_of_what_is_hidden() -> None:
         assert (await incidents.news("incidents"))["source"] == seen.pk
         for number in (other.pk, 2**40):  # one that does not exist is answered alike
             page = await opened(f"/ws/sources/{number}/", cookie=cookie)
-            while (told := await page.news())["type"] == "alerts":  # as all pages are when PostgreSQL is listened to
+            while (reported := await page.news())[
+                "type"
+            ] == "alerts":  # as all pages are when PostgreSQL is listened to
                 pass
-            assert told["type"] == "gone"
+            assert reported["type"] == "gone"
             await page.leave()
         for each in (uploads, incidents):
             await each.leave()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.alerting.messages import Message
-from dashboard.alerting.routing import Telling
+from dashboard.alerting.routing import Notification
 from dashboard.alerting.texts import subject, texts
 from dashboard.alerting.wording import Shown
 from timeline.models import Incident, Source
@@ -61,9 +61,9 @@ def hostile(words: str) -> Message:
 
 
 def test_the_plain_text_says_what_where_when_why_and_links() -> None:
-    told = texts([MESSAGE])
-    assert told.subject == "Service ring was away under 3 Pods, 2 times"
-    assert told.text.splitlines() == [
+    reported = texts([MESSAGE])
+    assert reported.subject == "Service ring was away under 3 Pods, 2 times"
+    assert reported.text.splitlines() == [
         "Service ring was away under 3 Pods, 2 times",
         "warning · prod · vol-restart / Service ring · service-gap",
         "2 times from 2026-11-21 07:52:00 to 07:52:07 UTC",
@@ -73,12 +73,12 @@ def test_the_plain_text_says_what_where_when_why_and_links() -> None:
 
 
 def test_markdown_and_html_say_the_same() -> None:
-    told = texts([MESSAGE], picture=True)
-    assert told.markdown.splitlines()[0] == "**Service ring was away under 3 Pods, 2 times**"
-    assert "**Cause:** job-controller acted" in told.markdown
-    assert f"[Open the incident](<{MESSAGE.url}>)" in told.markdown
-    assert f'<a href="{MESSAGE.url}">Open the incident</a>' in told.html
-    assert "<b>Cause:</b> job-controller acted" in told.html and 'src="cid:incident.png"' in told.html
+    reported = texts([MESSAGE], picture=True)
+    assert reported.markdown.splitlines()[0] == "**Service ring was away under 3 Pods, 2 times**"
+    assert "**Cause:** job-controller acted" in reported.markdown
+    assert f"[Open the incident](<{MESSAGE.url}>)" in reported.markdown
+    assert f'<a href="{MESSAGE.url}">Open the incident</a>' in reported.html
+    assert "<b>Cause:</b> job-controller acted" in reported.html and 'src="cid:incident.png"' in reported.html
     assert "img" not in Tags(texts([MESSAGE]).html).tags
 
 
@@ -94,33 +94,36 @@ def test_the_subject_says_what_changed_and_how_many_there_are() -> None:
 
 @pytest.mark.parametrize("words", HOSTILE)
 def test_a_hostile_name_makes_no_markup_mention_line_or_header(words: str) -> None:
-    told = texts([hostile(words)])
-    assert "\n" not in told.subject and "\r" not in told.subject
-    assert len(told.text.splitlines()) == 6
-    for form in (told.text, told.markdown):
+    reported = texts([hostile(words)])
+    assert "\n" not in reported.subject and "\r" not in reported.subject
+    assert len(reported.text.splitlines()) == 6
+    for form in (reported.text, reported.markdown):
         assert not re.search(r"<[!@#]|(?<![\w.+-])@\w", form)
         assert not re.search(r"(?<!\\)\]\((?!<https://causeline\.)", form)
         assert "\u202e" not in form and "\x00" not in form and "\x1b" not in form
     plain = re.sub(
-        r"\[Open the incident\]\(<[^>]*>\)|\*\*(?:Cause|Effect):\*\*", "", told.markdown.replace("**", "", 2)
+        r"\[Open the incident\]\(<[^>]*>\)|\*\*(?:Cause|Effect):\*\*", "", reported.markdown.replace("**", "", 2)
     )
     assert not re.search(r"(?<!\\)[`*_\[\]|~#<>]", plain.replace("\\\\", ""))
-    assert Tags(told.html).tags <= {"div", "h2", "p", "b", "a"} and Tags(told.html).attributes <= {"style", "href"}
+    assert Tags(reported.html).tags <= {"div", "h2", "p", "b", "a"} and Tags(reported.html).attributes <= {
+        "style",
+        "href",
+    }
 
 
 @given(st.text(max_size=200))
 def test_no_name_at_all_makes_a_tag_or_a_line(words: str) -> None:
-    told = texts([hostile(words)])
-    assert len(told.text.split("\n")) <= 6
-    assert Tags(told.html).tags <= {"div", "h2", "p", "b", "a"}
-    assert "<" not in told.text and len(told.subject.splitlines()) <= 1
+    reported = texts([hostile(words)])
+    assert len(reported.text.split("\n")) <= 6
+    assert Tags(reported.html).tags <= {"div", "h2", "p", "b", "a"}
+    assert "<" not in reported.text and len(reported.subject.splitlines()) <= 1
 
 
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "https://a b", 'https://x/"><b>', "https://x/|<!here>", ""])
 def test_only_an_ordinary_address_becomes_a_link(url: str) -> None:
-    told = texts([replace(MESSAGE, url=url)])
-    assert "Open the incident" not in told.markdown + told.html
-    assert not url or url not in told.text
+    reported = texts([replace(MESSAGE, url=url)])
+    assert "Open the incident" not in reported.markdown + reported.html
+    assert not url or url not in reported.text
 
 
 def test_an_address_of_a_person_stays_readable() -> None:
@@ -132,7 +135,7 @@ def test_what_is_over_says_how_long_it_lasted_as_precisely_as_that_is_known(samp
     def when(rule: str) -> str:
         row = Incident.objects.filter(source=sample, rule=rule).order_by("identity")[0]
         key = (sample.pk, row.identity)
-        message = Shown({key}, timezone.now()).message(Telling(key, "over", row.rank), before={})
+        message = Shown({key}, timezone.now()).message(Notification(key, "over", row.rank), before={})
         assert message
         return message.when
 

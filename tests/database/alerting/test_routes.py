@@ -13,7 +13,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from dashboard.access import encryption
-from dashboard.alerting import editing, telling
+from dashboard.alerting import editing, notifying
 from dashboard.models import AuditRecord, Delivery, Destination, Route
 from tests.rows import routed
 from tests.rows.people import member
@@ -75,7 +75,7 @@ def test_a_destination_and_a_route_are_made_changed_and_deleted_on_the_pages(adm
     route = Route.objects.get()
     assert (route.rank, route.changes, route.quiet_days) == (0, ["began", "over"], [5, 6])
     assert route.cluster == source.cluster
-    assert NoticedIncident.objects.count() == 1  # what goes on is told by a new route, too
+    assert NoticedIncident.objects.count() == 1  # what goes on is reported by a new route, too
     shown = text(admin.get("/routes/"))
     assert "Tells errors that begin or are over" in shown and "on Saturday and Sunday" in shown
     assert f'value="cluster-{source.cluster_id}" selected' in text(admin.get(f"/routes/{route.pk}/"))
@@ -130,7 +130,7 @@ def test_deliveries_are_listed_filtered_and_sent_again(admin: Client, receiver: 
     to = routed.destination(receiver.url)
     routed.route(to)
     routed.incident(routed.live_source(), title="Service <ring> was deleted")
-    telling.tell()
+    notifying.notify()
     assert "began: Service &lt;ring&gt; was deleted" in text(admin.get("/deliveries/"))
     assert "No delivery matches." in text(admin.get("/deliveries/?state=sent"))
     Delivery.objects.update(state="refused", answer="It answered 400 Bad Request.")
@@ -200,7 +200,7 @@ def test_responders_see_routes_without_secrets(client: Client) -> None:
     """What they may not change is refused, as the matrix of roles in `access/roles/test_rights_matrix.py` says."""
     client.force_login(member("responder"))
     to = routed.destination("http://localhost:1/t0k3n")
-    telling.delivery(to, [], now=timezone.now(), route=routed.route(to), group="g").save()
+    notifying.delivery(to, [], now=timezone.now(), route=routed.route(to), group="g").save()
     for page in ("/routes/", "/deliveries/", "/api/routes", "/api/destinations", "/api/deliveries"):
         answer = client.get(page)
         assert answer.status_code == 200 and "t0k3n" not in answer.content.decode()

@@ -1,4 +1,4 @@
-"""These tests hold that incidents are told by deliveries in the database, and sent to real servers, whatever fails."""
+"""Incidents are reported by deliveries in the database, and sent to real servers, whatever fails."""
 
 import base64
 import hashlib
@@ -13,7 +13,7 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from dashboard.alerting import sending, telling
+from dashboard.alerting import notifying, sending
 from dashboard.models import Delivery, Destination, RouteState
 from tests.rows import routed
 from tests.servers.answering import Receiver, closed_port, receiving
@@ -23,8 +23,8 @@ from timeline.storage.judged import incidents
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def told_and_sent() -> None:
-    telling.tell()
+def delivered() -> None:
+    notifying.notify()
     sending.deliver()
 
 
@@ -38,7 +38,7 @@ def test_an_incident_is_sent_as_a_signed_cloud_event(receiver: Receiver) -> None
     source = routed.live_source()
     routed.route(routed.destination(f"{receiver.url}/hook"))
     routed.incident(source, cause="The controller acted on an old copy.")
-    told_and_sent()
+    delivered()
     (request,) = receiver.requests
     event = json.loads(request.body)
     assert request.path == "/hook"
@@ -54,8 +54,8 @@ def test_an_incident_is_sent_as_a_signed_cloud_event(receiver: Receiver) -> None
     assert request.headers["webhook-signature"] == f"v1,{digest}"
     assert abs(int(request.headers["webhook-timestamp"]) - time.time()) < 60
     routed.over(source)
-    told_and_sent()
-    told_and_sent()
+    delivered()
+    delivered()
     assert routed.sent() == ["began", "over"] and len(receiver.requests) == 2
     assert not NoticedIncident.objects.exists()
 
@@ -71,16 +71,16 @@ def test_an_incident_that_is_stored_is_noticed_in_the_same_transaction(sample: S
 
 
 @pytest.mark.django_db
-def test_incidents_of_recordings_are_not_told_unless_a_route_says_so(sample: Source) -> None:
+def test_incidents_of_recordings_are_not_reported_unless_a_route_says_so(sample: Source) -> None:
     to = routed.destination("http://localhost:1/")
     routed.route(to, name="live")
     _imported_again(sample)
-    telling.tell()
+    notifying.notify()
     assert not Delivery.objects.exists() and not NoticedIncident.objects.exists()
     made = timezone.now() - timedelta(days=1)
     routed.route(to, name="recordings", recordings=True, since=made, grouping=[])
     _imported_again(sample)
-    assert telling.tell() == 1 and telling.tell() == 0
+    assert notifying.notify() == 1 and notifying.notify() == 0
     assert routed.sent("waiting") == ["began"] * Incident.objects.filter(source=sample).count()
 
 
@@ -95,58 +95,58 @@ def test_silences_and_acknowledgements_are_respected(receiver: Receiver) -> None
     soon = timezone.now() + timedelta(hours=1)
     silence = Silence.objects.create(namespace="shop", reason="planned", by="", expires=soon)
     routed.incident(source)
-    told_and_sent()
+    delivered()
     assert receiver.requests == [] and RouteState.objects.get().pending == "began"
     silence.delete()
-    told_and_sent()
+    delivered()
     assert routed.sent() == ["began"]
     RouteState.objects.update(notified=timezone.now() - timedelta(hours=2))
     Acknowledgement.objects.create(source=source, identity="a" * 16, by="ada", note="", rank=0)
-    told_and_sent()
+    delivered()
     assert routed.sent() == ["began"]
     Acknowledgement.objects.all().delete()
-    told_and_sent()
+    delivered()
     assert routed.sent() == ["began", "began again"]
 
 
 @pytest.fixture
 def began(receiver: Receiver) -> Source:
-    """A source of which an incident goes on and was told."""
+    """A source of which an incident goes on and was reported."""
     source = routed.live_source()
     routed.route(routed.destination(receiver.url))
     routed.incident(source, open=True)
-    told_and_sent()
+    delivered()
     return source
 
 
-def test_a_source_that_ends_hands_what_was_told_to_the_next_of_its_cluster(began: Source) -> None:
+def test_a_source_that_ends_hands_what_was_reported_to_the_next_of_its_cluster(began: Source) -> None:
     following = Source.objects.create(name="prod", ready=True, cluster=began.cluster, last=timezone.now())
     Cluster.objects.update(source=following)
     routed.incident(following, open=True)
-    told_and_sent()
+    delivered()
     assert routed.sent() == ["began"] and RouteState.objects.get().source_id == following.pk
     Incident.objects.filter(source=following).delete()
-    told_and_sent()
+    delivered()
     assert routed.sent() == ["began", "over"]
 
 
 def test_a_deleted_source_waits_until_nobody_can_undo_it(began: Source) -> None:
     for delete_after in (timezone.now() + timedelta(minutes=1), None):
         Source.everything.update(delete_after=delete_after)
-        told_and_sent()
+        delivered()
     assert routed.sent() == ["began"]
     began.delete()
-    told_and_sent()
+    delivered()
     assert routed.sent() == ["began", "over"]  # a pager would keep it open for ever
     RouteState.objects.update(since=timezone.now() - timedelta(days=2), notified=timezone.now() - timedelta(days=2))
-    telling.forget()
+    notifying.forget()
     assert not RouteState.objects.exists()
 
 
-def test_an_incident_of_a_cluster_that_is_disconnected_is_told_once_more(began: Source) -> None:
+def test_an_incident_of_a_cluster_that_is_disconnected_is_reported_once_more(began: Source) -> None:
     Cluster.objects.update(source=None)
     for _ in range(2):
-        told_and_sent()
+        delivered()
     first, ended = (row.messages[0] for row in Delivery.objects.order_by("pk"))
     assert (ended["change"], ended["unwatched"], ended["ended"]) == ("over", True, None)
     assert ended["when"] == "Its cluster is not watched any more, so it is not known whether it is over."
@@ -158,7 +158,7 @@ def test_a_destination_that_is_down_gets_everything_later_in_order_with_the_same
     routed.route(to := routed.destination(receiver.url))
     receiver.answers, begun = [503, 503, 503], timezone.now()
     routed.incident(source)
-    told_and_sent()
+    delivered()
     waits = Delivery.objects.get()
     assert waits.state == "waiting" and waits.answer == "It answered 503 Service Unavailable."
     assert begun + timedelta(seconds=2) < waits.next_at < timezone.now() + timedelta(seconds=6)
@@ -167,7 +167,7 @@ def test_a_destination_that_is_down_gets_everything_later_in_order_with_the_same
     routed.over(source)
     for _ in range(4):
         again_now()
-        told_and_sent()
+        delivered()
     keys = [request.headers["webhook-id"] for request in receiver.requests]
     assert len(set(keys[:4])) == 1 and keys[4] != keys[0] and len(keys) == 5
     assert routed.sent() == ["began", "over"]
@@ -183,7 +183,7 @@ def test_pauses_get_longer_and_the_last_attempt_is_after_a_day(receiver: Receive
     routed.route(to := routed.destination(receiver.url))
     receiver.answers = [503, 503]
     routed.incident(routed.live_source())
-    told_and_sent()
+    delivered()
     Delivery.objects.update(expires=timezone.now() - timedelta(seconds=1))
     again_now()
     sending.deliver()
@@ -202,7 +202,7 @@ def test_what_is_refused_or_tested_is_not_tried_again_and_does_not_hold_up_other
     receiver.answers = [400]
     for identity in "ab":
         routed.incident(source, identity * 16, name=identity)
-    told_and_sent()
+    delivered()
     assert [row.state for row in Delivery.objects.order_by("pk")] == ["refused", "sent"]
     assert sending.send_test(to).answer == "200 OK"
     assert json.loads(receiver.requests[-1].body)["data"]["incidents"][0]["change"] == "test"
@@ -221,7 +221,7 @@ def test_a_destination_that_hangs_does_not_hold_up_others(receiver: Receiver, mo
         source = routed.live_source()
         for number in range(3):
             routed.incident(source, str(number) * 16, namespace=f"n{number}")
-        telling.tell()
+        notifying.notify()
         begun = time.monotonic()
         sending.deliver()
         assert len(receiver.requests) == 3 and receiver.requests[-1].at - begun < 1.0
@@ -238,7 +238,7 @@ def test_processes_send_a_delivery_once_and_without_a_lease_write_nothing(receiv
     source = routed.live_source()
     for number in range(6):
         routed.incident(source, str(number) * 16, name=f"ring-{number}")
-    telling.tell()
+    notifying.notify()
     assert sending._claim(to.pk, "first") and not sending._claim(to.pk, "second")
     Destination.objects.update(busy_until=timezone.now() - timedelta(seconds=1))
     assert sending._claim(to.pk, "second")  # another process takes over
@@ -255,7 +255,7 @@ def test_nothing_secret_of_a_destination_is_stored_or_answered(settings: Setting
     hosts, settings.DESTINATION_HOSTS = settings.DESTINATION_HOSTS, []
     routed.route(to)
     routed.incident(routed.live_source())
-    told_and_sent()
+    delivered()
     row = Delivery.objects.get()
     assert row.state == "waiting" and "CAUSELINE_DESTINATION_HOSTS" in row.answer  # an operator can allow it
     settings.DESTINATION_HOSTS = hosts
@@ -267,7 +267,7 @@ def test_nothing_secret_of_a_destination_is_stored_or_answered(settings: Setting
 
 @pytest.mark.django_db
 def test_what_is_old_is_forgotten_except_what_has_to_be_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "_AT_ONCE", 2)
+    monkeypatch.setattr(notifying, "_AT_ONCE", 2)
     made = routed.route(to := routed.destination("http://localhost:1/"))
     now, long_ago = timezone.now(), timezone.now() - timedelta(days=9)
     recording = Source.objects.create(name="recording", ready=True, last=now)
@@ -278,11 +278,11 @@ def test_what_is_old_is_forgotten_except_what_has_to_be_known(monkeypatch: pytes
         RouteState.objects.create(
             source_id=source, route=made, identity=f"{number:016x}", rank=0, since=long_ago, group=[], notified=long_ago
         )
-    telling.forget()
+    notifying.forget()
     assert list(RouteState.objects.values_list("source", flat=True)) == [recording.pk] * 5
     assert not Delivery.objects.exists()
     for days, refresh in ((31, False), (1, False), (1, True), (0, True)):
-        old = telling.delivery(to, [], now=now, group="g", refresh=refresh)
+        old = notifying.delivery(to, [], now=now, group="g", refresh=refresh)
         old.state, old.ended = Delivery.State.SENT, now - timedelta(days=days)
         old.save()
     sending.forget()

@@ -30,10 +30,10 @@ def heading(title: str = "A title", **more: str) -> Heading:
     return Heading(title, "error", [more.get("line", "")], more.get("cause", ""), "Causeline", more.get("more", ""))
 
 
-def drawn(rule: str = "service-gap", told: Heading | None = None, theme: figures.Theme = "light") -> str:
+def drawn(rule: str = "service-gap", reported: Heading | None = None, theme: figures.Theme = "light") -> str:
     found = next(example(each) for each in RULES if each.id == rule)
     assert found is not None
-    return svg(found.picture, told or heading(), theme, LETTERS)
+    return svg(found.picture, reported or heading(), theme, LETTERS)
 
 
 def size(file: bytes) -> tuple[int, int]:
@@ -50,19 +50,19 @@ def texts(drawing: str) -> list[str]:
 def test_severity_has_the_colour_and_shape_of_the_pages(theme: figures.Theme) -> None:
     shape = (ROOT / "templates/parts/shape.html").read_text(encoding="utf-8")
     for severity, colour in (("error", "fault"), ("warning", "violation"), ("info", "accent")):
-        drawing = drawn(told=heading()._replace(severity=severity), theme=theme)  # type: ignore[arg-type]
+        drawing = drawn(reported=heading()._replace(severity=severity), theme=theme)  # type: ignore[arg-type]
         mark = ElementTree.fromstring(drawing).find("{http://www.w3.org/2000/svg}path")
         assert mark is not None and mark.attrib["d"] in shape
         assert mark.attrib["fill"] == figures.palette(theme)[colour]
 
 
 def test_hostile_text_is_drawn_as_text_and_the_height_stays_bounded() -> None:
-    plain = ElementTree.fromstring(drawn(told=heading(line="x", cause="x")))
-    root = ElementTree.fromstring(drawn(told=heading(HOSTILE, line=HOSTILE, cause=HOSTILE)))
+    plain = ElementTree.fromstring(drawn(reported=heading(line="x", cause="x")))
+    root = ElementTree.fromstring(drawn(reported=heading(HOSTILE, line=HOSTILE, cause=HOSTILE)))
     assert root.find(".//{http://www.w3.org/2000/svg}image") is None
     assert int(root.attrib["height"]) <= int(plain.attrib["height"]) + 25 + 2 * 19
-    told = "".join(each.text or "" for each in root.iter())
-    assert "\x00" not in told and "\u202e" not in told and "</text><image" in told and "…" in told
+    reported = "".join(each.text or "" for each in root.iter())
+    assert "\x00" not in reported and "\u202e" not in reported and "</text><image" in reported and "…" in reported
 
 
 def test_a_letter_that_no_font_has_is_escaped_and_text_fits_its_room(tmp_path: Path) -> None:
@@ -90,7 +90,9 @@ def test_every_example_is_drawn_as_large_as_it_says_and_most_in_less_than_300_ms
 
 
 def test_it_shows_lanes_phases_and_times() -> None:
-    said = texts(drawn(told=heading("Service ring was away", line="batch / Service ring", more="and 12 more objects")))
+    said = texts(
+        drawn(reported=heading("Service ring was away", line="batch / Service ring", more="and 12 more objects"))
+    )
     assert said[0] == "Service ring was away"
     assert {"ring", "ring-0", "svc", "Running", "batch / Service ring", "and 12 more objects"} <= set(said)
     assert "2026-11-21 UTC" in said and any(each.startswith("07:55:") for each in said)

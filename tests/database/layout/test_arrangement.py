@@ -74,7 +74,7 @@ def test_it_is_the_same_order_whatever_came_first(name: str, seed: int, size: in
         assert order_of(kept) == order_of(Arrangement.of(world))
 
 
-def test_what_is_told_to_have_moved_is_all_that_moved() -> None:
+def test_what_is_reported_to_have_moved_is_all_that_moved() -> None:
     """The database holds what was last written of each lane and strip, and is not read before the next change."""
     world = RecordingWorld()
     stored: dict[Key, tuple[int, int, int, Key]] = {}

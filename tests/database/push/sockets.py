@@ -120,7 +120,7 @@ async def opened(path: str = "/ws/uploads/", query: str = "", **headers: str) ->
 
 
 async def listening(path: str = "/ws/uploads/", query: str = "", **headers: str) -> Page:
-    """Return a page whose server listens to PostgreSQL, of which the page is told first."""
+    """Return a page whose server listens to PostgreSQL, and sends the page that first."""
     page = await opened(path, query, **headers)
     assert (await page.news())["type"] == "refetch"
     return page

@@ -107,7 +107,7 @@ async def test_who_comes_back_gets_what_was_missed_and_after_too_long_fetches_an
 
 
 @in_a_loop
-async def test_without_a_cursor_it_is_told_from_now_on(live: Followed) -> None:
+async def test_without_a_cursor_it_gets_news_from_now_on(live: Followed) -> None:
     pages = [await follow(live, cursor) for cursor in ("", "x", "-1", "٣", "9" * 30)]
     for page in pages:
         assert (await page.news())["type"] == "health"
@@ -207,7 +207,7 @@ async def test_who_loses_rights_is_cut_off(live: Followed, settings: Settings, m
 
 
 @in_a_loop
-async def test_how_the_collection_stands_is_told(live: Followed) -> None:
+async def test_how_the_collection_stands_is_reported(live: Followed) -> None:
     @sync_to_async
     def change(**values: Any) -> None:
         for name, value in values.items():
@@ -232,7 +232,7 @@ async def test_how_the_collection_stands_is_told(live: Followed) -> None:
     await page.leave()
 
 
-def test_a_long_life_is_told_by_its_end(live: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_life_is_reported_by_its_end(live: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deltas, "ROWS", 4)
     message = deltas.missed(live.source.pk, 0)
     assert message is not None

@@ -65,7 +65,7 @@ async def test_lists_of_incidents_hear_of_which_source_they_changed() -> None:
 
 
 @in_a_loop
-async def test_what_is_rolled_back_is_never_told() -> None:
+async def test_what_is_rolled_back_is_never_reported() -> None:
     @sync_to_async
     def roll_back() -> None:
         with transaction.atomic():
@@ -163,7 +163,7 @@ async def test_pages_that_leave_leave_nothing() -> None:
 
 
 @in_a_loop
-async def test_only_our_own_pages_and_with_login_only_who_signed_in_are_told(settings: Settings) -> None:
+async def test_only_our_own_pages_and_with_login_only_who_signed_in_get_news(settings: Settings) -> None:
     for origin in ("https://evil.example", "http://localhost.evil.example", "null"):
         assert not await Page(origin=origin).connect(), origin
     settings.LOGIN_REQUIRED = True

@@ -40,7 +40,7 @@ def of_namespace(name: str) -> list[Entry]:
     return [each for each in ENTRIES if each.ref.namespace == name]
 
 
-async def told_until(page: Page, sequence: int) -> list[Any]:
+async def news_until(page: Page, sequence: int) -> list[Any]:
     """Return the messages of a page up to the delta with this sequence."""
     found = []
     while True:
@@ -59,7 +59,7 @@ def words_of(source: Source, namespace: str, without: str) -> set[str]:
     return {word for word in mine if not any(word in name for name in other)} | {namespace}
 
 
-def test_a_reader_of_one_namespace_is_told_nothing_of_another() -> None:
+def test_a_reader_of_one_namespace_hears_nothing_of_another() -> None:
     live = Followed()
     held_back = of_namespace(QUIET)[-20:]
     hidden_only = of_namespace(RESTART)[-5:]
@@ -69,7 +69,7 @@ def test_a_reader_of_one_namespace_is_told_nothing_of_another() -> None:
         RESTART: cookie_of(member("viewer", on=live.cluster, namespaces=[RESTART])),
         "": cookie_of(member("viewer", on=live.cluster)),
     }
-    told: dict[str, list[Any]] = {}
+    reported: dict[str, list[Any]] = {}
     lists: dict[str, list[Any]] = {}
     rest = [each for each in ENTRIES[300:] if each not in held_back and each not in hidden_only]
 
@@ -83,12 +83,12 @@ def test_a_reader_of_one_namespace_is_told_nothing_of_another() -> None:
         commit = sync_to_async(live.commit)
         for begin in range(0, len(rest), 200):
             last = await commit(rest[begin : begin + 200])
-        told[""] = await told_until(pages[""], last)
+        reported[""] = await news_until(pages[""], last)
         last = await commit(hidden_only)
-        told[""] += await told_until(pages[""], last)
-        told[RESTART] = await told_until(pages[RESTART], last)
+        reported[""] += await news_until(pages[""], last)
+        reported[RESTART] = await news_until(pages[RESTART], last)
         last = await commit(held_back)
-        told[QUIET] = await told_until(pages[QUIET], last)
+        reported[QUIET] = await news_until(pages[QUIET], last)
         for name, page in incidents.items():
             await notify(source=live.source.pk, incidents=1, namespaces=[name or "any"])
             lists[name] = [await page.news()]
@@ -98,18 +98,18 @@ def test_a_reader_of_one_namespace_is_told_nothing_of_another() -> None:
             await page.leave()
 
     scenario()
-    text = {name: json.dumps(messages) for name, messages in told.items()}
+    text = {name: json.dumps(messages) for name, messages in reported.items()}
     hidden = words_of(live.source, RESTART, QUIET)
     assert len(hidden) > 20
     assert not [word for word in hidden if word in text[QUIET]]
     assert not [word for word in hidden if word in json.dumps(lists[QUIET])]
     assert len([word for word in hidden if word in text[RESTART]]) > 20
     assert RESTART in text[""] and QUIET in text[""]
-    deltas = {name: [each for each in messages if each["type"] == "delta"] for name, messages in told.items()}
+    deltas = {name: [each for each in messages if each["type"] == "delta"] for name, messages in reported.items()}
     for name in (QUIET, RESTART):
         lanes = {tail["lane"] for delta in deltas[name] for tail in delta["tracks"]} - {f"Namespace//{name}"}
         assert {lane.split("/")[1] for lane in lanes} == {name}
-        assert next(each["entries"] for each in told[name] if each["type"] == "health") == 0
+        assert next(each["entries"] for each in reported[name] if each["type"] == "health") == 0
     assert all(each["tracks"] or each["findings"] or each["incidents"] for each in deltas[QUIET])
     of_source = Incident.objects.filter(source=live.source)
     seen = {each.identity for each in of_source if each.namespaces and {*each.namespaces} <= {RESTART}}
@@ -177,7 +177,9 @@ def test_all_who_see_the_same_share_one_feed_and_its_queries() -> None:
                 last = await sync_to_async(live.commit)([*of_namespace(QUIET)[part], *of_namespace(RESTART)[part]])
                 queries.clear()
                 for queue in queues:
-                    while (told := json.loads(await next_in(queue)))["type"] != "delta" or told["sequence"] < last:
+                    while (reported := json.loads(await next_in(queue)))["type"] != "delta" or reported[
+                        "sequence"
+                    ] < last:
                         pass
                 asked[sockets] = len(queries)
 
@@ -246,7 +248,7 @@ async def test_a_share_link_in_the_address_of_another_socket_widens_nothing(sour
 
 
 @in_a_loop
-async def test_a_program_with_a_limited_token_is_told_nothing_of_uploads_without_an_owner(source: Source) -> None:
+async def test_a_program_with_a_limited_token_hears_nothing_of_uploads_without_an_owner(source: Source) -> None:
     until = timezone.now() + timedelta(days=1)
     text, _ = await sync_to_async(tokens.issue)("ci", ["read"], expires=until, source=source, by="admin")
     page = await listening(authorization=f"Bearer {text}")

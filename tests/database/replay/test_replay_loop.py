@@ -132,8 +132,8 @@ def test_half_an_hour_shows_one_row_for_each_cause(sample: Tape) -> None:
     commits = [each for each in sample.commits if each.resource.kind in _JUDGED and each.namespace in _SPACES]
     source = live.begin(Cluster.objects.create(name="demo"))
     held = live.open_again(source)
-    told = analyse([(SAMPLE, SAMPLE.name)], Limits()).incidents()
-    causes = {each.id: each for each in told if each.rule != "stale-write"}  # a watch shows no refused requests
+    reported = analyse([(SAMPLE, SAMPLE.name)], Limits()).incidents()
+    causes = {each.id: each for each in reported if each.rule != "stale-write"}  # a watch shows no refused requests
     laps = -1  # the first batch has the lists
     for batch in half_an_hour(sample._replace(commits=commits)):
         follow(held, batch)

@@ -131,7 +131,7 @@ def test_a_form_adds_a_note_of_its_author_that_is_not_stored(client: Client, sam
     assert long.status_code == 400 and "The note has 4001 characters; 4000 are the most." in long.content.decode()
 
 
-def test_acknowledged_and_silenced_incidents_are_told_so(client: Client, sample: Source) -> None:
+def test_acknowledged_and_silenced_incidents_are_marked_so(client: Client, sample: Source) -> None:
     gap = Incident.objects.get(source=sample, rule="service-gap")
     acknowledgements.acknowledge_incidents(sample.pk, [gap.identity], "ann", "OPS-7: <known>")
     silence = {"rule": "lease-contention", "reason": "moved on Monday", "by": "bob"}

@@ -42,7 +42,7 @@ RECORDINGS: dict[str, list[Path]] = {
     "log and watch": BOTH,
     "watch and log": [WATCH, LOG],
     "jobs": JOBS[:1],
-    "jobs, twice told": JOBS,
+    "jobs, observed twice": JOBS,
     "restart": [DATA / "restart.jsonl"],
     "deletion": [DATA / "deletion.jsonl"],
     **{path.name: [path] for folder in ("objects", "wrappers") for path in sorted((DATA / folder).iterdir())},
@@ -84,7 +84,7 @@ def test_the_document_is_the_one_of_analyze_byte_for_byte(name: str) -> None:
     assert exported(imported(RECORDINGS[name])) == analysed(RECORDINGS[name])
 
 
-@pytest.mark.parametrize("files", [BOTH, JOBS], ids=["log and watch", "jobs, twice told"])
+@pytest.mark.parametrize("files", [BOTH, JOBS], ids=["log and watch", "jobs, observed twice"])
 def test_files_may_come_one_after_the_other_and_change_no_row_again(files: list[Path]) -> None:
     first, second = files
     source = imported([first])
@@ -101,7 +101,7 @@ def test_files_may_come_one_after_the_other_and_change_no_row_again(files: list[
         assert rows_of(each) == before
 
 
-def test_what_was_skipped_is_told_once(tmp_path: Path) -> None:
+def test_what_was_skipped_is_reported_once(tmp_path: Path) -> None:
     broken = tmp_path / "broken.jsonl"
     lines = lines_of(SAMPLE)
     broken.write_bytes(b"\n".join([*lines[:500], b"broken", *lines[500:]]) + b"\n")

@@ -142,9 +142,9 @@ def test_who_froze_in_a_transaction_is_ended_and_commits_nothing(settings: Setti
             with transaction.atomic(), connection.cursor() as cursor:
                 leases.hold(lease)
                 cursor.execute("UPDATE timeline_cluster SET error = 'after'")
-                cursor.execute("CREATE TEMPORARY TABLE told (line text) ON COMMIT DROP")
+                cursor.execute("CREATE TEMPORARY TABLE written (line text) ON COMMIT DROP")
                 if copying:
-                    with connection.wrap_database_errors, cursor.copy("COPY told FROM STDIN") as copy:
+                    with connection.wrap_database_errors, cursor.copy("COPY written FROM STDIN") as copy:
                         copy.write_row(["one"])
                         begun()
                         over.wait()
@@ -161,7 +161,7 @@ def test_who_froze_in_a_transaction_is_ended_and_commits_nothing(settings: Setti
     assert (row.holder, row.epoch, row.error) == ("b", lease.epoch + 1, "before")
 
 
-def test_a_worker_is_told_of_as_long_as_it_asks(settings: Settings) -> None:
+def test_a_worker_is_listed_as_long_as_it_asks(settings: Settings) -> None:
     settings.LEASE_SECONDS = 1
 
     def show(over: threading.Event, begun: Callable[[], None]) -> None:

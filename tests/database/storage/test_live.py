@@ -15,7 +15,7 @@ from collectors.formats import own
 from tests import ENGINE
 from tests.database.storage.sources import again, imported
 from tests.inputs.live import batches, observations, verdicts
-from tests.rows.stored import findings_of, told_tracks
+from tests.rows.stored import findings_of, stored_tracks
 from timeline.core.entries import Change, Entry, Mark, MarkType, ObjectRef, Observation, microseconds, moment
 from timeline.judge import judged
 from timeline.models import Acknowledgement, BaselineIncident, Cluster, Delta, Incident, Source, Track
@@ -98,7 +98,7 @@ def test_its_export_gives_what_it_was(
     path.write_bytes(b"".join(own.recording(chunks.lines(source.pk))))
     exported = imported(path)
     assert comparable(document(source)) == comparable(document(exported))
-    mine, other = ([row[:5] + row[11:] for row in told_tracks(each)] for each in (source, exported))
+    mine, other = ([row[:5] + row[11:] for row in stored_tracks(each)] for each in (source, exported))
     assert mine == other
 
 

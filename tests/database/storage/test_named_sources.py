@@ -12,7 +12,7 @@ from django.test import Client
 from pytest_django import DjangoDbBlocker
 
 from collectors import tasks
-from dashboard.alerting import telling
+from dashboard.alerting import notifying
 from tests import DATA, ENGINE, ROOT
 from tests.database.access.test_leaks import addresses
 from tests.inputs.live import batches, observations
@@ -48,7 +48,7 @@ COPIED = {
     "dashboard_grant": "A role may be granted on one source.",
     "dashboard_route": "A route may be for one source.",
     "dashboard_sharelink": "A link is read by its text, before it is known which source it shows.",
-    "dashboard_told": "What a route has told is read by route, for all sources at once.",
+    "dashboard_told": "What a route has reported is read by route, for all sources at once.",
 }
 # The pages, operations and tasks that read rows of all sources on purpose, and why.
 OVER_ALL = {
@@ -100,7 +100,7 @@ def work(source: Source) -> dict[str, Callable[[], object]]:
         "an acknowledgement": lambda: acknowledgements.acknowledge_incidents(source.pk, [incident.identity], "ann", ""),
         "an acknowledged finding": lambda: acknowledgements.acknowledge(source.pk, found.identity, "ann", ""),
         "a baseline": lambda: (baselines.set_baseline(source.pk, "ann"), baselines.clear_baseline(source.pk)),
-        "what routes tell": telling.tell,
+        "what routes tell": notifying.notify,
         "retention": tasks.keep,
         "usage": tasks.measure_usage,
         "judging again": tasks.judge_again,

@@ -301,7 +301,7 @@ def test_what_is_cancelled_stops(configured: Scene, settings: Settings) -> None:
     worker = threading.Thread(target=_pull, args=[pull.pk])
     worker.start()
     configured.client.post(configured.page, {"act": "cancel", "pull": str(pull.pk)})
-    worker.join(60)  # it was told to wait for ten minutes
+    worker.join(60)  # it was asked to wait for ten minutes
     assert not worker.is_alive()
     assert Pull.objects.get().state == "cancelled"
     assert not (settings.PULL_DIR / str(pull.pk)).exists() and not Upload.objects.exists()

@@ -123,7 +123,7 @@ CREATE TRIGGER full_disk BEFORE UPDATE OF histogram ON timeline_source FOR EACH 
 """
 
 
-def test_a_full_disk_of_the_database_is_told_and_the_space_given_back() -> None:
+def test_a_full_disk_of_the_database_is_reported_and_the_space_given_back() -> None:
     with connection.cursor() as cursor:
         cursor.execute(FULL)
     try:

@@ -107,7 +107,7 @@ def test_several_files_become_one_recording(client: Client) -> None:
     assert done["entries"] > 100
 
 
-def test_what_has_arrived_is_told_and_what_follows_goes_on_from_there(client: Client) -> None:
+def test_what_has_arrived_is_reported_and_what_follows_goes_on_from_there(client: Client) -> None:
     upload = begun(client, ("a.zst", len(WHOLE)), ("b.zst", 10))
     assert received(client, upload) == [0, 0]
     put(client, upload, WHOLE[:50_000])
@@ -140,7 +140,7 @@ def test_more_than_was_announced_and_what_was_not_announced_is_refused(client: C
     assert received(client, upload) == [0]
 
 
-def test_the_end_is_believed_once_all_has_arrived_and_may_be_told_twice(client: Client) -> None:
+def test_the_end_is_believed_once_all_has_arrived_and_may_be_reported_twice(client: Client) -> None:
     upload = begun(client, ("a.zst", len(WHOLE)), ("b.log", 5))
     put(client, upload, b"12345", number=1)
     put(client, upload, WHOLE[:4])
@@ -161,7 +161,7 @@ def test_a_cancelled_upload_gives_its_space_back_and_takes_nothing_more(client: 
     assert on_the_disk() == []
 
 
-def test_what_is_too_much_is_told_before_anything_is_sent(client: Client, settings: Settings) -> None:
+def test_what_is_too_much_is_reported_before_anything_is_sent(client: Client, settings: Settings) -> None:
     assert why(announced(client, name="empty"), 400) == "empty has no files in it."
     many = announced(client, *[("a", 0)] * (receiving.FILES + 1), name="dump")
     assert why(many, 413) == "dump has 10001 files; 10000 can be sent at a time. Pack them into an archive."
@@ -189,8 +189,8 @@ def test_a_kubeconfig_is_refused_as_soon_as_it_is_one(client: Client, size: int)
     upload = begun(client, ("notes.txt", len(KUBECONFIG)))
     answers = [put(client, upload, piece, offset) for offset, piece in pieces(KUBECONFIG, size)]
     assert [each.status_code for each in answers] == ([400] if size > 20 else [200, 400, 409, 409, 409])
-    told = "notes.txt is not a recording that Causeline knows: it is a kubeconfig, which holds"
-    assert told in why(answers[0 if size > 20 else 1], 400)
+    reported = "notes.txt is not a recording that Causeline knows: it is a kubeconfig, which holds"
+    assert reported in why(answers[0 if size > 20 else 1], 400)
     assert on_the_disk() == []
     assert Upload.objects.get().state == "failed"
     assert "it was not kept" in why(finish(client, upload), 409)
@@ -206,7 +206,7 @@ def test_what_is_called_a_kubeconfig_is_not_even_asked_for(client: Client) -> No
 
 
 @imports
-def test_a_kubeconfig_among_other_files_is_left_out_and_told(client: Client) -> None:
+def test_a_kubeconfig_among_other_files_is_left_out_and_reported(client: Client) -> None:
     files = (("logs/a.zst", len(WHOLE)), ("logs/notes.txt", len(KUBECONFIG)), ("logs/kubeconfig", 10))
     upload = begun(client, *files, name="logs")
     assert put(client, upload, WHOLE).status_code == 200
@@ -217,8 +217,8 @@ def test_a_kubeconfig_among_other_files_is_left_out_and_told(client: Client) -> 
     assert ["kubeconfig" in part["refused"] for part in payload["parts"]] == [False, True, True]
     done = imported(client, upload)
     assert (done["entries"], done["skipped"]) == (775, 2)
-    told = "logs/notes.txt: it is a kubeconfig, which holds credentials; it was not kept"
-    assert done["skipped_examples"][0] == told
+    reported = "logs/notes.txt: it is a kubeconfig, which holds credentials; it was not kept"
+    assert done["skipped_examples"][0] == reported
 
 
 def test_a_kubeconfig_is_known_with_many_clusters_and_not_taken_for_a_config_map(client: Client) -> None:

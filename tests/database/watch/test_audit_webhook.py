@@ -85,7 +85,7 @@ def test_a_log_without_bodies_says_who_made_the_changes_that_the_watches_show() 
     before = {(row.kind, row.name, row.uid) for row in Track.objects.filter(source=followed.source)}
     assert len(before) > 100
     text = token(followed.cluster)
-    events = [msgspec.json.encode(mutations.told_at("Metadata", event)) for event in log("stale-jobs")]
+    events = [msgspec.json.encode(mutations.logged_at("Metadata", event)) for event in log("stale-jobs")]
     for at in range(0, len(events), 500):
         assert post(text, listed(*events[at : at + 500])).status_code == 200
         followed.add()

@@ -84,7 +84,7 @@ def test_what_only_reads_writes_nothing(caplog: pytest.LogCaptureFixture, client
     assert not lines(caplog)
 
 
-def test_signing_in_failing_and_signing_out_are_told(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+def test_signing_in_failing_and_signing_out_are_reported(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
     settings.LOGIN_REQUIRED = True
     member("responder", name="alice")
     client = Client(REMOTE_ADDR="192.0.2.7")
@@ -98,7 +98,7 @@ def test_signing_in_failing_and_signing_out_are_told(settings: Settings, caplog:
     ]
 
 
-def test_the_start_up_token_is_listed_without_being_told(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_start_up_token_is_listed_without_being_shown(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
     settings.TOKEN_REQUIRED = True
     token = rights.token()
     client = Client(REMOTE_ADDR="192.0.2.7")
@@ -114,7 +114,9 @@ def test_the_start_up_token_is_listed_without_being_told(settings: Settings, cap
     assert token not in caplog.text
 
 
-def test_what_a_form_asks_for_is_told_and_nothing_else_of_it(caplog: pytest.LogCaptureFixture, client: Client) -> None:
+def test_what_a_form_asks_for_is_reported_and_nothing_else_of_it(
+    caplog: pytest.LogCaptureFixture, client: Client
+) -> None:
     cluster = Cluster.objects.create(name="prod")
     client.post(f"/clusters/{cluster.pk}/", {"act": "disconnect", "kubeconfig": "token: planted-secret"})
     (line,) = lines(caplog)
@@ -122,7 +124,7 @@ def test_what_a_form_asks_for_is_told_and_nothing_else_of_it(caplog: pytest.LogC
     assert "planted-secret" not in caplog.text
 
 
-def test_a_form_that_cannot_be_read_is_told_too(caplog: pytest.LogCaptureFixture, client: Client) -> None:
+def test_a_form_that_cannot_be_read_is_reported_too(caplog: pytest.LogCaptureFixture, client: Client) -> None:
     answer = client.generic("POST", "/api/uploads?name=a", b"x", "multipart/form-data; boundary=y")
     (line,) = lines(caplog)
     assert answer.status_code == line["status"] == 415

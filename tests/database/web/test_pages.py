@@ -25,7 +25,7 @@ def test_visitors_are_asked_to_sign_in(guarded: Client) -> None:
     assert b'name="next" value="/"' in page.content
 
 
-def test_a_wrong_password_is_told(guarded: Client) -> None:
+def test_a_wrong_password_is_reported(guarded: Client) -> None:
     page = guarded.post("/login/", {"username": "nobody", "password": "x"})
     assert b'role="alert"' in page.content
 

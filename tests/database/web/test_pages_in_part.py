@@ -65,7 +65,7 @@ def test_a_responder_of_a_namespace_is_led_to_an_incident_to_silence_it(client: 
     assert "Reason" in form and "All clusters and recordings" not in form
 
 
-def test_somebody_without_a_role_is_told_so_at_the_first_page(mine: Client) -> None:
+def test_somebody_without_a_role_learns_so_at_the_first_page(mine: Client) -> None:
     mine.force_login(member(name="zoe"))
     first = text(mine, "/", status=403)
     assert "You have no role yet" in first and "All recordings" not in first

@@ -45,7 +45,7 @@ def test_a_plain_request_is_led_to_https_and_another_name_of_the_host_is_refused
     assert asked(site, "/login/", Host="rebound.example").status == 400
 
 
-def test_browsers_are_told_what_may_be_done_with_a_page(site: Running) -> None:
+def test_browsers_learn_what_may_be_done_with_a_page(site: Running) -> None:
     headers = asked(site, "/login/").headers
     expected = {
         "Strict-Transport-Security": "max-age=31536000; includeSubDomains; preload",

@@ -50,7 +50,7 @@ def pasted(site: Running, text: str, wanted: str, **headers: str) -> Answer:
     return ask(site, "/login/", "POST", urlencode(form), **sent)
 
 
-def test_a_stranger_gets_health_and_static_files_alone_and_is_told_how_to_get_in(site: Running) -> None:
+def test_a_stranger_gets_health_and_static_files_alone_and_learns_how_to_get_in(site: Running) -> None:
     assert ask(site, "/healthz").body == "ok"
     assert ask(site, "/static/dashboard/logo.svg").status == 200
     for path in PAGES:

@@ -14,7 +14,7 @@ from pytest_django import Settings
 
 from collectors.hosts import allowed_hosts
 from dashboard.access.tokens import tokens
-from dashboard.alerting import sending, telling
+from dashboard.alerting import notifying, sending
 from dashboard.models import Delivery, RouteState
 from tests import ROOT
 from tests.clients.visitor import Visitor
@@ -75,8 +75,8 @@ def test_the_configuration_of_the_how_to_is_one(tmp_path: Path) -> None:
     for number, configuration in enumerate((yaml.safe_load(whole), given)):
         file = tmp_path / f"{number}.yml"
         file.write_text(yaml.safe_dump(configuration))
-        told = subprocess.run([program("amtool"), "check-config", str(file)], capture_output=True, text=True)
-        assert told.returncode == 0, told.stderr
+        reported = subprocess.run([program("amtool"), "check-config", str(file)], capture_output=True, text=True)
+        assert reported.returncode == 0, reported.stderr
 
 
 def test_prometheus_scrapes_the_metrics(observed: Running, tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_incidents_become_alerts_of_alertmanager_and_come_back_as_our_own(tmp_pa
     source = routed.live_source()
 
     def tell() -> None:
-        telling.tell()
+        notifying.notify()
         sending.deliver()
 
     with receiving() as back, alertmanager(tmp_path, {"url": f"{back.url}/back"}) as other:

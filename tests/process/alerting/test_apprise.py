@@ -168,7 +168,7 @@ def test_a_slack_bot_uploads_the_picture(server: Receiver, monkeypatch: pytest.M
         send(SLACK_BOT)
 
 
-def test_a_pager_keeps_one_incident_by_its_key_and_is_told_when_it_is_over(
+def test_a_pager_keeps_one_incident_by_its_key_and_hears_when_it_is_over(
     server: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lookup = f"dict.fromkeys(m.PAGERDUTY_API_LOOKUP, 'http://localhost:{server.port}/v2/enqueue')"

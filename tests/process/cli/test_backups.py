@@ -15,7 +15,7 @@ from tests.inputs.recordings import SAMPLE
 from tests.patience import patient
 from tests.servers.running import empty_database, migrated_database
 
-TOLD = (
+REPORTED = (
     "SELECT name, entries, ready FROM timeline_source",
     "SELECT id, uid, name, lifeline FROM timeline_track ORDER BY id",
     "SELECT identity, document FROM timeline_finding ORDER BY identity",
@@ -33,7 +33,7 @@ def causeline(url: str, *arguments: str, given: bytes = b"") -> subprocess.Compl
 
 def contents(url: str) -> list[list[tuple[object, ...]]]:
     with psycopg.connect(url) as connection:
-        return [connection.execute(statement).fetchall() for statement in TOLD]
+        return [connection.execute(statement).fetchall() for statement in REPORTED]
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def test_the_demo_restarts_what_dies_begins_anew_each_time_and_leaves_nothing_be
         shows_recordings_and_a_live_cluster(address)
         token = (data_dir / "token").read_text()
         known = (0, f"http://127.0.0.1:{port}/?token={token}\n", "")
-        assert finished("token", "--data-dir", str(data_dir)) == known, "whoever lost it is told it again"
+        assert finished("token", "--data-dir", str(data_dir)) == known, "whoever lost it gets it again"
         for file in (data_dir / "logs").iterdir():
             assert token not in file.read_text(), file
         knows = {}

@@ -92,7 +92,7 @@ def test_what_was_recorded_gives_the_findings_of_the_cluster(name: str, replay: 
     assert [each for each in marks if each.what in (MarkType.TOGETHER, MarkType.APART) and each.kind == "Lease"]
 
 
-def test_a_gap_and_what_may_not_be_read_are_told(replay: Replay, tmp_path: Path) -> None:
+def test_a_gap_and_what_may_not_be_read_are_reported(replay: Replay, tmp_path: Path) -> None:
     replay.control(deny=["leases"])
     recording = Recording(replay, tmp_path / "prod.jsonl")
     until(lambda: recording.watches(ALL - 1))

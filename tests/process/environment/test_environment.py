@@ -16,7 +16,7 @@ from tests import ROOT
         ("DATABASE_URL", "postgresql://u:geheim@h:zzz/d", "DATABASE_URL cannot be read as an address"),
     ],
 )
-def test_a_bad_value_stops_the_start_and_is_told(name: str, value: str, message: str) -> None:
+def test_a_bad_value_stops_the_start_and_is_reported(name: str, value: str, message: str) -> None:
     """`tests/database/environment/` has all others."""
     command = [sys.executable, "manage.py", "check"]
     result = subprocess.run(command, cwd=ROOT, env=os.environ | {name: value}, capture_output=True, text=True)

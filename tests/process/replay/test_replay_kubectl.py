@@ -72,7 +72,7 @@ def test_get_shows_columns_and_ages_of_that_time(kubeconfig: Path) -> None:
     assert "ring" in kubectl(kubeconfig, "get", "vcjob", "--all-namespaces")
 
 
-def test_objects_are_described_with_their_events_and_told_as_yaml(kubeconfig: Path) -> None:
+def test_objects_are_described_with_their_events_and_reported_as_yaml(kubeconfig: Path) -> None:
     namespace = ("--namespace", "vol-restart")
     service = yaml.safe_load(kubectl(kubeconfig, "get", "service", "ring", *namespace, "-o", "yaml"))
     assert (service["apiVersion"], service["kind"], service["spec"]["clusterIP"]) == ("v1", "Service", "None")

@@ -141,7 +141,7 @@ def test_whatever_is_killed_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
             receiver.answers = ["hang"]  # the first attempt is on its way when the process dies
             identity = str(number) * 16
             up.rows(ANOTHER, json.dumps({"identity": identity, "name": identity}), FIRST)
-            eventually(lambda identity=identity: identity in told(receiver), SECONDS)  # type: ignore[misc]
+            eventually(lambda identity=identity: identity in reported(receiver), SECONDS)  # type: ignore[misc]
             alerts.failed.clear()
             if program in (IMPORTING, POSTGRES):
                 imported.append(begin_import(up))
@@ -159,7 +159,7 @@ def test_whatever_is_killed_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
         stored = up.rows("SELECT labels ->> 'pod' AS pod, count(*) AS times FROM timeline_alert GROUP BY 1")
         assert set(alerts.answered) <= {row["pod"] for row in stored}
         assert {row["times"] for row in stored} == {1}
-        keys = told(receiver)
+        keys = reported(receiver)
         assert sorted(keys) == [str(number) * 16 for number in range(len(KILLED) + 1)]
         assert {len(set(each)) for each in keys.values()} == {1}, keys
         assert len(keys["2" * 16]) == 2  # the process that died had sent it
@@ -186,7 +186,7 @@ def route_to(receiver: Receiver, up: Up) -> None:
     subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=patient(60))
 
 
-def told(receiver: Receiver) -> dict[str, list[str]]:
+def reported(receiver: Receiver) -> dict[str, list[str]]:
     """Return the keys of all requests about each incident."""
     found = defaultdict(list)
     for request in list(receiver.requests):

@@ -51,7 +51,7 @@ def test_data_survive_a_stop_and_a_kill_and_nothing_outlives_either(user: tuple[
     with serve(data_dir, user) as served:
         assert served.reads("before")
         assert urlsplit(served.database_url).password != password, "a new file gives the role a new password"
-        a_second_start_is_told(served, data_dir, user)
+        a_second_start_is_refused(served, data_dir, user)
         postgres, valkey = served.pid_of("/bin/postgres "), served.pid_of("valkey-server")
         listed = subprocess.run(["ps", "-axo", "uid=,pid="], capture_output=True, text=True, check=True).stdout
         uids = {int(pid): int(uid) for uid, pid in (line.split() for line in listed.splitlines())}
@@ -96,7 +96,7 @@ def is_safe(served: Served, data_dir: Path, password: str) -> None:
     assert not [text for text in commands + logs for secret in secrets if secret in text]
 
 
-def a_second_start_is_told(served: Served, data_dir: Path, user: tuple[str, ...]) -> None:
+def a_second_start_is_refused(served: Served, data_dir: Path, user: tuple[str, ...]) -> None:
     """Assert that a second start ends and says who serves the directory, and that the first one goes on."""
     with launch(data_dir, user) as second:
         _, error = second.communicate(timeout=patient(20))

@@ -86,7 +86,7 @@ class Scene:
 
         def heard() -> bool:
             for number, listener in enumerate(self.listeners):
-                later = [each.at for each in listener.told if each.committed and each.committed > now]
+                later = [each.at for each in listener.reported if each.committed and each.committed > now]
                 shown.setdefault(number, later[0]) if later else None
             return len(shown) == len(self.listeners)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.alerting.routing import Decision, Group, Key, Now, Quiet, Rule, State, Telling, decide
+from dashboard.alerting.routing import Decision, Group, Key, Notification, Now, Quiet, Rule, State, decide
 from tests.properties import examples
 
 START = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)  # a Monday
@@ -56,75 +56,75 @@ class World:
         return decision.groups
 
     def until(self, length: timedelta, every: timedelta = MINUTE) -> list[str]:
-        """Ask for so long, and return what is told in this time."""
+        """Ask for so long, and return what is reported in this time."""
         end, before = self.now + length, len(self.sent)
         while self.now < end:
             self.ask(every)
-        return told(group for _, group in self.sent[before:])
+        return reported(group for _, group in self.sent[before:])
 
     def then(self, *changed: Now, length: timedelta = MINUTE) -> list[str]:
-        """Return what is told in this time after these changes, which is asked for often."""
+        """Return what is reported in this time after these changes, which is asked for often."""
         self.put(*changed)
         return self.until(length, 5 * SECOND if length <= 2 * MINUTE else MINUTE)
 
     @property
-    def tellings(self) -> list[Telling]:
-        return [each for _, group in self.sent for each in group.tellings]
+    def notifications(self) -> list[Notification]:
+        return [each for _, group in self.sent for each in group.notifications]
 
 
-def told(groups: Iterable[Group]) -> list[str]:
+def reported(groups: Iterable[Group]) -> list[str]:
     return [
         f"{each.key[1]} {'again' if each.again else each.change}"
         for group in groups
-        for each in group.tellings
+        for each in group.notifications
         if not group.refresh
     ]
 
 
-def test_an_incident_is_told_after_the_wait_and_once_when_it_is_over() -> None:
+def test_an_incident_is_reported_after_the_wait_and_once_when_it_is_over() -> None:
     world = World(route())
     world.put(incident())
     assert world.ask() == world.ask(29 * SECOND) == []
-    assert told(world.ask(SECOND)) == ["a began"]
+    assert reported(world.ask(SECOND)) == ["a began"]
     assert world.until(HOUR) == []
     assert world.then(incident(ongoing=False), length=HOUR) == ["a over"]
     assert world.until(26 * HOUR) == []
     assert world.states == {}
 
 
-def test_what_gets_worse_within_the_wait_is_told_once_and_later_once_more() -> None:
+def test_what_gets_worse_within_the_wait_is_reported_once_and_later_once_more() -> None:
     world = World(route())
     world.put(incident(rank=1))
     world.ask(10 * SECOND)
     world.put(incident(rank=0))
     world.ask(40 * SECOND)
-    assert world.tellings == [Telling((1, "a"), "began", 0)]
+    assert world.notifications == [Notification((1, "a"), "began", 0)]
     assert world.then(incident("b", rank=1)) == ["b began"]
     world.then(incident("b", rank=0))
-    assert world.sent[-1][1].tellings == [Telling((1, "b"), "worse", 0, was=1)]
+    assert world.sent[-1][1].notifications == [Notification((1, "b"), "worse", 0, was=1)]
     assert world.until(HOUR) == []
 
 
-def test_what_gets_milder_stays_as_severe_as_it_was_told() -> None:
+def test_what_gets_milder_stays_as_severe_as_it_was_reported() -> None:
     world = World(route(repeat=HOUR))
     world.then(incident(rank=0))
     world.then(incident(rank=2), length=61 * MINUTE)
     world.then(incident(rank=2, ongoing=False))
-    assert [(each.change, each.rank) for each in world.tellings] == [("began", 0), ("began", 0), ("over", 0)]
+    assert [(each.change, each.rank) for each in world.notifications] == [("began", 0), ("began", 0), ("over", 0)]
 
 
-def test_incidents_of_one_group_are_told_together_and_others_apart() -> None:
+def test_incidents_of_one_group_are_reported_together_and_others_apart() -> None:
     world = World(route(grouping=("namespace",)))
     world.put(incident("a"))
     world.ask(20 * SECOND)
     world.then(incident("b"), incident("c", namespace="bank"))
-    assert [(group.group, told([group])) for _, group in world.sent] == [
+    assert [(group.group, reported([group])) for _, group in world.sent] == [
         (("namespace=shop",), ["a began", "b began"]),
         (("namespace=bank",), ["c began"]),
     ]
 
 
-def test_what_goes_on_is_told_again_unless_somebody_knows_of_it() -> None:
+def test_what_goes_on_is_reported_again_unless_somebody_knows_of_it() -> None:
     world = World(route(repeat=HOUR))
     world.then(incident("a"), incident("b"))
     assert world.then(incident("b", acknowledged=True), length=61 * MINUTE) == ["a again"]
@@ -133,16 +133,16 @@ def test_what_goes_on_is_told_again_unless_somebody_knows_of_it() -> None:
     assert world.then(*ends, length=HOUR) == ["a over", "b over"]
 
 
-def test_flapping_is_told_at_most_once_in_the_repeat_interval() -> None:
+def test_flapping_is_reported_at_most_once_in_the_repeat_interval() -> None:
     world = World(route(repeat=HOUR))
     for turn in range(24):
         world.then(incident(last=world.now, ongoing=turn % 2 == 0), length=10 * MINUTE)
-    begun = [at for at, group in world.sent if told([group]) == ["a began"]]
+    begun = [at for at, group in world.sent if reported([group]) == ["a began"]]
     assert len(begun) > 1
     assert all(later - earlier >= HOUR for earlier, later in pairwise(begun))
 
 
-def test_what_came_and_went_while_nobody_asked_is_told() -> None:
+def test_what_came_and_went_while_nobody_asked_is_reported() -> None:
     over = incident(ongoing=False, last=START - 20 * MINUTE)
     assert World(route()).then(over, length=2 * MINUTE) == ["a began", "a over"]
 
@@ -150,19 +150,19 @@ def test_what_came_and_went_while_nobody_asked_is_told() -> None:
 @pytest.mark.parametrize(
     "old", [incident(ongoing=False, last=START - 2 * HOUR), incident(live=False, imported=START - 2 * HOUR)]
 )
-def test_what_was_over_before_the_route_was_made_is_not_told(old: Now) -> None:
+def test_what_was_over_before_the_route_was_made_is_not_reported(old: Now) -> None:
     assert World(route(recordings=True)).then(old) == []
 
 
 @pytest.mark.parametrize("recordings", [True, False])
-def test_a_recording_is_told_only_by_routes_that_ask_for_it_and_once(recordings: bool) -> None:
+def test_a_recording_is_reported_only_by_routes_that_ask_for_it_and_once(recordings: bool) -> None:
     world, recorded = World(route(recordings=recordings)), incident(live=False, imported=START, last=START - 999 * HOUR)
     assert world.then(recorded) == ["a began"] * recordings
     assert world.until(48 * HOUR, HOUR) == []
     assert world.then(recorded) == []  # it was judged again
 
 
-def test_a_silence_that_ends_while_an_incident_goes_on_lets_it_be_told() -> None:
+def test_a_silence_that_ends_while_an_incident_goes_on_lets_it_be_reported() -> None:
     world = World(route())
     assert world.then(incident("a", held=True), incident("b", held=True), length=HOUR) == []
     world.incidents |= {(1, "a"): incident("a"), (1, "b"): incident("b", held=True, ongoing=False)}
@@ -209,7 +209,7 @@ def test_what_a_route_matches(values: dict[str, Any], matches: bool) -> None:
     assert World(route(**values)).then(incident(rank=1)) == ["a began"] * matches
 
 
-def test_an_incident_below_the_severity_is_told_when_it_gets_worse() -> None:
+def test_an_incident_below_the_severity_is_reported_when_it_gets_worse() -> None:
     world = World(route(rank=0))
     assert world.then(incident(rank=1), length=HOUR) == []
     assert world.then(incident(rank=0)) == ["a worse"]
@@ -219,22 +219,22 @@ def test_an_incident_below_the_severity_is_told_when_it_gets_worse() -> None:
 def test_a_route_can_keep_what_it_takes_from_those_after_it() -> None:
     world = World(route(1, rank=0, stop=True), route(2))
     world.then(incident("a", rank=0), incident("b", rank=1))
-    assert [(group.route, told([group])) for _, group in world.sent] == [(1, ["a began"]), (2, ["b began"])]
+    assert [(group.route, reported([group])) for _, group in world.sent] == [(1, ["a began"]), (2, ["b began"])]
 
 
-def test_a_destination_that_forgets_is_told_what_goes_on_even_if_somebody_knows_of_it() -> None:
+def test_a_destination_that_forgets_hears_what_goes_on_even_if_somebody_knows_of_it() -> None:
     world = World(route(refresh=5 * MINUTE))
     world.then(incident("a"))
     world.then(incident("a", acknowledged=True), length=21 * MINUTE)
     assert [group.refresh for _, group in world.sent] == [False, *[True] * 4]
 
 
-def test_what_is_gone_and_what_is_not_watched_any_more_is_told_once() -> None:
+def test_what_is_gone_and_what_is_not_watched_any_more_is_reported_once() -> None:
     world = World(route())
     world.then(incident("a"), incident("b"))
     del world.incidents[1, "a"]
     assert world.then(incident("b", live=False), length=HOUR) == ["a over", "b over"]
-    assert [each.unwatched for each in world.tellings if each.change == "over"] == [False, True]
+    assert [each.unwatched for each in world.notifications if each.change == "over"] == [False, True]
     assert world.then(incident("b", live=False), length=30 * HOUR) == []
 
 
@@ -261,7 +261,7 @@ RULES = st.builds(
 
 @given(RULES, STEPS)
 @examples(20)
-def test_whatever_happens_and_dies_each_is_told_once_as_begun_and_once_as_over(
+def test_whatever_happens_and_dies_each_is_reported_once_as_begun_and_once_as_over(
     rule: Rule, steps: list[tuple[str, str, int, bool]]
 ) -> None:
     world = World(rule)
@@ -292,7 +292,7 @@ def check(world: World, rule: Rule) -> None:
         mine = [
             (at, each)
             for at, group in world.sent
-            for each in group.tellings
+            for each in group.notifications
             if each.key[1] == identity and not group.refresh
         ]
         begun, last = False, None
@@ -301,22 +301,22 @@ def check(world: World, rule: Rule) -> None:
                 case "began" if each.again:
                     assert begun and last and at - last >= rule.repeat / 2
                 case "began":
-                    assert not begun, "it was told as begun twice"
+                    assert not begun, "it was reported as begun twice"
                     assert each.rank <= rule.rank
                     begun, last = True, at
                 case "worse":
                     assert each.rank <= rule.rank
                     begun, last = True, at
                 case "over":
-                    assert begun, "over was told of what was not told as begun"
+                    assert begun, "the end was reported of what was not reported as begun"
                     begun = False
-        assert not begun, "nobody was told that it is over"
+        assert not begun, "nobody was notified that it is over"
 
 
 @given(STEPS)
 @examples(20)
 def test_nothing_that_nobody_knows_of_is_lost(steps: list[tuple[str, str, int, bool]]) -> None:
-    """However seldom a route is asked, an incident that nobody has silenced or acknowledged is told."""
+    """However seldom a route is asked, an incident that nobody has silenced or acknowledged is reported."""
     world = World(route(rank=2, repeat=10 * MINUTE))
     happened = set()
     for identity, act, seconds, asked in steps:
@@ -328,4 +328,4 @@ def test_nothing_that_nobody_knows_of_is_lost(steps: list[tuple[str, str, int, b
             world.ask()
         world.now += seconds * SECOND
     world.until(HOUR)
-    assert {each.key[1] for each in world.tellings} == happened
+    assert {each.key[1] for each in world.notifications} == happened

@@ -29,16 +29,16 @@ def test_milliseconds_are_compared_by_how_they_stand_to_the_loop() -> None:
     assert here._replace(values=(80.0, 120.0, 100.0)).compared < here.compared
 
 
-def test_only_what_is_more_than_15_percent_worse_is_told() -> None:
+def test_only_what_is_more_than_15_percent_worse_is_reported() -> None:
     before = {"import": 0.20, "window": 4.0}
     assert compared(before, {"import": 0.171, "window": 8.0}) == []
-    (told,) = compared(before, {"import": 0.169, "window": 3.9})
-    assert told.startswith("import: 0.84 of")
+    (reported,) = compared(before, {"import": 0.169, "window": 3.9})
+    assert reported.startswith("import: 0.84 of")
 
 
-def test_a_figure_without_a_baseline_is_told() -> None:
-    (told,) = compared({}, {"import": 0.2})
-    assert "--write" in told
+def test_a_figure_without_a_baseline_is_reported() -> None:
+    (reported,) = compared({}, {"import": 0.2})
+    assert "--write" in reported
 
 
 def test_a_percentile_is_one_of_the_values() -> None:
@@ -47,7 +47,7 @@ def test_a_percentile_is_one_of_the_values() -> None:
 
 
 SAMPLE = ROOT / "dashboard" / "samples" / "volcano-restart.jsonl.zst"
-SHARED = {"lease-shared-config"}  # is told once of all Deployments of a Lease
+SHARED = {"lease-shared-config"}  # is found once for all Deployments of a Lease
 
 
 def found(path: Path) -> Counter[str]:

@@ -85,7 +85,7 @@ def test_brief_is_a_line_for_each_incident() -> None:
         (["--namespace", "volcano-system"], {"lease-contention", "lease-shared-config", "stale-write"}),
     ],
 )
-def test_a_range_of_time_rules_and_namespaces_select_what_is_told(options: list[str], rules: set[str]) -> None:
+def test_a_range_of_time_rules_and_namespaces_select_what_is_reported(options: list[str], rules: set[str]) -> None:
     assert rules_in(SAMPLE, *options, of="incidents") == rules
 
 
@@ -176,7 +176,7 @@ def test_a_log_that_is_understood_and_tells_of_no_change_is_no_error(tmp_path: P
     assert "in 0 changes; 0 skipped" in causeline("analyze", path)[1]
 
 
-def test_lines_that_are_skipped_for_one_reason_are_told_together_and_losses_first(tmp_path: Path) -> None:
+def test_lines_that_are_skipped_for_one_reason_are_reported_together_and_losses_first(tmp_path: Path) -> None:
     lines = lines_of(SAMPLE)
     path = tmp_path / "log.gz"
     path.write_bytes(gzip.compress(b"\n".join([*lines[:400], *[b"noise"] * 30, *lines[400:]]))[:-9000])
@@ -185,7 +185,7 @@ def test_lines_that_are_skipped_for_one_reason_are_told_together_and_losses_firs
     assert losses < broken
 
 
-def test_what_is_told_of_skipped_lines_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_reported_of_skipped_lines_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(analysis, "SKIPS_KEPT", 5)
     path = tmp_path / "log.jsonl"
     path.write_bytes(b"noise\n" * 50 + QUIET.read_bytes())
@@ -206,7 +206,7 @@ def test_what_cannot_be_judged_is_said_before_anybody_asks() -> None:
     assert lack in words(DATA / "objects/dump.txt.zst")
 
 
-def test_each_remedy_is_told_once_in_a_line_to_copy() -> None:
+def test_each_remedy_is_reported_once_in_a_line_to_copy() -> None:
     lines = printed(DATA / "objects/watch", "--coverage", columns=60).splitlines()
     assert lines.count("kubectl get jobs.batch -A -w --output-watch-events --show-managed-fields -o json") == 1
     policies = [line for line in lines if line.startswith("- {level: RequestResponse")]
@@ -298,7 +298,7 @@ class Sent(NamedTuple):
     client: Client | None = None
 
 
-def test_the_part_of_many_programs_is_told_with_its_program() -> None:
+def test_the_part_of_many_programs_is_named_with_its_program() -> None:
     agent = "kube-scheduler/v1.30.2 (linux/amd64) kubernetes/a1b2c3d"
     who = [actor_of(Sent("system:kube-scheduler", f"{agent}/{part}")) for part in ("leader-election", "job-controller")]
     assert list(map(str, who)) == ["leader-election of kube-scheduler", "job-controller"]

@@ -76,7 +76,7 @@ def managed(log: Log) -> Log:
 def test_bodies_that_a_sample_lacks_are_estimated_from_others(tmp_path: Path) -> None:
     whole = mutations.logged_by(policy_for(), log("restart"))
     true = written(tmp_path / "true", whole).stat().st_size
-    half = [mutations.told_at("Metadata", event) if number % 2 else event for number, event in enumerate(whole)]
+    half = [mutations.logged_at("Metadata", event) if number % 2 else event for number, event in enumerate(whole)]
     prediction = predicted(policy_for(), written(tmp_path / "half", half))
     total = prediction.total
     assert total.entries == len(whole)
@@ -85,7 +85,7 @@ def test_bodies_that_a_sample_lacks_are_estimated_from_others(tmp_path: Path) ->
 
 
 def test_nothing_is_said_of_bodies_whose_like_a_sample_lacks(tmp_path: Path) -> None:
-    bare = [mutations.told_at("Metadata", event) for event in log("restart")]
+    bare = [mutations.logged_at("Metadata", event) for event in log("restart")]
     prediction = predicted(policy_for(), written(tmp_path / "bare", bare))
     assert prediction.total.estimated == 0
     for line, logged in zip(policy_for().rules, prediction.lines, strict=True):

@@ -148,7 +148,7 @@ def test_a_service_that_came_too_late_is_out_of_order_beside_services_in_time() 
     assert not differences(document, "spec")  # the names differ, and nothing that was asked for
 
 
-def test_what_one_recording_lacks_is_told_as_an_owner_of_its_own() -> None:
+def test_what_one_recording_lacks_is_reported_as_an_owner_of_its_own() -> None:
     whole = ENTRIES[SERVICES]
     less = [each for each in whole if "ring1" not in each.ref.name]
     for good, bad, text in (

@@ -31,7 +31,7 @@ def shown(
 BORN = shown(7, 0, Change.CREATED)
 
 
-def told(
+def logged(
     seconds: float,
     change: Change = Change.MODIFIED,
     agent: str = "kubectl/v1.36",
@@ -67,49 +67,52 @@ def times(*entries: Entry) -> dict[int | None, float]:
     }
 
 
-MADE = told(0.5, Change.CREATED)
+MADE = logged(0.5, Change.CREATED)
 PLAIN = [shown(revision, 3, manager="") for revision in (9, 10)]  # by nobody knows whom
-KUBELET = told(3.6, agent="kubelet/v1.36")
+KUBELET = logged(3.6, agent="kubelet/v1.36")
 BOUND, RUNS = shown(8, 0, manager="", node="a"), shown(9, 0, manager="", node="a", phase="Running")
 
 
 @pytest.mark.parametrize(
     ("entries", "expected"),
     [
-        pytest.param([BORN, MADE, shown(9, 3), told(3.2)], {7: 0.5, 9: 3.2}, id="the only write of a second made it"),
+        pytest.param([BORN, MADE, shown(9, 3), logged(3.2)], {7: 0.5, 9: 3.2}, id="the only write of a second made it"),
         pytest.param(
-            [BORN, shown(9, 3), shown(10, 3, manager="kubelet"), told(3.2), KUBELET], {9: 3.2, 10: 3.6},
+            [BORN, shown(9, 3), shown(10, 3, manager="kubelet"), logged(3.2), KUBELET], {9: 3.2, 10: 3.6},
             id="the manager tells two writes apart",
         ),
         pytest.param([BORN, shown(9, 3), KUBELET], {}, id="another program than the manager did not make it"),
         pytest.param(
-            [BORN, shown(9, 3), shown(10, 3), told(3.2, named=9), shown(8, 1)], {10: 3.2},
+            [BORN, shown(9, 3), shown(10, 3), logged(3.2, named=9), shown(8, 1)], {10: 3.2},
             id="an update made the revision after the one it named",
         ),
-        pytest.param([BORN, shown(9, 3), shown(10, 3), told(3.2, named=6)], {}, id="it names an unknown revision"),
-        pytest.param([BORN, shown(9, 3), shown(10, 3), told(3.2, named=10)], {}, id="it names the last revision"),
-        pytest.param([BORN, shown(9, 3), shown(10, 8), told(3.5, named=9)], {}, id="an update that changed nothing"),
-        pytest.param([BORN, shown(9, 3), told(4.2)], {}, id="a later write did not make the change"),
-        pytest.param([BORN, shown(9, 3), told(2.9)], {}, id="nor did an earlier one"),
+        pytest.param([BORN, shown(9, 3), shown(10, 3), logged(3.2, named=6)], {}, id="it names an unknown revision"),
+        pytest.param([BORN, shown(9, 3), shown(10, 3), logged(3.2, named=10)], {}, id="it names the last revision"),
+        pytest.param([BORN, shown(9, 3), shown(10, 8), logged(3.5, named=9)], {}, id="an update that changed nothing"),
+        pytest.param([BORN, shown(9, 3), logged(4.2)], {}, id="a later write did not make the change"),
+        pytest.param([BORN, shown(9, 3), logged(2.9)], {}, id="nor did an earlier one"),
         pytest.param(
-            [BORN, MADE, *PLAIN, told(3.2), told(3.6)], {7: 0.5, 9: 3.2, 10: 3.6},
+            [BORN, MADE, *PLAIN, logged(3.2), logged(3.6)], {7: 0.5, 9: 3.2, 10: 3.6},
             id="as many writes as changes made them in their order",
         ),
-        pytest.param([BORN, MADE, *PLAIN, told(3.2), told(3.205)], {7: 0.5}, id="overlapping writes have no order"),
+        pytest.param([BORN, MADE, *PLAIN, logged(3.2), logged(3.205)], {7: 0.5}, id="overlapping writes have no order"),
         pytest.param(
-            [BORN, MADE, shown(8, 1, manager="kubelet"), *PLAIN, told(3.2), told(3.6)], {7: 0.5},
+            [BORN, MADE, shown(8, 1, manager="kubelet"), *PLAIN, logged(3.2), logged(3.6)], {7: 0.5},
             id="after a change that no line explains numbers prove nothing",
         ),
         pytest.param(
-            [shown(7, 0, Change.CREATED, manager=""), MADE, PLAIN[0], told(3.2)], {7: 0.5},
+            [shown(7, 0, Change.CREATED, manager=""), MADE, PLAIN[0], logged(3.2)], {7: 0.5},
             id="without any manager in the watch numbers prove nothing",
         ),
         pytest.param(
-            [BORN, BOUND, RUNS, told(0.7, action="binding", agent="kube-scheduler/v1.36")], {8: 0.7},
+            [BORN, BOUND, RUNS, logged(0.7, action="binding", agent="kube-scheduler/v1.36")], {8: 0.7},
             id="a binding is the change that shows the node",
         ),
         pytest.param(
-            [BORN, BOUND, RUNS, told(0.7, action="binding"), told(0.6, action="status"), told(0.8, action="status")],
+            [
+                BORN, BOUND, RUNS,
+                logged(0.7, action="binding"), logged(0.6, action="status"), logged(0.8, action="status"),
+            ],
             {8: 0.7, 9: 0.8}, id="a joined change bounds the times of its neighbours",
         ),
     ],
@@ -121,17 +124,17 @@ def test_a_change_is_joined_to_the_write_that_surely_made_it(
 
 
 def test_what_is_known_of_both_is_kept_in_one_entry_of_one_life() -> None:
-    (life,) = joined(BORN, told(3.2), shown(9, 3))
+    (life,) = joined(BORN, logged(3.2), shown(9, 3))
     _, one = life.entries
     assert (one.resource_version, one.facts, one.ref.uid) == (9, shown(9, 3).facts, "u1")
     assert (one.clock, one.client, one.identity) == (Clock.AUDIT, Client("192.0.2.7"), "3.2")
     assert not life.unplaced
-    (life,) = joined(BORN, shown(9, 3), shown(10, 3), told(3.2, named=9))
+    (life,) = joined(BORN, shown(9, 3), shown(10, 3), logged(3.2, named=9))
     assert [each.replaces for each in life.entries] == [None, None, 9]
 
 
 def test_of_two_writes_in_a_second_nothing_is_concluded_and_nothing_is_counted_twice() -> None:
-    (life,) = joined(BORN, shown(9, 3), told(3.2), told(3.6))
+    (life,) = joined(BORN, shown(9, 3), logged(3.2), logged(3.6))
     assert [each.clock for each in life.entries] == [Clock.OBJECT] * 2
     assert [each.identity for each in life.unplaced] == ["3.2", "3.6"]
 
@@ -140,9 +143,9 @@ def test_a_request_for_deletion_and_the_deletion_are_two_changes() -> None:
     asked = shown(9, 3, manager="", deleting=True, asked=NOON + 3 * SECOND)
     final = shown(10, 5, manager="", deleting=True, at_once=True)
     gone = shown(11, 5, Change.DELETED, "", deleting=True, at_once=True)
-    again = told(3.5, Change.DELETED)  # it changed nothing: the deletion was requested already
-    kubelet = told(5.5, Change.DELETED, "kubelet/v1.36")
-    requests = told(3.2, Change.DELETED), kubelet
+    again = logged(3.5, Change.DELETED)  # it changed nothing: the deletion was requested already
+    kubelet = logged(5.5, Change.DELETED, "kubelet/v1.36")
+    requests = logged(3.2, Change.DELETED), kubelet
     assert times(BORN, asked, final, gone, *requests) == {9: 3.2, 11: 5.5}
     assert times(BORN, asked, final, gone, again, kubelet) == {9: 3.5, 11: 5.5}
     assert times(BORN, asked, final, gone, again, *requests) == {11: 5.5}
@@ -151,8 +154,8 @@ def test_a_request_for_deletion_and_the_deletion_are_two_changes() -> None:
 def test_who_removes_the_last_finalizer_ends_an_object_and_not_who_asks_for_that() -> None:
     held = shown(9, 3, manager="", deleting=True, asked=NOON + 3 * SECOND, finalizers=("f",))
     gone = shown(10, 6, Change.DELETED, "", deleting=True)
-    assert times(BORN, held, gone, told(3.2, Change.DELETED), told(6.2, Change.DELETED, "other/v1")) == {9: 3.2}
-    assert times(BORN, held, gone, told(3.2, Change.DELETED), told(6.5)) == {9: 3.2, 10: 6.5}
+    assert times(BORN, held, gone, logged(3.2, Change.DELETED), logged(6.2, Change.DELETED, "other/v1")) == {9: 3.2}
+    assert times(BORN, held, gone, logged(3.2, Change.DELETED), logged(6.5)) == {9: 3.2, 10: 6.5}
 
 
 SECOND_LIFE = replace(BORN, ref=replace(REF, uid="u2"), resource_version=20)
@@ -161,26 +164,26 @@ LISTED = replace(shown(9, 0), change=Change.OBSERVED)
 
 def test_a_watch_began_to_show_an_object_as_it_was_created() -> None:
     assert times(LISTED, MADE) == {9: 0.5}
-    assert times(LISTED, told(0.5, Change.CREATED, "other/v1")) == {}
+    assert times(LISTED, logged(0.5, Change.CREATED, "other/v1")) == {}
     assert times(replace(LISTED, received=NOON + SECOND), MADE) == {}
 
 
 def test_a_later_write_of_the_same_second_does_not_hide_who_created_what_a_watch_began_with() -> None:
-    assert times(LISTED, shown(10, 0), MADE, told(0.7, named=9)) == {9: 0.5, 10: 0.7}
-    assert times(LISTED, shown(10, 0), MADE, told(0.6), told(0.7, named=9)) == {10: 0.7}
+    assert times(LISTED, shown(10, 0), MADE, logged(0.7, named=9)) == {9: 0.5, 10: 0.7}
+    assert times(LISTED, shown(10, 0), MADE, logged(0.6), logged(0.7, named=9)) == {10: 0.7}
 
 
 @pytest.mark.parametrize("manager", ["kubectl", ""], ids=["of the second", "of any time"])
 def test_a_write_that_may_have_made_what_a_watch_began_with_made_no_later_change(manager: str) -> None:
     listed = replace(shown(9, 2), change=Change.OBSERVED)
-    assert times(listed, shown(10, 2, manager=manager), told(2.3)) == {}
+    assert times(listed, shown(10, 2, manager=manager), logged(2.3)) == {}
 
 
 @pytest.mark.parametrize(
     ("entries", "changes"),
     [
-        ([replace(shown(9, 2), change=Change.OBSERVED), MADE, told(2.4)], ["created", "modified", "observed"]),
-        ([BORN, told(200), told(300, Change.DELETED)], ["created", "modified", "deleted"]),
+        ([replace(shown(9, 2), change=Change.OBSERVED), MADE, logged(2.4)], ["created", "modified", "observed"]),
+        ([BORN, logged(200), logged(300, Change.DELETED)], ["created", "modified", "deleted"]),
     ],
     ids=["before the watch began", "after it ended"],
 )
@@ -194,18 +197,18 @@ def test_what_was_written_beside_the_watch_is_part_of_the_same_life(entries: lis
 def test_writes_belong_to_the_object_that_had_the_name_then() -> None:
     gone = replace(shown(9, 3, Change.DELETED, "", deleting=True, at_once=True), arrived=NOON + 5 * SECOND)
     again = replace(SECOND_LIFE, facts=PodFacts(created=NOON + 9 * SECOND))
-    assert times(BORN, gone, again, MADE, told(9.5, Change.CREATED)) == {7: 0.5, 20: 9.5}
+    assert times(BORN, gone, again, MADE, logged(9.5, Change.CREATED)) == {7: 0.5, 20: 9.5}
 
 
 def test_a_write_that_may_be_of_two_objects_belongs_to_neither() -> None:
-    found = joined(BORN, SECOND_LIFE, told(0.5))
+    found = joined(BORN, SECOND_LIFE, logged(0.5))
     assert sorted(life.entries[0].ref.uid for life in found) == ["u1", "u2"]
     assert all(len(life.entries) == len(life.unplaced) == 1 for life in found)
 
 
 def test_of_very_many_objects_a_write_is_kept_beside_none() -> None:
     several = [replace(BORN, ref=replace(REF, uid=f"u{at}"), resource_version=20 + at) for at in range(MANY + 1)]
-    found = lives([[told(0.5)], *([each] for each in several)], WATCHED)
+    found = lives([[logged(0.5)], *([each] for each in several)], WATCHED)
     assert len(found) == len(several) + 1
     assert not any(life.unplaced for life in found)
 
@@ -213,8 +216,8 @@ def test_of_very_many_objects_a_write_is_kept_beside_none() -> None:
 def test_a_long_history_is_joined_in_time_that_grows_with_it() -> None:
     number = 4000
     watched = [BORN, *(shown(10 + place, 3 * (place // 2) + 1) for place in range(number))]
-    logged = [MADE, *(told(3 * (place // 2) + 1.2 + place % 2 / 2) for place in range(number))]
+    writes = [MADE, *(logged(3 * (place // 2) + 1.2 + place % 2 / 2) for place in range(number))]
     began = time.process_time()
-    (life,) = lives([logged, watched], NOON + number * 3 * SECOND)
+    (life,) = lives([writes, watched], NOON + number * 3 * SECOND)
     assert time.process_time() - began < 3  # it takes 0.1 s; 30 s, if each round looked at all writes again
     assert all(each.clock is Clock.AUDIT for each in life.entries)

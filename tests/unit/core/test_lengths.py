@@ -21,7 +21,7 @@ def test_a_length_is_said_as_the_shared_cases_say_it(case: dict[str, int | str])
 
 
 @given(TIMES, TIMES)
-def test_the_middle_that_is_told_lies_between_the_bounds(one: int, other: int) -> None:
+def test_the_middle_that_is_reported_lies_between_the_bounds(one: int, other: int) -> None:
     least, most = sorted((one, other))
     words = str(Length(least, most))
     if words.startswith("≈") and most - least >= most // 50:  # otherwise the last digit is coarser than the interval
@@ -29,7 +29,7 @@ def test_the_middle_that_is_told_lies_between_the_bounds(one: int, other: int) -
 
 
 @given(TIMES, TIMES)
-def test_what_is_told_as_certain_holds_all_that_it_can_be(one: int, other: int) -> None:
+def test_what_is_reported_as_certain_holds_all_that_it_can_be(one: int, other: int) -> None:
     least, most = sorted((one, other))
     words = Length(least, most).certain.removeprefix("≤ ")
     low, _, high = words.rpartition("–")

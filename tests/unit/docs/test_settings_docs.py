@@ -72,7 +72,7 @@ def test_every_threshold_of_a_rule_is_documented_with_its_default_and_meaning() 
     assert table("Rules") == rows
 
 
-def test_every_limit_on_what_is_read_is_told_where_formats_are() -> None:
+def test_every_limit_on_what_is_read_is_reported_where_formats_are() -> None:
     formats = (ROOT / "docs/formats.md").read_text(encoding="utf-8")
     limits = re.compile(r"CAUSELINE_[A-Z]+_LIMIT(?:_BYTES)?")
     declared = {name for name in variables.settings() if limits.fullmatch(name)}

@@ -83,7 +83,7 @@ def test_the_summary_says_how_many_reviews_show_no_change(tmp_path: Path) -> Non
         ({"subResource": "status"}, "update", "status"),
     ],
 )
-def test_what_was_asked_for_is_told(changes: dict[str, Any], verb: str, action: str) -> None:
+def test_what_was_asked_for_is_reported(changes: dict[str, Any], verb: str, action: str) -> None:
     (asked,) = (each for each in observed(review(**changes)) if isinstance(each, Request))
     assert (asked.verb, asked.action, asked.ref.name) == (verb, action, "p")
 
@@ -122,7 +122,7 @@ def test_dry_runs_and_connections_ask_for_no_write() -> None:
     assert observed(review(operation="CONNECT", subResource="exec", oldObject=None)) == []
 
 
-def test_an_answer_alone_and_a_request_without_any_time_are_told() -> None:
+def test_an_answer_alone_and_a_request_without_any_time_are_reported() -> None:
     timeless = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "p"}}
     skipped = observed(answer(True), review(operation="CREATE", oldObject=None, object=timeless))
     assert [str(each) for each in skipped] == [

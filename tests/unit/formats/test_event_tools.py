@@ -140,8 +140,8 @@ EXPORTED = (DATA / "event-exporter" / "events.json").read_bytes()
 def test_the_events_are_those_of_the_api() -> None:
     entries = entries_of(EXPORTED, bodies=True)
     plain = [{"apiVersion": "v1", "kind": "Event", **json.loads(line)} for line in EXPORTED.splitlines()]
-    told = [(each.ref, each.facts) for each in entries_of(listed(*plain))]
-    assert [(each.ref, each.facts) for each in entries] == told
+    reported = [(each.ref, each.facts) for each in entries_of(listed(*plain))]
+    assert [(each.ref, each.facts) for each in entries] == reported
     assert {each.change for each in entries} == {Change.OBSERVED}
     assert entries[0].ref.kind == "Event" and entries[0].received == 1795247521_000_000
 

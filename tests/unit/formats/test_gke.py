@@ -66,7 +66,7 @@ def test_what_the_entries_keep_is_what_the_audit_log_tells() -> None:
         assert one.staged > other.staged
 
 
-def test_entries_of_other_services_are_told() -> None:
+def test_entries_of_other_services_are_reported() -> None:
     skipped = [str(item) for item in read([(SAMPLE, "gke.json")], bodies=False) if isinstance(item, Skipped)]
     assert skipped == ["gke.json line 1156: [8]: it holds no audit event"]
 
@@ -144,7 +144,7 @@ def test_without_bodies_it_is_level_metadata() -> None:
     assert asked.level is Level.REQUEST
 
 
-def test_a_field_of_another_type_is_told() -> None:
+def test_a_field_of_another_type_is_reported() -> None:
     skipped, entry = items_of(json.dumps([{**log_entry(), "insertId": 5}, log_entry()]))
     assert str(skipped) == (
         "log line 1: [0]: a field is not as Kubernetes writes it: Expected `str`, got `int` - at `$.insertId`"

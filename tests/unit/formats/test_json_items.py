@@ -69,7 +69,7 @@ def test_values_are_found_with_their_places(content: bytes, patterns: list[Patte
     ],
 )
 @pytest.mark.parametrize("piece", [7, 1_000_000])
-def test_what_is_damaged_is_told_and_the_rest_is_kept(
+def test_what_is_damaged_is_reported_and_the_rest_is_kept(
     content: bytes, kept: list[int], reasons: list[str], piece: int
 ) -> None:
     made = list(items(recording(content, piece, 1000), ITEMS))

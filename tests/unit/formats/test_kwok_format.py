@@ -85,7 +85,7 @@ def test_a_recording_of_kwok_is_analysed_with_its_notice(tmp_path: Path) -> None
         (b"$(time-offset-nanosecond -60300000000)", b"soon", "a field is not as Kubernetes writes it"),
     ],
 )
-def test_a_patch_that_cannot_be_used_is_told(old: bytes, new: bytes, reason: str) -> None:
+def test_a_patch_that_cannot_be_used_is_reported(old: bytes, new: bytes, reason: str) -> None:
     reasons = reasons_of(SAMPLE.replace(old, new))
     assert reason in reasons[1]
 
@@ -128,7 +128,7 @@ def test_long_lists_are_merged_quickly() -> None:
     assert processor_seconds(merge) < 0.5
 
 
-def test_objects_that_are_too_large_are_told() -> None:
+def test_objects_that_are_too_large_are_reported() -> None:
     large = SAMPLE.replace(b"image: busybox", b"image: " + b"x" * 3_200_000)
     assert any("more than 3145728 bytes, which no API server takes" in each for each in reasons_of(large))
     few = items_of(SAMPLE, limits=Limits(content_bytes=1_000))

@@ -131,7 +131,7 @@ def test_an_empty_list_holds_nothing() -> None:
         ({"apiVersion": "v1", "kind": "List", "items": [{"metadata": {}}]}, "it has no apiVersion or no kind"),
     ],
 )  # fmt: skip
-def test_what_holds_no_objects_is_told_in_words(whole: dict[str, Any], reason: str) -> None:
+def test_what_holds_no_objects_is_reported_in_words(whole: dict[str, Any], reason: str) -> None:
     for content in (json.dumps(whole).encode(), as_yaml(documents(whole))):
         (message,) = reasons_of(content)
         assert reason in message
@@ -175,14 +175,14 @@ def times_of(event: dict[str, Any]) -> str:
 
 def test_the_time_of_an_event_is_the_last_that_it_tells() -> None:
     times: dict[str, Any] = {"eventTime": None}
-    for told, time in (
+    for reported, time in (
         ({}, "07:52:00.000000"),
         ({"firstTimestamp": "2026-11-21T07:52:01Z"}, "07:52:01.000000"),
         ({"eventTime": "2026-11-21T07:52:02.123456Z"}, "07:52:02.123456"),
         ({"lastTimestamp": "2026-11-21T07:52:03Z"}, "07:52:03.000000"),
         ({"series": {"count": 3, "lastObservedTime": "2026-11-21T07:52:04.000001Z"}}, "07:52:04.000001"),
     ):
-        times |= told
+        times |= reported
         assert times_of(times) == time
     new = {"apiVersion": "events.k8s.io/v1", "deprecatedLastTimestamp": "2026-11-21T07:52:05Z", "eventTime": None}
     assert times_of(new) == "07:52:05.000000"

@@ -137,7 +137,7 @@ def test_the_log_of_a_container_is_read_with_its_name(packing: str) -> None:
     assert (plain.log, plain.level, plain.text) == ("shop/vip-1/vip", "warning", "started")
 
 
-def test_what_a_record_lacks_is_told() -> None:
+def test_what_a_record_lacks_is_reported() -> None:
     timeless = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": "started"}}]}]}]}
     strange = logs({"type": "LATER", "object": made("p", 7)})
     nothing = "file line 2: it holds no object of Kubernetes, no audit event and no line of a log with a time"
@@ -154,7 +154,7 @@ def test_spans_and_metrics_are_no_logs() -> None:
         assert reading.sniffed(traces) == reading.sniffed(_framed([traces])) == []
 
 
-def test_a_damaged_message_does_not_take_the_others_along_and_a_cut_one_is_told() -> None:
+def test_a_damaged_message_does_not_take_the_others_along_and_a_cut_one_is_reported() -> None:
     good, other = message(GOOD), message(logs({"type": "MODIFIED", "object": made("p", 9)}))
     one, skipped, another = items_of(_framed([good, b"\x0a\xff\xff\x01abc", other]))
     assert isinstance(one, Entry) and isinstance(another, Entry)
@@ -169,7 +169,7 @@ def _field(key: bytes, content: bytes) -> bytes:
     return key + _varint(len(content)) + content
 
 
-def test_a_record_that_is_nested_without_end_or_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_that_is_nested_without_end_or_too_long_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     value = b""
     for _ in range(60):  # KeyValueList in AnyValue in KeyValue
         value = _field(b"\x32", _field(b"\x0a", b"\x0a\x01a" + _field(b"\x12", value)))

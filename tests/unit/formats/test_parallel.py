@@ -49,7 +49,7 @@ def test_both_read_the_same() -> None:
     assert together == ALONE
 
 
-def test_what_was_skipped_is_told_in_the_order_of_its_lines(tmp_path: Path) -> None:
+def test_what_was_skipped_is_reported_in_the_order_of_its_lines(tmp_path: Path) -> None:
     log = tmp_path / "log"
     lines = [json.dumps(event(auditID=f"a{number}")).encode() if number % 7 else b"{broken" for number in range(3000)]
     log.write_bytes(b"\n".join(lines))

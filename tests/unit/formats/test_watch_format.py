@@ -148,7 +148,7 @@ def test_an_error_ends_the_watch_and_is_listed_with_what_it_means() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(3))
-def test_no_creation_is_told_falsely_however_the_lines_were_shuffled_cut_or_doubled(kind: str, seed: int) -> None:
+def test_no_creation_is_reported_falsely_however_the_lines_were_shuffled_cut_or_doubled(kind: str, seed: int) -> None:
     revisions = {entry.ref.uid: entry.resource_version for entry in logged() if entry.change is Change.CREATED}
     chance = random.Random(seed)
     lines = real(f"watch/{kind}.jsonl").splitlines(keepends=True)

@@ -54,7 +54,7 @@ def test_what_is_broken_or_cut_does_not_hide_the_rest_and_is_not_repeated(wrappe
         assert "hunter2" not in " ".join(reasons_of(content))
 
 
-def test_what_is_skipped_is_told_by_line_and_place_in_the_document() -> None:
+def test_what_is_skipped_is_reported_by_line_and_place_in_the_document() -> None:
     (reason,) = reasons_of(wrapped("aws logs filter-log-events", [LINES[2], json.dumps(event(user=5)), LINES[3]]))
     assert reason.startswith("file line 9: .events[1]: a field is not as Kubernetes writes it")
 
@@ -64,7 +64,7 @@ def test_an_entry_knows_the_line_its_record_begins_on() -> None:
     assert [(place.file, place.line) for place in places if place] == [("file", 2), ("file", 6)]
 
 
-def test_an_entry_that_cloudwatch_has_cut_off_is_told() -> None:
+def test_an_entry_that_cloudwatch_has_cut_off_is_reported() -> None:
     cut = json.dumps(event(responseObject={**pod(), "much": "x" * 300_000}))[: 256 * 1024]
     first, skipped = items_of(wrapped("CloudWatch events on lines", [LINES[2], cut]))
     assert str(skipped) == "file line 2: cut off after 262144 bytes, as log services do with long entries"
@@ -80,7 +80,7 @@ def test_an_entry_that_cloudwatch_has_cut_off_is_told() -> None:
         (ELASTIC, {"hits": {"hits": [{"_source": {"message": "GET /"}}]}}),
     ],
 )
-def test_records_of_other_logs_are_told_as_such(name: str, content: dict[str, Any]) -> None:
+def test_records_of_other_logs_are_reported_as_such(name: str, content: dict[str, Any]) -> None:
     head = json.dumps(content).encode()
     assert sniffed(head) == [name]
     (reason,) = reasons_of(head)
@@ -162,7 +162,7 @@ def test_rows_of_the_aks_tables_are_events(objects_as_text: bool) -> None:
     assert unplaced(rows) == unplaced("\n".join(LINES))
 
 
-def test_a_body_that_azure_left_out_is_not_told() -> None:
+def test_a_body_that_azure_left_out_is_not_reported() -> None:
     row = {**azure_row(LINES[3], objects_as_text=True), "ResponseObject": "skipped-too-big-size-object"}
     (entry,) = unplaced(json.dumps(row))
     assert (entry.level, entry.facts) == (Level.METADATA, None)

@@ -1,4 +1,4 @@
-"""These tests draw real recordings: times follow the revisions, whichever clocks told them, and do not depend on the
+"""These tests draw real recordings: times follow the revisions, whichever clocks showed them, and do not depend on the
 batches in which an audit log arrives while its cluster is watched."""
 
 import random
@@ -47,7 +47,7 @@ def test_a_deletion_that_repeats_the_old_revision_has_none_of_its_own() -> None:
 
 
 def test_writes_without_revision_are_ordered_by_their_times_alone_and_raise_no_alarm_about_order() -> None:
-    bare = [mutations.told_at("Metadata", event) for event in log("families")]
+    bare = [mutations.logged_at("Metadata", event) for event in log("families")]
     world = known(read_logs([bare]))
     assert all(moment.entry.resource_version is None for track in world.tracks() for moment in track.moments)
     for found in findings_of(world):

@@ -32,7 +32,7 @@ HEX = f"{RECORDED * 1000 + 789:x}"
 # Acts: what Events show
 
 
-def told(name: str = f"p.{HEX}", **changes: Any) -> dict[str, Any]:
+def warned(name: str = f"p.{HEX}", **changes: Any) -> dict[str, Any]:
     """Return an Event about a Pod."""
     about = {"apiVersion": "v1", "kind": "Pod", "namespace": "n", "name": "p", "uid": "u1", "resourceVersion": "88"}
     metadata = {"name": name, "namespace": "n", "uid": "e1", "resourceVersion": "150"}
@@ -46,7 +46,7 @@ def told(name: str = f"p.{HEX}", **changes: Any) -> dict[str, Any]:
 def watched_event(arrived: int, name: str = f"p.{HEX}") -> Entry:
     """Return the entry of a watch that reports an Event."""
     events = ObjectDecoder(Resource("", "v1", "Event", "events", True), {})
-    body = told(name)
+    body = warned(name)
     body["metadata"]["uid"] = f"uid of {name}"
     entry = events.event(msgspec.json.encode({"type": "ADDED", "object": body}), arrived, 0)
     assert isinstance(entry, Entry)
@@ -66,7 +66,7 @@ def act_of(*events: dict[str, Any]) -> Act:
 
 
 def test_an_event_shows_the_copy_that_its_writer_held_and_when() -> None:
-    act = act_of(creation(told(), userAgent="kubelet/v1"))
+    act = act_of(creation(warned(), userAgent="kubelet/v1"))
     assert (act.ref.name, act.ref.uid, act.ref.kind, act.ref.version, act.revision) == ("p", "u1", "Pod", "v1", 88)
     assert (act.recorded, act.recorded_by) == (RECORDED, RECORDED)
     assert (moment(act.received).microsecond, moment(act.staged).microsecond) == (100001, 200002)
@@ -77,13 +77,13 @@ def test_an_event_shows_the_copy_that_its_writer_held_and_when() -> None:
 
 def test_without_a_time_in_the_name_the_whole_second_is_known() -> None:
     for name in ("train.wpfgv", "p.00000000deadbeef", f"p.{HEX[:-1]}"):
-        act = act_of(creation(told(name)))
+        act = act_of(creation(warned(name)))
         assert act.recorded == seconds("2026-11-21T07:52:01Z")
         assert act.recorded_by == act.recorded + 999_999
 
 
 def test_events_of_the_other_group_show_the_same() -> None:
-    body = told("p.x", apiVersion="events.k8s.io/v1", eventTime="2026-11-21T07:52:01.000007Z", note="pulled")
+    body = warned("p.x", apiVersion="events.k8s.io/v1", eventTime="2026-11-21T07:52:01.000007Z", note="pulled")
     body["regarding"] = body.pop("involvedObject")
     body["deprecatedFirstTimestamp"] = body.pop("firstTimestamp")
     act = act_of(creation(body, group="events.k8s.io"))
@@ -103,7 +103,7 @@ def test_events_of_the_other_group_show_the_same() -> None:
     ],
 )
 def test_an_event_names_the_child_that_was_created_or_deleted(reason: str, message: str | None, child: str) -> None:
-    assert act_of(creation(told(reason=reason, message=message))).child == child
+    assert act_of(creation(warned(reason=reason, message=message))).child == child
 
 
 @pytest.mark.parametrize(
@@ -111,24 +111,26 @@ def test_an_event_names_the_child_that_was_created_or_deleted(reason: str, messa
     [{"resourceVersion": ""}, {"resourceVersion": "x"}, {"name": None}, {"kind": ""}, {"name": "p" * 2000}, "p", None],
 )
 def test_an_event_without_a_usual_reference_shows_nothing(involved: Any) -> None:
-    about = {**told()["involvedObject"], **involved} if isinstance(involved, dict) else involved
-    world = world_of(observed(creation(told(involvedObject=about))))
+    about = {**warned()["involvedObject"], **involved} if isinstance(involved, dict) else involved
+    world = world_of(observed(creation(warned(involvedObject=about))))
     assert not world.acts(POD)
     assert [track.ref.kind for track in world.tracks()] == ["Event"]
 
 
 def test_an_event_that_a_later_one_was_added_to_keeps_its_first_act() -> None:
-    again = told(count=2, message="pulled again", involvedObject={**told()["involvedObject"], "resourceVersion": "99"})
+    again = warned(
+        count=2, message="pulled again", involvedObject={**warned()["involvedObject"], "resourceVersion": "99"}
+    )
     again["metadata"] = {**again["metadata"], "resourceVersion": "151"}
     patch = creation(again, verb="patch", auditID="a2", responseStatus={"code": 200}, user={"username": "other"})
-    for order in ([creation(told()), patch], [patch, creation(told())]):
+    for order in ([creation(warned()), patch], [patch, creation(warned())]):
         act = act_of(*order)
         assert (act.revision, act.actor) == (88, "somebody")
     assert not world_of(observed(patch)).acts(POD)  # who created it, and when, is not known
 
 
 def test_a_log_without_bodies_says_who_acted_and_a_watch_on_what() -> None:
-    (logged,) = observed(creation(told(), level="Metadata", responseObject=None))
+    (logged,) = observed(creation(warned(), level="Metadata", responseObject=None))
     watched = watched_event(RECORDED)
     for order in ([logged, watched], [watched, logged]):
         for world in (world_of(order), world_of([order[0]], [order[1]]), world_of(order, world=World(matters))):
@@ -215,7 +217,7 @@ def test_a_judgement_is_repeated_when_new_evidence_arrives() -> None:
     world = RecordingWorld()
     world_of(observed(event()), world=world)
     (pod,) = world.tracks()
-    for question, new in ((world.requests, event(verb="get", auditID="a2")), (world.acts, creation(told()))):
+    for question, new in ((world.requests, event(verb="get", auditID="a2")), (world.acts, creation(warned()))):
         world.dependencies.begin(pod.key)
         assert not question(POD)
         world.dependencies.end()
@@ -226,7 +228,7 @@ def test_a_judgement_is_repeated_when_new_evidence_arrives() -> None:
 
 
 def test_old_evidence_is_forgotten() -> None:
-    world = world_of(observed(event(), event(verb="get", auditID="a2"), creation(told())))
+    world = world_of(observed(event(), event(verb="get", auditID="a2"), creation(warned())))
     open_watch = replace(request_of(verb="watch", auditID="a3"), staged=FOREVER)
     world_of([open_watch], world=world)
     received = open_watch.received

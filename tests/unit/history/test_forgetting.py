@@ -209,8 +209,8 @@ def test_the_life_before_which_another_is_drawn_to_end_stays_as_long_as_that_one
 
 def test_lives_without_uids_go_together() -> None:
     live = Followed()
-    told = pod("a", 10, 1), gone("a", 11, 2), pod("a", 12, 3), gone("a", 13, 400)
-    anonymous = [replace(each, ref=replace(each.ref, uid=""), identity=str(at)) for at, each in enumerate(told)]
+    reported = pod("a", 10, 1), gone("a", 11, 2), pod("a", 12, 3), gone("a", 13, 400)
+    anonymous = [replace(each, ref=replace(each.ref, uid=""), identity=str(at)) for at, each in enumerate(reported)]
     live.commit([*started("Pod"), *anonymous])
     assert not live.forget(at(300))
     live.forget(at(500))

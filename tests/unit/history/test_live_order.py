@@ -66,7 +66,7 @@ def test_whichever_stream_comes_first_the_same_is_known(name: str, seed: int, si
     assert known(side_by_side(observed, random.Random(seed)), size) == known(observed, 100_000)
 
 
-def test_what_is_told_twice_changes_nothing() -> None:
+def test_what_is_observed_twice_changes_nothing() -> None:
     observed = observations_of("jobs-watch")
     assert known([each for each in observed for _ in range(2)], 100) == known(observed, 100)
 

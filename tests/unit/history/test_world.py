@@ -97,7 +97,7 @@ def test_a_binding_schedules_the_pod_before_its_status_says_so() -> None:
     assert binding.facts.subdomain == "ring"
 
 
-def test_two_clusters_are_told_by_the_same_two_objects_in_any_order() -> None:
+def test_two_clusters_are_reported_by_the_same_two_objects_in_any_order() -> None:
     others = [
         msgspec.structs.replace(entry, ref=msgspec.structs.replace(entry.ref, uid=f"other-{entry.ref.uid}"))
         for entry in sample()

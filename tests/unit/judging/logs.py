@@ -9,7 +9,7 @@ import msgspec
 from collectors.formats import Skipped
 from collectors.formats.audit import read_lines
 from collectors.formats.stream import Line
-from tests.inputs.mutations import Log, told_at
+from tests.inputs.mutations import Log, logged_at
 from tests.inputs.recordings import SAMPLE, lines_of
 from timeline.core.entries import Observation
 from timeline.history.world.world import World
@@ -37,7 +37,7 @@ def observed(log: Iterable[dict[str, object]], file: str = "log") -> list[Observ
 
 def at_level(level: str, log: Log) -> Log:
     """Return a log as an audit policy with less detail would have logged it."""
-    return [told_at(level, event) for event in log]
+    return [logged_at(level, event) for event in log]
 
 
 def rules_of(world: World) -> dict[str, RuleCoverage]:

@@ -50,7 +50,7 @@ def logged(policy: Policy, log: Log) -> Log:
     kept = mutations.logged_by(policy, log)
     known = {event["auditID"] for event in kept}
     edges = (min(log, key=_time), max(log, key=_time))
-    return [*kept, *(mutations.told_at("Metadata", each) for each in edges if each["auditID"] not in known)]
+    return [*kept, *(mutations.logged_at("Metadata", each) for each in edges if each["auditID"] not in known)]
 
 
 def _time(event: mutations.Event) -> str:

@@ -228,7 +228,7 @@ def parts(log: Log) -> Iterator[tuple[str, Log]]:
         status = f"{kind}/status"
         yield f"status of {kind}", [each for each in log if mutations.resource(each) != status]
         for level in ("Metadata", "Request"):
-            thin = [mutations.told_at(level, each) if mutations.kind(each) == kind else each for each in log]
+            thin = [mutations.logged_at(level, each) if mutations.kind(each) == kind else each for each in log]
             yield f"more than {level} of {kind}", thin
     for verb, verbs in VERBS.items():
         yield f"every {verb}", [each for each in log if each["verb"] not in verbs]
@@ -273,26 +273,26 @@ def writes() -> Log:
     return [each for each in sample() if each["verb"] not in READS]
 
 
-def told(events: Log, rule: str) -> RuleCoverage:
+def reported(events: Log, rule: str) -> RuleCoverage:
     return rules_of(world_of(observed(events)))[rule]
 
 
 def test_where_only_some_namespaces_show_a_kind_these_are_named() -> None:
     log, bare = writes(), "volcano-system"
-    assert told(log, "duplicate-child").answer == "can"
+    assert reported(log, "duplicate-child").answer == "can"
     pods = [mutations.kind(each) == "pods" and mutations.namespace(each) == bare for each in log]
-    other = told([each for each, left_out in zip(log, pods, strict=True) if not left_out], "duplicate-child")
+    other = reported([each for each, left_out in zip(log, pods, strict=True) if not left_out], "duplicate-child")
     assert other.answer == "part" and f"was seen in {bare}" in other.why and "Pod" in other.why
-    thin = [mutations.told_at("Metadata", each) if thinned else each for each, thinned in zip(log, pods, strict=True)]
-    other = told(thin, "duplicate-child")
+    thin = [mutations.logged_at("Metadata", each) if thinned else each for each, thinned in zip(log, pods, strict=True)]
+    other = reported(thin, "duplicate-child")
     assert other.answer == "part" and f"in {bare}, pods were logged without bodies" in other.why
 
 
 def test_a_kind_of_which_some_writes_have_no_bodies_is_judged_in_part() -> None:
     log = writes()
     first = next(at for at, each in enumerate(log) if of("leases", {"update"}, each))
-    assert told(log, "lease-stolen").answer == "can"
-    mixed = told([*log[:first], mutations.told_at("Metadata", log[first]), *log[first + 1 :]], "lease-stolen")
+    assert reported(log, "lease-stolen").answer == "can"
+    mixed = reported([*log[:first], mutations.logged_at("Metadata", log[first]), *log[first + 1 :]], "lease-stolen")
     assert mixed.answer == "part" and "some writes of leases were logged without bodies" in mixed.why
 
 
@@ -340,9 +340,9 @@ def as_watched(log: Log) -> list[Observation]:
 
 def test_events_that_a_watch_shows_count_beside_a_log_that_says_who_wrote_them() -> None:
     log = log_of(next(path for path in FIRES if path.parent.name == "stale-view"))
-    told = rules_of(world_of([*observed(at_level("Metadata", log)), *as_watched(log)]))["stale-view"]
-    assert told.answer == "part", told.why
-    assert "where a watch shows the content" in told.why
+    reported = rules_of(world_of([*observed(at_level("Metadata", log)), *as_watched(log)]))["stale-view"]
+    assert reported.answer == "part", reported.why
+    assert "where a watch shows the content" in reported.why
 
 
 def test_a_log_without_bodies_names_no_kinds_that_watches_leave_out() -> None:
@@ -351,14 +351,14 @@ def test_a_log_without_bodies_names_no_kinds_that_watches_leave_out() -> None:
     made, watch = event(level="Metadata", responseObject=None, objectRef=tabs), as_watched(sample())
     alone, both = (rules_of(world_of(items))["runaway-creation"] for items in (watch, [*watch, *observed([made])]))
     assert (both.answer, both.why) == (alone.answer, alone.why)
-    beside = told([*sample(), made], "runaway-creation")
+    beside = reported([*sample(), made], "runaway-creation")
     assert "tabs" in beside.why and "does not judge them" in beside.why
 
 
 def test_owners_that_no_line_shows_are_named() -> None:
     """A rule that judges owners of all kinds does not find what their children cannot tell."""
     log = sample()
-    whole = told(log, "runaway-creation")
+    whole = reported(log, "runaway-creation")
     assert "name one as their owner" not in whole.why
-    jobs = told([each for each in log if mutations.kind(each) != "jobs"], "runaway-creation")
+    jobs = reported([each for each in log if mutations.kind(each) != "jobs"], "runaway-creation")
     assert "no change of Job.batch.volcano.sh was seen in vol-quiet and vol-restart, where others name one" in jobs.why

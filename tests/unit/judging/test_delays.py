@@ -25,7 +25,7 @@ def findings(path: Path) -> list[Finding]:
 
 
 @pytest.mark.parametrize("path", [SAMPLE, WATCH])
-def test_the_delay_that_is_told_lies_where_it_is_known_to_lie(path: Path) -> None:
+def test_the_delay_that_is_reported_lies_where_it_is_known_to_lie(path: Path) -> None:
     bounded = [found for found in findings(path) if found.bounds and found.delay is not None]
     assert bounded
     for each in bounded:
@@ -63,7 +63,7 @@ def test_a_hole_between_whole_seconds_is_drawn_between_its_bounds() -> None:
     assert 0 < holes["end"][0] - holes["start"][0] <= 1_000_000
 
 
-def test_no_event_is_told_behind_one_that_followed_it() -> None:
+def test_no_event_is_reported_behind_one_that_followed_it() -> None:
     found = gaps()[0].occurrences[0]
     went, back = found.proof
     arrived = back.moment.time + 382_000

@@ -254,9 +254,9 @@ def without_a_verb(log: Log) -> Iterator[Log]:
 def policies_that_tell_less(log: Log) -> Iterator[Log]:
     parts = {"pods/status", "jobs/status", "services", "leases", "persistentvolumeclaims", "endpointslices"}
     for level in ("Metadata", "Request"):
-        yield [mutations.told_at(level, event) for event in log]
+        yield [mutations.logged_at(level, event) for event in log]
         for part in sorted(parts):
-            yield [mutations.told_at(level, event) if resource(event) == part else event for event in log]
+            yield [mutations.logged_at(level, event) if resource(event) == part else event for event in log]
     thin = mutations.by_gke(log)  # of a managed cluster
     yield from (thin, thin[len(thin) // 3 :])
 
@@ -298,7 +298,7 @@ def test_a_part_of_a_log_beside_watches_that_go_on(name: str, seed: int) -> None
 @watches
 def test_a_log_that_tells_no_revisions_no_uids_or_no_answers_beside_watches(name: str) -> None:
     cuts = [mutations.stripped(log(name), field) for field in ("resourceVersion", "uid", "responseObject")]
-    for cut in [*cuts, [mutations.told_at("Request", event) for event in log(name)]]:
+    for cut in [*cuts, [mutations.logged_at("Request", event) for event in log(name)]]:
         assert not unexplained(name, cut, beside=watched(name))
 
 

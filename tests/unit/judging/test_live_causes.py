@@ -204,7 +204,7 @@ def test_a_runaway_is_found_by_metadata_alone_while_claims_are_quiet() -> None:
     assert (runaway.rule, runaway.subject.name, runaway.count) == ("runaway-creation", "boss", 30)
 
 
-def test_that_both_were_wanted_who_take_a_lease_in_turn_is_told_by_deployments_that_are_quiet() -> None:
+def test_that_both_were_wanted_who_take_a_lease_in_turn_is_known_by_deployments_that_are_quiet() -> None:
     live = Live()
     kinds = [*started("Pod"), *started("Deployment", group=APPS), *started("Lease", group=LEASES)]
     live.tell(*kinds, deployment("alpha", 10), deployment("beta", 11))

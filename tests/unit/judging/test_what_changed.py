@@ -28,7 +28,7 @@ def of(world: World) -> list[IntentChange]:
     return [each.change for each in known_changes(world)]
 
 
-def told(world: World) -> list[str]:
+def reported(world: World) -> list[str]:
     return [write_sentence(each) for each in of(world)]
 
 
@@ -75,7 +75,7 @@ def test_heartbeats_leases_events_and_status_are_never_meant() -> None:
         log.write("Deployment", "web", second, **CONTROLLERS, subresource="status", status=observed, **deployment())
         heartbeat = {"conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": str(second)}]}
         log.write("Node", "n1", second, **KUBELET, subresource="status", spec={}, status=heartbeat)
-    assert told(log.world()) == ["Node n1 was created", "Deployment web was created"]
+    assert reported(log.world()) == ["Node n1 was created", "Deployment web was created"]
 
 
 def test_a_condition_that_goes_bad_counts_and_one_that_recovers_does_not() -> None:
@@ -85,7 +85,7 @@ def test_a_condition_that_goes_bad_counts_and_one_that_recovers_does_not() -> No
         log.write("Node", "n1", at * 60, "update" if at else "create", **KUBELET, spec={}, status=status)
     taint = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}
     log.write("Node", "n1", 300, **CONTROLLERS, spec={"taints": [taint]})
-    assert told(log.world()) == [
+    assert reported(log.world()) == [
         "Node n1 was created",
         "Node n1: condition Ready became Unknown",
         "Node n1: taints node.kubernetes.io/unreachable:NoExecute added",
@@ -97,7 +97,7 @@ def test_data_is_never_shown() -> None:
     log.write("ConfigMap", "settings", 0, "create", data={"mode": "blue"})
     log.write("ConfigMap", "settings", 60, data={"mode": "green"})
     world = log.world()
-    assert told(world) == ["ConfigMap settings was created", "ConfigMap settings: data changed"]
+    assert reported(world) == ["ConfigMap settings was created", "ConfigMap settings: data changed"]
     shown = str(of(world)) + str(changes(sets(world, 90), NOON + 90_000_000, 30))
     assert "blue" not in shown and "green" not in shown
 
@@ -151,7 +151,7 @@ def test_who_deletes_what_a_controller_owns_counts_only_by_hand() -> None:
     for name, agent in (("web-a", MANAGER), ("web-b", KUBECTL)):
         log.write("Pod", name, 0, "create", by="system:x", agent=MANAGER, owner=OWNER, spec={})
         log.write("Pod", name, 60, "delete", by="someone", agent=agent, owner=OWNER, spec={})
-    assert told(log.world()) == ["Pod web-b was deleted"]
+    assert reported(log.world()) == ["Pod web-b was deleted"]
 
 
 def test_what_is_nearer_and_graver_and_later_ranks_first() -> None:

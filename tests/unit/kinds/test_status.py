@@ -20,7 +20,7 @@ def condition(type_of_it: str, status: str, reason: str = "", message: str = "")
     return {**said, "lastTransitionTime": SINCE}
 
 
-def told(status: Status) -> list[tuple[str, str, str]]:
+def reported(status: Status) -> list[tuple[str, str, str]]:
     return [(each.type, each.status, each.reason) for each in status.conditions if each.telling]
 
 
@@ -29,7 +29,7 @@ def test_a_job_says_why_it_failed_and_how_many_of_its_pods_did() -> None:
     status = {"failed": 4, "succeeded": 1, "conditions": [condition("Suspended", "False"), condition(*why)]}
     job = said("batch", "Job", spec={"completions": 3}, status=status)
     assert job.conditions[0] == Condition(*why, IN_US, True)
-    assert told(job) == [why[:3]] and len(job.conditions) == 2
+    assert reported(job) == [why[:3]] and len(job.conditions) == 2
     assert job.numbers == (("wanted", 3), ("succeeded", 1), ("failed", 4))
 
 
@@ -50,10 +50,10 @@ def test_a_deployment_that_does_not_get_on_says_so_before_all_else() -> None:
     ]
     status = {"readyReplicas": 1, "unavailableReplicas": 2, "conditions": conditions}
     deployment = said("apps", "Deployment", spec={"replicas": 3}, status=status)
-    assert [each[0] for each in told(deployment)] == ["ReplicaFailure", "Progressing", "Available"]
+    assert [each[0] for each in reported(deployment)] == ["ReplicaFailure", "Progressing", "Available"]
     assert deployment.numbers == (("wanted", 3), ("ready", 1), ("unavailable", 2))
     healthy = said("apps", "Deployment", status={"conditions": [condition("Available", "True", "MinimumReplicas")]})
-    assert told(healthy) == [] and len(healthy.conditions) == 1
+    assert reported(healthy) == [] and len(healthy.conditions) == 1
 
 
 DAEMONS = {"desiredNumberScheduled": 5, "numberReady": 4, "numberUnavailable": 1}
@@ -105,7 +105,7 @@ def test_a_custom_resource_says_its_phase_and_the_conditions_that_give_a_reason(
     conditions = [condition("Synced", "True"), condition("Ready", "False", "NoTickets")]
     status = {"phase": "Stuck", "message": "no tickets", "conditions": conditions}
     custom = said("example.org", "Train", status=status)
-    assert told(custom) == [("Stuck", "", ""), ("Ready", "False", "NoTickets")] and len(custom.conditions) == 3
+    assert reported(custom) == [("Stuck", "", ""), ("Ready", "False", "NoTickets")] and len(custom.conditions) == 3
 
 
 @pytest.mark.parametrize(

@@ -236,8 +236,8 @@ def everywhere(text: str) -> Entry:
     spec = {"nodeName": text, "hostname": text, "subdomain": text, "volumes": [{"secret": {"secretName": text}}]}
     owner = [{"apiVersion": "v1", "kind": "Job", "name": text, "uid": text, "controller": True}]
     body = {**pod(name=text, ownerReferences=owner, finalizers=[text]), "spec": spec}
-    told = event(user=user, userAgent=f"kubectl/{text}", auditID=text, objectRef=reference, responseObject=body)
-    (entry,) = entries_of(told, bodies=True)
+    reported = event(user=user, userAgent=f"kubectl/{text}", auditID=text, objectRef=reference, responseObject=body)
+    (entry,) = entries_of(reported, bodies=True)
     return entry
 
 

@@ -71,7 +71,7 @@ def test_a_list_alone_stands_still(taped: Taped) -> None:
     assert [each.revision for each in recording.existing] == [5, 7]
 
 
-def test_a_list_of_the_end_adds_nothing_to_what_a_watch_told(taped: Taped) -> None:
+def test_a_list_of_the_end_adds_nothing_to_what_a_watch_showed(taped: Taped) -> None:
     seen = watch(("ADDED", made("a", 5)), ("MODIFIED", changed("a", 9)))
     assert commits_of(taped(seen, listed(changed("a", 9)))) == commits_of(taped(seen))
 

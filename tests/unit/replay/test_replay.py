@@ -119,7 +119,7 @@ def test_initial_events_end_with_their_bookmark(ended: Replay) -> None:
     assert len(received) - 1 == ended.status()["objects"]["services"]
 
 
-def test_what_leaves_a_selection_is_told_as_deleted(sample: Tape, paused: Replay) -> None:
+def test_what_leaves_a_selection_is_reported_as_deleted(sample: Tape, paused: Replay) -> None:
     threading.Timer(0.2, paused.control, kwargs={"step": len(sample.commits)}).start()
     asked = {"resourceVersion": 0, "fieldSelector": "status.phase=Pending", "allowWatchBookmarks": 1}
     received = events(paused, "/api/v1/pods", is_bookmark, **asked)

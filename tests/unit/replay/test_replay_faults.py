@@ -1,4 +1,4 @@
-"""These tests let a replay misbehave as API servers and networks do, when it is told to and only then."""
+"""These tests let a replay misbehave as API servers and networks do, when it is asked to and only then."""
 
 import gc
 import http.client

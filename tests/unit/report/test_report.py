@@ -116,7 +116,7 @@ def test_a_recording_that_changes_nothing_is_not_called_good(tmp_path: Path) -> 
     assert 'id="workbench"' not in html and 'id="held"' not in html
 
 
-def test_of_very_many_incidents_the_gravest_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_incidents_the_gravest_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "INCIDENTS", 2)
     monkeypatch.setattr(contents, "ROWS", 1)
     analysis = analysis_of(SAMPLE)
@@ -165,7 +165,7 @@ def test_a_recording_without_findings_is_a_report_too() -> None:
     assert "What each rule can say of this recording" in text
 
 
-def test_rules_and_namespaces_narrow_it_and_are_told() -> None:
+def test_rules_and_namespaces_narrow_it_and_are_named() -> None:
     html = printed("--rule", "service-gap", "--namespace", "vol-restart")
     text = words(html)
     assert "Rules only service-gap" in text and "Namespaces only vol-restart" in text

@@ -196,7 +196,7 @@ def test_a_nanosecond_with_more_lines_than_an_answer_is_divided(tmp_path: Path) 
         assert audit_ids(tmp_path, records) == sorted(each.audit_id for each in server.records)
 
 
-def test_loki_is_told_its_tenant_and_token_and_no_proxy_comes_between(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loki_gets_its_tenant_and_token_and_no_proxy_comes_between(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name, raising=False)

@@ -157,7 +157,7 @@ def miss(replay: Replay, watched: Watching, commits: int) -> int:
     return known
 
 
-def test_what_the_server_has_forgotten_is_a_gap_that_is_told_before_what_is_listed_after_it(
+def test_what_the_server_has_forgotten_is_a_gap_that_is_reported_before_what_is_listed_after_it(
     replay: Replay, pods: Begin, calm: set[tuple[Any, ...]]
 ) -> None:
     watched = pods()
@@ -168,13 +168,13 @@ def test_what_the_server_has_forgotten_is_a_gap_that_is_told_before_what_is_list
     assert (gap.since_revision, gap.revision) == (known, listed.revision)
     assert gap.since <= gap.time and gap.reason
     again = watched.observed[watched.observed.index(gap) + 1 : watched.observed.index(listed)]
-    told = [each for each in again if isinstance(each, Entry)]
-    assert {each.change for each in told} == {Change.OBSERVED, Change.DELETED}
-    for each in told:
+    reported = [each for each in again if isinstance(each, Entry)]
+    assert {each.change for each in reported} == {Change.OBSERVED, Change.DELETED}
+    for each in reported:
         if each.change is Change.DELETED:
             assert (each.resource_version, each.received, each.staged) == (None, gap.since, gap.time)
     until(lambda: watched.state == "watching")
-    standing = {each.ref.uid for each in told if each.change is Change.OBSERVED}
+    standing = {each.ref.uid for each in reported if each.change is Change.OBSERVED}
     assert watched.reflector.decoder.live_objects.keys() == standing
     play(replay, watched)
     found = changes_in(watched.entries)
@@ -311,7 +311,7 @@ def test_odd_objects_of_a_watch_end_no_watch(replay: Replay, pods: Begin) -> Non
     until(lambda: "3 objects could not be used" in watched.states[-1][1])
 
 
-def test_an_error_of_our_own_ends_no_watch_and_is_told(
+def test_an_error_of_our_own_ends_no_watch_and_is_reported(
     replay: Replay, pods: Begin, calm: set[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watched = pods()

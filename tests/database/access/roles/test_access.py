@@ -53,7 +53,7 @@ def test_administrators_give_a_role_see_why_and_take_it_away(ada: Client) -> Non
     ]
 
 
-def test_a_person_is_told_every_reason(ada: Client, settings: Settings) -> None:
+def test_a_person_sees_every_reason(ada: Client, settings: Settings) -> None:
     bob = member("viewer", name="bob")
     people.take_groups(bob, "oidc", ["platform", "others"])
     giving.give(Group.objects.get(name="oidc:platform"), "editor", "ada")
@@ -147,8 +147,10 @@ def test_commands_give_explain_and_take_away(capsys: pytest.CaptureFixture[str])
     said = capsys.readouterr().err
     assert "bob is admin of everything." in said and "oidc:sre is editor of the cluster prod." in said
     call_command("grants", "rights", "bob")
-    told = capsys.readouterr().out
-    assert "bob has these roles:" in told and "editor of the cluster prod: by the group oidc:sre, given by" in told
+    reported = capsys.readouterr().out
+    assert (
+        "bob has these roles:" in reported and "editor of the cluster prod: by the group oidc:sre, given by" in reported
+    )
     call_command("grants", "rights", "bob", "--output=json")
     read = json.loads(capsys.readouterr().out)
     assert (read["schema"], read["name"], read["administrator"]) == ("causeline.rights/v1", "bob", True)

@@ -179,7 +179,7 @@ def test_secrets_are_stored_encrypted_and_encrypted_again_with_a_new_key(setting
     assert answer.status_code == 500 and "is not known any more" in answer.content.decode()
 
 
-def test_who_cannot_set_one_up_is_told_why(settings: Settings, alice: User) -> None:
+def test_who_cannot_set_one_up_learns_why(settings: Settings, alice: User) -> None:
     settings.CREDENTIALS_KEYS = []
     client, _ = password()
     assert "CAUSELINE_CREDENTIALS_KEY" in client.get("/second-factor/").content.decode()

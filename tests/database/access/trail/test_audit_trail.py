@@ -35,7 +35,7 @@ ADDRESS = "192.0.2.7"
 signed_in = partial(asking.signed_in, REMOTE_ADDR=ADDRESS)
 
 
-def told(**wanted: Any) -> list[tuple[str, str, str]]:
+def reported(**wanted: Any) -> list[tuple[str, str, str]]:
     """Return who did what with which outcome, the oldest first."""
     found = AuditRecord.objects.filter(**wanted).order_by("id")
     return [(each.who, each.action, each.outcome) for each in found]
@@ -47,7 +47,11 @@ def test_signing_in_failing_and_signing_out_are_recorded() -> None:
     for password in ("wrong", PASSWORD):
         client.post("/login/", {"username": "alice", "password": password})
     client.post("/logout/")
-    assert told() == [("", "sign-in failed", "refused"), ("alice", "sign in", "done"), ("alice", "sign out", "done")]
+    assert reported() == [
+        ("", "sign-in failed", "refused"),
+        ("alice", "sign in", "done"),
+        ("alice", "sign out", "done"),
+    ]
     failed, entered, _ = AuditRecord.objects.order_by("id")
     assert (failed.name, failed.address, failed.way) == ("alice", ADDRESS, "nobody")
     assert (entered.account, entered.role, entered.way) == (user.pk, "viewer", "account")
@@ -62,7 +66,7 @@ def test_what_is_seen_is_recorded_once_for_each_person(sample: Source, monkeypat
             assert client.get(path).status_code == 200
     trail.recent = trail._Recent()  # another process does not know what this one has recorded
     signed_in(alice).get(f"/sources/{sample.pk}/")
-    assert told(action="see") == [("alice", "see", "done"), ("bob", "see", "done")]
+    assert reported(action="see") == [("alice", "see", "done"), ("bob", "see", "done")]
     row = AuditRecord.objects.filter(action="see").earliest("id")
     assert (row.source, row.name, row.role, row.address) == (sample.pk, "sample", "viewer", ADDRESS)
     identity = signed_in(alice).get(f"/api/sources/{sample.pk}/incidents").json()["incidents"][0]["id"]
@@ -79,7 +83,7 @@ def test_what_a_program_reads_with_its_token_is_recorded_without_the_text(sample
     for path in (f"/api/sources/{sample.pk}/findings", "/api/incidents"):
         assert Client().get(path, headers=bearer(text)).status_code == 200
     who = f"grafana ({row.prefix}…)"
-    assert told(way="token") == [(who, "see", "done"), (who, "list", "done")]
+    assert reported(way="token") == [(who, "see", "done"), (who, "list", "done")]
     assert text not in str(list(AuditRecord.objects.values()))
 
 
@@ -101,7 +105,7 @@ def test_what_is_refused_to_strangers_is_recorded_once() -> None:
     for _ in range(3):
         assert Client(REMOTE_ADDR=ADDRESS).post("/clusters/1/", {"act": "pause"}).status_code == 302
         assert Client(REMOTE_ADDR=ADDRESS).delete("/api/sources/1").status_code == 401
-    assert told() == [("", "change cluster", "refused"), ("", "delete", "refused")]
+    assert reported() == [("", "change cluster", "refused"), ("", "delete", "refused")]
 
 
 def test_nothing_is_changed_without_its_record_and_nothing_recorded_that_was_not_changed(
@@ -119,7 +123,7 @@ def test_nothing_is_changed_without_its_record_and_nothing_recorded_that_was_not
     with monkeypatch.context() as patch:  # the record cannot be written
         patch.setattr(trail, "_INSERT", "INSERT INTO dashboard_nothing VALUES (%(action)s)")
         tried()
-    assert told(action__in=["rename", "change cluster"]) == []
+    assert reported(action__in=["rename", "change cluster"]) == []
     with monkeypatch.context() as patch:  # the process fails once the change and the record are made
         written = trail.record
 
@@ -130,10 +134,10 @@ def test_nothing_is_changed_without_its_record_and_nothing_recorded_that_was_not
 
         patch.setattr(trail, "record", fail)
         tried()
-    assert told()[1:] == [("alice", "rename", "failed"), ("alice", "change cluster", "failed")]
+    assert reported()[1:] == [("alice", "rename", "failed"), ("alice", "change cluster", "failed")]
     assert client.post(f"/clusters/{cluster.pk}/", {"act": "pause"}).status_code == 302
     cluster.refresh_from_db()
-    assert cluster.paused and told()[3:] == [("alice", "change cluster", "done")]
+    assert cluster.paused and reported()[3:] == [("alice", "change cluster", "done")]
 
 
 def test_a_command_changes_nothing_without_its_record(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +161,7 @@ def test_a_record_stays_as_it_is_until_it_is_old(settings: Settings, caplog: pyt
     for statement in (AuditRecord.objects.all().delete, lambda: AuditRecord.objects.update(who="mallory")):
         with pytest.raises(DatabaseError, match="records of the audit trail"), transaction.atomic():
             statement()
-    assert told() == [("", "see", "done")] * 3
+    assert reported() == [("", "see", "done")] * 3
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("ALTER TABLE dashboard_auditrecord DISABLE TRIGGER dashboard_auditrecord_stays")
         AuditRecord.objects.filter(pk=AuditRecord.objects.earliest("id").pk).update(at=in_days(-31))
@@ -166,9 +170,9 @@ def test_a_record_stays_as_it_is_until_it_is_old(settings: Settings, caplog: pyt
     assert AuditRecord.objects.count() == 2
     with pytest.raises(RuntimeError), transaction.atomic():
         change_log.note("grant", by="alice", role="admin")
-        assert told(action="grant") == [("alice", "grant", "done")]
+        assert reported(action="grant") == [("alice", "grant", "done")]
         raise RuntimeError
-    assert told(action="grant") == [], "a record belongs to the transaction of what it tells"
+    assert reported(action="grant") == [], "a record belongs to the transaction of what it tells"
     trail.record("x" * 65, trail.Actor("alice", "account"))
     assert '"who": "alice"' in caplog.text and "could not be stored" in caplog.text
     assert AuditRecord.objects.count() == 2

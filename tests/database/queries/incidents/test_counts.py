@@ -40,7 +40,7 @@ _COUNTS = re.compile(r"([\d,]+) incidents? · ([\d,]+) findings?")
 _SEVERITIES = ("error", "warning", "info")
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """This is what one place tells of a recording."""
 
     incidents: int
@@ -55,12 +55,13 @@ def test_page_api_command_line_and_report_count_the_same(path: Path, client: Cli
     source = imported(path, name=path.name)
     pages, stored = f"/sources/{source.pk}/", document(source)
     command, brief = on_the_command_line(analysis)
-    told = of_document(stored["incidents"], len(stored["findings"]))
-    assert of_document([*analysis.document()["incidents"]], len(analysis.findings)) == told
+    reported = of_document(stored["incidents"], len(stored["findings"]))
+    assert of_document([*analysis.document()["incidents"]], len(analysis.findings)) == reported
     assert (
-        Counter({severity: brief.count(severity) for severity in _SEVERITIES if severity in brief}) == told.severities
+        Counter({severity: brief.count(severity) for severity in _SEVERITIES if severity in brief})
+        == reported.severities
     )
-    for acknowledged in (False, True) if told.incidents else (False,):  # which leaves incidents out of lists
+    for acknowledged in (False, True) if reported.incidents else (False,):  # which leaves incidents out of lists
         if acknowledged:
             one = {"act": "acknowledge", "incident": f"{source.pk}.{stored['incidents'][0]['id']}"}
             assert client.post(f"{pages}incidents/", one).status_code == 302
@@ -74,8 +75,8 @@ def test_page_api_command_line_and_report_count_the_same(path: Path, client: Cli
             "the timeline": of_the_timeline(client, source),
         }
         for place, words in places.items():
-            assert counted(words) == (told.incidents, told.findings), (place, acknowledged)
-        assert by_api(client, source) == told
+            assert counted(words) == (reported.incidents, reported.findings), (place, acknowledged)
+        assert by_api(client, source) == reported
         assert ("1 acknowledged" in places["the list"], "1 acknowledged" in places["the home page"]) == (
             (acknowledged, acknowledged)
         )
@@ -121,19 +122,19 @@ def on_the_command_line(analysis: Analysis) -> tuple[str, list[str]]:
     return summary.getvalue(), [line.split()[0] for line in table.getvalue().splitlines() if line]
 
 
-def of_document(incidents: list[IncidentPayload], findings: int) -> Told:
+def of_document(incidents: list[IncidentPayload], findings: int) -> Reported:
     severities: Counter[str] = Counter(each["severity"] for each in incidents)
     assert sum(len(each["findings"]) for each in incidents) == findings
-    return Told(len(incidents), findings, sum(each["occurrences"] for each in incidents), dict(severities))
+    return Reported(len(incidents), findings, sum(each["occurrences"] for each in incidents), dict(severities))
 
 
-def by_api(client: Client, source: Source) -> Told:
+def by_api(client: Client, source: Source) -> Reported:
     listed = asked(client, source, "incidents", limit=200)
     rows: list[dict[str, Any]] = listed["incidents"]
     assert sum(row["findings"] for row in rows) == listed["findings"]
     severities = {each: asked(client, source, "incidents", severity=each)["total"] for each in _SEVERITIES}
     occurrences = sum(row["occurrences"] for row in rows)
-    return Told(listed["total"], listed["findings"], occurrences, {each: n for each, n in severities.items() if n})
+    return Reported(listed["total"], listed["findings"], occurrences, {each: n for each, n in severities.items() if n})
 
 
 def of_the_timeline(client: Client, source: Source) -> str:

@@ -75,7 +75,7 @@ def test_the_gravest_come_first_where_they_are_asked_for(watched: Source) -> Non
     assert (first, keys(watched, cursor, "gravest")[0]) == ("b e a", "d f c")
 
 
-def test_those_of_one_time_are_told_once_each(watched: Source) -> None:
+def test_those_of_one_time_are_reported_once_each(watched: Source) -> None:
     for key in "ghijk":
         found(watched, key, 50)
     first, cursor = keys(watched)

@@ -24,13 +24,13 @@ pytestmark = pytest.mark.django_db
 
 
 def test_the_list_tells_what_analyze_tells(client: Client, sample: Source) -> None:
-    told = listed(client, sample, order="gravest")
+    reported = listed(client, sample, order="gravest")
     columns = "id", "title", "severity", "findings", "occurrences"
-    rows = [tuple(row[column] for column in columns) for row in told["incidents"]]
+    rows = [tuple(row[column] for column in columns) for row in reported["incidents"]]
     assert rows == [(each.id, each.title, each.severity, len(each.findings), len(each.times)) for each in expected()]
-    assert (told["total"], told["findings"]) == (len(rows), len(analysed().findings))
-    assert told["incidents"][0] == asked(client, sample, f"incidents/{rows[0][0]}")
-    for each in told["incidents"]:  # the rows of an incident are its occurrences
+    assert (reported["total"], reported["findings"]) == (len(rows), len(analysed().findings))
+    assert reported["incidents"][0] == asked(client, sample, f"incidents/{rows[0][0]}")
+    for each in reported["incidents"]:  # the rows of an incident are its occurrences
         found = asked(client, sample, "findings", incident=each["id"])
         assert found["total"] == each["occurrences"]
         assert all(row["incidents"] == [each["id"]] for row in found["findings"])
@@ -102,11 +102,11 @@ def test_an_incident_is_in_view_only_if_an_occurrence_is(client: Client, sample:
     (_, ended), (began, _) = sorted((row["start"], row["end"]) for row in rows)
 
     def seen(start: int, end: int) -> list[str]:
-        told = listed(client, sample, start=start, end=end)
+        reported = listed(client, sample, start=start, end=end)
         view = scoping.incidents_in_view(sample.pk, View(), start, end, limit=50, rows=50)
-        assert told["total"] == len(told["incidents"]) == view.incidents_total
-        assert {each["id"] for each in told["incidents"]} == {each.incident["id"] for each in view.incidents}
-        return [each["rule"] for each in told["incidents"]]
+        assert reported["total"] == len(reported["incidents"]) == view.incidents_total
+        assert {each["id"] for each in reported["incidents"]} == {each.incident["id"] for each in view.incidents}
+        return [each["rule"] for each in reported["incidents"]]
 
     assert seen(ended + 1, began - 1) == []  # though the spans of two incidents reach across it
     assert "service-gap" in seen(ended, began - 1) and "service-gap" in seen(ended + 1, began)
@@ -144,13 +144,13 @@ def test_a_commit_tells_which_incidents_changed_and_which_are_gone() -> None:
     before = followed.commit([])
     followed.commit(sorted(entries_of(SAMPLE), key=lambda entry: entry.staged if isinstance(entry, Entry) else 0))
     of_source = Incident.objects.filter(source=followed.source)
-    told = deltas.missed(followed.source.pk, before)
-    assert told
-    assert {each["id"] for each in told["incidents"]} == set(of_source.values_list("identity", flat=True))
-    assert {row["incidents"][0] for row in told["findings"]} <= {each["id"] for each in told["incidents"]}
+    reported = deltas.missed(followed.source.pk, before)
+    assert reported
+    assert {each["id"] for each in reported["incidents"]} == set(of_source.values_list("identity", flat=True))
+    assert {row["incidents"][0] for row in reported["findings"]} <= {each["id"] for each in reported["incidents"]}
     of_source.filter(rule="service-gap").delete()
-    told = deltas.missed(followed.source.pk, before)
-    assert told and told["incidents_gone"] == [identity("service-gap", RING)]
+    reported = deltas.missed(followed.source.pk, before)
+    assert reported and reported["incidents_gone"] == [identity("service-gap", RING)]
 
 
 def test_an_incident_goes_when_its_last_finding_is_withdrawn(sample: Source) -> None:
@@ -178,10 +178,10 @@ def test_the_list_of_all_sources_comes_newest_first_and_page_by_page(client: Cli
     rows: list[Any] = []
     cursor: Any = ""
     while cursor is not None:
-        told = client.get("/api/incidents", {"limit": 3, "cursor": cursor}).json()
-        assert told["total"] == 12
-        rows += told["incidents"]
-        cursor = told["next"]
+        reported = client.get("/api/incidents", {"limit": 3, "cursor": cursor}).json()
+        assert reported["total"] == 12
+        rows += reported["incidents"]
+        cursor = reported["next"]
     assert (rows[0]["source"], rows[0]["rule"], rows[0]["state"]) == (other.pk, "service-gap", "ongoing")
     assert len({(row["source"], row["id"]) for row in rows}) == 12
     assert [row["end"] for row in rows] == sorted((row["end"] for row in rows), reverse=True)
@@ -195,9 +195,9 @@ def test_in_the_list_of_all_sources_a_silence_and_a_baseline_hold_for_their_own(
 ) -> None:
     silence(client, source=other.pk, rule="service-gap")
     client.put(f"/api/sources/{sample.pk}/baseline")
-    told = client.get("/api/incidents").json()
-    assert (told["total"], told["silenced"]) == (5, 7)
-    assert {row["source"] for row in told["incidents"]} == {other.pk}
+    reported = client.get("/api/incidents").json()
+    assert (reported["total"], reported["silenced"]) == (5, 7)
+    assert {row["source"] for row in reported["incidents"]} == {other.pk}
     every = client.get("/api/incidents", {"silenced": "true"}).json()["incidents"]
     assert {row["source"] for row in every if row["silenced"]} == {sample.pk, other.pk}
 

@@ -11,7 +11,7 @@ from pytest_django import DjangoDbBlocker
 
 from tests.database.storage.sources import asked, ingested, lasting
 from tests.inputs import mutations
-from tests.rows.stored import told_tracks
+from tests.rows.stored import stored_tracks
 from tests.unit.history.test_joins import bare, log, read, shown
 from timeline.core.entries import Observation
 from timeline.models import Source, Track
@@ -47,7 +47,7 @@ def test_one_upload_two_uploads_and_the_other_order_are_stored_alike(orders: Sou
     orders.refresh_from_db()
     for first, second in ((watch, log), (log, watch)):
         source = recorded(first, second)
-        assert told_tracks(source) == told_tracks(orders)
+        assert stored_tracks(source) == stored_tracks(orders)
         assert source.entries == orders.entries
         assert not Track.objects.filter(source=source, kind="widgets").exists()
 

@@ -113,7 +113,7 @@ def test_lives_without_uid_each_have_their_own_changes(client: Client) -> None:
     assert [each["track"] for each in listed] == [life.id for life in lives for _ in range(3)][:7]
 
 
-def test_entries_of_an_object_whose_lane_retention_removed_are_told(client: Client) -> None:
+def test_entries_of_an_object_whose_lane_retention_removed_are_reported(client: Client) -> None:
     source = recorded(line("create", "RequestResponse", 1, 101))
     Track.objects.filter(source=source).delete()
     (entry,) = asked(client, source, "entries")["entries"]

@@ -69,7 +69,7 @@ def page(client: Client, address: str) -> str:
     return client.get(address).content.decode()
 
 
-def test_a_watch_that_fails_or_was_begun_anew_is_told_on_the_page_in_the_api_and_in_the_terminal(
+def test_a_watch_that_fails_or_was_begun_anew_is_reported_on_the_page_in_the_api_and_in_the_terminal(
     client: Client, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster, source = fed()
@@ -146,7 +146,7 @@ ERRORS = (
 )
 
 
-def test_only_administrators_are_told_where_a_cluster_and_its_kubeconfig_are(settings: Settings) -> None:
+def test_only_administrators_see_where_a_cluster_and_its_kubeconfig_are(settings: Settings) -> None:
     settings.LOGIN_REQUIRED = True
     reference = {"how": "path", "path": "/srv/keys/prod.yaml", "context": "arn:aws:eks:eu-1:1:cluster/prod"}
     cluster, source = fed(state="failing", error=ERRORS[0], reference={**reference, "server": SERVER})
@@ -165,9 +165,9 @@ def test_only_administrators_are_told_where_a_cluster_and_its_kubeconfig_are(set
     gaps = str(gaps_of(Source.objects.get(pk=source.pk), start, end, 1))
     assert all(words in gaps for words in ("cannot be read", "is no file", "cannot be reached", "refused"))
     assert not [place for place in PLACES if place in str(live_sources.live_health([source.pk])) + gaps]
-    (told,) = admin.get("/api/clusters").json()["clusters"]
-    assert (told["server"], told["path"]) == (SERVER, "/srv/keys/prod.yaml")
-    assert told["error"] == ERRORS[0] and ERRORS[0] in page(admin, "/")
+    (reported,) = admin.get("/api/clusters").json()["clusters"]
+    assert (reported["server"], reported["path"]) == (SERVER, "/srv/keys/prod.yaml")
+    assert reported["error"] == ERRORS[0] and ERRORS[0] in page(admin, "/")
 
 
 def test_a_recording_has_no_health(client: Client) -> None:
@@ -216,7 +216,7 @@ def test_a_cluster_that_nothing_is_known_of_yet_is_shown(client: Client) -> None
     assert "No recordings yet" in home
 
 
-def test_gaps_that_overlap_are_told_as_one(client: Client) -> None:
+def test_gaps_that_overlap_are_reported_as_one(client: Client) -> None:
     _, source = fed()
     now = ago(0)
     missed(source, now=now)
@@ -241,7 +241,7 @@ def test_nothing_is_imported_into_a_source_that_is_fed(capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("server", "said"), [("http://10.0.0.1", True), ("http://127.0.0.1:1", False), ("https://a", False)]
 )
-def test_an_address_without_tls_is_told(server: str, said: bool) -> None:
+def test_an_address_without_tls_is_reported(server: str, said: bool) -> None:
     answered = access_checks.sentences(AccessReport("v1.34.1", "It does not answer."), {"server": server})
     assert any("http://" in each for each in answered) == said
 

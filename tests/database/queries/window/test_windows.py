@@ -96,7 +96,9 @@ def test_holes_shades_and_arrows_lie_on_the_lanes_of_their_finding(sample: Sourc
     assert arrows["to_time"][late] == GAP[1]
 
 
-def test_an_arrow_ends_nowhere_without_its_lane_and_is_always_told_if_its_finding_is_selected(sample: Source) -> None:
+def test_an_arrow_ends_nowhere_without_its_lane_and_is_always_reported_if_its_finding_is_selected(
+    sample: Source,
+) -> None:
     arrows = window(sample, families=("Pods",))["arrows"]
     assert set(arrows["to_lane"]) == {-1} and min(arrows["from_lane"]) >= 0
     early, finding = window(sample)["first"], of_rule(sample, "pod-before-service")

@@ -144,7 +144,7 @@ def test_the_page_says_what_will_be_gone_before_it_deletes_anything(client: Clie
     assert UNDO not in client.get("/").content.decode()
 
 
-def test_who_may_not_delete_a_recording_may_not_undo_it_and_is_not_told(settings: Settings) -> None:
+def test_who_may_not_delete_a_recording_may_not_undo_it_and_hears_nothing_of_it(settings: Settings) -> None:
     settings.LOGIN_REQUIRED = True
     people = {name: member("responder", name=name) for name in ("owner", "stranger")}
     people["admin"] = member("admin", name="admin")

@@ -49,7 +49,7 @@ def test_what_was_foreseen_is_what_is_then_freed(kept: dict[str, int]) -> None:
 
 
 @committed
-def test_sources_are_measured_once_a_day_and_told_apart(
+def test_sources_are_measured_once_a_day_and_kept_apart(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, settings: Settings
 ) -> None:
     """The command line measures them, too, foresees what retention frees, and runs it."""

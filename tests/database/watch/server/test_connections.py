@@ -116,7 +116,7 @@ def test_no_answer_no_log_and_no_page_holds_credentials(
     assert SECRET not in caplog.text and SECRET not in stored.everything()
 
 
-def test_what_is_wrong_is_told_in_words(client: Client, server: Server) -> None:
+def test_what_is_wrong_is_reported_in_words(client: Client, server: Server) -> None:
     for fields, words in (
         ({"kubeconfig": ""}, "Paste a kubeconfig"),
         ({"kubeconfig": "no words"}, "not a kubeconfig"),
@@ -145,7 +145,7 @@ def test_a_cluster_that_lets_nobody_ask_and_a_file_are_taken_as_well(client: Cli
     assert "The cluster can be reached" in page and "does not answer which kinds" in page and "403" in page
 
 
-def test_a_server_that_does_not_answer_or_know_us_is_told_and_can_be_connected_all_the_same(
+def test_a_server_that_does_not_answer_or_know_us_is_named_and_can_be_connected_all_the_same(
     client: Client, server: Server
 ) -> None:
     page = shown(client, form("https://127.0.0.1:1"))

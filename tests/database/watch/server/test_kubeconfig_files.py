@@ -169,7 +169,7 @@ def test_a_setting_of_folders_holds_whole_paths(monkeypatch: pytest.MonkeyPatch)
             environment.read()
 
 
-def test_the_command_connects_nothing_that_does_not_answer_unless_it_is_told_to(
+def test_the_command_connects_nothing_that_does_not_answer_unless_it_is_asked_to(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "kubeconfig"

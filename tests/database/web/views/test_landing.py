@@ -157,7 +157,7 @@ def test_the_same_uids_at_another_time_are_another_life(client: Client) -> None:
     assert opened(client, 119)[0] == today.pk
 
 
-def test_another_day_is_told_and_not_opened(client: Client) -> None:
+def test_another_day_is_reported_and_not_opened(client: Client) -> None:
     recorded("monday", (0, 100), uids="a", end=101)
     recorded("tuesday", (DAY, DAY + 100), uids="b", end=DAY + 101)
     for question in ({}, {"source": "tuesday"}):

@@ -56,7 +56,7 @@ def test_an_object_tells_what_it_has_to_do_with_others(client: Client, sample: S
     assert job["timeline"].startswith(f"/sources/{sample.pk}/?start=") and f"focus={job['root']}" in job["timeline"]
 
 
-def test_what_it_needs_is_told_by_the_life_that_stood_when_it_began(client: Client, sample: Source) -> None:
+def test_what_it_needs_is_known_by_the_life_that_stood_when_it_began(client: Client, sample: Source) -> None:
     first, last = (track_of(sample, "Pod", "ring-weak-0", life) for life in (0, 3))
     services = [
         next(each for each in asked(client, sample, f"tracks/{pod.id}")["needs"] if each["object"]["kind"] == "Service")

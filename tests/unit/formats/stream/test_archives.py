@@ -202,7 +202,7 @@ def test_hidden_files_of_archives_and_those_of_a_mac_are_skipped(make: Callable[
     assert skipped == [f"dump/{name}: is hidden" for name in names[1:]]
 
 
-def test_an_archive_or_a_folder_without_files_is_told(tmp_path: Path) -> None:
+def test_an_archive_or_a_folder_without_files_is_reported(tmp_path: Path) -> None:
     for archive in (zipped({}), zipped({"folder/": b""}), gzip.compress(zipped({}))):
         assert opened_bytes(archive) == ({}, ["dump: is an archive without files"])
     (tmp_path / "folder" / "inside").mkdir(parents=True)
@@ -259,7 +259,7 @@ def test_a_folder_is_walked_in_sorted_order_and_its_archives_are_opened(tmp_path
     assert not skipped
 
 
-def test_what_in_a_folder_is_no_file_to_read_is_told(tmp_path: Path) -> None:
+def test_what_in_a_folder_is_no_file_to_read_is_named(tmp_path: Path) -> None:
     folder = written(tmp_path / "folder", {".hidden": TEXT, ".git/config": TEXT, "file": TEXT, "in/file": TEXT})
     (folder / "out").symlink_to("/etc/hostname")
     (folder / "in" / "loop").symlink_to(folder)

@@ -278,14 +278,14 @@ def test_what_asks_for_gigabytes_is_refused(make: Callable[[], bytes]) -> None:
         observed(make())
 
 
-def test_skipped_lines_in_a_row_are_told_apart_up_to_a_hundred_and_counted_after_that() -> None:
+def test_skipped_lines_in_a_row_are_listed_up_to_a_hundred_and_counted_after_that() -> None:
     skipped = [Skipped("f", line, "no") for line in range(1, 2_501)]
-    told = [*fewer([*skipped, "used", *skipped[:3]])]
-    assert told[:100] == skipped[:100]
-    assert [each.lines for each in told[100:103] if isinstance(each, Skipped)] == [1_000, 1_000, 400]
-    assert told[103:] == ["used", *skipped[:3]]
-    assert sum(each.lines for each in told if isinstance(each, Skipped)) == 2_503
-    assert str(told[102]) == "f: 400 more up to line 2500: no"
+    reported = [*fewer([*skipped, "used", *skipped[:3]])]
+    assert reported[:100] == skipped[:100]
+    assert [each.lines for each in reported[100:103] if isinstance(each, Skipped)] == [1_000, 1_000, 400]
+    assert reported[103:] == ["used", *skipped[:3]]
+    assert sum(each.lines for each in reported if isinstance(each, Skipped)) == 2_503
+    assert str(reported[102]) == "f: 400 more up to line 2500: no"
     whole = [Skipped("f", 0, "no")] * 200
     assert [*fewer(whole)] == whole
 

@@ -75,7 +75,7 @@ def test_a_writer_is_named_by_a_fresh_sign_alone() -> None:
     assert decoded(reading, "MODIFIED", lease).user_agent == "volcano"  # every write of a Lease has its writer
 
 
-def test_what_was_told_before_changes_nothing() -> None:
+def test_what_was_observed_before_changes_nothing() -> None:
     reading = ObjectDecoder(PODS, {})
     decoded(reading, "ADDED", pod(7))
     deleted = decoded(reading, "DELETED", pod(9))

@@ -61,7 +61,7 @@ class Server:
             return orjson.dumps({"kind": "APIGroupList", "groups": self._groups()})
         version = path.removeprefix("/apis/").removeprefix("/api/")
         if version in self.versions:
-            return orjson.dumps({"resources": [self._told(*each) for each in self.versions[version]]})
+            return orjson.dumps({"resources": [self._reported(*each) for each in self.versions[version]]})
         at = next(self.revisions[path.rpartition("/")[2]], None)
         if at is None:
             raise Forbidden("No.", 403)
@@ -72,10 +72,10 @@ class Server:
         for each in self.versions:
             group, _, version = each.rpartition("/")
             found.setdefault(group, []).append(version)
-        told = {group: [{"version": each} for each in versions] for group, versions in found.items() if group}
-        return [{"name": group, "versions": each, "preferredVersion": each[-1]} for group, each in told.items()]
+        reported = {group: [{"version": each} for each in versions] for group, versions in found.items() if group}
+        return [{"name": group, "versions": each, "preferredVersion": each[-1]} for group, each in reported.items()]
 
-    def _told(self, name: str, kind: str, *short: str) -> dict[str, Any]:
+    def _reported(self, name: str, kind: str, *short: str) -> dict[str, Any]:
         verbs = ["get"] if kind == "X" else VERBS
         return {"name": name, "kind": kind, "namespaced": True, "shortNames": list(short), "verbs": verbs}
 

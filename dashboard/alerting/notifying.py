@@ -25,10 +25,10 @@ _ACTIVE = Q(begun=True) | ~Q(pending="")  # as the condition of the index `told_
 _STATE = ("rank", "since", "group", "pending", "begun", "notified", "refreshed", "last")
 
 
-def tell() -> int:
+def notify() -> int:
     """Ask the routes about all incidents to which something has happened, and about those that they have sent.
 
-    Return how many deliveries were written. What another process is just telling is left to it.
+    Return how many deliveries were written. What another process reports at the moment is left to it.
     """
     written = 0
     while True:
@@ -120,12 +120,12 @@ def _write(
     kept: Mapping[tuple[int, Key], dict[str, object]],
     now: datetime,
 ) -> int:
-    shown = wording.Shown({each.key for group in decision.groups for each in group.tellings}, now)
+    shown = wording.Shown({each.key for group in decision.groups for each in group.notifications}, now)
     deliveries: list[models.Delivery] = []
     sent: dict[tuple[int, Key], dict[str, object]] = {}
     for group in decision.groups:
         messages = []
-        for each in group.tellings:
+        for each in group.notifications:
             message = shown.message(each, before=kept.get((group.route, each.key), {}))
             if message:
                 messages.append(message)

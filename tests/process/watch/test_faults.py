@@ -74,18 +74,20 @@ class Replayed:
             self.wrong += [f"never happened: {each}" for each in unknown if each[1] is not None]
         if Gap.objects.filter(source=self.source).exists() != ("gone" in self.name):
             self.wrong.append("there is a gap that nothing made, or none where revisions are gone")
-        struck, told = set(self.replay.status()["faults"]["struck"]), FAULTS[self.name].get("faults", [])
-        if struck != {fault["kind"] for fault in told}:
+        struck, reported = set(self.replay.status()["faults"]["struck"]), FAULTS[self.name].get("faults", [])
+        if struck != {fault["kind"] for fault in reported}:
             self.wrong.append(f"only {struck} happened")
-        if not self.agrees():
+        # Bookmarks go on, and what they allow to conclude is judged up to some seconds after they are stored.
+        try:
+            eventually(self.agrees, AGAIN, every=0.5)
+        except AssertionError:
             stored, anew = found(self.source), found_anew(self.source)
             self.wrong.append(f"only stored: {stored - anew}; only found anew: {anew - stored}")
         return self.wrong
 
     def agrees(self) -> bool:
         """Return whether the stored findings are those that the stored entries give."""
-        # After a gap and then takeovers, some findings differ in about one of seven runs. The cause is not known yet.
-        return "gone" in self.name or found(self.source) == found_anew(self.source) != set()
+        return found(self.source) == found_anew(self.source) != set()
 
 
 def covers(gap: Gap, kind: str, seen: Seen) -> bool:
@@ -153,6 +155,4 @@ def test_nothing_is_lost_or_doubled_whatever_clusters_and_workers_do(tmp_path: P
         play(clusters, len(TAPE.commits))
         eventually(lambda: holders() == {"a"})
         settle(clusters, len(TAPE.commits))
-        with suppress(AssertionError):  # what is wrong is said below
-            eventually(lambda: all(each.agrees() for each in clusters), AGAIN, every=0.5)
         assert {each.name: each.looked() for each in clusters} == {name: [] for name in FAULTS}

@@ -1,5 +1,5 @@
-"""Say what an IP address leads to, however it is written: this machine, a cloud's metadata, or anything else. It does
-no I/O."""
+"""Find out what an IP address leads to, however it is written: this machine, a cloud's metadata, or anything else.
+It does no I/O."""
 
 import ipaddress
 from collections.abc import Iterator

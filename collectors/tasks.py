@@ -1,4 +1,4 @@
-"""The Celery tasks of collectors. Each of them ends; watching clusters is not a task."""
+"""Define the Celery tasks of this package. Every task ends; clusters are watched without tasks."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""Say which objects the labels of an alert name."""
+"""Find the objects that the labels of an alert name."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Say how deeply JSON is nested. It does no I/O."""
+"""Measure how deeply JSON is nested. It does no I/O."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Say why a file is not a recording, and why a line cannot be used. File contents are never quoted."""
+"""Give the reasons why a file is not a recording, and why a line cannot be used. File contents are never quoted."""
 
 import json
 import re

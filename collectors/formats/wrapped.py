@@ -28,7 +28,7 @@ _CUT = "not JSON: Input data was truncated"
 
 
 class Shape(NamedTuple):
-    """One shape of documents: the pattern of their records, and a place that only it has."""
+    """A document that wraps records: where its records are, and a field by which it is recognised."""
 
     records: Pattern
     sign: Pattern

@@ -1,4 +1,4 @@
-"""Say what the name of a field makes of other fields: of those beside it, and of those in it. It does no I/O.
+"""Decide from the name of a field which fields beside it, or in it, hold credentials. It does no I/O.
 
 `name` and `value` are a pair, however they are written; `env` holds variables; `key` is a credential in `tls`. Names
 are compared by their words or letters, as in `timeline/core/secret_names.py`. These tables are for objects and text.

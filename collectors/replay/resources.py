@@ -1,4 +1,5 @@
-"""Say under which paths a recording's kinds are served, and how discovery lists them. It does no I/O."""
+"""Give the paths under which a recording's kinds are served, and the lists with which discovery names them. It does
+no I/O."""
 
 from collections import defaultdict
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Keep the token of a replay in a file that only its owner can read."""
+"""Create the access token of `causeline replay`, and store it in a file that only its owner can read."""
 
 import os
 import re

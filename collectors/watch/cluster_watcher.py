@@ -1,4 +1,4 @@
-"""Let one worker watch one cluster, and store what its streams deliver while the lease is held.
+"""Watch one cluster in a worker, and store what its streams deliver while the worker holds the lease.
 
 After any failure, the state in memory is dropped and loaded again from what was committed, and the streams continue
 from there. So nothing is lost, and nothing is stored twice. What fails repeatedly is divided (see

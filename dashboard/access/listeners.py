@@ -1,4 +1,4 @@
-"""Say which listeners of sockets are not let in any more."""
+"""Find the open WebSockets whose people may not see any more what they listen to."""
 
 from collections.abc import Iterable
 

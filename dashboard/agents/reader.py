@@ -1,4 +1,4 @@
-"""Say what tools can ask: the same questions, and the same payloads, as the HTTP API has."""
+"""Define what tools can ask: the same questions, with the same payloads, as the HTTP API answers."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

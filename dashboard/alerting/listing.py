@@ -1,4 +1,4 @@
-"""Say in words what routes, destinations and deliveries are. Nothing secret is among them."""
+"""Describe routes, destinations and deliveries in words. Nothing secret is among them."""
 
 from collections.abc import Iterable
 from datetime import datetime

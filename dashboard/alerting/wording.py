@@ -1,4 +1,4 @@
-"""Word what messages say of incidents."""
+"""Write the texts of messages about incidents."""
 
 import uuid
 from collections.abc import Collection, Mapping

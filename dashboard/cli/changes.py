@@ -1,4 +1,4 @@
-"""Say what changed before, without a server. Modules are imported late, to start quickly."""
+"""Print what changed before a time or an incident, without a server. Modules are imported late, to start quickly."""
 
 from __future__ import annotations
 

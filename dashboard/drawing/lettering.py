@@ -1,4 +1,4 @@
-"""Know the letters of pictures that have no browser: their widths, and which of them the fonts have.
+"""Measure the letters of pictures that are drawn without a browser, and find out which letters the fonts have.
 
 The fonts are vendored beside those of the pages. Further ones, for scripts that these lack, are in a folder that an
 operator names. A letter that no font has is written as JSON escapes it, such as `\\u540d`, and never drawn as a box.

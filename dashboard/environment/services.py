@@ -1,4 +1,5 @@
-"""Say which services of the library Apprise an operator may allow, by the schemes of their addresses. It does no I/O.
+"""List the services of the library Apprise that an operator may allow, by the schemes of their addresses. It does no
+I/O.
 
 A service is never allowed that shows something on this machine, sends without a connection that can be checked, reads
 keys from files, or hands a message to another Apprise, which sends it where it likes.

@@ -1,4 +1,4 @@
-"""Word the rows of the page of actors. It makes no queries and no HTML."""
+"""Write the texts of the rows on the page of actors. It makes no queries and no HTML."""
 
 from typing import Any
 from urllib.parse import urlencode

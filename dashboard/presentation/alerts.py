@@ -1,4 +1,4 @@
-"""Word what pages say of alerts that other programs have sent. It makes no queries and no HTML."""
+"""Write the texts of pages about alerts that other programs have sent. It makes no queries and no HTML."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

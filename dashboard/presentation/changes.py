@@ -1,5 +1,5 @@
-"""Word one change of an object: when, who wrote it, and the difference that it made. It makes no queries and no
-HTML."""
+"""Describe one change of an object: when it was made, who wrote it, and what became different. It makes no queries
+and no HTML."""
 
 from collections.abc import Iterable
 from typing import Any

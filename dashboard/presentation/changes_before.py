@@ -1,4 +1,4 @@
-"""Word what changed before, for pages, reports and the terminal. It makes no queries and no HTML."""
+"""Describe what changed before a time, for pages, reports and the terminal. It makes no queries and no HTML."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Word what pages and the terminal share about comparisons."""
+"""Write the texts about comparisons that pages and the terminal share."""
 
 from typing import Any
 from urllib.parse import urlencode

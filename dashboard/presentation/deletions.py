@@ -1,4 +1,4 @@
-"""Say in words what a deletion removes, and what can still be undone."""
+"""Describe what a deletion removes, and what can still be undone."""
 
 from dashboard.presentation import wording
 from timeline.queries.sources.deletions import Contents

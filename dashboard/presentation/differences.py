@@ -1,4 +1,4 @@
-"""Word the difference that one change made of an object. It does no I/O, and makes no HTML."""
+"""Describe what one change of an object made different. It does no I/O, and makes no HTML."""
 
 from typing import Protocol
 

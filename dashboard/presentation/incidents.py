@@ -1,4 +1,4 @@
-"""Word what lists, pages and reports say of an incident. It makes no queries and no HTML."""
+"""Write the texts of lists, pages and reports about an incident. It makes no queries and no HTML."""
 
 from datetime import datetime, timedelta
 from typing import NamedTuple

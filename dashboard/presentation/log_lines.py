@@ -1,4 +1,5 @@
-"""Word the lines of the logs of programs for the page of an object. It makes no queries and no HTML."""
+"""Prepare lines of programs' logs for the page of an object: their times, levels and texts. It makes no queries and
+no HTML."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Word how an object is, and what is wrong with it and what it owns. It makes no queries and no HTML."""
+"""Describe the state of an object, and what is wrong with it and with what it owns. It makes no queries and no HTML."""
 
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ class Time(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """An incident on the page of an object that it names."""
+    """The page of an object shows one row of this sort for each incident that names the object."""
 
     incident: ObjectIncidentPayload
     card: incidents.Card

@@ -1,4 +1,4 @@
-"""Say to templates what the reader of a page may not do, and why, so that it is not offered.
+"""Give templates the reasons why the reader of a page may not do something, so that pages do not offer it.
 
 The answer is that of `dashboard.access.roles.policy`, which is asked about the very request that a form or a link would
 send. Templates load this as a builtin library.

@@ -1,4 +1,4 @@
-"""Say what the short words on pills mean: severities, verdicts, states of findings and of recordings.
+"""Explain the short words in coloured labels: severities, verdicts, states of findings and of recordings.
 
 Pages show a meaning as the tooltip and the accessible description of its pill. Templates load it as a builtin library.
 """

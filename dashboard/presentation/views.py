@@ -1,4 +1,4 @@
-"""Word the view of an actor: on which copies of an object it acted, and how old these were. No HTML."""
+"""Describe on which copies of an object an actor acted, and how old these were. No HTML."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Say what a report contains, from a database or from an analysis. Nothing is written here."""
+"""Collect what a report contains, from the database or from an analysis. Other modules write it."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Word the beginning of a report: what it covers, and one sentence for each incident."""
+"""Write the beginning of a report: what it covers, and one sentence for each incident."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Say what the menu of the signed-in person has in the header of each page.
+"""List the entries of the menu of the signed-in person in the header of each page.
 
 To add a page to the menu, add a line to `ENTRIES`.
 """

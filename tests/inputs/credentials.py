@@ -1,4 +1,4 @@
-"""This module lists credentials as they look in manifests, configurations and messages of well-known programs. `M` is
+"""Credentials are listed here as they look in manifests, configurations and messages of well-known programs. `M` is
 the marker in them. tests/unit/redaction plants each in ConfigMaps, annotations, messages and arguments, from which it
 must be removed.
 
@@ -40,7 +40,7 @@ FILES = named("files.list") | {  # files of several lines, which are planted as 
     "base64 in lines": encodebytes(f"a=1\npassword={M}\n{'x=1 ' * 40}".encode()).decode(),
 }
 BODIES = {name: orjson.loads(line) for name, line in named("bodies.list").items()}
-"""Objects whose credentials are recognised by the fields around them, by name."""
+"""Objects, by the name of the test. Redaction recognises their credentials by the fields around them."""
 FORMS: dict[str, str] = {
     "GitHub": f"ghp_{M}{M}{M}{M}",
     "GitHub fine grained": f"github_pat_{M}{M}_{M}",

@@ -1,5 +1,5 @@
-"""Say which role an object has in a run, so that objects of two runs can be compared that have other names and come at
-other times. It does no I/O."""
+"""Find the role of an object in a run, such as "the second Pod of the Job". Objects with the same role in two runs are
+compared, even if their names and times differ. It does no I/O."""
 
 import re
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Say who sent a request: which process, and which part of it. It does no I/O.
+"""Find out who sent a request: which process, and which part of it. It does no I/O.
 
 An API server that watches and a controller that writes may be one process under two user agents, and two replicas are
 two processes under one. The audit log tells processes apart by the Pod to which their token is bound; without such a

@@ -1,4 +1,4 @@
-"""Know the furniture of a cluster: objects that every namespace or node has. It does no I/O."""
+"""Recognise the objects that every namespace or every node has, which pictures fold away. It does no I/O."""
 
 from typing import NamedTuple
 

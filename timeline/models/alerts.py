@@ -1,4 +1,4 @@
-"""Declare the table of the alerts that other programs have sent."""
+"""Define the database table of alerts that Alertmanager and other programs have sent."""
 
 from django.contrib.postgres.fields import ArrayField, DateTimeRangeField
 from django.contrib.postgres.indexes import GinIndex, GistIndex

@@ -1,4 +1,4 @@
-"""Say what pages draw of an actor's copies of one object, and of what its watch had shown.
+"""Collect what pages draw of an actor's copies of one object, and of what its watch had shown.
 
 Times are microseconds since 1970, UTC. Revisions are text, since JavaScript's numbers cannot hold all of them.
 """

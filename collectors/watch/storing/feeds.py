@@ -1,4 +1,4 @@
-"""Say where the observations of a live source come from: watches of this worker, or a collector."""
+"""Read the observations of a live source: from the watches of this worker, or from a collector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say what of a request, a socket or a line of the log becomes a record of the audit trail."""
+"""Decide which requests, WebSockets and lines of the log become records of the audit trail, and with which content."""
 
 import re
 from typing import TYPE_CHECKING, Any

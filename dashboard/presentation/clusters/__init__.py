@@ -1,1 +1,1 @@
-"""Word clusters, recordings, and how much room they take."""
+"""Write the texts about clusters and recordings, and about the room that they take."""

@@ -1,4 +1,4 @@
-"""Word who says who made the changes of a cluster."""
+"""Describe from where Causeline knows who made the changes of a cluster."""
 
 from typing import NamedTuple
 

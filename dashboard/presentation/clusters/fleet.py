@@ -1,4 +1,4 @@
-"""Word the table of clusters and recordings, and the newest incidents beside it."""
+"""Write the texts of the table of clusters and recordings, and of the newest incidents beside it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Word how much room sources take in the database and what retention will free, for the page and the terminal."""
+"""Describe how much room sources take in the database and what retention will free, for the page and the terminal."""
 
 from datetime import datetime
 from typing import NamedTuple

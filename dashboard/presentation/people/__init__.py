@@ -1,1 +1,1 @@
-"""Word who may do what, and what people did."""
+"""Describe who may do what, and what people did."""

@@ -1,4 +1,4 @@
-"""Word the records of the audit trail for its page."""
+"""Write the texts of the records on the page of the audit trail."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Word the roles of people and groups, and why they have them, for the page and the terminal."""
+"""Describe the roles of people and groups, and why they have them, for the page and the terminal."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Word the sessions of people with accounts."""
+"""Describe the sessions of people with accounts."""
 
 import math
 from datetime import timedelta

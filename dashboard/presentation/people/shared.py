@@ -1,4 +1,4 @@
-"""Word share links, and take out of a page what leads from it."""
+"""Describe share links, and remove the links of a shared page that lead to other pages."""
 
 import re
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Word the rows of access tokens, for the page and the terminal."""
+"""Describe access tokens, for the page and the terminal."""
 
 from datetime import datetime, timedelta
 from typing import NamedTuple

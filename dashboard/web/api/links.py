@@ -1,4 +1,4 @@
-"""Say to a program where the link of an alert leads."""
+"""Tell a program where the link of an alert leads."""
 
 from urllib.parse import urlencode
 

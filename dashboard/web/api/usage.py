@@ -1,4 +1,4 @@
-"""Say how much room each source takes in the database, and change how long recordings are kept."""
+"""Answer how much room each source takes in the database, and change how long recordings are kept."""
 
 from typing import Annotated
 

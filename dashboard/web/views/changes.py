@@ -1,4 +1,4 @@
-"""Say what changed before an incident, a finding, an object's end, or any time of a source."""
+"""Show what changed before an incident, a finding, an object's end, or any time of a source."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""Say whether the process lives and whether it can serve, for load balancers and container probes.
+"""Answer load balancers and container probes whether the process lives and whether it can serve.
 
 Anybody may ask, so the answers say no more than that; the log says why.
 """

@@ -51,7 +51,7 @@ def long(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
-    """A file that has nothing to do with it."""
+    """Return a file that is not part of the upload."""
     path = tmp_path / "other.jsonl"
     path.write_bytes(b"{}\n")
     return path

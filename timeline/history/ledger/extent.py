@@ -1,4 +1,4 @@
-"""Know which time the observations of one source cover. It does no I/O."""
+"""Keep the first and the last time that the observations of one source cover. It does no I/O."""
 
 from timeline.core.entries import FOREVER, Change, Clock, Entry
 

@@ -1,4 +1,4 @@
-"""Say what to record so that a rule can judge: lines of an audit policy, and kubectl commands. It does no I/O."""
+"""Write what to record so that a rule can judge: lines of an audit policy, and kubectl commands. It does no I/O."""
 
 from timeline.core.entries import WRITES, Level
 from timeline.kinds import resource_of

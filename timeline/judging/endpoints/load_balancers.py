@@ -1,4 +1,4 @@
-"""Find out how long a Service of type LoadBalancer, and others of its class, waited for an address. It does no I/O."""
+"""Measure how long a Service of type LoadBalancer, and others of its class, waited for an address. It does no I/O."""
 
 from typing import NamedTuple
 

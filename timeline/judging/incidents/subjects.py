@@ -1,4 +1,4 @@
-"""Say what the incident of a finding is about, and word the title of an incident. It does no I/O.
+"""Find out what the incident of a finding is about, and write the title of an incident. It does no I/O.
 
 An incident is what a person calls one thing: all findings of one rule about one anchor, across subjects, incarnations
 and time. The anchor is a name without UID, so an object that is deleted and created again stays in one incident. By

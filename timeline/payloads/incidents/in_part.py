@@ -1,4 +1,4 @@
-"""Say what a finding shows to readers who may see the namespace of its subject, but not all of the objects that it
+"""Reduce a finding to what readers may see who may see the namespace of its subject, but not all objects that it
 names. It does no I/O.
 
 Of the others nothing is left: no name, no time, no proof. Texts of rules may name any of these objects, so they are

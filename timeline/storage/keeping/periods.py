@@ -1,4 +1,4 @@
-"""Say until when recordings are kept: for the days of the setting, unless a recording has its own."""
+"""Compute until when recordings are kept: for the days of the setting, unless a recording has its own."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Say which findings and incidents the present reader may answer, with all that they involve.
+"""Find the findings and incidents that the present reader may acknowledge and silence, with all that they involve.
 
 Of others, readers of some namespaces see a part, or are only viewers of a part. What somebody does about these would
 hold for what is hidden, or for what others answer for, too.

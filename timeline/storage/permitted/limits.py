@@ -1,4 +1,4 @@
-"""Say what the present reader may see: everything, whole sources, or some namespaces of a source.
+"""Hold what the present reader may see: everything, whole sources, or some namespaces of a source.
 
 What a limited reader may not see is left out by the database: its queries find the views of `storage.permitted.views`
 in place of the tables. Views and settings hold for one transaction, so that a pooler may stand before PostgreSQL.

@@ -1,4 +1,4 @@
-"""Say what readers see of findings and incidents that involve several namespaces, if they see only some of these.
+"""Reduce findings and incidents that involve several namespaces to the namespaces that the reader may see.
 
 Of a finding that is what was stored as its part. Rows of the list of findings and incidents are added up from these
 parts and from the findings that are seen whole, so they count nothing else.

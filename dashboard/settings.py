@@ -197,7 +197,7 @@ CELERY_BEAT_SCHEDULE = {
         ("measure what each source takes", "collectors.tasks.measure_usage", 3600.0),
         ("delete old alerts", "collectors.tasks.forget_alerts", 600.0),
         ("judge sources again that an older version has judged", "collectors.tasks.judge_again", 30.0),
-        ("ask the routes what to tell of incidents", "dashboard.tasks.tell", 5.0),
+        ("ask the routes what to send of incidents", "dashboard.tasks.notify", 5.0),
         ("send deliveries that are due", "dashboard.tasks.deliver", 5.0),
         ("resume pulls whose worker has ended", "dashboard.tasks.take_up_pulls", variables.import_silence_seconds / 2),
         ("pull the next windows of audit logs", "dashboard.tasks.pull_continuously", min(30.0, variables.pull_seconds)),

@@ -21,7 +21,10 @@ export class Toolbar {
     this.actors = new Actors();
     this.legend = new Legend({ store, actors: this.actors });
     byId("axis-choice").addEventListener("change", ({ target }) => store.set({ axis: target.value }, { push: true }));
-    byId("group").addEventListener("change", ({ target }) => store.set({ group: target.value, closed: [], offset: 0 }, { push: true }));
+    byId("group").addEventListener("change", ({ target }) => {
+      byId("bench").scrollTop = 0; // no lane keeps its place in another order
+      store.set({ group: target.value, closed: [], offset: 0 }, { push: true });
+    });
     byId("colour").addEventListener("click", () => this.colour());
     byId("namespace").addEventListener("change", ({ target }) => store.set({ namespace: target.value, offset: 0 }, { push: true }));
     for (const id of ["chips", "more-kinds"]) {

@@ -23,7 +23,7 @@ from timeline.models import Source
 from timeline.payloads import documents
 from timeline.storage import logs, notify, store, tracks
 from timeline.storage.entries import chunks
-from timeline.storage.judged import actors, changes, findings, incidents, views
+from timeline.storage.judged import actors, changes, findings, views
 from timeline.storage.keeping import freed
 from timeline.storage.live import Live, present_for
 
@@ -76,7 +76,6 @@ def _judge(source: Source, world: World, cause: str) -> None:
         meant = changes.rows_of(source, world)
         totals = store.totals(source, world, documents.source_document(world, rulebook(), shown=False))
     findings.write(source, world, found)
-    incidents.write(source)
     changes.write(source, meant)
     logs.write(source, world)
     views.write(source, world, found)

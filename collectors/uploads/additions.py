@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import transaction
 
 from collectors.formats import Limits, NotARecording, named, read
-from collectors.uploads.recordings import Count, Inputs
+from collectors.uploads.recordings import Count, Inputs, explained
 from timeline.core.entries import Clock, Entry, ObjectRef, Observation, Request, microseconds, moment
 from timeline.core.machine.processors import available_processors
 from timeline.models import Cluster, Pull, Source, Track, Upload
@@ -19,18 +19,21 @@ _OWN = "Upload it as a recording of its own."
 _CHOOSE = "Choose the cluster that it is of, or upload it as a recording of its own."
 
 
-def read_into(cluster_id: int, upload: Upload, inputs: Inputs, limits: Limits, count: Count) -> Source:
-    """Read audit logs and let them wait for the worker of a cluster; return the source to which it is to add them.
+def read_into(upload: Upload, inputs: Inputs, limits: Limits, count: Count) -> Source:
+    """Read audit logs and let them wait for the worker of the upload's cluster; return the source to which it is to add
+    them.
 
-    Raise NotARecording if there is nothing to add, or if the log is not surely of this cluster; then nothing waits.
+    Raise NotARecording if there is nothing to add, or if the log is not surely of this cluster; or NoRoom. Then nothing
+    waits.
     """
-    cluster = Cluster.objects.select_related("source").filter(pk=cluster_id).first()
+    assert upload.cluster_id
+    cluster = Cluster.objects.select_related("source").filter(pk=upload.cluster_id).first()
     if cluster is None or cluster.source is None or cluster.source.first is None:
         raise NotARecording("The cluster is not watched, or nothing of it has been observed yet.")
     reading = read(named(inputs), bodies=True, limits=limits, processes=available_processors())
     log = _Log(cluster.source.first)
     continuous = Pull.objects.filter(upload=upload, continuous=True).exists()
-    with transaction.atomic():
+    with explained(), transaction.atomic():
         additions.write(cluster.source, upload, log.chosen(count.entries(reading)))
         log.check(cluster.name, cluster.source, continuous=continuous)
     return cluster.source

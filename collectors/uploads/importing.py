@@ -4,7 +4,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from django.conf import settings
@@ -47,20 +47,22 @@ def run(upload: Upload, ask_for_help: Callable[[int], None] = lambda workers: No
     Its row says how it ended, whatever happens; its files are removed when it has ended. Raise DatabaseError if the
     database failed and the upload shall be tried again.
     """
-    if upload.cluster_id:
-        _read_for(upload.cluster_id, upload)
-        return
-    source = store.open_source(title(upload.name), upload.owner_id)
-    _mine(upload).update(source=source)
-    bind_contextvars(upload=upload.pk, source=source.pk)
+    source = None if upload.cluster_id else store.open_source(title(upload.name), upload.owner_id)
+    if source:
+        _mine(upload).update(source=source)
+        bind_contextvars(upload=upload.pk, source=source.pk)
+    else:
+        bind_contextvars(upload=upload.pk, cluster=upload.cluster_id)
     progress = Progress(upload)
     try:
-        with progress, _portions(upload, ask_for_help) as reading, transaction.atomic():
-            entries = import_into(source, progress.inputs, settings.LIMITS, progress.count, reading)
-            if not _end(upload, progress, State.DONE, entries=entries, bytes_read=upload.bytes_total):
-                raise Stopped
-    except Stopped:
-        store.discard_source(source)  # another attempt has the files now, or the upload was cancelled
+        with progress:
+            if source:
+                _import(source, upload, progress, ask_for_help)
+            else:
+                _read_for(upload, progress)
+    except Stopped:  # another attempt has the files now, or the upload was cancelled
+        if source:
+            store.discard_source(source)
     except (NotARecording, OSError) as error:
         _fail(upload, progress, source, str(error))
     except Exception as error:
@@ -74,6 +76,20 @@ def run(upload: Upload, ask_for_help: Callable[[int], None] = lambda workers: No
     notify.notify(upload=upload.pk)
 
 
+def _import(source: Source, upload: Upload, progress: "Progress", ask_for_help: Callable[[int], None]) -> None:
+    """Import a claimed upload as a recording."""
+    with _portions(upload, ask_for_help) as reading, transaction.atomic():
+        entries = import_into(source, progress.inputs, settings.LIMITS, progress.count, reading)
+        _end(upload, progress, State.DONE, entries=entries, bytes_read=upload.bytes_total)
+
+
+def _read_for(upload: Upload, progress: "Progress") -> None:
+    """Read a claimed upload that is to be added to what is watched of a cluster; the cluster's worker adds it."""
+    with transaction.atomic():
+        source = read_into(upload, progress.inputs, settings.LIMITS, progress.count)
+        _end(upload, progress, State.ADDING, source=source, entries=0, bytes_read=upload.bytes_total)
+
+
 @contextmanager
 def _portions(upload: Upload, ask_for_help: Callable[[int], None]) -> Iterator[Portions | None]:
     """Yield the portions in which several workers read a large upload of several files; None if it is read whole."""
@@ -85,30 +101,6 @@ def _portions(upload: Upload, ask_for_help: Callable[[int], None]) -> Iterator[P
         portions.begin()
         ask_for_help(min(portions.count - 1, HELPERS))
         yield portions
-
-
-def _read_for(cluster_id: int, upload: Upload) -> None:
-    """Read a claimed upload that is to be added to what is watched of a cluster; the cluster's worker adds it."""
-    bind_contextvars(upload=upload.pk, cluster=cluster_id)
-    progress = Progress(upload)
-    try:
-        with progress, transaction.atomic():
-            source = read_into(cluster_id, upload, progress.inputs, settings.LIMITS, progress.count)
-            if not _end(upload, progress, State.ADDING, source=source, entries=0, bytes_read=upload.bytes_total):
-                raise Stopped
-    except Stopped:
-        pass  # another attempt has the files now, or the upload was cancelled
-    except (NotARecording, OSError) as error:
-        _refuse(upload, progress, str(error))
-    except Exception as error:
-        logger.exception("upload %s, attempt %s failed", upload.pk, upload.attempt)
-        if _is_of_the_database(error) and upload.attempt < ATTEMPTS:
-            raise
-        _refuse(upload, progress, _unforeseen(error))
-    else:
-        metrics.INGESTED_BYTES.labels("import").inc(upload.bytes_total)
-        receiving.discard(upload)
-    notify.notify(upload=upload.pk)
 
 
 def cancel(upload: Upload) -> None:
@@ -141,25 +133,23 @@ def _mine(upload: Upload) -> QuerySet[Upload]:
     return Upload.objects.filter(pk=upload.pk, attempt=upload.attempt, state=State.IMPORTING)
 
 
-def _end(upload: Upload, progress: "Progress", state: State, **fields: Any) -> bool:
-    """Write to the row how this attempt ended; return False if it is not the current attempt any more."""
+def _end(upload: Upload, progress: "Progress", state: State, **fields: Any) -> None:
+    """Write to the row how this attempt ended. Raise Stopped if it is not the current attempt any more."""
     kept = {"skipped": progress.count.skips.count, "skipped_examples": progress.examples, "seen": timezone.now()}
-    return bool(_mine(upload).update(state=state, **kept, **fields))
+    if not _mine(upload).update(state=state, **kept, **fields):
+        raise Stopped
 
 
-def _fail(upload: Upload, progress: "Progress", source: Source, error: str) -> None:
+def _fail(upload: Upload, progress: "Progress", source: Source | None, error: str) -> None:
     """Write to the row why this attempt failed, and remove its files and its source."""
-    _refuse(upload, progress, error)
-    try:
-        store.discard_source(source)
-    except DatabaseError:  # a periodic task (`discard_abandoned`) removes it later
-        logger.warning("source %s could not be discarded", source.pk, exc_info=True)
-
-
-def _refuse(upload: Upload, progress: "Progress", error: str) -> None:
-    """Write to the row why this attempt failed, and remove its files."""
-    if _end(upload, progress, State.FAILED, error=error, source=None):
+    with suppress(Stopped):
+        _end(upload, progress, State.FAILED, error=error, source=None)
         receiving.discard(upload)
+    if source:
+        try:
+            store.discard_source(source)
+        except DatabaseError:  # a periodic task (`discard_abandoned`) removes it later
+            logger.warning("source %s could not be discarded", source.pk, exc_info=True)
 
 
 def _is_of_the_database(error: Exception) -> bool:

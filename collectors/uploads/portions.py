@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import sleep
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from django.conf import settings
 from django.db import connections, transaction
@@ -24,7 +24,7 @@ from collectors.uploads import receiving
 from timeline.core.entries import LogLine, Mark, Observation
 from timeline.core.machine import beside
 from timeline.core.machine.processors import available_processors
-from timeline.models import Portion, PortionPart, Upload
+from timeline.models import Portion, PortionPart, Upload, UploadFile
 from timeline.storage.entries import additions
 
 logger = logging.getLogger(__name__)
@@ -35,13 +35,6 @@ _SIGN_OF_LIFE = 2_000  # observations between two signs of life of a reader
 State = Portion.State
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-
-
-class UploadedFile(NamedTuple):
-    number: int  # UploadFile.number
-    path: Path
-    name: str
-    size: int  # bytes
 
 
 class Taken(Exception):
@@ -63,7 +56,7 @@ class Portions:
         self._decompressed = 0
         self._closed = False
         self._thread = ThreadPoolExecutor(1, "portions")
-        files = _files_of(upload)
+        files = list(upload.files.filter(refused="").order_by("number"))
         self.bytes_total = sum(file.size for file in files)
         self._groups = divide(files, settings.PORTION_BYTES)
 
@@ -161,9 +154,9 @@ class Portions:
         return self._thread.submit(beside.at_work()(function), *args, **options).result()
 
 
-def divide(files: Sequence[UploadedFile], size: int) -> list[list[UploadedFile]]:
+def divide(files: Sequence[UploadFile], size: int) -> list[list[UploadFile]]:
     """Divide files, in their order, into portions of at least `size` bytes; a last one that is smaller stays."""
-    portions: list[list[UploadedFile]] = []
+    portions: list[list[UploadFile]] = []
     room = 0
     for file in files:
         if room <= 0:
@@ -288,11 +281,4 @@ def _file_of(item: Observation) -> str:
 
 
 def _inputs(portion: Portion) -> list[tuple[Path, str]]:
-    upload = Upload(pk=portion.upload_id)
-    files = upload.files.filter(number__in=portion.files).order_by("number")
-    return named([(receiving.path_of(upload, file.number), file.name) for file in files])
-
-
-def _files_of(upload: Upload) -> list[UploadedFile]:
-    files = upload.files.filter(refused="").order_by("number")
-    return [UploadedFile(file.number, receiving.path_of(upload, file.number), file.name, file.size) for file in files]
+    return named(receiving.inputs_of(Upload(pk=portion.upload_id), portion.files))

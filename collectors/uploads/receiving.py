@@ -9,7 +9,7 @@ import errno
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -76,9 +76,11 @@ def path_of(upload: Upload, number: int = 0) -> Path:
     return folder_of(upload) / f"{number}"
 
 
-def inputs_of(upload: Upload) -> list[tuple[Path, str]]:
-    """Return the files to read, each with the name that the user knows."""
+def inputs_of(upload: Upload, numbers: Collection[int] | None = None) -> list[tuple[Path, str]]:
+    """Return the files to read, all or those with these numbers, each with the name that the user knows."""
     files = upload.files.filter(refused="").order_by("number")
+    if numbers is not None:
+        files = files.filter(number__in=numbers)
     return [(path_of(upload, file.number), file.name) for file in files]
 
 

@@ -4,6 +4,7 @@ import gc
 import itertools
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from errno import ENOSPC
 from pathlib import Path, PurePath
 
@@ -92,31 +93,35 @@ def import_into(source: Source, inputs: Inputs, limits: Limits, count: Count, re
     world = store.open_again(source, spilling) if source.ready else World(spilling=spilling)
     gc.disable()  # nothing that is read forms cycles, and the collector would walk all of it again and again
     try:
-        with spill, transaction.atomic():
+        with spill, explained(), transaction.atomic():
             new = ingest(source, world, count.entries(reading))
             if not count.read and not (source.ready and count.kept) and not world.dated_logs:
                 raise NotARecording(_nothing(called, reading, count.skips))
             _save_inputs_and_skips(source, names, count.skips)
             store.show_source(source)
-    except DatabaseError as error:
-        store.close_again(source)
-        if isinstance(error.__cause__, DiskFull):
-            raise NoRoom(_NO_ROOM.format("The disk of the database is full")) from error
-        raise
-    except OSError as error:
-        store.close_again(source)
-        if error.errno == ENOSPC:
-            raise NoRoom(_NO_ROOM.format("The disk of the data directory is full")) from error
-        raise
-    except TwoClusters as error:
-        store.close_again(source)
-        raise NotARecording(two_clusters_message(*error.args)) from None
     except BaseException:
         store.close_again(source)
         raise
     finally:
         gc.enable()
     return new
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Raise NoRoom in place of errors that a full disk causes, and NotARecording in place of TwoClusters."""
+    try:
+        yield
+    except DatabaseError as error:
+        if isinstance(error.__cause__, DiskFull):
+            raise NoRoom(_NO_ROOM.format("The disk of the database is full")) from error
+        raise
+    except OSError as error:
+        if error.errno == ENOSPC:
+            raise NoRoom(_NO_ROOM.format("The disk of the data directory is full")) from error
+        raise
+    except TwoClusters as error:
+        raise NotARecording(two_clusters_message(*error.args)) from None
 
 
 def database_folder(host: str, data_dir: Path) -> Path | None:

@@ -150,13 +150,12 @@ def _groups(
     rows = []
     members: dict[str, list[Occurrence]] = {}
     for found in findings:
-        payloads = [occurrences.occurrence(found, each, analysis.world.id_of) for each in found.occurrences]
-        for each, one in zip(found.occurrences, payloads, strict=True):
+        rows.append(occurrences.stored(found, analysis.world.id_of))
+        for each, one in zip(found.occurrences, rows[-1].occurrences, strict=True):
             alike = f"{each.headline} {each.effect_text} {found.severity} {found.status} {each.last} {found.alone}"
             one["group"] = digest(found.rule, found.other, found.subject.namespace, alike)
             members.setdefault(one["group"], []).append(each)
-        rows.append(occurrences.StoredFinding(0, 0, documents.finding(found), payloads))
-    for group, _ in occurrences.rows(rows):
+    for group, *_ in occurrences.rows(rows):
         alike_ones = members[group["key"]]
         intervals = {each.interval for each in alike_ones if each.interval}
         if len({each.length for each in alike_ones}) == 1 or not intervals:

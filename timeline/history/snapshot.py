@@ -14,7 +14,6 @@ from timeline.core.entries import FOREVER, Entry, LogLine, Mark, Request
 from timeline.history.codec import Known, entry_of, line_of, observation_of
 
 VERSION = 2
-_READ = (1, VERSION)  # version 1 has no evidence
 
 
 class ObjectSnapshot(NamedTuple):
@@ -38,7 +37,7 @@ class Snapshot(NamedTuple):
     evidence: list[Request | LogLine | Entry]  # requests, lines of logs, entries of Events whose objects were forgotten
     steps: list[tuple[str, int, int]]  # what `Clocks.steps` returned: space, revision, drawn time
     objects: list[ObjectSnapshot]
-    shown: Sequence[tuple[str, str, str, int]] = ()  # what `Shown.state` returned; older states do not have it
+    shown: Sequence[tuple[str, str, str, int]] = ()  # what `Shown.state` returned
     # By group and kind: how many writes of forgotten objects both a log and a watch had shown; see `Ledger.changes`.
     repeated: Sequence[tuple[str, str, int]] = ()
 
@@ -83,10 +82,10 @@ class _Head(msgspec.Struct):
     numbers: int
     lanes: int
     seen: list[tuple[str, str, list[int]]]
-    remembered: int = 0
-    shown: Sequence[tuple[str, str, str, int]] = ()
-    steps: list[tuple[str, str, int]] = []  # revisions are text, since they may exceed 64 bits
-    repeated: Sequence[tuple[str, str, int]] = ()  # older snapshots do not have it
+    remembered: int
+    shown: Sequence[tuple[str, str, str, int]]
+    steps: list[tuple[str, str, int]]  # revisions are text, since they may exceed 64 bits
+    repeated: Sequence[tuple[str, str, int]]
 
 
 class _ObjectLine(msgspec.Struct):
@@ -132,7 +131,7 @@ def snapshot_of(lines: Iterable[bytes]) -> Snapshot | None:
         head = _decode_head(next(rest))
     except msgspec.ValidationError:
         return None
-    if head.version not in _READ:
+    if head.version != VERSION:
         return None
     known: Known = {}
     marks: list[Mark] = []

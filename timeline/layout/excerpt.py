@@ -12,7 +12,6 @@ from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Name, Track, name_of
 from timeline.history.world.world import World
 from timeline.judging.findings import Finding, Severity
-from timeline.judging.incidents import subjects as incidents
 from timeline.kinds import NOISE
 from timeline.layout import outline
 from timeline.layout.arrangement import Arrangement
@@ -21,7 +20,6 @@ from timeline.layout.drawing import Drawing
 from timeline.layout.intervals import FREED, gaps
 from timeline.layout.lanes import Count, LaneRow, RootOwner, full
 from timeline.layout.places import Lane
-from timeline.payloads import documents
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.incidents import occurrences
 from timeline.payloads.views import ViewPayload, acted_on, views
@@ -129,13 +127,7 @@ class _Excerpt:
 
     def _finding(self, found: Finding) -> occurrences.StoredFinding:
         subject = self._subject(found)
-        return occurrences.StoredFinding(
-            self._id(subject),
-            self._arrangement.rank(subject),
-            documents.finding(found),
-            [occurrences.occurrence(found, each, self._number_of) for each in found.occurrences],
-            incidents.identity(found.rule, found.anchor) if found.anchor else "",
-        )
+        return occurrences.stored(found, self._number_of, self._id(subject), self._arrangement.rank(subject))
 
     def _chosen(self, span: tuple[int, int]) -> dict[int, int]:
         """Return the places of the lanes to draw, each with its `pixel`: the microseconds below which bars and marks

@@ -107,10 +107,8 @@ class Tide(NamedTuple):
     reach: list[int]  # the highest place of the lanes that had begun by the end of the slice
     begun: list[int]  # how many lanes had begun by the end of the slice
     living: list[int]  # how many lanes had an object that existed in the slice
-    since: int = (
-        0  # the beginning of the range that the slices cover; 0 in rows of older versions, for the whole source
-    )
-    until: int = 0  # the end of that range
+    since: int  # the beginning of the range that the slices cover
+    until: int  # the end of that range
 
 
 class Tides:

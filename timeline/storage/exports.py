@@ -6,21 +6,20 @@ from typing import Any, get_args, get_origin
 from typing_extensions import get_type_hints, is_typeddict
 
 from timeline.core.entries import microseconds
-from timeline.history.lifelines import Name
 from timeline.judge import rulebook
 from timeline.models import Finding, Source
 from timeline.payloads import documents
 from timeline.payloads.findings import DocumentPayload, FindingPayload, SourceDocumentPayload
 from timeline.payloads.incidents import making as incidents
+from timeline.payloads.incidents.occurrences import StoredFinding
+from timeline.storage.judged import stored
 
 
 def document(source: Source) -> DocumentPayload:
     """Return the findings document of a source. It is the same that `causeline analyze` writes for the same files."""
-    columns = ("first", "rule", "identity", "document", "occurrences", "anchor")
-    stored = Finding.objects.filter(source=source, withdrawn=False).values_list(*columns)
-    rows = sorted(stored, key=lambda row: row[:3])
-    findings = [_in_order(document, FindingPayload) for _, _, _, document, _, _ in rows]
-    parts = [incidents.part(Name(*anchor), found, times) for _, _, _, found, times, anchor in rows if anchor]
+    rows = sorted(stored.read(Finding.objects.filter(source=source, withdrawn=False)), key=_begin)
+    findings = [_in_order(each.document, FindingPayload) for each in rows]
+    parts = (incidents.part(each) for each in rows if each.anchor)
     found = [incidents.payload(each) for each in incidents.incidents_of(parts, rulebook())]
     skipped: list[tuple[str, int, str]] = [(file, line, reason) for file, line, reason in source.skips]
     name = ", ".join(source.inputs)
@@ -29,6 +28,10 @@ def document(source: Source) -> DocumentPayload:
     first, last = (microseconds(time) if time else 0 for time in (source.first, source.last))
     about: SourceDocumentPayload = _in_order(source.document, SourceDocumentPayload)
     return documents.assembled(findings, found, about, name, source.entries, skipped, first, last)
+
+
+def _begin(found: StoredFinding) -> tuple[int, str, str]:
+    return found.occurrences[0]["first"], found.document["rule"], found.document["id"]
 
 
 def _in_order(value: Any, shape: Any) -> Any:

@@ -61,7 +61,7 @@ class Command(BaseCommand):
             with transaction.atomic():
                 adding = Upload.State.ADDING
                 upload = Upload.objects.create(name=title(files[0])[:253], cluster=cluster, state=adding)
-                upload.source = read_into(cluster.pk, upload, inputs, settings.LIMITS, count)
+                upload.source = read_into(upload, inputs, settings.LIMITS, count)
                 upload.skipped = count.skips.count
                 upload.save(update_fields=["source", "skipped"])
         except (NotARecording, OSError) as error:

@@ -18,6 +18,7 @@ from tests.inputs.live import batches, observations, verdicts
 from tests.rows.stored import findings_of, stored_tracks
 from timeline.core.entries import Change, Entry, Mark, MarkType, ObjectRef, Observation, microseconds, moment
 from timeline.judge import judged
+from timeline.judging.incidents.subjects import identity
 from timeline.models import Acknowledgement, BaselineIncident, Cluster, Delta, Incident, Source, Track
 from timeline.payloads.findings import DocumentPayload, FindingPayload
 from timeline.pipeline import TwoClusters, follow
@@ -28,7 +29,6 @@ from timeline.storage import live
 from timeline.storage.entries import chunks
 from timeline.storage.exports import document
 from timeline.storage.judged import findings, incidents
-from timeline.storage.judged.findings import incident_of
 from timeline.storage.judged.live_findings import LiveFindings
 from timeline.storage.live import Live
 from timeline.storage.people import acknowledgements, baselines, silences
@@ -269,7 +269,8 @@ def test_a_commit_reads_no_more_findings_if_the_incident_has_many() -> None:
             assert written.write({track: [replace(each, advice=(advice,)) for each in found]})["incidents"]
             cursor.execute(_READ, ["timeline_finding"])
             read.append(cursor.fetchone()[0] - before)
-    row = Incident.objects.get(source=source, identity=incident_of(found[0]))
+    assert found[0].anchor
+    row = Incident.objects.get(source=source, identity=identity(found[0].rule, found[0].anchor))
     assert row.findings > others and row.advice == ["another"]
     first, second = read
     # The first one after another process has changed the incident reads all of it.

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from collectors import tasks
 from collectors.uploads import importing, portions, receiving
 from tests.inputs.recordings import SAMPLE, lines_of
 from tests.rows import stored
-from timeline.models import Portion, PortionPart, Source, Upload
+from timeline.models import Portion, PortionPart, Source, Upload, UploadFile
 
 pytestmark = pytest.mark.django_db(transaction=True)
 FILES = 8
@@ -84,7 +83,7 @@ def nothing_waits() -> bool:
 
 @given(st.lists(st.integers(0, 100)), st.integers(1, 200))
 def test_each_file_is_in_one_portion_and_the_order_stays(sizes: list[int], size: int) -> None:
-    files = [portions.UploadedFile(number, Path(), "", each) for number, each in enumerate(sizes)]
+    files = [UploadFile(number=number, size=each) for number, each in enumerate(sizes)]
     divided = portions.divide(files, size)
     assert [file for each in divided for file in each] == files
     assert all(sum(file.size for file in each) >= size for each in divided[:-1])

@@ -1,22 +1,16 @@
 """Make incidents of findings, alike for the command line, the report and the database. It does no I/O."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from timeline.core.entries import writer
 from timeline.history.lifelines import Name
 from timeline.judging.findings import Effect, Finding, Severity, Status
 from timeline.judging.rulebook import Rule
 from timeline.payloads import documents
-from timeline.payloads.findings import (
-    FindingGroupPayload,
-    FindingPayload,
-    IncidentPayload,
-    IncidentRowPayload,
-    VerdictName,
-)
+from timeline.payloads.findings import FindingGroupPayload, IncidentPayload, IncidentRowPayload, VerdictName
 from timeline.payloads.incidents.members import Members, Part
-from timeline.payloads.incidents.occurrences import occurrence, rank
+from timeline.payloads.incidents.occurrences import StoredFinding, rank, stored
 
 TIMES = 256  # of the latest occurrences that are kept to be drawn
 
@@ -60,20 +54,15 @@ class Incident(NamedTuple):
         return max(last for _, last in self.times)
 
 
-def part(
-    anchor: Name,
-    document: FindingPayload,
-    occurrences: Iterable[dict[str, Any]],
-    root: int = 0,
-    namespaces: Sequence[str] | None = None,
-) -> Part:
-    """Return what a finding contributes; it is given as it is stored (see
-    `payloads.incidents.occurrences.StoredFinding`)."""
+def part(found: StoredFinding) -> Part:
+    """Return what a finding, which has an anchor, contributes."""
+    assert found.anchor
+    document = found.document
     subject = document["subject"]
     return Part(
         document["id"],
         document["rule"],
-        anchor,
+        found.anchor,
         document["severity"],
         document["status"],
         subject["kind"],
@@ -83,25 +72,19 @@ def part(
         document["effect"],
         document["effect_text"],
         document["count"],
-        [(each["group"], each["first"], each["last"], each.get("open", False)) for each in occurrences],
+        [(each["group"], each["first"], each["last"], each.get("open", False)) for each in found.occurrences],
         [name for proof in document["proof"] if (name := writer(proof["actor"], proof["user_agent"]))],
         document["advice"],
-        root,
+        found.root,
         (document["cause"]["rule"], document["cause"]["sentence"]) if "cause" in document else ("", ""),
-        None if namespaces is None else tuple(namespaces),
+        None if found.namespaces is None else tuple(found.namespaces),
     )
 
 
 def parts_of(findings: Iterable[Finding]) -> Iterator[Part]:
     """Return what findings that are not stored contribute; they must have been judged by `timeline.judge`."""
     for found in findings:
-        assert found.anchor
-        stored = [occurrence(found, each, _unknown) for each in found.occurrences]
-        yield part(found.anchor, documents.finding(found), stored, namespaces=found.namespaces)
-
-
-def _unknown(_: object) -> None:
-    """Return no number of a track: the occurrences of an incident do not show any."""
+        yield part(stored(found, lambda _: None))  # incidents show no numbers of tracks
 
 
 def incidents_of(parts: Iterable[Part], rules: Iterable[Rule]) -> list[Incident]:

@@ -4,11 +4,14 @@ A finding is stored once, as its document and its occurrences (`StoredFinding`).
 a window are derived from these. This module is pure.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from timeline.core.entries import ObjectRef
+from timeline.history.lifelines import Name
 from timeline.judging.findings import Finding, Occurrence, digest
+from timeline.judging.incidents.subjects import identity
+from timeline.payloads import documents
 from timeline.payloads.documents import proof_payload, proofs
 from timeline.payloads.findings import FindingGroupPayload, FindingPayload
 
@@ -48,6 +51,23 @@ class StoredFinding(NamedTuple):
     document: FindingPayload
     occurrences: list[dict[str, Any]]  # what `occurrence` returned for each
     incident: str = ""  # the identity of its incident
+    anchor: Name | None = None  # of its incident
+    namespaces: Sequence[str] | None = None  # of all that it names; None if that is not known
+
+
+def stored(
+    finding: Finding, number: Callable[[ObjectRef], int | None], subject: int = 0, root: int = 0
+) -> StoredFinding:
+    """Return a finding as it is stored. `number` returns the track number of an object."""
+    return StoredFinding(
+        subject,
+        root,
+        documents.finding(finding),
+        [occurrence(finding, each, number) for each in finding.occurrences],
+        identity(finding.rule, finding.anchor) if finding.anchor else "",
+        finding.anchor,
+        finding.namespaces,
+    )
 
 
 class OccurrenceRow(NamedTuple):
@@ -55,6 +75,7 @@ class OccurrenceRow(NamedTuple):
 
     payload: FindingGroupPayload
     drawn: list[tuple[int, dict[str, Any]]]  # the track number of each subject, and its occurrence
+    namespaces: list[str] | None  # of all of its findings; None if those of one are not known
 
 
 def rows(findings: Iterable[StoredFinding], page: str = "", keys: Collection[str] | None = None) -> list[OccurrenceRow]:
@@ -110,7 +131,16 @@ def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str)
         "incidents": sorted({member.incident for _, member in alike}),
         "findings": [member.document for _, member in alike],
     }
-    return OccurrenceRow(payload, [(member.subject, one) for one, member in alike])
+    return OccurrenceRow(payload, [(member.subject, one) for one, member in alike], _namespaces(alike))
+
+
+def _namespaces(alike: list[tuple[dict[str, Any], StoredFinding]]) -> list[str] | None:
+    involved: set[str] = set()
+    for _, member in alike:
+        if member.namespaces is None:
+            return None
+        involved.update(member.namespaces)
+    return sorted(involved)
 
 
 def _cause(findings: list[FindingPayload]) -> str:

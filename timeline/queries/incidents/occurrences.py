@@ -14,6 +14,7 @@ from timeline.payloads.incidents import occurrences
 from timeline.queries.ahead import sent
 from timeline.queries.arrays import array
 from timeline.queries.people.acknowledgements import acknowledged
+from timeline.storage.judged.stored import read
 
 # `&&` compares each of the one with each of the other, and = ANY looks up in a hash table, which takes as long for few.
 _NAMED = "tracks && %(tracks)s::bigint[]"
@@ -66,9 +67,8 @@ def _groups(source_id: int, rows: list[Occurrence]) -> list[FindingGroupPayload]
     """Return the payloads of these rows in the same order, without rows whose findings were deleted meanwhile."""
     identities = {identity for row in rows for identity in row.findings}
     stored = Finding.objects.filter(source=source_id, identity__in=identities)
-    findings = stored.values_list("subject", "root", "document", "occurrences", "incident")
     page, keys = f"/sources/{source_id}/findings/", {row.key for row in rows}
-    derived = occurrences.rows((occurrences.StoredFinding(*each) for each in findings), page, keys)
+    derived = occurrences.rows(read(stored), page, keys)
     by_key = {row.payload["key"]: row.payload for row in derived}
     return [by_key[row.key] for row in rows if row.key in by_key]
 

@@ -16,7 +16,6 @@ from timeline.kinds import NOISE
 from timeline.layout import outline
 from timeline.layout.lanes import Count, Folded, LaneRow
 from timeline.models import Source, Track
-from timeline.queries.sources.extents import extent
 from timeline.queries.window.folding import ALL, MOST, NOTHING, Folding
 from timeline.queries.window.view import NOT_KNOWN, View, like
 from timeline.storage.permitted.limits import present
@@ -272,12 +271,12 @@ def _tide(source: Source, start: int, end: int) -> tuple[int, float]:
     if not source.tide:
         return LAST, 1.0
     tide = outline.Tide(**source.tide)
-    first, last = (tide.since, tide.until) if tide.until else extent(source)
-    begin, over = ((time - first) * outline.SLICES // max(1, last - first) for time in (start, end))
+    width = max(1, tide.until - tide.since)
+    begin, over = ((time - tide.since) * outline.SLICES // width for time in (start, end))
     begin = max(0, min(outline.SLICES, begin) - 1)  # rounding may have moved either into the next slice
     over = max(0, min(outline.SLICES - 2, over) + 1)
     living = tide.living[begin] + tide.begun[over] - tide.begun[begin]
-    known = end < last - (_LATE if source.sequence else 0)
+    known = end < tide.until - (_LATE if source.sequence else 0)
     return (tide.reach[over] if known else LAST), living / max(1, tide.begun[over])
 
 

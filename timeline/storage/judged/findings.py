@@ -1,7 +1,7 @@
-"""Store findings: each finding once, and a row of the list of findings for each occurrence."""
+"""Store findings: each finding once, a row of the list of findings for each occurrence, and the incidents."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,15 +16,19 @@ from timeline.history.lifelines import name_of
 from timeline.history.world.world import World
 from timeline.judge import rulebook
 from timeline.judging.findings import Finding
-from timeline.judging.incidents import subjects as incidents
 from timeline.kinds import kind_of
 from timeline.layout import places
-from timeline.payloads import documents
 from timeline.payloads.incidents import in_part, occurrences
+from timeline.payloads.incidents.making import members_of, part
+from timeline.payloads.incidents.occurrences import StoredFinding
 from timeline.storage.copying import as_json, as_text, upsert
+from timeline.storage.judged import incidents
+from timeline.storage.judged.stored import read
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
+
+    from timeline.payloads.incidents.members import Part
 
 FINDING = (
     "source_id", "identity", "rule", "severity", "namespace", "subject", "root", "tracks", "first", "last", "document",
@@ -39,34 +43,56 @@ _Counts = Counter[tuple[str, int]]  # how many rows each rule has of each rank o
 
 
 def write(source: models.Source, world: World, findings: Collection[Finding]) -> None:
-    """Store all findings of a recording in place of those that were stored before."""
-    gone, _ = models.Finding.objects.filter(source=source).exclude(identity__in=[each.id for each in findings]).delete()
-    rows = (row_of(source, world, found) for found in findings)
-    if upsert(sql.Identifier("timeline_finding"), FINDING, ("source_id", "identity"), rows) or gone:
-        write_occurrences(source)
+    """Store all findings of a recording in place of those that were stored before, with the rows and the incidents that
+    follow from them."""
+    models.Finding.objects.filter(source=source).exclude(identity__in=[each.id for each in findings]).delete()
+    by_rule: dict[str, list[Finding]] = {}
+    for each in findings:
+        by_rule.setdefault(each.rule, []).append(each)
+    parts: list[Part] = []
+
+    def stored_of(rules: list[str]) -> list[StoredFinding]:
+        """Store the findings of these rules, and return them as they are stored."""
+        _, now = put(source, world, [each for rule in rules for each in by_rule.get(rule, ())])
+        parts.extend(map(part, now.values()))
+        return [*now.values()]
+
+    _write_all(source, {rule: len(of_rule) for rule, of_rule in by_rule.items()}, stored_of, ())
+    before = models.Incident.objects.filter(source=source)
+    incidents.store(source, members_of(parts, rulebook()), {each.identity: each for each in before})
 
 
-def row_of(source: models.Source, world: World, found: Finding) -> tuple[Any, ...]:
-    """Return the row of a finding, with the columns of `FINDING`."""
+def put(source: models.Source, world: World, findings: Iterable[Finding]) -> tuple[list[str], dict[str, StoredFinding]]:
+    """Store these findings. Return the identities of those that are new or changed, and by identity all as they are
+    stored."""
+    now: dict[str, StoredFinding] = {}
+    rows = (_row_of(source, world, found, now) for found in findings)
+    return upsert(sql.Identifier("timeline_finding"), FINDING, ("source_id", "identity"), rows), now
+
+
+def _row_of(source: models.Source, world: World, found: Finding, now: dict[str, StoredFinding]) -> tuple[Any, ...]:
+    """Return the row of a finding, with the columns of `FINDING`, and add the finding as it is stored to `now`."""
     proofs = [proof.ref for each in found.occurrences for proof in each.proof]
     named = [found.subject, *proofs, *found.affects, *([found.other] if found.other else [])]
     # A finding is shown with its subject, or, if that was not observed, with the first object of its proof.
     subject = next(track for ref in named if (track := world.track((name_of(ref), ref.uid))))
+    numbers = world.number(subject), world.number(places.root_of(world, subject))
+    stored = now[found.id] = occurrences.stored(found, world.id_of, *numbers)
     return (
         source.pk,
         found.id,
         found.rule,
         found.severity,
         as_text(found.subject.namespace),
-        world.id_of(subject.ref),
-        world.id_of(places.root_of(world, subject).ref),
+        stored.subject,
+        stored.root,
         sorted({number for ref in named for number in _track_numbers(ref, world)}),
         moment(found.occurrences[0].first),
         moment(found.occurrences[-1].last),
-        as_json(documents.finding(found)),
-        as_json([occurrences.occurrence(found, each, world.id_of) for each in found.occurrences]),
+        as_json(stored.document),
+        as_json(stored.occurrences),
         False,
-        incident_of(found),
+        stored.incident,
         list(map(as_text, found.anchor or ())),
         list(map(as_text, found.namespaces)),
         _part_of(found, world),
@@ -85,12 +111,6 @@ def _part_of(found: Finding, world: World) -> str | None:
 @cache
 def _titles() -> dict[str, str]:
     return {rule.id: rule.title for rule in rulebook()}
-
-
-def incident_of(found: Finding) -> str:
-    """Return the identity of the incident of a finding that `timeline.judge` has judged."""
-    assert found.anchor
-    return incidents.identity(found.rule, found.anchor)
 
 
 def _track_numbers(ref: ObjectRef, world: World) -> Iterable[int]:
@@ -139,26 +159,39 @@ def write_occurrences(
         named = {identity for members in before.values_list("findings", flat=True) for identity in members}
         findings = findings.filter(identity__in=named.union(changed))
         replaced = Counter(before.values_list("rule", "rank"))
-        written, gone, counts = _write_rows(source, findings, before, keys, changed)
+        written, gone, counts = _write_rows(source, read(findings), before, keys, changed)
         _count(source, counts, replaced)
         return sorted(written), gone
-    written, gone, counts = set(), [], Counter()
-    for rules in _blocks(findings, before):
-        of_rules = _write_rows(source, findings.filter(rule__in=rules), before.filter(rule__in=rules), None, changed)
+    of_rules: dict[str, int] = dict(findings.values_list("rule").annotate(number=Count("*")).order_by())
+    return _write_all(source, of_rules, lambda rules: read(findings.filter(rule__in=rules)), changed)
+
+
+def _write_all(
+    source: models.Source,
+    counts: Mapping[str, int],
+    stored_of: Callable[[list[str]], Iterable[StoredFinding]],
+    changed: Collection[str],
+) -> tuple[list[str], list[str]]:
+    """Write all rows of the list of findings, as `write_occurrences` does. A row is about one rule: `counts` says how
+    many findings each rule has, and `stored_of` returns those of some rules."""
+    before = models.Occurrence.objects.filter(source=source)
+    written: set[str] = set()
+    gone: list[str] = []
+    total: _Counts = Counter()
+    for rules in _blocks(counts.keys() | set(before.values_list("rule", flat=True).distinct()), counts):
+        of_rules = _write_rows(source, stored_of(rules), before.filter(rule__in=rules), None, changed)
         written |= of_rules[0]
         gone += of_rules[1]
-        counts += of_rules[2]
-    _count(source, counts, None)
+        total += of_rules[2]
+    _count(source, total, None)
     return sorted(written), gone
 
 
-def _blocks(findings: "QuerySet[models.Finding]", before: "QuerySet[models.Occurrence]") -> Iterator[list[str]]:
-    """Yield the rules of findings and of rows, as many at a time as have about `_TOGETHER` findings: a row is about
-    one rule."""
-    counts = dict(findings.values_list("rule").annotate(number=Count("*")).order_by())
+def _blocks(rules: Iterable[str], counts: Mapping[str, int]) -> Iterator[list[str]]:
+    """Yield as many of these rules at a time as have about `_TOGETHER` findings."""
     block: list[str] = []
     size = 0
-    for rule in sorted(counts.keys() | set(before.values_list("rule", flat=True).distinct())):
+    for rule in sorted(rules):
         if block and size + counts.get(rule, 0) > _TOGETHER:
             yield block
             block, size = [], 0
@@ -170,7 +203,7 @@ def _blocks(findings: "QuerySet[models.Finding]", before: "QuerySet[models.Occur
 
 def _write_rows(
     source: models.Source,
-    findings: "QuerySet[models.Finding]",
+    findings: Iterable[StoredFinding],
     before: "QuerySet[models.Occurrence]",
     keys: Collection[str] | None,
     changed: Collection[str],
@@ -179,19 +212,14 @@ def _write_rows(
 
     Return the keys of the rows that changed, the keys of those that were deleted, and how many rows there are now.
     """
-    columns = "subject", "root", "document", "occurrences", "incident"
-    stored, involved = [], {}
-    for identity, namespaces, *values in findings.values_list("identity", "namespaces", *columns):
-        stored.append(occurrences.StoredFinding(*values))
-        involved[identity] = namespaces
-    rows = occurrences.rows(stored, f"/sources/{source.pk}/findings/", keys)
+    rows = occurrences.rows(findings, keys=keys)
     gone = list(before.exclude(key__in=[row.payload["key"] for row in rows]).values_list("key", flat=True))
     before.filter(key__in=gone).delete()
     written = upsert(
         sql.Identifier("timeline_occurrence"),
         _OCCURRENCE,
         ("source_id", "key"),
-        [occurrence_row(source, row, involved) for row in rows],
+        [_occurrence_row(source, row) for row in rows],
     )
     affected = {row.payload["key"] for row in rows if any(each["id"] in changed for each in row.payload["findings"])}
     counts = Counter((row.payload["rule"], occurrences.rank(row.payload["severity"])) for row in rows)
@@ -228,11 +256,9 @@ def counted(rows: "QuerySet[models.Occurrence]") -> dict[str, list[int]]:
     return counts
 
 
-def occurrence_row(
-    source: models.Source, row: occurrences.OccurrenceRow, involved: Mapping[str, list[str] | None]
-) -> tuple[Any, ...]:
-    """Return the columns of `_OCCURRENCE`; `involved` has the namespaces of each finding, by its identity."""
-    payload, drawn = row
+def _occurrence_row(source: models.Source, row: occurrences.OccurrenceRow) -> tuple[Any, ...]:
+    """Return the columns of `_OCCURRENCE`."""
+    payload, drawn, namespaces = row
     subjects = [found["subject"] for found in payload["findings"]]
     proofs = {proof["track"] for _, each in drawn for proof in each["proof"] if proof["track"]}
     return (
@@ -240,18 +266,12 @@ def occurrence_row(
         payload["key"],
         occurrences.rank(payload["severity"]),
         payload["rule"],
-        payload["namespace"],
-        sorted({kind_of(subject["group"], subject["kind"]).family for subject in subjects}),
-        " ".join([payload["summary"], *(subject["name"] for subject in subjects)]).lower(),
+        as_text(payload["namespace"]),
+        sorted({as_text(kind_of(subject["group"], subject["kind"]).family) for subject in subjects}),
+        as_text(" ".join([payload["summary"], *(subject["name"] for subject in subjects)]).lower()),
         sorted(proofs | {subject for subject, _ in drawn}),
         moment(payload["start"]),
         moment(payload["end"]),
         list(dict.fromkeys(found["id"] for found in payload["findings"])),
-        together(involved[found["id"]] for found in payload["findings"]),
+        None if namespaces is None else list(map(as_text, namespaces)),
     )
-
-
-def together(involved: Iterable[list[str] | None]) -> list[str] | None:
-    """Return the namespaces of several findings; None if those of one are not known."""
-    known = list(involved)
-    return None if None in known else sorted({name for each in known for name in each or ()})

@@ -10,13 +10,13 @@ from psycopg import sql
 
 from timeline import models
 from timeline.core.entries import microseconds, moment
-from timeline.history.lifelines import Name
 from timeline.judge import rulebook
 from timeline.payloads.incidents import making as incidents
 from timeline.payloads.incidents.members import Members
 from timeline.payloads.incidents.occurrences import rank
 from timeline.storage import notify
 from timeline.storage.copying import as_text, upsert
+from timeline.storage.judged import stored
 
 OVER = timedelta(hours=1)  # an acknowledged incident that comes back after so long is not acknowledged any more
 _ROOTS = 1000  # the latest root owners by which an incident is found
@@ -33,8 +33,9 @@ def write(source: models.Source, identities: Collection[str] | None = None) -> t
 
     Return the identities of those that changed, and of those that are gone.
     """
-    stored = models.Incident.objects.filter(source=source)
-    before = stored if identities is None else stored.filter(identity__in=identities)
+    before = models.Incident.objects.filter(source=source)
+    if identities is not None:
+        before = before.filter(identity__in=identities)
     return store(source, read(source, identities), {each.identity: each for each in before})
 
 
@@ -42,9 +43,7 @@ def read(source: models.Source, identities: Collection[str] | None = None) -> li
     """Return the stored findings of these incidents, or of all of the source."""
     of_these = {} if identities is None else {"incident__in": list(identities)}
     findings = models.Finding.objects.filter(source=source, withdrawn=False, **of_these).exclude(incident="")
-    columns = findings.values_list("anchor", "document", "occurrences", "root", "namespaces")
-    parts = (incidents.part(Name(*anchor), *rest) for anchor, *rest in columns.iterator())
-    return incidents.members_of(parts, rulebook())
+    return incidents.members_of(map(incidents.part, stored.read(findings)), rulebook())
 
 
 def store(

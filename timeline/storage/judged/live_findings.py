@@ -5,16 +5,13 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from psycopg import sql
-
 from timeline import models
 from timeline.core.entries import moment
 from timeline.history.lifelines import Key, name_of
 from timeline.judge import settled
 from timeline.judging.findings import Finding, Status
 from timeline.payloads import documents
-from timeline.payloads.incidents.making import parts_of
-from timeline.storage.copying import upsert
+from timeline.payloads.incidents.making import part
 from timeline.storage.judged import findings, incidents
 from timeline.storage.judged.live_incidents import LiveIncidents
 
@@ -24,6 +21,7 @@ if TYPE_CHECKING:
     from timeline.history.world.world import World
     from timeline.payloads.findings import FindingPayload
     from timeline.payloads.incidents.members import Part
+    from timeline.payloads.incidents.occurrences import StoredFinding
 
 
 class LiveFindings:
@@ -79,19 +77,18 @@ class LiveFindings:
         if not changed and not lost and self._taken_over:
             return {"findings": [], "gone": [], "incidents": [], "involved": {}, "namespaces": []}
         before = findings.where_shown(self._source, [*changed, *lost])
-        rows = [findings.row_of(self._source, self._world, each) for each in changed.values()]
-        written = upsert(sql.Identifier("timeline_finding"), findings.FINDING, ("source_id", "identity"), rows)
+        written, stored = findings.put(self._source, self._world, changed.values())
         for each in lost.values():
             earlier = "" if each.status is Status.SUSPECTED else ", after it had been confirmed"
             until = f"{moment(self._world.last):%H:%M:%S} UTC"
             reason = f"Withdrawn{earlier}: what arrived up to {until} explains it."
             self._withdraw(each.id, documents.finding(each), reason)
         if self._taken_over:
-            now = findings.where_shown(self._source, [*changed, *lost])
-            touched = {key for stored in (*before.values(), *now.values()) for key in stored.rows}
+            touched = {key for each in before.values() for key in each.rows}
+            touched |= {each["group"] for finding in stored.values() for each in finding.occurrences}
             involved = findings.involved(self._source, touched)
             keys, gone = findings.write_occurrences(self._source, touched, set(written))
-            about, over, before_it = self._write_incidents(changed, lost, before, {row[1]: row[6] for row in rows})
+            about, over, before_it = self._write_incidents(stored, lost, before)
             moved = {"findings": keys, "gone": gone, "incidents": [*about, *over]}
             about_all = [*involved.values(), *before_it.values()]
             about_all += [each.namespaces for each in (*changed.values(), *lost.values())]
@@ -103,18 +100,17 @@ class LiveFindings:
 
     def _write_incidents(
         self,
-        changed: dict[str, Finding],
+        changed: dict[str, StoredFinding],
         lost: dict[str, Finding],
         before: dict[str, findings.Stored],
-        roots: dict[str, int],
     ) -> tuple[list[str], list[str], dict[str, list[str]]]:
         """Write the incidents of findings that changed or that no longer hold, and those that they belonged to."""
         put: dict[str, list[Part]] = {}
-        for part in parts_of(changed.values()):
-            put.setdefault(findings.incident_of(changed[part.id]), []).append(part._replace(root=roots[part.id]))
+        for each in changed.values():
+            put.setdefault(each.incident, []).append(part(each))
         left: dict[str, list[str]] = {}
         for identity, stored in before.items():
-            if stored.incident and (identity in lost or stored.incident != findings.incident_of(changed[identity])):
+            if stored.incident and (identity in lost or stored.incident != changed[identity].incident):
                 left.setdefault(stored.incident, []).append(identity)
         return self._incidents.write(put, left)
 

@@ -2,11 +2,9 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from threading import Barrier
 
 import pytest
-from django.apps import apps
 from django.contrib.auth.models import AnonymousUser, Group, User
 from django.core.management import call_command
 from django.core.management.base import CommandError
@@ -133,17 +131,6 @@ def test_one_query_for_many_grants_and_only_once_for_a_user(
     with django_assert_num_queries(1):
         assert len(grants.held_by(user).seen.namespaces[sources[0].pk]) == 50
         grants.held_by(user)
-
-
-def test_accounts_of_the_version_before_keep_what_they_could_do() -> None:
-    ada = User.objects.create_user("ada", is_staff=True)
-    bob = User.objects.create_user("bob")
-    kept = member("viewer", name="has a grant already")
-    migration = import_module("dashboard.migrations.0009_grants_of_accounts")
-    migration.give_roles(apps, None)
-    migration.give_roles(apps, None)  # a second time changes nothing
-    assert [grants.read(user.pk).everywhere for user in (ada, bob, kept)] == ["admin", "responder", "viewer"]
-    assert Grant.objects.count() == 3
 
 
 Act = Callable[[], object]

@@ -14,7 +14,7 @@ from timeline.core.dating import of_recording
 from timeline.core.entries import Observation
 from timeline.core.machine import beside, memory
 from timeline.core.machine.processors import available_processors
-from timeline.history.lifelines import Key, Track
+from timeline.history.lifelines import Key
 from timeline.history.world.world import World
 from timeline.judge import in_order, judge, judged_again, rulebook, touched
 from timeline.judging.findings import Finding
@@ -27,7 +27,7 @@ from timeline.storage.judged import actors, changes, findings, views
 from timeline.storage.keeping import freed
 from timeline.storage.live import Live, present_for
 
-_FEWEST = 5_000  # tracks in a file that are worth a copy of the process
+_FEWEST = 40_000  # tracks that are worth another copy of the process
 
 
 class TwoClusters(Exception):
@@ -64,9 +64,8 @@ def judge_again(source: Source, world: World) -> None:
 def _judge(source: Source, world: World, cause: str) -> None:
     """Store the tracks, findings and gaps that follow from everything that the world has learned."""
     world.settle()
-    if world.is_in_file:  # what is computed and given back before copies of the process are made is shared by them
-        _ = rulebook(), world.completeness
-        memory.give_back()
+    _ = rulebook(), world.completeness  # what is computed and given back before copies are made is shared by them
+    memory.give_back()
     source.judged = VERSION
     # The copy that judges is made first, because a thread writes tracks from then on.
     with _second_half(world) as answer, tracks.writing(source, world):
@@ -91,15 +90,13 @@ _Half = tuple[list[Finding], dict[tuple[str, Key | None], str]]  # findings, and
 
 @contextmanager
 def _second_half(world: World) -> Iterator[Iterator[_Half] | None]:
-    """Judge the second half of the tracks in a copy of this process, if they are in a file and there is a third
-    processor: the rows of tracks are made on another one meanwhile. Yield what the copy answers, or None."""
-    if not world.is_in_file or world.count_of_tracks < _FEWEST or available_processors() < 3:
+    """Judge the second half of the tracks in a copy of this process, if they are many and there is a third processor:
+    the rows of tracks are made on another one meanwhile. Yield what the copy answers, or None."""
+    if world.count_of_tracks < _FEWEST or available_processors() < 3:
         yield None
         return
     half = world.count_of_tracks // 2
-    with beside.computed(
-        lambda: iter([(judge(world, _tracks(world, half, world.count_of_tracks)), world.failures)])
-    ) as answer:
+    with beside.computed(lambda: iter([(judge(world, world.tracks(half)), world.failures)])) as answer:
         yield answer
 
 
@@ -108,17 +105,13 @@ def _judged(world: World, answer: Iterator[_Half] | None) -> list[Finding]:
     if answer is None:
         return judge(world, world.tracks())
     half = world.count_of_tracks // 2
-    first = judge(world, _tracks(world, 0, half))
+    first = judge(world, world.tracks(stop=half))
     try:
         second, failures = next(answer)
         world.failures.update(failures)
     except beside.Broken:
-        second = judge(world, _tracks(world, half, world.count_of_tracks))
+        second = judge(world, world.tracks(half))
     return in_order(first, second)
-
-
-def _tracks(world: World, start: int, stop: int) -> Iterator[Track]:
-    return map(world.track_at, range(start, stop))
 
 
 class Committed(NamedTuple):

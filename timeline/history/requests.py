@@ -4,7 +4,7 @@ It is pure.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
 
@@ -14,14 +14,11 @@ from timeline.core.entries import Entry, Request
 from timeline.core.machine.spill import Spilling
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Name, name_of
+from timeline.history.request_store import RequestStore
 from timeline.history.seen import GroupKind
-from timeline.history.spilled_requests import SpilledRequests
 
-_LONGEST = (
-    86_400 * SECOND
-)  # µs that a watch whose end no line shows can have lasted; API servers end them after an hour
-
-
+# µs that a watch whose end no line shows can have lasted; API servers end them after an hour
+_LONGEST = 86_400 * SECOND
 _ANSWERS = 4  # names whose requests stay in memory, however many they are: rules ask for these repeatedly
 
 
@@ -35,10 +32,7 @@ class Requests:
     def __init__(self, corrected: Callable[[Request], Request], spilling: Spilling | None = None) -> None:
         """`corrected` returns a request with the offset of its file's clock subtracted from its times."""
         self._corrected = corrected
-        self._spilling = spilling
-        self._count = 0  # requests that were new
-        self._known: dict[Name, dict[object, Request]] = defaultdict(dict)
-        self._spilled: SpilledRequests | None = None  # what `_known` was, since there are too many requests
+        self._known = RequestStore(spilling)
         self._sorted: dict[Name, list[Request]] = {}  # the answers of `about` that still hold
         self._by_uid: dict[Name, dict[str, list[Request]]] = {}  # the same requests by the UID that they name
         # The last answer of `of` that was put together: the rules ask about one object, one after the other.
@@ -47,25 +41,17 @@ class Requests:
         self.changed: set[Name] = set()  # the names whose answers may have changed since this set was emptied
 
     def __iter__(self) -> Iterator[Request]:
-        """Yield all requests as they were learned, in no order. It is not called if requests are in a file."""
-        assert self._spilled is None
-        return chain.from_iterable(requests.values() for requests in self._known.values())
+        """Yield all requests as they were learned, in no order."""
+        return chain.from_iterable(map(self._known.about, self._known))
 
     def learn(self, request: Request) -> bool:
         """Learn a request; return whether that added information. A log shows the start and the end of a watch."""
         name = name_of(request.ref)
-        key = request.identity or (request.verb, request.received)
-        before = self._known[name].get(key) if self._spilled is None else self._spilled.get(name, key)
+        key = _key(request)
+        before = self._known.get(name, key)
         if before is not None and _precedence(before) <= _precedence(request):
             return False
-        if self._spilled is None:
-            self._known[name][key] = request
-            self._count += before is None
-            if self._spilling and self._count > self._spilling.entries:
-                self._spilled = SpilledRequests(self._known, self._spilling.spill, self._spilling.part)
-                self._known = {}
-        else:
-            self._spilled.put(name, key, request)
+        self._known.put(name, key, request)
         self._outdated(name)
         return True
 
@@ -77,9 +63,9 @@ class Requests:
         if not self._has(name):
             return ()
         if name not in self._sorted:
-            found = [*self._found(name)]
+            found = [*self._known.about(name)]
             for called in self._called.get(name[:2], ()):
-                others = self._found(Name(*called, *name[2:]))
+                others = self._known.about(Name(*called, *name[2:]))
                 found += [replace(each, ref=replace(each.ref, group=name.group, kind=name.kind)) for each in others]
             self._sorted[name] = sorted(map(self._corrected, found), key=_order)
         self._use(name)
@@ -114,8 +100,7 @@ class Requests:
     def names(self) -> set[Name]:
         """Return the names that requests are about."""
         kinds = {called: kind for kind, others in self._called.items() for called in others}
-        known = self._known if self._spilled is None else self._spilled
-        return {Name(*kinds.get(name[:2], name[:2]), *name[2:]) for name in known}
+        return {Name(*kinds.get(name[:2], name[:2]), *name[2:]) for name in self._known}
 
     def rename(self, called: GroupKind, kind: GroupKind) -> None:
         """Note that requests about a kind, or a resource, are about objects of another kind."""
@@ -140,31 +125,23 @@ class Requests:
 
         It is not called if requests are in a file.
         """
-        assert self._spilled is None
-        for name, requests in list(self._known.items()):
-            kept = {key: each for key, each in requests.items() if min(each.staged, each.received + _LONGEST) >= before}
+        for name in [*self._known]:
+            requests = self._known.about(name)
+            kept = {_key(each): each for each in requests if min(each.staged, each.received + _LONGEST) >= before}
             if len(kept) < len(requests):
                 self._outdated(name)
-                self._known[name] = kept
-            if not kept:
-                del self._known[name]
+                self._known.keep(name, kept)
 
     def _has(self, name: Name) -> bool:
-        known = self._known if self._spilled is None else self._spilled
-        return name in known or any(Name(*each, *name[2:]) in known for each in self._called.get(name[:2], ()))
-
-    def _found(self, name: Name) -> Iterable[Request]:
-        if self._spilled is not None:
-            return self._spilled.about(name)
-        return self._known[name].values() if name in self._known else ()
+        return name in self._known or any(
+            Name(*each, *name[2:]) in self._known for each in self._called.get(name[:2], ())
+        )
 
     def _use(self, name: Name) -> None:
-        """Note that the requests about a name were asked for. If requests are in a file, then the answers that were not
-        asked for longest are left out if there are too many."""
-        if self._spilled is None or not self._spilling:
-            return
+        """Note that the requests about a name were asked for. The answers that were not asked for longest are left out
+        if there is no room for them."""
         self._sorted[name] = self._sorted.pop(name)
-        while len(self._sorted) > _ANSWERS and sum(map(len, self._sorted.values())) > self._spilling.part:
+        while len(self._sorted) > _ANSWERS and not self._known.room(self._sorted.values()):
             last = next(iter(self._sorted))
             del self._sorted[last]
             self._by_uid.pop(last, None)
@@ -177,6 +154,11 @@ class Requests:
 
 
 _order = attrgetter("received", "identity")  # requests are sorted by it
+
+
+def _key(request: Request) -> object:
+    """Return what identifies a request about a name."""
+    return request.identity or (request.verb, request.received)
 
 
 def _precedence(request: Request) -> tuple[bool, int, str, int]:

@@ -1,204 +1,126 @@
-"""Order lanes: find the root owner and the number of each, and the lanes that form a strip. It does no I/O.
+"""Order the lanes of a recording: find the root owner and the number of each track, and the lanes that form a strip. It
+does no I/O.
 
-`Arrangement.of` arranges all of a recording at once. A live source begins with the ranks that the database has, and
-`arrange` then updates the order change by change. Both compare tracks by `places.member_key`, so they give the same
-order. The ranks of a live source leave room between groups, so that a group that is found late moves no other.
+It has about 30 bytes of each track in memory, and some hundred of each lane. `live_arrangement.py` keeps the lanes of a
+live source in the same order, change by change.
 """
 
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from array import array
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from timeline.history.lifelines import Key, Name, Track
+from timeline.core.machine.columns import Numbers, in_order
 from timeline.history.world.world import World
-from timeline.layout.places import Group, Lane, MemberKey, Ranks, Strip, beginning, member_key, place
+from timeline.kinds import NOISE
+from timeline.layout.places import Lane, Strip, beginning, place
 from timeline.layout.strips import LaneKey, OwnedKind, Strips
 
-
-class StoredGroups(NamedTuple):
-    """The groups of a live source that the database has, by the track number of their root."""
-
-    ranks: Mapping[int, int]
-    forgotten: Mapping[int, int]  # how many members the worker no longer holds in memory
-
-
-class Moved(NamedTuple):
-    """The rows that a change of some tracks has moved or changed."""
-
-    lanes: list[Lane]
-    strips: list[Strip]
-    dissolved: list[int]  # the places of strips that no longer exist
+if TYPE_CHECKING:
+    from timeline.history.lifelines import Name
 
 
 class Arrangement:
-    """Keep the lanes of one world in the order of creation, in groups by root owner."""
+    """Keep the lanes of a world in the order of creation, in groups by root owner."""
 
-    def __init__(self, world: World, stored: StoredGroups | None = None) -> None:
+    def __init__(self, world: World) -> None:
         self._world = world
-        self._stored = stored or StoredGroups({}, {})
-        self._groups: dict[Name, Group] = {}  # by the name of their root: a re-created owner keeps its group
-        self._ranks = Ranks()
-        self._positions: dict[Key, tuple[Name, MemberKey]] = {}  # the root of each track, and its key in that group
-        self._lanes: dict[LaneKey, list[tuple[MemberKey, Key]]] = {}  # the tracks of each lane, in order of beginning
+        self._roots: dict[Name, int] = {}  # the index of each root owner
+        self._names: list[Name] = []  # the root owners by their index
+        self._root_of = array("I")  # by ordinal: the index of the root owner of each track
+        # By lane: its key, the ordinals of its tracks, and its place.
+        self._lanes: dict[LaneKey, int] = {}
+        self._members: list[array[int]] = []
+        self._places: list[int] = []
         self._strips = Strips()
-        self._orphaned: dict[Key, None] = {}  # tracks whose root may have changed because others were forgotten
-
-    @classmethod
-    def of(cls, world: World) -> "Arrangement":
-        """Return the arrangement of all tracks of a recording."""
-        whole = cls(world)
-        whole._arrange_all()
-        return whole
-
-    def root(self, track: Track) -> Track:
-        """Return the first incarnation of the name at the end of a track's chain of owners."""
-        return self._world.incarnations(self._positions[track.key][0])[0]
-
-    def rank(self, track: Track) -> int:
-        """Return the rank of a track's group among all groups."""
-        return self._groups[self._positions[track.key][0]].rank
-
-    def number(self, track: Track) -> int:
-        """Return a track's creation number within its group, from 1."""
-        name, member = self._positions[track.key]
-        return self._groups[name].number(member, track.key)
-
-    def lanes(self) -> list[Lane]:
-        """Return all lanes, sorted by place."""
-        return [*self.each_lane()]
-
-    def each_lane(self) -> Iterator[Lane]:
-        """Yield all lanes, sorted by place, without keeping their tracks."""
-        return map(self._lane, sorted(self._lanes, key=self._place))
-
-    def strips(self) -> list[Strip]:
-        """Return all strips, sorted by place."""
-        return sorted(self._strips_of(self._strips.places()), key=lambda strip: strip.place)
-
-    def arrange(self, changed: Iterable[Track]) -> Moved:
-        """Arrange tracks that are new or have changed; return all rows that this moves or changes."""
-        moved: dict[LaneKey, None] = {}
-        orphaned = filter(None, map(self._world.track, self._orphaned))
-        waiting = [*changed, *orphaned]
-        self._orphaned = {}
-        for track in waiting:  # the list grows by tracks whose root may have changed
-            root = self._world.root(track).name
-            before, now = self._positions.get(track.key), (root, member_key(track))
-            moved[root, track.name] = None
-            if before != now:
-                if before is None or before[0] != root:
-                    waiting += self._dependent(track)
-                if before:
-                    self._remove(track.key, *before, moved)
-                self._insert(track.key, *now, moved)
-            self._drop_vanished((root, track.name), moved)
-        for lane in moved:
-            self._strips.enter(lane, self._owned(lane))
-        strips, others, dissolved = self._strips.settle(self._place)
-        moved.update(dict.fromkeys(others))
-        return Moved([*map(self._lane, moved)], list(self._strips_of(strips)), dissolved)
-
-    def forget(self, track: Track) -> None:
-        """Forget a track that the world is about to forget. Its rows in the database stay as they are."""
-        self._orphaned.update((each.key, None) for each in self._dependent(track))
-        root, member = self._positions.pop(track.key)
-        group = self._groups[root]
-        group.forget(member, track.key)
-        if self._leave_lane((root, track.name), member, track.key):
-            self._strips.forget((root, track.name))
-        self._close_if_empty(root, group)
-
-    def _arrange_all(self) -> None:
-        """Arrange all tracks with one sort, which is faster than `arrange`."""
-        for track in self._world.tracks():
-            root, member = self._world.root(track).name, member_key(track)
-            self._positions[track.key] = root, member
-            group = self._groups.get(root)
-            if group is None:
-                group = self._groups[root] = Group(root, self._head(root), 0)
-            group.members.append((member, track.key))
-            self._lanes.setdefault((root, track.name), []).append((member, track.key))
-        for members in (*(group.members for group in self._groups.values()), *self._lanes.values()):
-            members.sort()
-        self._ranks.number_all(list(self._groups.values()))
+        self._numbers = self._numbered(self._read())
+        for (root, _), members in zip(self._lanes, self._members, strict=True):
+            first = min(map(self._numbers.__getitem__, members))
+            self._places.append(place(self._ranks[self._roots[root]], first))
         for lane in self._lanes:
             self._strips.enter(lane, self._owned(lane))
         self._strips.settle(self._place)
 
-    def _dependent(self, track: Track) -> Iterator[Track]:
-        """Yield the tracks whose root may change when the root of this track does."""
-        yield from self._world.children(track)
-        for name in track.references():
-            yield from (each for each in self._world.incarnations(name) if not each.owner)
-        if track.ref.kind == "Service":
-            yield from self._world.incarnations(track.name._replace(kind="Endpoints"))
+    def lanes(self) -> Iterator[Lane]:
+        """Yield all lanes, sorted by place."""
+        return map(self._lane, sorted(self._lanes, key=self._place))
 
-    def _drop_vanished(self, lane: LaneKey, moved: dict[LaneKey, None]) -> None:
-        """Remove the tracks of a lane that no longer exist in the world, because it merged them with others."""
-        for member, key in [each for each in self._lanes[lane] if self._world.track(each[1]) is None]:
-            self._remove(key, lane[0], member, moved)
+    def strips(self) -> Iterator[Strip]:
+        """Yield all strips, sorted by place."""
+        for owned, at in sorted(self._strips.places().items(), key=lambda each: each[1]):
+            if owner := self._world.track(owned[0]):
+                lanes = sorted(self._strips.lanes(owned), key=self._place)
+                yield Strip(at, owner, [*map(self._lane, lanes)])
 
-    def _insert(self, key: Key, root: Name, member: MemberKey, moved: dict[LaneKey, None]) -> None:
-        self._positions[key] = root, member
-        group = self._groups.get(root) or self._open(root, moved)
-        if (head := self._head(root)) != group.head:
-            self._ranks.remove(group)
-            group.head = head
-            self._move([group, *self._ranks.enter(group)], moved)
-        moved.update(((root, other[0]), None) for other in group.insert(member, key))
-        insort(self._lanes.setdefault((root, key[0]), []), (member, key))
+    def _read(self) -> tuple["array[int]", "array[int]", Numbers]:
+        """Find the root owner and the lane of each track; return whether it is noise, when it began, and its first
+        revision."""
+        noise, began, revisions = array("B"), array("q"), Numbers()
+        for ordinal, track in enumerate(self._world.tracks()):
+            root = self._world.root(track).name
+            if root not in self._roots:
+                self._roots[root] = len(self._names)
+                self._names.append(root)
+            self._root_of.append(self._roots[root])
+            noise.append(track.family in NOISE)
+            time, revision, name, _ = beginning(track)
+            began.append(time)
+            revisions.append(revision)
+            lane = self._lanes.setdefault((root, name), len(self._members))
+            if lane == len(self._members):
+                self._members.append(array("I"))
+            self._members[lane].append(ordinal)
+        return noise, began, revisions
 
-    def _remove(self, key: Key, root: Name, member: MemberKey, moved: dict[LaneKey, None]) -> None:
-        del self._positions[key]
-        group, lane = self._groups[root], (root, key[0])
-        moved.update(((root, other[0]), None) for other in group.remove(member, key))
-        if self._leave_lane(lane, member, key):
-            moved.pop(lane, None)
-            self._strips.leave(lane)
-        self._close_if_empty(root, group)
-
-    def _leave_lane(self, lane: LaneKey, member: MemberKey, key: Key) -> bool:
-        """Remove a track from its lane; return whether it was the last one, so that the lane was removed, too."""
-        members = self._lanes[lane]
-        del members[bisect_left(members, (member, key))]
-        if not members:
-            del self._lanes[lane]
-        return not members
-
-    def _open(self, root: Name, moved: dict[LaneKey, None]) -> Group:
-        number = self._world.number(self._world.incarnations(root)[0])
-        group = self._groups[root] = Group(root, self._head(root), self._stored.forgotten.get(number, 0))
-        self._move(self._ranks.enter(group, self._stored.ranks.get(number)), moved)
-        return group
-
-    @staticmethod
-    def _move(groups: Iterable[Group], moved: dict[LaneKey, None]) -> None:
-        """Add all lanes of these groups to `moved`."""
-        moved.update(((group.root, key[0]), None) for group in groups for _, key in group.members)
-
-    def _close_if_empty(self, root: Name, group: Group) -> None:
-        if not group.members:
-            del self._groups[root]
-            self._ranks.remove(group)
-
-    def _head(self, root: Name) -> tuple[int, int, Name, str]:
-        return beginning(self._world.incarnations(root)[0])
+    def _numbered(self, read: tuple["array[int]", "array[int]", Numbers]) -> "array[int]":
+        """Rank the groups, and return the number of each track within its group."""
+        noise, began, revisions = read
+        heads = sorted((beginning(self._world.incarnations(name)[0]), index) for name, index in self._roots.items())
+        self._ranks = array("I", [0]) * len(heads)
+        for rank, (_, index) in enumerate(heads, 1):
+            self._ranks[index] = rank
+        numbers = array("I", [0]) * len(began)
+        group = number = 0
+        for alike in _runs(
+            (2 * self._ranks[root] + noise[each], began[each], each) for each, root in enumerate(self._root_of)
+        ):
+            rank = self._ranks[self._root_of[alike[0]]]
+            group, number = rank, number if rank == group else 0
+            if len(alike) > 1:
+                alike.sort(key=lambda each: revisions.values[each])
+            if len({revisions.values[each] for each in alike}) < len(alike):
+                alike.sort(key=lambda each: beginning(self._world.track_at(each)))
+            for each in alike:
+                number += 1
+                numbers[each] = number
+        return numbers
 
     def _owned(self, lane: LaneKey) -> OwnedKind | None:
-        owner = self._world.owner_of(self._tracks(lane)[0])
+        owner = self._world.owner_of(self._world.track_at(self._ordinals(lane)[0]))
         return (owner.key, lane[1].group, lane[1].kind, lane[1].namespace) if owner else None
 
-    def _strips_of(self, owned: Iterable[OwnedKind]) -> Iterator[Strip]:
-        for each in owned:
-            if owner := self._world.track(each[0]):
-                lanes = sorted(map(self._lane, self._strips.lanes(each)), key=lambda lane: lane.place)
-                yield Strip(lanes[0].strip, owner, lanes)
-
     def _lane(self, lane: LaneKey) -> Lane:
-        return Lane(self._place(lane), self._strips.place_of(lane), self._tracks(lane))
+        root = self._world.incarnations(lane[0])[0]
+        ordinals = self._ordinals(lane)
+        tracks, numbers = [*map(self._world.track_at, ordinals)], [*map(self._numbers.__getitem__, ordinals)]
+        return Lane(self._place(lane), self._strips.place_of(lane), root, tracks, numbers)
 
-    def _tracks(self, lane: LaneKey) -> list[Track]:
-        return [track for _, key in self._lanes[lane] if (track := self._world.track(key))]
+    def _ordinals(self, lane: LaneKey) -> list[int]:
+        """Return the ordinals of the tracks of a lane, by their numbers."""
+        return sorted(self._members[self._lanes[lane]], key=self._numbers.__getitem__)
 
     def _place(self, lane: LaneKey) -> int:
-        return place(self._groups[lane[0]].rank, self._groups[lane[0]].number(*self._lanes[lane][0]))
+        return self._places[self._lanes[lane]]
+
+
+def _runs(rows: Iterator[tuple[int, int, int]]) -> Iterator[list[int]]:
+    """Yield the last numbers of rows whose first two numbers are equal; the rows are sorted by these."""
+    before: tuple[int, int] | None = None
+    run: list[int] = []
+    for *alike, each in in_order(rows):
+        if run and (alike[0], alike[1]) != before:
+            yield run
+            run = []
+        before = alike[0], alike[1]
+        run.append(each)
+    if run:
+        yield run

@@ -19,7 +19,7 @@ from timeline.layout.assembly import MARKS, LanePage, Range, assemble
 from timeline.layout.drawing import Drawing
 from timeline.layout.intervals import FREED, gaps
 from timeline.layout.lanes import Count, LaneRow, RootOwner, full
-from timeline.layout.places import Lane
+from timeline.layout.places import Lane, rank_of
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.incidents import occurrences
 from timeline.payloads.views import ViewPayload, acted_on, views
@@ -70,9 +70,8 @@ class _Excerpt:
         self._findings = sorted(
             findings, key=lambda found: (_SEVERITIES.index(found.severity), found.occurrences[0].first, found.id)
         )
-        self._arrangement = Arrangement.of(world)
         self._ids = {track.key: number for number, track in enumerate(world.tracks(), 1)}
-        self._lanes = {lane.place: lane for lane in self._arrangement.lanes()}
+        self._lanes = {lane.place: lane for lane in Arrangement(world).lanes()}
         self._lane_of = {track.key: lane.place for lane in self._lanes.values() for track in lane.tracks}
         self._of_name: dict[Name, list[int]] = {}
         for track in world.tracks():
@@ -99,7 +98,7 @@ class _Excerpt:
         drawing.add_findings((each.subject, each.occurrences) for each in stored)
         drawing.add_views(self._views(chosen))
         findings = [row.payload for row in occurrences.rows(stored)]
-        lanes_of = Counter(str(self._rank(self._lanes[at])) for at in self._order)
+        lanes_of = Counter(str(rank_of(at)) for at in self._order)
         counts = {heading: Count(count) for heading, count in lanes_of.items()}
         page = LanePage(self._rows(lanes), 0, 0, len(lanes), False, counts, self._roots(lanes))
         window = assemble(Range(0, 0, span, span), page, drawing, self._gaps(), None)
@@ -127,7 +126,7 @@ class _Excerpt:
 
     def _finding(self, found: Finding) -> occurrences.StoredFinding:
         subject = self._subject(found)
-        return occurrences.stored(found, self._number_of, self._id(subject), self._arrangement.rank(subject))
+        return occurrences.stored(found, self._number_of, self._id(subject), rank_of(self._lane_of[subject.key]))
 
     def _chosen(self, span: tuple[int, int]) -> dict[int, int]:
         """Return the places of the lanes to draw, each with its `pixel`: the microseconds below which bars and marks
@@ -149,23 +148,21 @@ class _Excerpt:
         drawing = Drawing(self._rows(lanes), span, self._world.last, 1)
         for number, lane in enumerate(lanes, 1):
             drawing.pixel = pixels[lane.place]
-            root = self._id(self._arrangement.root(lane.tracks[0]))
-            for track in lane.tracks:
-                lifeline, born = outline.lifeline(track), self._arrangement.number(track)
-                drawing.add_track(self._id(track), number, root, born, track.until, lifeline)
+            root = self._id(lane.root)
+            for track, born in zip(lane.tracks, lane.numbers, strict=True):
+                drawing.add_track(self._id(track), number, root, born, track.until, outline.lifeline(track))
         return drawing
 
     def _rows(self, lanes: list[Lane]) -> list[LaneRow]:
         rows = []
         for number, lane in enumerate(lanes, 1):
             first = lane.tracks[0]
-            root, heading = self._id(self._arrangement.root(first)), str(self._rank(lane))
-            born, creator = self._arrangement.number(first), outline.creator(first)
-            rows.append(LaneRow(number, root, heading, born, *first.name, first.family, creator=creator))
+            root, heading, creator = self._id(lane.root), str(rank_of(lane.place)), outline.creator(first)
+            rows.append(LaneRow(number, root, heading, lane.numbers[0], *first.name, first.family, creator=creator))
         return rows
 
     def _roots(self, lanes: list[Lane]) -> dict[int, RootOwner]:
-        roots = {self._id(root): root for root in (self._arrangement.root(lane.tracks[0]) for lane in lanes)}
+        roots = {self._id(lane.root): lane.root for lane in lanes}
         return {number: (*root.name, number) for number, root in roots.items()}
 
     def _concerned(self) -> Iterator[int]:
@@ -190,9 +187,9 @@ class _Excerpt:
     def _relatives(self, concerned: list[int], others: list[int]) -> Iterator[int]:
         """Yield the other lanes of the same root owners, one of each group in turn, so that a large group leaves room
         for the others."""
-        families: dict[int, list[int]] = {self._rank(self._lanes[at]): [] for at in concerned}
+        families: dict[int, list[int]] = {rank_of(at): [] for at in concerned}
         for at in others:
-            if (rank := self._rank(self._lanes[at])) in families:
+            if (rank := rank_of(at)) in families:
                 families[rank].append(at)
         return (at for turn in zip_longest(*families.values()) for at in turn if at is not None)
 
@@ -224,9 +221,6 @@ class _Excerpt:
     def _lanes_of(self, ref: ObjectRef) -> list[int]:
         track = self._world.track((name_of(ref), ref.uid))
         return [self._lane_of[track.key]] if track else self._of_name.get(name_of(ref), [])
-
-    def _rank(self, lane: Lane) -> int:
-        return self._arrangement.rank(lane.tracks[0])
 
     def _id(self, track: Track) -> int:
         """Return the number of a track, which does not depend on the order in which entries were read."""

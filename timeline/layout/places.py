@@ -27,7 +27,9 @@ class Lane(NamedTuple):
 
     place: int  # its position among all lanes of the source, in the order of creation (see `place`)
     strip: int  # the place of the strip that it belongs to; 0 for none
+    root: Track  # the first incarnation of the name at the end of the chain of owners
     tracks: list[Track]
+    numbers: list[int]  # of these tracks: their creation numbers within the group, from 1
 
 
 class Strip(NamedTuple):
@@ -104,13 +106,6 @@ class Ranks:
     def __init__(self) -> None:
         self._heads: list[Beginning] = []
         self._groups: list[Group] = []
-
-    def number_all(self, groups: list[Group]) -> None:
-        """Give all groups of a recording the ranks 1, 2, 3 …"""
-        self._groups = sorted(groups, key=lambda group: group.head)
-        self._heads = [group.head for group in self._groups]
-        for rank, group in enumerate(self._groups, 1):
-            group.rank = rank
 
     def enter(self, group: Group, known: int | None = None) -> list[Group]:
         """Add a group with the rank that was stored for it (`known`), or with a new one according to its head.

@@ -85,9 +85,7 @@ def judge(workload: Track, world: World) -> Iterator[Finding]:
 
 def _first(lease: Name, world: World) -> Key | None:
     """Return the key of the first workload that refers to a Lease; None if there is none."""
-    return world.once_in_file(
-        ("first workload", lease), lambda: next((user.key for user in _users(lease, world)), None)
-    )
+    return world.computed(("first workload", lease), lambda: next((user.key for user in _users(lease, world)), None))
 
 
 def _users(lease: Name, world: World) -> list[Track]:

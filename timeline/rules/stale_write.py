@@ -85,7 +85,7 @@ class _Conflict:
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor | None, list[_Conflict]] = defaultdict(list)
     naming, unnamed = world.requests_apart(track)
-    of_name = world.once_in_file(("refused as old", track.name), lambda: [*filter(refused_as_old, unnamed)])
+    of_name = world.computed(("refused as old", track.name), lambda: [*filter(refused_as_old, unnamed)])
     refused = sorted((*filter(refused_as_old, naming), *of_name), key=lambda each: (each.received, each.identity))
     explaining = Explaining(track, world) if refused else None
     for request in refused:

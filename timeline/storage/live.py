@@ -42,7 +42,7 @@ from timeline.judge import horizons, judged, rulebook
 from timeline.judging.findings import namespace_of
 from timeline.judging.rulebook import VERSION
 from timeline.layout import outline
-from timeline.layout.arrangement import Arrangement, StoredGroups
+from timeline.layout.live_arrangement import LiveArrangement, StoredGroups
 from timeline.layout.places import rank_of
 from timeline.models import Cluster, Delta, SnapshotPart, Source, Track
 from timeline.payloads import documents
@@ -89,7 +89,7 @@ class Live:
     def __init__(self, source: Source, world: RecordingWorld, stored: StoredGroups) -> None:
         self.source = source
         self.world = world
-        self._arrangement = Arrangement(world, stored)
+        self._arrangement = LiveArrangement(world, stored)
         self._findings = LiveFindings(source, world)
         self._written: dict[int, int] = {}  # by the number of a track: a hash of what its row takes from other tracks
         self._changes = LiveChanges(source, world)
@@ -198,21 +198,19 @@ class Live:
             before, self._written[number] = self._written.get(number), now
             return before == now and track.key not in keys
 
-        source, world, order = self.source, self.world, self._arrangement
-        arranged = order.arrange(changed)
+        source, world = self.source, self.world
+        arranged = self._arrangement.arrange(changed)
         if not arranged.lanes:
             return [], set()
         if {lane.tracks[0].family for lane in arranged.lanes} - {family for _, family, _ in source.census}:
             self._totals_due_at = 0.0  # windows show only families that are in the totals
         packer = Packer(LIFELINES)
-        rows = (
-            row for lane in arranged.lanes for row in store.track_rows(source, world, lane, order, packer, is_written)
-        )
+        rows = (row for lane in arranged.lanes for row in store.track_rows(source, world, lane, packer, is_written))
         written = upsert(store.track_table(source), store.TRACK, ("source_id", "id"), rows)
         if arranged.dissolved:
             source.strip_set.filter(place__in=arranged.dissolved).delete()
         if arranged.strips:
-            strips = [store.strip_row(source, world, strip, order) for strip in arranged.strips]
+            strips = [store.strip_row(source, world, strip) for strip in arranged.strips]
             upsert(sql.Identifier("timeline_strip"), store.STRIP, ("source_id", "place"), strips)
         return written, {namespace_of(lane.tracks[0].ref) for lane in arranged.lanes}
 
@@ -275,7 +273,7 @@ class Live:
             store.write_reach(source, world)
 
     def _census(self) -> tuple[list[tuple[str, str, int]], dict[str, list[int]]]:
-        lanes = self._arrangement.lanes()
+        lanes = [*self._arrangement.lanes()]
         return outline.census(lanes), outline.tide(self.world, lanes)._asdict()
 
     def snapshot_with_next_batch(self) -> None:

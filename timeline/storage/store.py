@@ -14,8 +14,6 @@ from timeline.history.packing import Packer
 from timeline.history.world.world import World
 from timeline.judging.rulebook import VERSION
 from timeline.layout import outline, places
-from timeline.layout.arrangement import Arrangement
-from timeline.layout.large_arrangement import LargeArrangement
 from timeline.models import Gap, Source
 from timeline.payloads.findings import SourceDocumentPayload
 from timeline.storage.copying import as_json, as_text
@@ -136,7 +134,6 @@ def track_rows(
     source: Source,
     world: World,
     lane: places.Lane,
-    order: Arrangement | LargeArrangement,
     packer: Packer,
     is_written: Callable[[Track, tuple[object, ...]], bool] = lambda track, others: False,
 ) -> Iterator[tuple[Any, ...]]:
@@ -146,17 +143,17 @@ def track_rows(
     `is_written` returns whether the row of a track is stored already. Its other argument is what the row takes from
     other tracks; all else in it follows from the track alone.
     """
-    root = world.number(order.root(lane.tracks[0]))
+    root = world.number(lane.root)
     unnamed = _array(world.unnamed(lane.tracks))
     whole: tuple[str | None, ...] = _span(lane.tracks) if len(lane.tracks) > 1 else ()
     writers = outline.other_writers(lane.tracks)
-    for track in lane.tracks:
+    for track, number in zip(lane.tracks, lane.numbers, strict=True):
         owner = world.owner_of(track)
         others = (
             root,
             lane.strip,
             lane.place,
-            order.number(track),
+            number,
             whole,
             world.number(owner) if owner else 0,
             _array(world.lanes_of(track.references())),
@@ -215,16 +212,14 @@ def _array(values: list[int] | list[str]) -> str | None:
     return f"{{{','.join(map(str, values))}}}" if values else None
 
 
-def strip_row(
-    source: Source, world: World, strip: places.Strip, order: Arrangement | LargeArrangement
-) -> tuple[Any, ...]:
+def strip_row(source: Source, world: World, strip: places.Strip) -> tuple[Any, ...]:
     """Return the row of a strip, with the columns of `STRIP`."""
     tracks = [track for lane in strip.lanes for track in lane.tracks]
     ref = tracks[0].ref
     return (
         source.pk,
         strip.place,
-        world.number(order.root(tracks[0])),
+        world.number(strip.lanes[0].root),
         tracks[0].family,
         as_text(ref.group),
         as_text(ref.kind),

@@ -16,14 +16,12 @@ from timeline.history.packing import LIFELINES, Packer
 from timeline.history.world.world import World
 from timeline.layout import outline
 from timeline.layout.arrangement import Arrangement
-from timeline.layout.large_arrangement import LargeArrangement
 from timeline.models import Source, Strip
 from timeline.storage.copying import copied, copy_into, upsert
 from timeline.storage.entries import tables
 from timeline.storage.store import STRIP, TRACK, strip_row, track_rows, track_table
 
 _FEWEST = 5_000  # tracks that are worth a copy of the process
-_MOST = 300_000  # tracks in memory; what the copy shares with this process takes up to as much memory again
 
 
 class Totals(NamedTuple):
@@ -41,8 +39,7 @@ def writing(source: Source, world: World) -> Iterator[None]:
     With two or more processors, the rows of a new recording are made in a copy of this process during the context,
     and a thread writes them. Therefore the context must not use the database.
     """
-    is_shared = world.count_of_tracks >= _FEWEST and (world.is_in_file or world.count_of_tracks <= _MOST)
-    if source.ready or available_processors() < 2 or not is_shared:
+    if source.ready or available_processors() < 2 or world.count_of_tracks < _FEWEST:
         yield
         _write(source, world)
         return
@@ -83,19 +80,19 @@ class _Arranged:
     def __init__(self, source: Source, world: World) -> None:
         self._source = source
         self._world = world
-        self._order = LargeArrangement(world) if world.is_in_file else Arrangement.of(world)
+        self._order = Arrangement(world)
         self._census, self._tides = outline.Census(), outline.Tides(world)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         packer = Packer(LIFELINES)
-        for lane in self._order.each_lane():
+        for lane in self._order.lanes():
             self._census.add(lane)
             self._tides.add(lane)
-            yield from track_rows(self._source, self._world, lane, self._order, packer)
+            yield from track_rows(self._source, self._world, lane, packer)
 
     def totals(self) -> Totals:
         """Return the totals, when all rows were made."""
-        strips = [strip_row(self._source, self._world, strip, self._order) for strip in self._order.strips()]
+        strips = [strip_row(self._source, self._world, strip) for strip in self._order.strips()]
         return Totals(self._census.rows(), self._tides.tide()._asdict(), strips)
 
 

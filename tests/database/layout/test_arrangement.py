@@ -24,6 +24,7 @@ from timeline.history.world.recording import RecordingWorld
 from timeline.layout import strips
 from timeline.layout.arrangement import Arrangement
 from timeline.layout.excerpt import excerpt
+from timeline.layout.live_arrangement import LiveArrangement
 from timeline.layout.places import Group, Lane, Ranks, Strip
 from timeline.models import Source
 from timeline.payloads.windows import WindowPayload
@@ -42,13 +43,12 @@ class Order(NamedTuple):
     strips: list[tuple[Key, list[list[Key]]]]
 
 
-def order_of(arrangement: Arrangement) -> Order:
+def order_of(arrangement: Arrangement | LiveArrangement) -> Order:
     def lives(lane: Lane) -> list[Key]:
         return [track.key for track in lane.tracks]
 
     def row(lane: Lane) -> tuple[list[Key], Key, list[int], bool]:
-        root = arrangement.root(lane.tracks[0]).key
-        return lives(lane), root, [arrangement.number(track) for track in lane.tracks], bool(lane.strip)
+        return lives(lane), lane.root.key, lane.numbers, bool(lane.strip)
 
     def strip(each: Strip) -> tuple[Key, list[list[Key]]]:
         assert {lane.strip for lane in each.lanes} == {each.place}
@@ -61,7 +61,7 @@ def order_of(arrangement: Arrangement) -> Order:
 @given(name=st.sampled_from(["jobs-watch", "families-watch"]), seed=st.integers(0, 2**32), size=st.integers(40, 900))
 def test_it_is_the_same_order_whatever_came_first(name: str, seed: int, size: int) -> None:
     world = RecordingWorld()
-    kept = Arrangement(world)
+    kept = LiveArrangement(world)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strips, "CROWD", 3)  # strips would need more lanes than these recordings have
         observed = side_by_side(watched(name), random.Random(seed))
@@ -70,8 +70,8 @@ def test_it_is_the_same_order_whatever_came_first(name: str, seed: int, size: in
                 pass
             kept.arrange(world.settle())
             if number % 4 == 0:
-                assert order_of(kept) == order_of(Arrangement.of(world))
-        assert order_of(kept) == order_of(Arrangement.of(world))
+                assert order_of(kept) == order_of(Arrangement(world))
+        assert order_of(kept) == order_of(Arrangement(world))
 
 
 def test_what_is_reported_to_have_moved_is_all_that_moved() -> None:
@@ -79,7 +79,7 @@ def test_what_is_reported_to_have_moved_is_all_that_moved() -> None:
     world = RecordingWorld()
     stored: dict[Key, tuple[int, int, int, Key]] = {}
     written: dict[int, int] = {}
-    kept = Arrangement(world)
+    kept = LiveArrangement(world)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(strips, "CROWD", 3)
         for batch in batches(side_by_side(watched("families-watch"), random.Random(7)), 120):
@@ -87,15 +87,15 @@ def test_what_is_reported_to_have_moved_is_all_that_moved() -> None:
                 pass
             moved = kept.arrange(world.settle())
             for lane in moved.lanes:
-                for track in lane.tracks:
-                    stored[track.key] = lane.place, lane.strip, kept.number(track), kept.root(track).key
+                for track, number in zip(lane.tracks, lane.numbers, strict=True):
+                    stored[track.key] = lane.place, lane.strip, number, lane.root.key
             for place in moved.dissolved:
                 del written[place]
             written.update({strip.place: len(strip.lanes) for strip in moved.strips})
             assert stored == {
-                track.key: (lane.place, lane.strip, kept.number(track), kept.root(track).key)
+                track.key: (lane.place, lane.strip, number, lane.root.key)
                 for lane in kept.lanes()
-                for track in lane.tracks
+                for track, number in zip(lane.tracks, lane.numbers, strict=True)
             }
             assert written == {strip.place: len(strip.lanes) for strip in kept.strips()}
 

@@ -30,7 +30,7 @@ from timeline.judging.coverage.sources import coverage
 from timeline.kinds import Reference
 from timeline.kinds.event import EventFacts
 from timeline.kinds.pod import PodFacts
-from timeline.layout.arrangement import Arrangement
+from timeline.layout.live_arrangement import LiveArrangement
 from timeline.payloads import documents
 
 SPELLS = ("open", "active", "ended", "waiting", "claimed")
@@ -41,15 +41,12 @@ class Followed(Judged):
 
     def __init__(self) -> None:
         super().__init__()
-        self.order = Arrangement(self.world)
+        self.order = LiveArrangement(self.world)
         self.gone: set[Key] = set()
 
     def commit(self, batch: Iterable[Observation]) -> list[Track]:
         changed = super().commit(batch)
-        for lane in self.order.arrange(changed).lanes:
-            for track in lane.tracks:
-                self.order.root(track)
-                self.order.number(track)
+        self.order.arrange(changed)
         return changed
 
     def forget(self, before: int) -> set[str]:

@@ -22,6 +22,7 @@ from tests.unit.judging.test_live_causes import followed, watched
 from timeline.core.entries import Change, Clock, Entry, Facts, Mark, MarkType, ObjectRef, Observation, Request
 from timeline.core.machine.spill import Spill, Spilling
 from timeline.history.lifelines import Key, name_of, public_uid
+from timeline.history.world.in_file import ReadTrack
 from timeline.history.world.world import World
 from timeline.kinds.event import EventFacts
 
@@ -142,7 +143,7 @@ def test_the_parts_come_in_any_order(name: str, seed: int, size: int) -> None:
 def test_the_same_is_known_of_both_if_they_are_too_much_for_memory(name: str, tmp_path: Path) -> None:
     with Spill(tmp_path) as spill:
         spilled = world_of([*bare(name), *shown(name)], world=World(spilling=Spilling(spill, 100)))
-        assert spilled.is_in_file and lifelines(spilled) == lifelines(beside(name))
+        assert isinstance(next(spilled.tracks()), ReadTrack) and lifelines(spilled) == lifelines(beside(name))
 
 
 def test_custom_resources_of_the_log_are_the_objects_of_the_watch() -> None:

@@ -12,7 +12,8 @@ from timeline.history.world.recording import RecordingWorld
 from timeline.history.world.world import World
 
 PACKAGE = ROOT / "timeline"
-COMPOSED = {"gapless", "once_in_file", "root", "strays", "unbroken"}  # each calls other methods, which are recorded
+# Each of these calls other methods, which are recorded.
+COMPOSED = {"gapless", "root", "strays", "unbroken", "writes_without_uid"}
 FIXED = {"first", "live", "remembered"}  # changes of these do not affect stored judgements
 UNSTORED = {"once", "watches"}  # asked only of recordings, which are judged as a whole
 ELSEWHERE = {"activity.py", "changes.py", "sources.py", "views.py"}  # not judgements: they are computed anew

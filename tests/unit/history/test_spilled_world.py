@@ -19,11 +19,11 @@ from tests.properties import examples, sampled
 from timeline.core.entries import FOREVER, Change, Entry, ObjectRef, Observation, Request
 from timeline.core.machine.spill import Spill, Spilling
 from timeline.history.lifelines import name_of
+from timeline.history.world.in_file import ReadTrack
 from timeline.history.world.world import World
 from timeline.judge import rulebook
 from timeline.judging.activity import activities
 from timeline.layout.arrangement import Arrangement
-from timeline.layout.large_arrangement import LargeArrangement
 from timeline.payloads import documents
 
 REAL = [SAMPLE, *sorted(each for each in ENGINE.iterdir() if each.suffix != ".md")]
@@ -56,10 +56,10 @@ def everything(world: World) -> object:
     findings = findings_of(world)
     document = documents.source_document(world, rulebook())
     kept = world.completeness.losses, world.completeness.holes, world.offsets, world.own_counters
-    order = LargeArrangement(world) if world.is_in_file else Arrangement.of(world)
+    order = Arrangement(world)
     lanes = [
-        (lane.place, lane.strip, [(track.key, order.number(track), order.root(track).key) for track in lane.tracks])
-        for lane in order.each_lane()
+        (lane.place, lane.strip, lane.root.key, [track.key for track in lane.tracks], lane.numbers)
+        for lane in order.lanes()
     ]
     strips = [(strip.place, strip.owner.key, [lane.place for lane in strip.lanes]) for strip in order.strips()]
     return tracks, lanes, strips, findings, document, kept, sorted(world.commits()), world.first, world.last
@@ -71,7 +71,7 @@ def test_the_same_is_known_with_nothing_in_memory(path: Path, tmp_path: Path) ->
     for most, in_file in [(0, True), (100_000, False)][: 1 + (path == SAMPLE)]:
         with Spill(tmp_path) as spill:
             world, now = learned(World(spilling=Spilling(spill, most)), entries)
-            assert (now, world.is_in_file) == (news, in_file)
+            assert (now, isinstance(next(world.tracks()), ReadTrack)) == (news, in_file)
             assert everything(world) == expected
         assert list(tmp_path.iterdir()) == []
 
@@ -113,7 +113,7 @@ def test_the_same_is_known_of_names_with_many_incarnations(turns: Path, most: in
         world, now = learned(World(spilling=Spilling(spill, most)), entries)
         assert now == news
         assert everything(world) == expected
-        assert world.is_in_file
+        assert isinstance(next(world.tracks()), ReadTrack)
         plain, _ = learned(World(), entries)
         requests, expected_requests = (
             {name: each.requests(name) for name in sorted(each.requested_names())} for each in (world, plain)
@@ -219,7 +219,7 @@ def test_a_track_is_the_same_as_long_as_somebody_holds_it(tmp_path: Path) -> Non
     with Spill(tmp_path) as spill:
         world, _ = learned(World(spilling=Spilling(spill, 0)), observed(SAMPLE)[0])
         held = next(each for each in world.tracks() if each.ref.kind == "Pod")
-        assert world.is_in_file
+        assert isinstance(next(world.tracks()), ReadTrack)
         assert [*world.tracks()]
         assert world.track((name_of(held.ref), held.ref.uid)) is held
 

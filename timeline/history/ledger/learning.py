@@ -19,7 +19,8 @@ from timeline.history.ledger.clocks import Clocks, Stamped
 from timeline.history.ledger.extent import Extent
 from timeline.history.ledger.joins import Joins
 from timeline.history.ledger.object_entries import ObjectEntries
-from timeline.history.ledger.spilled_objects import ObjectKey, SpilledLanes, SpilledObjects
+from timeline.history.ledger.objects import ObjectKey, Objects
+from timeline.history.ledger.spilled_objects import SpilledObjects
 from timeline.history.ledger.unnamed import Unnamed
 from timeline.history.lifelines import Name
 from timeline.history.logs import Logs
@@ -49,20 +50,18 @@ class Learned:
     ) -> None:
         self._keeps = keeps
         self._spilling = spilling
-        self._count = 0  # entries that were new
-        self._spilled: SpilledObjects | None = None  # the same as `_objects` since there are too many entries
+        self.is_spilled = False  # whether there are so many entries that objects are in a file
         self._written: Written | None = None  # what is known of all entries, if they are in a file
         self._followed = followed
         self._intents: dict[Intent | None, Intent | None] | None = {} if intents else None  # each value once
         # Of a followed source: what the facts of many objects have in common.
         self._texts = SharedTexts() if followed else None
         self._refused: dict[tuple[Any, ...], Entry] = {}  # entries that `keeps` refused, without facts but for acts
-        self._objects: dict[ObjectKey, ObjectEntries] | SpilledObjects = {}
+        self._objects = Objects()
         # By group and resource: the kinds of resources that a log names without them. And names that are another now.
         self._kinds: dict[GroupKind, GroupKind] = {}
         self._renamed: dict[Name, None] = {}
         self._more_numbers: dict[Name, list[int]] = {}  # those of objects that turned out to be known already
-        self._lanes: dict[Name, list[ObjectEntries]] = {}  # not used any more when objects are spilled
         self._lane_numbers: dict[Name, int] = {}
         self._numbers = 0  # how many objects there ever were
         self._lanes_numbered = 0  # how many lanes there ever were
@@ -77,8 +76,8 @@ class Learned:
         self.clocks = Clocks(self.seen, self.streams)
         self.requests = Requests(self.clocks.corrected_request, spilling)
         self.acts = Acts(self.clocks.corrected)
-        self.unnamed = Unnamed(self._lanes, self.requests, self.acts, self.clocks.corrected)
-        self.joins = Joins(self.seen, self.streams, lambda name: self._groups(self._objects_of(name)))
+        self.unnamed = Unnamed(self._objects, self.requests, self.acts, self.clocks.corrected)
+        self.joins = Joins(self.seen, self.streams, lambda name: self._groups(self._objects.of_name(name)))
         self.logs = Logs(lambda: self.extent.last)
         self.freed = Freed()
         self.misdated = 0  # observations that are remembered and state a time in the future
@@ -115,10 +114,7 @@ class Learned:
             ref = entry.ref
             key = ref.uid, ref.name, ref.namespace, ref.kind, ref.group
             change = identity(entry)
-            if self._spilled is None:
-                known = self._objects.get(key) or self._begin(key)
-            else:
-                known = self._spilled.for_change(key, change, whole=entry.arrived != 0) or self._begin(key)
+            known = self._objects.for_change(key, change, whole=entry.arrived != 0) or self._begin(key)
             before = known.entries.get(change)
             if entry.arrived and entry.change is not Change.OBSERVED:
                 self.streams[ref.group, ref.kind].show(ref.namespace, entry.resource_version, entry.arrived)
@@ -206,10 +202,7 @@ class Learned:
         self.unnamed.rename(called, kind)
 
     def _rename_objects(self, called: GroupKind, kind: GroupKind) -> None:
-        if isinstance(self._objects, SpilledObjects):
-            objects = self._objects.take_kind(called)
-        else:
-            objects = [each for each in self._objects.values() if each.name[:2] == called]
+        objects = self._objects.take_kind(called)
         self.seen[kind].absorb(self.seen.pop(called))
         for each in objects:
             before, each.name = each.name, shared(Name(*kind, *each.name[2:]))
@@ -223,15 +216,11 @@ class Learned:
                     known.entries[change] = known.merged(now, entry) if now else entry
                 known.track = None
                 self._more_numbers.setdefault(each.name, []).append(each.number)
-            if isinstance(self._objects, dict):
-                del self._objects[each.uid, before.name, before.namespace, before.kind, before.group]
-                if not known:
-                    self._lanes.setdefault(each.name, []).append(each)
-                self._lanes.pop(before, None)
-                self._renamed[before] = None
-                self._unsettled.pop(before, None)
-                self._unsettled[each.name] = None
-            self._objects[key] = known or each
+            else:
+                self._objects.add(key, each)
+            self._renamed[before] = None
+            self._unsettled.pop(before, None)
+            self._unsettled[each.name] = None
             number = self._lane_numbers.pop(before, 0)
             self._lane_numbers.setdefault(each.name, number)
         for change, entry in [*self._refused.items()]:
@@ -272,9 +261,8 @@ class Learned:
         uid, name, namespace, kind, group = key
         lane = shared(Name(group, kind, namespace, name))
         self._numbers += 1
-        known = self._objects[key] = ObjectEntries(lane, uid, self._numbers, self.seen[lane[:2]])
-        if self._spilled is None:
-            self._lanes.setdefault(lane, []).append(known)
+        known = ObjectEntries(lane, uid, self._numbers, self.seen[lane[:2]])
+        self._objects.add(key, known)
         if lane not in self._lane_numbers:
             self._lanes_numbered += 1
             self._lane_numbers[lane] = self._lanes_numbered
@@ -286,7 +274,11 @@ class Learned:
 
     def _note(self, known: ObjectEntries, entry: Entry, before: Entry | None = None) -> None:
         """Note that an entry is new, or replaces what was known of the same change before."""
-        if self._spilling is None or not self._note_spilled(before):
+        if before is None:
+            self._objects.count()
+            if self._spilling and not self.is_spilled and self._objects.held > self._spilling.entries:
+                self._spill(self._spilling)
+        if not self.is_spilled:
             self._unsettled[known.name] = None
         self.unnamed.note(known.name)  # what a watch shows says, too, which writes were made when
         if self._followed:
@@ -303,26 +295,9 @@ class Learned:
         if not self._keeps and not self._spilling:  # else everything is settled at once, whatever was new
             self._fresh.append(entry)
 
-    def _note_spilled(self, before: Entry | None) -> bool:
-        """Count an entry if it is new; return whether there are so many that objects are in a file."""
-        assert self._spilling
-        if self._spilled is not None:
-            if before is None:
-                self._spilled.count()
-            return True
-        self._count += before is None
-        if self._count > self._spilling.entries and isinstance(self._objects, dict):
-            self._spilled = SpilledObjects(self._objects, self._spilling.spill, self._spilling.part, self.seen)
-            self._objects = self._spilled
-            self._lanes = {}
-            self.unnamed.lanes = SpilledLanes(self._spilled)
-            self._unsettled = {}
-        return self._spilled is not None
-
-    # What is known of one name
-
-    def _objects_of(self, name: Name) -> list[ObjectEntries]:
-        return self._spilled.of_name(name) if self._spilled else self._lanes.get(name, [])
+    def _spill(self, spilling: Spilling) -> None:
+        self._objects = self.unnamed.objects = SpilledObjects(self._objects, spilling, self.seen)
+        self.is_spilled, self._unsettled = True, {}
 
     def _groups(self, objects: list[ObjectEntries]) -> list[list[Entry]]:
         """Return the entries of a name by UID, in corrected times."""

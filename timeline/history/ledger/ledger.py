@@ -40,23 +40,19 @@ class Ledger(Settled):
         """
         if conflict := self.two_kube_systems():
             return conflict
-        if self._spilled and not repeats(self._collected().revisions(is_shared)):
+        if self.is_spilled and not repeats(self._collected().revisions(is_shared)):
             return None
         return two_clusters(self._objects.values)
 
     def two_kube_systems(self) -> tuple[Entry, Entry] | None:
         """Return entries of two different namespaces kube-system, although a cluster has only one; None if there are
         none."""
-        return two_uids(self._objects_of(Name("", "Namespace", "", "kube-system")))
+        return two_uids(self._objects.of_name(Name("", "Namespace", "", "kube-system")))
 
     def number(self, name: Name, uid: str) -> int:
         """Return the number of an object, from 1; 0 if it was never observed. All incarnations of a name without UIDs
         share one number."""
-        key = uid, name.name, name.namespace, name.kind, name.group
-        if self._spilled:
-            return self._spilled.number(key)
-        known = self._objects.get(key)
-        return known.number if known else 0
+        return self._objects.number((uid, name.name, name.namespace, name.kind, name.group))
 
     def unnamed_numbers(self, name: Name) -> list[int]:
         """Return the numbers of entries of a name that carry no UID."""
@@ -71,13 +67,9 @@ class Ledger(Settled):
     def forget(self, name: Name, uid: str) -> None:
         """Forget an object that ended long ago. All incarnations of a name without UIDs are one object, and are
         forgotten together."""
-        assert isinstance(self._objects, dict)
-        known = self._objects.pop((uid, name.name, name.namespace, name.kind, name.group), None)
-        if known is None:
-            return
-        self._lanes[name].remove(known)
-        if not self._lanes[name]:
-            del self._lanes[name], self._lane_numbers[name]
+        known = self._objects.remove((uid, name.name, name.namespace, name.kind, name.group))
+        if known and name not in self._objects:
+            del self._lane_numbers[name]
             self.unnamed.forget(name)
             self.joins.forget(name)
 
@@ -168,8 +160,7 @@ class Ledger(Settled):
             known.entries = {identity(entry): entry for entry in entries}
             self.misdated += sum(entry.misdated != 0 for entry in entries)
             known.room = max(MANY, len(entries))
-            self._objects[key_of(ref)] = known
-            self._lanes.setdefault(name, []).append(known)
+            self._objects.add(key_of(ref), known)
             self._lane_numbers[name] = lane
             self._unsettled[name] = None
             self.unnamed.note(name)

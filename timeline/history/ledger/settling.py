@@ -29,7 +29,6 @@ class Settled(Learned):
         self._unsettled.update(dict.fromkeys(self.joins.reached()))
         names: Iterable[Name] = self._unsettled
         if self._keeps:
-            assert isinstance(self._objects, dict)
             for each in self._objects.values():
                 if len(each.entries) >= MANY or each.folded:
                     each.fold(self._blind(each.name))
@@ -42,14 +41,14 @@ class Settled(Learned):
             moved = self._grow()
             if moved is None:
                 self._rebuild()
-            names = self._lanes if moved is None else {**dict.fromkeys(names), **dict.fromkeys(moved)}
+            names = self._objects.names() if moved is None else {**dict.fromkeys(names), **dict.fromkeys(moved)}
         names = {**dict.fromkeys(names), **dict.fromkeys(self.unnamed.settle(self.extent.logged[0], self.remembered))}
         settled = {
             name: self._lives(name, _ALL if moved is None else moved.get(name))
             for name in sorted(names)
-            if name in self._lanes
+            if name in self._objects
         }
-        settled.update({name: [] for name in self._renamed if name not in self._lanes})
+        settled.update({name: [] for name in self._renamed if name not in self._objects})
         self._renamed = {}
         self._unsettled = {}
         self._fresh = []
@@ -57,17 +56,12 @@ class Settled(Learned):
         self.joins.clear()
         return settled
 
-    @property
-    def is_spilled(self) -> bool:
-        """Return whether there are so many entries that they are in a file. Then call `lives` and not `settle`."""
-        return self._spilled is not None
-
     def lives(self) -> Iterator[tuple[Name, list[Track]]]:
-        """Yield each name with its tracks, sorted by name, when everything was learned."""
-        assert self._spilled
+        """Yield each name with its tracks, sorted by name, when everything was learned. It is called in place of
+        `settle` if objects are in a file."""
         self._rebuild()
         self.unnamed.settle(self.extent.logged[0], self.remembered)
-        for name in self._spilled.names():
+        for name in sorted(self._objects.names()):
             self.joins.clear()
             yield name, self._lives(name, _ALL)
 
@@ -75,7 +69,7 @@ class Settled(Learned):
         """Return the tracks of a name. Its changes with revisions in the range `moved` may be drawn at other times than
         before."""
         space = self.clocks.space(name[:2])
-        objects = self._objects_of(name)
+        objects = self._objects.of_name(name)
         if self._followed and self._grows_only(name, objects):
             clock = self.clocks.of_space(space)
             return together([each.built(clock, space, moved) for each in objects])
@@ -110,7 +104,7 @@ class Settled(Learned):
 
     def _rebuild(self) -> None:
         """Build clocks, offsets and spaces from everything that is known."""
-        if self._spilled and not self.live:
+        if self.is_spilled and not self.live:
             self._rebuild_spilled()
             return
         if len(self.extent.files) > 1 and not self.live:
@@ -131,13 +125,13 @@ class Settled(Learned):
         """Return all entries with a revision, by kind: in corrected times, and with what a log shows of the changes in
         a watch; with `raw`, as they were read."""
         entries: dict[GroupKind, list[Entry]] = defaultdict(list)
-        for name, objects in self._lanes.items():
+        for name in self._objects.names():
             if not raw and self.joins.concern(name[:2]):
                 known = self.joins.entries(name)
                 if self._followed:
                     self.joins.note(name)
             else:
-                known = [each for one in objects for each in one.entries.values()]
+                known = [each for one in self._objects.of_name(name) for each in one.entries.values()]
                 if self.clocks.offsets and not raw:
                     known = [self.clocks.corrected(each) for each in known]
             entries[name[:2]] += [each for each in known if each.resource_version is not None]
@@ -157,9 +151,9 @@ class Settled(Learned):
                 written.correct(ahead)
             self._correct_extent()
         folded = {kind: [self._corrected_stamp(*each) for each in of_kind] for kind, of_kind in written.folded.items()}
-        assert self._spilled  # of each revision, the first time counts, so what is joined replaces what was read
+        # Of each revision, the first time counts, so what is joined replaces what was read.
         revised = {kind: Writes() if self.joins.concern(kind) else own for kind, own in written.revised.items()}
-        for name in self._spilled.names():
+        for name in sorted(self._objects.names()):
             if self.joins.concern(name[:2]):
                 revised[name[:2]].add_revised(self.joins.entries(name))
                 self.joins.clear()
@@ -167,10 +161,9 @@ class Settled(Learned):
 
     def _collected(self) -> Written:
         """Return what is known of the entries of all objects, which are in a file."""
-        assert self._spilled
         if self._written is None:
             self._written = Written()
-            for each in self._spilled.values():
+            for each in self._objects.values():
                 self._written.add(each)
         return self._written
 

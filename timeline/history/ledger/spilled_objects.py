@@ -9,15 +9,15 @@ time, such as Leases, would be read and written whole for each entry.
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
-from timeline.core.machine.spill import Spill
+from timeline.core.machine.spill import Spilling
 from timeline.history.digests import Digests, digest
 from timeline.history.ledger.object_entries import ObjectEntries
+from timeline.history.ledger.objects import ObjectKey, Objects
 from timeline.history.lifelines import Name
 from timeline.history.seen import GroupKind, Seen
 
-ObjectKey = tuple[str, str, str, str, str]  # UID, name, namespace, kind and group of an object
 _LONG = 32  # entries; an object that leaves memory with so many is kept in parts
 
 
@@ -44,47 +44,36 @@ class _Parts:
         return [self.places[index] for index in self._changes.find(change)]
 
 
-class SpilledObjects:
-    """The objects of a ledger, with as much of the interface of a dictionary as the ledger needs.
+class SpilledObjects(Objects):
+    """The objects of a ledger that has too many entries: about as many as in a part of `spilling` are in memory."""
 
-    At most about `most` entries are in memory.
-    """
-
-    def __init__(
-        self, known: dict[ObjectKey, ObjectEntries], spill: Spill, most: int, seen: Mapping[GroupKind, Seen]
-    ) -> None:
-        self._warm = known  # the objects in memory; that which was used last is at the end
-        self._spill = spill
-        self._most = most
+    def __init__(self, known: Objects, spilling: Spilling, seen: Mapping[GroupKind, Seen]) -> None:
+        self._warm = known._by_key  # the objects in memory; that which was used last is at the end
+        self._spill, self._most = spilling.spill, spilling.part
         self._seen = seen
-        self._held = sum(len(each.entries) for each in known.values())  # entries of these objects, or a few more
+        self.held = known.held
         # By name: the digest of the UID of each object in the file, followed by its place; sorted by digest.
         self._cold: dict[Name, array[int]] = {}
         self._parts: dict[Name, dict[str, _Parts]] = {}  # by name and UID; the latest entries may be in memory
         self._last: tuple[Name | None, list[ObjectEntries]] = None, []  # the last answer of `of_name`
         self._numbers: tuple[Name | None, dict[str, int]] = None, {}  # by UID: the numbers of the objects of a name
-        for each in known.values():
-            self._cold.setdefault(each.name, array("q"))
+        for name in known.names():
+            self._cold[name] = array("q")
 
     def get(self, key: ObjectKey) -> ObjectEntries | None:
-        """Return an object, which is then in memory until others have been used; None if it is not known."""
-        self._make_room()
+        self._make_room()  # an object that is returned is then in memory until others have been used
         found = self._warm.pop(key, None)
         if found is None or self._parts_of(key):
             latest, found = found, self._taken(key)
             if found is None:
                 return None
-            self._held += len(found.entries)
+            self.held += len(found.entries)
             if latest:
                 found.entries.update(latest.entries)
         self._warm[key] = found
         return found
 
     def for_change(self, key: ObjectKey, change: object, *, whole: bool) -> ObjectEntries | None:
-        """Return an object like `get`, for an entry that shows this change (`observations.identity`).
-
-        Without `whole`, only the entry that shows the same change is surely in memory, if there is one.
-        """
         self._make_room()
         parts = self._parts_of(key)
         if parts is None or whole or parts.is_folded:
@@ -97,32 +86,25 @@ class SpilledObjects:
             read = (self._read(name, place)[1].entries.get(change) for place in parts.find(change))
             if known := next(filter(None, read), None):
                 latest.entries[change] = known
-                self._held += 1
+                self.held += 1
         self._warm[key] = latest
         return latest
 
-    def __setitem__(self, key: ObjectKey, known: ObjectEntries) -> None:
+    def add(self, key: ObjectKey, known: ObjectEntries) -> None:
         self._warm[key] = known
         self._cold.setdefault(known.name, array("q"))
 
-    def count(self) -> None:
-        """Note that an object in memory has one more entry."""
-        self._held += 1
-
     def values(self) -> Iterator[ObjectEntries]:
-        """Yield all objects, one after another."""
         for name in self._cold:
             yield from self.of_name(name)
 
-    def names(self) -> Sequence[Name]:
-        """Return the names of all objects, sorted."""
-        return sorted(self._cold)
+    def names(self) -> Iterable[Name]:
+        return self._cold
 
-    def has(self, name: Name) -> bool:
+    def __contains__(self, name: Name) -> bool:
         return name in self._cold
 
     def of_name(self, name: Name) -> list[ObjectEntries]:
-        """Return the objects of a name, which should not be changed."""
         if self._warm:
             self._cool(0)
         if self._last[0] != name:
@@ -131,7 +113,6 @@ class SpilledObjects:
         return self._last[1]
 
     def take_kind(self, kind: GroupKind) -> list[ObjectEntries]:
-        """Take all objects of a kind out."""
         self._cool(0)
         found = []
         for name in [name for name in self._cold if name[:2] == kind]:
@@ -142,24 +123,23 @@ class SpilledObjects:
         return found
 
     def number(self, key: ObjectKey) -> int:
-        """Return the number of an object; 0 if it is not known."""
         name = _name(key)
         if self._numbers[0] != name:
             self._numbers = name, {each.uid: each.number for each in self.of_name(name)}
         return self._numbers[1].get(key[0], 0)
 
     def _make_room(self) -> None:
-        if self._held > self._most:
+        if self.held > self._most:
             self._cool(self._most // 2)
 
     def _cool(self, most: int) -> None:
         """Write those objects to the file that were used longest ago, until no more than `most` entries are in
         memory."""
         self._last = None, []
-        while self._warm and (self._held > most or not most):
+        while self._warm and (self.held > most or not most):
             uid, *_ = key = next(iter(self._warm))
             each = self._warm.pop(key)
-            self._held -= len(each.entries)
+            self.held -= len(each.entries)
             place = self._spill.put((uid, each.number, each.entries, each.folded, each.room))
             parts = self._parts_of(key)
             if parts is None and len(each.entries) < _LONG:
@@ -171,7 +151,7 @@ class SpilledObjects:
                 parts = self._parts.setdefault(each.name, {})[uid] = _Parts(each.number)
             parts.add(place, each)
         if not self._warm:
-            self._held = 0
+            self.held = 0
 
     def _taken(self, key: ObjectKey) -> ObjectEntries | None:
         """Take an object out of the file."""
@@ -217,24 +197,3 @@ def _first(places: "array[int]", wanted: int) -> int:
 def _name(key: ObjectKey) -> Name:
     _, name, namespace, kind, group = key
     return Name(group, kind, namespace, name)
-
-
-class SpilledLanes(Mapping[Name, Sequence[ObjectEntries]]):
-    """The same objects by name."""
-
-    def __init__(self, objects: SpilledObjects) -> None:
-        self._objects = objects
-
-    def __getitem__(self, name: Name) -> Sequence[ObjectEntries]:
-        if not self._objects.has(name):
-            raise KeyError(name)
-        return self._objects.of_name(name)
-
-    def __iter__(self) -> Iterator[Name]:
-        return iter(self._objects.names())
-
-    def __len__(self) -> int:
-        return len(self._objects.names())
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, Name) and self._objects.has(name)

@@ -23,7 +23,7 @@ from timeline.core.joining import lives
 from timeline.core.order import SECOND
 from timeline.core.steps import is_as_created
 from timeline.history.ledger.acts import Act, Acts
-from timeline.history.ledger.object_entries import ObjectEntries
+from timeline.history.ledger.objects import Objects
 from timeline.history.lifelines import Name
 from timeline.history.requests import Requests
 from timeline.history.seen import GroupKind
@@ -69,13 +69,13 @@ class Unnamed:
 
     def __init__(
         self,
-        lanes: Mapping[Name, Sequence[ObjectEntries]],
+        objects: Objects,
         requests: Requests,
         acts: Acts,
         corrected: Callable[[Entry], Entry],
     ) -> None:
         """The arguments belong to the ledger; this class only reads them."""
-        self.lanes = lanes  # another mapping when the ledger moves its objects to a file
+        self.objects = objects  # others when the ledger moves its objects to a file
         self._requests = requests
         self._acts = acts
         self._corrected = corrected
@@ -93,7 +93,7 @@ class Unnamed:
 
     def _begin(self, scope: Name) -> None:
         if scope not in self._scopes:
-            self._scopes[scope] = {name for name in self.lanes if name[:3] == scope[:3]}
+            self._scopes[scope] = {name for name in self.objects.names() if name[:3] == scope[:3]}
         self._stale.add(scope)
 
     def rename(self, called: GroupKind, kind: GroupKind) -> None:
@@ -176,7 +176,7 @@ class Unnamed:
     def _steps(self, scope: Name) -> list[_Step]:
         """Return those changes of all objects of a kind in a namespace that have a revision and the times of a log."""
         for name in self._scopes[scope] - self._stamps.keys():
-            groups = [list(map(self._corrected, one.entries.values())) for one in self.lanes.get(name, ())]
+            groups = [list(map(self._corrected, one.entries.values())) for one in self.objects.of_name(name)]
             entries = [each for of_life in lives(groups) for each in of_life.entries]
             self._stamps[name] = [
                 (each.resource_version, each.received, each.staged)
@@ -198,7 +198,7 @@ class Unnamed:
         found = []
         begun = self._begun(scope.namespace)
         for name in self._scopes[scope]:
-            entries = [self._corrected(each) for one in self.lanes.get(name, ()) for each in one.entries.values()]
+            entries = [self._corrected(each) for one in self.objects.of_name(name) for each in one.entries.values()]
             if not entries or any(each.change is Change.CREATED and each.clock is Clock.AUDIT for each in entries):
                 continue
             born = min((each.facts.created for each in entries if each.facts and each.facts.created), default=0)
@@ -215,7 +215,7 @@ class Unnamed:
 
     def _begun(self, namespace: str) -> bool:
         """Return whether the log shows the creation of a namespace, so that nothing existed in it before."""
-        objects = self.lanes.get(Name("", "Namespace", "", namespace), ())
+        objects = self.objects.of_name(Name("", "Namespace", "", namespace))
         entries = (each for one in objects for each in one.entries.values())
         return any(each.change is Change.CREATED and each.clock is Clock.AUDIT for each in entries)
 

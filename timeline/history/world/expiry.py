@@ -29,7 +29,7 @@ def expired(tracks: Tracks, before: int, events: int) -> list[Track]:
 
 def _is_idle_event(tracks: Tracks, track: Track) -> bool:
     """Return whether a track is an Event about an object that no longer exists."""
-    about = (other for name in track.references() for other in tracks.lane(name))
+    about = (other for name in track.references() for other in tracks.incarnations(name))
     return track.ref.kind == "Event" and not any(other.until is None for other in about)
 
 
@@ -40,28 +40,28 @@ def _needed_by(tracks: Tracks, track: Track) -> Iterator[Key]:
     Endpoints of its Service) whose end is only known because this one was created or deleted; and the track before it
     in its lane, if that one is drawn to end before this one begins.
     """
-    yield from tracks.index.children(public_uid(track.ref))
-    yield from tracks.index.referrers(track.name)
-    if track.owner and (owner := tracks.index.of_uid(track.owner.uid)) and owner.ref.kind == "Job":
+    yield from (child.key for child in tracks.children(public_uid(track.ref)))
+    yield from (each.key for each in tracks.referrers(track.name))
+    if track.owner and (owner := tracks.of_uid(track.owner.uid)) and owner.ref.kind == "Job":
         yield owner.key
-    lane = tracks.lane(track.name)
+    lane = tracks.incarnations(track.name)
     for before, after in pairwise(lane):
         if after is track and any(moment.latest for moment in before.moments):
             yield before.key
     alike = [*lane]
     if track.name[:2] == ("", "Service"):
-        alike += tracks.lane(track.name._replace(kind="Endpoints"))
+        alike += tracks.incarnations(track.name._replace(kind="Endpoints"))
     yield from (other.key for other in alike if other.gone_by or not public_uid(other.ref))
 
 
 def _needs(tracks: Tracks, track: Track) -> Iterator[Track]:
     """Yield the tracks that may have to be kept because this one is kept."""
-    if track.owner and (owner := tracks.index.of_uid(track.owner.uid)):
+    if track.owner and (owner := tracks.of_uid(track.owner.uid)):
         yield owner
     if track.ref.kind == "Job":
-        yield from tracks.resolve(tracks.index.children(track.ref.uid))
+        yield from tracks.children(track.ref.uid)
     names = {track.name, *track.references()}
     if track.name[:2] == ("", "Endpoints"):
         names.add(track.name._replace(kind="Service"))
     for name in names:
-        yield from tracks.lane(name)
+        yield from tracks.incarnations(name)

@@ -15,8 +15,8 @@ from timeline.history.lifelines import Key, Moment, Name, Track
 from timeline.history.seen import GroupKind, Seen
 from timeline.history.world.completeness import Completeness
 from timeline.history.world.dependencies import LAST, SEEN, WRITES, Dependencies
-from timeline.history.world.index import counted_otherwise
-from timeline.history.world.tracks import Settlement
+from timeline.history.world.in_memory import Settlement
+from timeline.history.world.tracks import counted_otherwise
 from timeline.history.world.world import T, World
 
 
@@ -161,9 +161,9 @@ class RecordingWorld(World):
         else:
             self.dependencies.look_until(until, *what)
 
-    def writes_without_uid(self, track: Track) -> list[Moment]:
+    def _without_uid(self, track: Track) -> Sequence[Track]:
         self._look(None, "name", track.name)
-        return super().writes_without_uid(track)
+        return super()._without_uid(track)
 
     def requests(self, name: Name) -> Sequence[Request]:
         self.dependencies.look("requests", name)
@@ -193,6 +193,9 @@ class RecordingWorld(World):
         self.dependencies.look(*WRITES)
         return super().once(key, compute)
 
+    def computed(self, key: object, compute: Callable[[], T]) -> T:
+        return compute()
+
     def track(self, key: Key) -> Track | None:
         self.dependencies.look("name", key[0])
         return super().track(key)
@@ -213,8 +216,13 @@ class RecordingWorld(World):
         self._look(until, "referrers", name)
         return super()._referrers(name, until, since)
 
+    # Nothing comes from a cache, so that each judgement records what it looked at.
+
     def owner_of(self, track: Track) -> Track | None:
-        return self._find_owner(track)  # never from the cache of `World`: each judgement records what it looked at
+        return self._find_owner(track)
+
+    def _roots_of_users(self, name: Name) -> Iterator[tuple[At, Key]]:
+        return self._each_root_of_users(name)
 
     def complete(self, group: str, kind: str, start: int, end: int, namespace: str | None = None) -> bool:
         answer = super().complete(group, kind, start, end, namespace)

@@ -7,7 +7,7 @@ Times are drawn times (see `timeline/core/order.py`) in microseconds since 1970,
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from timeline.core.actors import actor_of
 from timeline.core.entries import Change, Clock, Entry, LogLine, ObjectRef, Observation
@@ -18,9 +18,12 @@ from timeline.history.lifelines import ANONYMOUS, Key, Moment, Name, Track, anon
 from timeline.history.snapshot import Snapshot
 from timeline.history.world.completeness import Completeness, losses
 from timeline.history.world.expiry import expired
-from timeline.history.world.paged_tracks import PagedTrack, PagedTracks
+from timeline.history.world.in_file import TracksInFile
+from timeline.history.world.in_memory import Settlement, TracksInMemory
 from timeline.history.world.source import WholeSource
-from timeline.history.world.tracks import Settlement, Tracks
+
+if TYPE_CHECKING:
+    from timeline.history.world.tracks import Tracks
 
 T = TypeVar("T")
 _MARGIN = 5 * SECOND  # µs by which a watch may begin before, or end after, an audit log of the same time
@@ -48,11 +51,11 @@ class World(WholeSource):
     ) -> None:
         super().__init__(Ledger(keeps, intents=intents, followed=followed, spilling=spilling))
         self._spilling = spilling
-        self._tracks: Tracks | PagedTracks = Tracks(self._ledger.seen)
+        self._in_memory = TracksInMemory(self._number)
+        self._tracks: Tracks = self._in_memory
         # Tracks that may miss writes. Which of these count is decided later, when the beginning of the log is known.
         self._suspects: set[Key] = set()
         self._completeness: Completeness | None = None
-        self._owners: dict[Key, Track | None] = {}  # results of `owner_of` since the last `settle`
         self._computed: dict[object, Any] = {}  # results of `once` since the last `settle`
         # What rules failed to judge: the name of the exception, by the rule and the key of the track.
         self.failures: dict[tuple[str, Key | None], str] = {}
@@ -73,48 +76,42 @@ class World(WholeSource):
         return self._settle().changed
 
     def _settle(self) -> Settlement:
+        self._completeness = None
+        self._computed = {}
         if self._ledger.is_spilled:
             self._settle_in_file()
             return Settlement([], [], [])
-        assert isinstance(self._tracks, Tracks)
-        settlement = self._tracks.settle(self._ledger.settle())
+        settlement = self._in_memory.settle(self._ledger.settle())
         self._suspects.difference_update(track.key for track in settlement.removed)
         for track, before, _ in settlement.replaced:
             if losses(track, self._ledger, begins=-1):
                 self._suspects.add(track.key)
             elif before:
                 self._suspects.discard(track.key)
-        self._completeness = None
-        self._owners = {}
-        self._computed = {}
         return settlement
 
     def _settle_in_file(self) -> None:
         """Settle everything that was learned, name by name."""
         assert self._spilling
-        spill, part = self._spilling.spill, self._spilling.part
-        self._tracks = PagedTracks(self._ledger.seen, spill, part, self.number)
+        self._tracks = in_file = TracksInFile(self._spilling, self._number)
         for name, tracks in self._ledger.lives():
-            self._tracks.add(name, tracks)
+            in_file.add(name, tracks)
             self._suspects.update(track.key for track in tracks if losses(track, self._ledger, begins=-1))
-        self._tracks.finish()
+        in_file.finish()
 
     def expired(self, before: int, events: int) -> list[Track]:
         """Return the tracks that ended before a drawn time and that no remaining track needs. `events` is the limit for
         Events about objects that no longer exist."""
-        assert isinstance(self._tracks, Tracks)
         return expired(self._tracks, before, events)
 
     def forget(self, tracks: Collection[Track], before: int) -> None:
         """Forget tracks that ended before a drawn time, as `expired` returned them."""
-        assert isinstance(self._tracks, Tracks)
         for track in tracks:
-            self._tracks.remove(track)
+            self._in_memory.remove(track)
             self._suspects.discard(track.key)
             for failure in [each for each in self.failures if each[1] == track.key]:
                 del self.failures[failure]
             self._ledger.forget(track.name, public_uid(track.ref))
-        self._owners = {}
         self._completeness = None
         self._ledger.forgotten(before)
 
@@ -160,30 +157,25 @@ class World(WholeSource):
         result: T = self._computed[key]
         return result
 
-    def once_in_file(self, key: object, compute: Callable[[], T]) -> T:
-        """Return what `compute` returns. If the tracks are in a file, it is called once for each key, since it takes
-        longer then, and such a source is judged only once."""
-        return self.once(key, compute) if self.is_in_file else compute()
+    def computed(self, key: object, compute: Callable[[], T]) -> T:
+        """Return what `compute` returns, which is called once for each key as long as nothing is learned; or each time
+        if judgements record what they read."""
+        return self.once(key, compute)
 
     # Tracks and their relations
 
-    def tracks(self) -> Iterator[Track]:
-        """Yield all tracks, by name and then in the order in which they began."""
-        return iter(self._tracks)
+    def tracks(self, start: int = 0, stop: int | None = None) -> Iterator[Track]:
+        """Yield all tracks, by name and then in the order in which they began; or those between two places in that
+        order, from 0."""
+        return map(self._tracks.at, range(*slice(start, stop).indices(len(self._tracks))))
 
     @property
     def count_of_tracks(self) -> int:
         return len(self._tracks)
 
     def track_at(self, ordinal: int) -> Track:
-        """Return a track of a world in a file by its place in `tracks`."""
-        assert isinstance(self._tracks, PagedTracks)
+        """Return a track by its place in `tracks`."""
         return self._tracks.at(ordinal)
-
-    @property
-    def is_in_file(self) -> bool:
-        """Return whether the tracks are in a file, so that keeping all of them would take too much memory."""
-        return isinstance(self._tracks, PagedTracks)
 
     # `until` of these questions leaves out what began later than a drawn time. In a source that grows, a subject that
     # has ended is then not judged again for what comes after it.
@@ -206,10 +198,11 @@ class World(WholeSource):
     def writes_without_uid(self, track: Track) -> list[Moment]:
         """Return the writes that may be of this track or of another one of its name, because no observation shows
         which; none for a track that has no UID itself."""
-        if not public_uid(track.ref):
-            return []
-        others = self._tracks.without_uid(track.name)
-        return [*track.unplaced, *(each for life in others for each in life.moments)]
+        return [*track.unplaced, *(each for life in self._without_uid(track) for each in life.moments)]
+
+    def _without_uid(self, track: Track) -> Sequence[Track]:
+        """Return the tracks whose changes may be those of this one, because no observation shows their UID."""
+        return self._tracks.without_uid(track.name) if public_uid(track.ref) else ()
 
     def track(self, key: Key) -> Track | None:
         return self._tracks.get(key)
@@ -224,8 +217,9 @@ class World(WholeSource):
 
     def number(self, track: Track) -> int:
         """Return the number of a track within the source, which is unique and never changes."""
-        if isinstance(track, PagedTrack):
-            return track.number
+        return self._tracks.number(track)
+
+    def _number(self, track: Track) -> int:
         uid = track.ref.uid
         if not uid.startswith(ANONYMOUS):
             return self._ledger.number(track.name, uid)
@@ -244,7 +238,7 @@ class World(WholeSource):
 
     def lanes_of(self, names: Iterable[Name]) -> list[int]:
         """Return the sorted numbers of the lanes of those names that have tracks."""
-        return sorted(self._ledger.lane_number(name) for name in names if self._tracks.has(name))
+        return sorted(self._ledger.lane_number(name) for name in names if self._tracks.incarnations(name))
 
     def children(self, owner: Track) -> list[Track]:
         """Return the tracks whose controller is this one, in the order in which they began."""
@@ -272,11 +266,7 @@ class World(WholeSource):
 
         Endpoints belong to the Service of their name, and other objects to the owner of all Pods that refer to them.
         """
-        if isinstance(self._tracks, PagedTracks):
-            return self._tracks.owner(track, self._find_owner)
-        if track.key not in self._owners:
-            self._owners[track.key] = self._find_owner(track)
-        return self._owners[track.key]
+        return self._tracks.owner(track, self._find_owner)
 
     def _find_owner(self, track: Track) -> Track | None:
         if track.owner:
@@ -285,21 +275,26 @@ class World(WholeSource):
             return self._living(Name("", "Service", track.ref.namespace, track.ref.name), track.first.time)
         owner: tuple[At, Key] | None = None
         name = track.name
-        for root in self.once_in_file(("roots of users", name), lambda: self._roots_of_users(name)):
+        for root in self._roots_of_users(name):
             if track.first.at < root[0] or (owner and owner[1][0] != root[1][0]):
                 return None  # it existed before, like the ServiceAccount of a namespace, or others share it
             owner = min(owner or root, root)
         return self._tracks.get(owner[1]) if owner else None  # all Pods that refer to the object have this owner
 
     def _roots_of_users(self, name: Name) -> Iterable[tuple[At, Key]]:
-        """Return the beginning and the key of the root owner of each Pod that refers to a name. If the tracks are in a
-        file, the last one comes first, since it tells most about the incarnations of the name."""
-        roots = (
-            (root.first.at, root.key)
-            for user in self._referrers(name)
-            if user.ref.kind == "Pod" and (root := self.root(user)) is not user
-        )
-        return sorted(set(roots), reverse=True) if self.is_in_file else roots
+        """Return what `_each_root_of_users` yields, each once; the last one comes first, since it tells most about the
+        incarnations of the name."""
+        return self.once(("roots", name), lambda: sorted({*self._each_root_of_users(name)}, reverse=True))
+
+    def _each_root_of_users(self, name: Name) -> Iterator[tuple[At, Key]]:
+        """Yield the beginning and the key of the root owner of each Pod that refers to a name, until two roots have
+        different names, which is enough to know that Pods share it."""
+        first: Name | None = None
+        for user in self._referrers(name):
+            if user.ref.kind == "Pod" and (root := self.root(user)) is not user:
+                yield root.first.at, root.key
+                if (first := first or root.name) != root.name:
+                    return
 
     def root(self, track: Track) -> Track:
         """Return the end of the chain of owners, which is the track itself if it has no owner."""
@@ -387,11 +382,7 @@ class World(WholeSource):
     def strays(self, track: Track, start: int, end: int) -> bool:
         """Return whether writes without a UID, from the drawn time `start` until before `end`, may belong to this track
         although no watch shows it then."""
-        lives = self.incarnations(track.name)
-        if not public_uid(track.ref) or not self._tracks.is_mixed(track.name):
-            return False
-        others = [life for life in lives if not public_uid(life.ref)]
-        return any(start <= each.time < end for life in others for each in life.moments)
+        return any(start <= each.time < end for life in self._without_uid(track) for each in life.moments)
 
 
 def _is_opaque(moment: Moment) -> bool:

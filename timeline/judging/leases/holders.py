@@ -68,7 +68,7 @@ class Holders:
         """Return the component that the holder's Events name; "" without Events, or if it only repeats the identity."""
         if self._components is None:
             name = self.lease.name
-            self._components = self.world.once_in_file(("components", name), lambda: _components(name, self.world))
+            self._components = self.world.computed(("components", name), lambda: _components(name, self.world))
         component = self._components.get(term.holder, "")
         return "" if component == term.holder or component in _pod_names(term.holder) else component
 
@@ -80,7 +80,7 @@ class Holders:
     def schedulers(self, term: Term) -> set[str]:
         """Return the scheduler names that the holder serves, from the arguments of its workload, or else its Events."""
         name = self.workload(term)
-        locks = self.world.once_in_file(("locks", name), lambda: _all_locks(name, self.world)) if name else set()
+        locks = self.world.computed(("locks", name), lambda: _all_locks(name, self.world)) if name else set()
         own = (self.lease.ref.namespace, self.lease.ref.name)
         configured = {scheduler for lock in locks if lock[:2] == own for scheduler in lock.schedulers}
         return configured or {component for component in [self.component(term)] if component}

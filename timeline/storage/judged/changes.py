@@ -19,11 +19,10 @@ _TABLE = sql.Identifier("timeline_intent_change")
 _COLUMNS = ("source_id", "at", "track", "number", "lane", "namespace", "wide", "grade", "document")
 
 
-def rows_of(source: Source, world: World) -> Iterable[tuple[Any, ...]]:
-    """Return the rows that follow from the world of a recording. If that is in a file, they are made one by one."""
+def rows_of(source: Source, world: World) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows that follow from the world of a recording."""
     packer = Packer(ENTRIES)
-    rows = (row for track in world.tracks() for row in _rows(source, world, track, packer))
-    return rows if world.is_in_file else [*rows]
+    return (row for track in world.tracks() for row in _rows(source, world, track, packer))
 
 
 def write(source: Source, rows: Iterable[tuple[Any, ...]]) -> None:

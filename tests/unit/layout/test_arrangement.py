@@ -7,7 +7,7 @@ from timeline.core.entries import Change, Clock, Entry, ObjectRef, Owner
 from timeline.core.machine.spill import Spill, Spilling
 from timeline.history.lifelines import Name
 from timeline.history.world.world import World
-from timeline.layout.large_arrangement import LargeArrangement
+from timeline.layout.arrangement import Arrangement
 
 
 def created(kind: str, name: str, uid: str, number: int, owner: Owner | None = None) -> Entry:
@@ -33,7 +33,7 @@ def test_a_name_that_has_another_owner_each_time_takes_no_longer(tmp_path: Path)
             found: list[list[Name]] = []
 
             def order(world: World = world, found: list[list[Name]] = found) -> None:
-                found += [[track.name for track in lane.tracks] for lane in LargeArrangement(world).each_lane()]
+                found += [[track.name for track in lane.tracks] for lane in Arrangement(world).lanes()]
 
             times.append(processor_seconds(order))
         assert [name.kind for (name,) in found] == ["ConfigMap", "Pod"] * (count // 2)

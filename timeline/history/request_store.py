@@ -1,4 +1,4 @@
-"""Keep the requests of a source that are too many for memory in a temporary file.
+"""Keep the requests of a source, those that are too many for memory in a temporary file.
 
 In memory are the requests that were learned last, and about 12 bytes of each other one: a digest by which a repetition
 is found, and where it is. A few requests of one name that were learned after one another are together in the file, and
@@ -6,11 +6,11 @@ are read together: most watches are in a log twice, when they begin and when the
 """
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 
 from timeline.core.entries import Request
-from timeline.core.machine.spill import Spill
+from timeline.core.machine.spill import Spill, Spilling
 from timeline.history.digests import Digests
 from timeline.history.lifelines import Name
 
@@ -40,25 +40,22 @@ class _Written:
         return [self.places[index] for index in self._keys.find(key)]
 
 
-class SpilledRequests:
-    """Keep requests by the name that they are about, and by what identifies each.
+class RequestStore:
+    """Keep requests by the name that they are about, and by what identifies each. Without `spilling`, all of them are
+    in memory."""
 
-    At most `most` of them are in memory while they are learned.
-    """
-
-    def __init__(self, known: dict[Name, dict[object, Request]], spill: Spill, most: int) -> None:
-        self._warm = known
-        self._spill = spill
-        self._most = most
+    def __init__(self, spilling: Spilling | None) -> None:
+        self._spilling = spilling
+        self._most = spilling.entries if spilling else 0  # requests in memory while they are learned
+        self._warm: dict[Name, dict[object, Request]] = {}
+        self._held = 0  # how many these are
         self._written: dict[Name, _Written] = {}
-        self._held = sum(map(len, known.values()))
 
     def get(self, name: Name, key: object) -> Request | None:
         """Return a request; None if it is not known."""
         found = self._warm[name].get(key) if name in self._warm else None
-        written = self._written.get(name)
-        if found is None and written:
-            parts = map(self._spill.get, written.find(key))
+        if found is None and self._spilling and (written := self._written.get(name)):
+            parts = map(self._spilling.spill.get, written.find(key))
             found = next((part[key] for part in parts if key in part), None)
         return found
 
@@ -67,27 +64,34 @@ class SpilledRequests:
         of_name = self._warm.setdefault(name, {})
         self._held += key not in of_name
         of_name[key] = request
-        if self._held > self._most:
-            self._write()
+        if self._spilling and self._held > self._most:
+            self._most = self._spilling.part
+            for each, requests in self._warm.items():
+                self._written.setdefault(each, _Written()).add(requests, self._spilling.spill)
+            self._warm, self._held = {}, 0
 
-    def _write(self) -> None:
-        """Write all requests in memory to the file."""
-        for name, requests in self._warm.items():
-            self._written.setdefault(name, _Written()).add(requests, self._spill)
-        self._warm = {}
-        self._held = 0
-
-    def about(self, name: Name) -> Iterable[Request]:
+    def about(self, name: Name) -> Collection[Request]:
         """Return the requests about a name, in no order."""
-        found: dict[object, Request] = {}
-        if written := self._written.get(name):
-            for part in map(self._spill.get, written.places):
+        found, warm = dict[object, Request](), self._warm.get(name, {})
+        if self._spilling and (written := self._written.get(name)):
+            for part in map(self._spilling.spill.get, written.places):
                 found.update(part)
-        found.update(self._warm.get(name, {}))
-        return found.values()
+        return (found | warm if found else warm).values()
+
+    def keep(self, name: Name, requests: dict[object, Request]) -> None:
+        """Replace all requests about a name, which must be in memory, by these."""
+        self._held += len(requests) - len(self._warm[name])
+        if requests:
+            self._warm[name] = requests
+        else:
+            del self._warm[name]
+
+    def room(self, answers: Collection[Collection[Request]]) -> bool:
+        """Return whether there is room in memory for these answers."""
+        return not self._written or not self._spilling or sum(map(len, answers)) <= self._spilling.part
 
     def __contains__(self, name: Name) -> bool:
-        return name in self._written or name in self._warm
+        return name in self._warm or name in self._written
 
     def __iter__(self) -> Iterator[Name]:
         """Yield the names that requests are about."""

@@ -2,25 +2,25 @@
 
 A few tracks of one name after another are together in a temporary file, and are read when a rule asks for one of them:
 who goes through one name asks for the next one soon, and to read them together takes half the time. What finds the
-tracks is in memory, about 150 bytes for each. The answers are those of `timeline/history/world/tracks.py` and
-`timeline/history/world/index.py`.
+tracks is in memory, about 150 bytes for each. The answers are those of `timeline/history/world/in_memory.py`.
 """
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, overload
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
 from weakref import WeakValueDictionary
 
 from timeline.core.entries import Clock
 from timeline.core.machine.columns import Numbers, in_order
-from timeline.core.machine.spill import Spill
+from timeline.core.machine.spill import Spilling
 from timeline.core.order import At
 from timeline.history.digests import digest
 from timeline.history.lifelines import Key, Moment, Name, Track, public_uid
-from timeline.history.seen import GroupKind, Seen
-from timeline.history.world.index import spells_of
-from timeline.history.world.tracks import Lookups, first_after
+from timeline.history.world.tracks import Tracks, first_after, spells_of
+
+if TYPE_CHECKING:
+    from timeline.history.seen import GroupKind
 
 _NEVER = -1  # in columns of times
 _NOT_OVER = 2**63 - 1
@@ -29,19 +29,13 @@ _TOGETHER = 16  # tracks that are read together at most
 _MOMENTS = 64  # of these tracks, unless a track alone has more
 
 
-class PagedTrack(Track):
+class ReadTrack(Track):
     """A track that was read from the file. As long as anything holds it, it is not read again."""
 
     __slots__ = ("__weakref__", "number", "ordinal")
 
-    number: int  # see `World.number`
-    ordinal: int  # its place among all tracks, by name and then in the order in which they began
-
-
-def ordinal_of(track: Track) -> int:
-    """Return the place of a track that was read from the file among all tracks."""
-    assert isinstance(track, PagedTrack)
-    return track.ordinal
+    number: int  # see `Tracks.number`
+    ordinal: int  # its place among all tracks
 
 
 def _over(track: Track, before: int, *, bare: bool) -> tuple[int, int]:
@@ -157,7 +151,7 @@ class _Lives(Sequence[Track]):
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
         lives = self._ordinals[start:stop]
-        if not isinstance(value, PagedTrack):
+        if not isinstance(value, ReadTrack):
             raise ValueError
         at = bisect_left(lives, value.ordinal)
         if at == len(lives) or lives[at] != value.ordinal:
@@ -165,17 +159,15 @@ class _Lives(Sequence[Track]):
         return at + start
 
 
-class PagedTracks(Lookups):
-    """Keep the tracks of one source in a file. `seen` says how much of each kind was observed.
+class TracksInFile(Tracks):
+    """The tracks of a source that is settled only once: `add` them, then `finish`.
 
-    Of the tracks that were read, those with `most` moments in all stay in memory. `number` returns the number of a
-    track within the source.
+    Of the tracks that were read, those with as many moments in all as `spilling` has entries in a part stay in memory.
+    `number` returns the number of a track within the source.
     """
 
-    def __init__(self, seen: Mapping[GroupKind, Seen], spill: Spill, most: int, number: Callable[[Track], int]) -> None:
-        super().__init__(seen)
-        self._spill = spill
-        self._most = most
+    def __init__(self, spilling: Spilling, number: Callable[[Track], int]) -> None:
+        self._spill, self._most = spilling.spill, spilling.part
         self._number = number
         self._names: list[Name] = []
         self._starts = array("I")  # the ordinal of the first track of each name
@@ -198,8 +190,8 @@ class PagedTracks(Lookups):
         self._owners = array("i")
         self._by_uid, self._children, self._referrers = _Found(), _Found(), _Found()
         self._spells = _Edges(), _Edges()
-        self._alive: WeakValueDictionary[int, PagedTrack] = WeakValueDictionary()
-        self._recent: dict[int, PagedTrack] = {}
+        self._alive: WeakValueDictionary[int, ReadTrack] = WeakValueDictionary()
+        self._recent: dict[int, ReadTrack] = {}
         self._held = 0  # moments of the recent tracks
 
     # Filling
@@ -256,7 +248,7 @@ class PagedTracks(Lookups):
         self._recent, self._held = {}, 0  # tracks that were read before `gone_by` was known
 
     def _bind(self, name: Name) -> None:
-        """Set `gone_by` of the tracks of a name, as `Tracks` does."""
+        """Set `gone_by` of the tracks of a name, as `TracksInMemory` does."""
         if all(self._ended[each] != _NEVER for each in self._range(name)):
             return
         bounds = [time for each in self._range(name) if (time := self._created[each]) != _NEVER]
@@ -271,10 +263,13 @@ class PagedTracks(Lookups):
     # Reading
 
     def at(self, ordinal: int) -> Track:
-        """Return a track by its place among all tracks."""
         return self._read(ordinal)
 
-    def _read(self, ordinal: int) -> PagedTrack:
+    def number(self, track: Track) -> int:
+        assert isinstance(track, ReadTrack)
+        return track.number
+
+    def _read(self, ordinal: int) -> ReadTrack:
         track = self._recent.pop(ordinal, None)
         if track is None:
             track = self._alive.get(ordinal)
@@ -285,14 +280,14 @@ class PagedTracks(Lookups):
         self._make_room()
         return track
 
-    def _read_together(self, ordinal: int) -> PagedTrack:
+    def _read_together(self, ordinal: int) -> ReadTrack:
         """Read a track and those that are in the same place."""
         place = self._places[ordinal]
         name = self._names[bisect_right(self._starts, ordinal) - 1]
         first = bisect_left(self._places, place)
         for number, (ref, owner, moments, unplaced) in enumerate(self._spill.get(place), first):
             if number not in self._alive:
-                track = self._alive[number] = PagedTrack(ref, name, owner, moments)
+                track = self._alive[number] = ReadTrack(ref, name, owner, moments)
                 track.number, track.ordinal, track.unplaced = self._numbers[number], number, unplaced
                 if (gone_by := self._gone_by[number]) != _NEVER:
                     track.gone_by = gone_by
@@ -317,9 +312,6 @@ class PagedTracks(Lookups):
     def __len__(self) -> int:
         return len(self._places)
 
-    def __iter__(self) -> Iterator[Track]:
-        return map(self._read, range(len(self)))
-
     def get(self, key: Key) -> Track | None:
         name, uid = key
         lane = self._range(name)
@@ -328,12 +320,6 @@ class PagedTracks(Lookups):
             if (track := self._read(each)).ref.uid == uid:
                 return track
         return None
-
-    def lane(self, name: Name) -> list[Track]:
-        return [self._read(each) for each in self._range(name)]
-
-    def has(self, name: Name) -> bool:
-        return name in self._of_name
 
     def incarnations(self, name: Name, until: int | None = None, after: Moment | None = None) -> Sequence[Track]:
         lives = self._range(name)
@@ -354,11 +340,9 @@ class PagedTracks(Lookups):
             if not over and (until is None or self._began[each] <= until):
                 yield self._read(each)
 
-    def is_mixed(self, name: Name) -> bool:
-        return name in self._mixed
-
     def without_uid(self, name: Name) -> Sequence[Track]:
-        return [track for track in self.lane(name) if not public_uid(track.ref)] if name in self._mixed else ()
+        lives = self.incarnations(name) if name in self._mixed else ()
+        return [track for track in lives if not public_uid(track.ref)]
 
     def names(self, group: str, kind: str) -> Sequence[Name]:
         first, end = self._kinds.get((group, kind), (0, 0))
@@ -388,12 +372,11 @@ class PagedTracks(Lookups):
         return starts.count((owner_uid, spell), at) - ends.count((owner_uid, spell), at)
 
     def owner(self, track: Track, find: Callable[[Track], Track | None]) -> Track | None:
-        """Return what `find` returns for a track, which is called only once."""
-        assert isinstance(track, PagedTrack)
+        assert isinstance(track, ReadTrack)
         known = self._owners[track.ordinal]
         if known == _UNKNOWN:
             found = find(track)
-            assert found is None or isinstance(found, PagedTrack)
+            assert found is None or isinstance(found, ReadTrack)
             self._owners[track.ordinal] = _NOBODY if found is None else found.ordinal
             return found
         return None if known == _NOBODY else self._read(known)

@@ -1,8 +1,8 @@
 """Declare the routes of all pages and of the API."""
 
-from django.urls import URLPattern, path
+from django.urls import path
 
-from dashboard.web.api import api
+from dashboard.web.api import urls as endpoints
 from dashboard.web.views.actors import show_actors
 from dashboard.web.views.changes import show_changes
 from dashboard.web.views.clusters import show_cluster, show_clusters
@@ -16,7 +16,7 @@ from dashboard.web.views.incidents.alerts import show_alerts
 from dashboard.web.views.incidents.baselines import show_baseline
 from dashboard.web.views.incidents.findings import show_finding
 from dashboard.web.views.incidents.incident import show_incident
-from dashboard.web.views.incidents.lists import show_incidents
+from dashboard.web.views.incidents.lists import show_incidents, show_incidents_of_source
 from dashboard.web.views.incidents.pictures import show_incident_picture
 from dashboard.web.views.incidents.routes import edit_destination, edit_route, show_deliveries, show_routes
 from dashboard.web.views.incidents.silences import new_silence, show_silences
@@ -24,24 +24,18 @@ from dashboard.web.views.log_stores import show_log_store
 from dashboard.web.views.metrics import metrics
 from dashboard.web.views.objects import download_revision, show_object, show_revision
 from dashboard.web.views.people.audit_trail import export_trail, show_trail
-from dashboard.web.views.people.passwords import ChangePassword
+from dashboard.web.views.people.passwords import change_password
 from dashboard.web.views.people.roles import show_access, take_role
 from dashboard.web.views.people.second_factors import give_code, show_second_factor
 from dashboard.web.views.people.sessions import show_sessions
 from dashboard.web.views.people.shared import show_shared
 from dashboard.web.views.people.signing_in import sign_in
-from dashboard.web.views.people.single_sign_on import SignOut, come_from_provider, go_to_provider
+from dashboard.web.views.people.single_sign_on import come_from_provider, go_to_provider, sign_out
 from dashboard.web.views.people.tokens import show_own_tokens, show_tokens
 from dashboard.web.views.report import show_report
 from dashboard.web.views.rules import rule, rules
 from dashboard.web.views.storage import show_storage
 from dashboard.web.views.timeline import timeline
-
-endpoints = api.urls
-for each in endpoints[0]:
-    # The API answers 401 by itself, in its own form, instead of leading to a page.
-    if isinstance(each, URLPattern) and each.name not in {"openapi-json", "openapi-view"}:
-        setattr(each.callback, "login_required", False)  # noqa: B010 (what login_not_required sets)
 
 handler400 = "dashboard.web.views.errors.bad_request"
 
@@ -53,7 +47,7 @@ urlpatterns = [
     path("sources/<int:source_id>/objects/<int:track_id>/<int:sequence>.json", download_revision, name="revision_json"),
     path("sources/<int:source_id>/findings/<slug:identity>/", show_finding, name="finding"),
     path("incidents/", show_incidents, name="incidents"),
-    path("sources/<int:source_id>/incidents/", show_incidents, name="source_incidents"),
+    path("sources/<int:source_id>/incidents/", show_incidents_of_source, name="source_incidents"),
     path("sources/<int:source_id>/incidents/<slug:identity>/", show_incident, name="incident"),
     path("sources/<int:source_id>/incidents/<slug:identity>.png", show_incident_picture, name="incident_picture"),
     path("sources/<int:source_id>/baseline/", show_baseline, name="baseline"),
@@ -92,8 +86,8 @@ urlpatterns = [
     path("second-factor/", show_second_factor, name="second_factor"),
     path("login/oidc/", go_to_provider, name="oidc"),
     path("login/oidc/callback/", come_from_provider, name="oidc_callback"),
-    path("logout/", SignOut.as_view(), name="logout"),
-    path("password/", ChangePassword.as_view(), name="password"),
+    path("logout/", sign_out, name="logout"),
+    path("password/", change_password, name="password"),
     path("sessions/", show_sessions, name="sessions"),
     path("healthz", health, name="health"),
     path("livez", live, name="live"),

@@ -19,7 +19,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.deprecation import MiddlewareMixin
 
-from dashboard.access.roles import grants
+from dashboard.access.roles import grants, needs
 from dashboard.access.signing_in import rights
 from dashboard.access.tokens import links, tokens
 from dashboard.access.trail import change_log
@@ -181,8 +181,7 @@ class LimitWhatIsSeen(MiddlewareMixin):
     ) -> HttpResponseBase:
         with ExitStack() as stack:
             request.__dict__[_LIMITS] = stack
-            match = request.resolver_match
-            if match and not match.route.startswith("api/"):
+            if not needs.is_operation(request.resolver_match):
                 self._limit_page(request)
             return view(request, *arguments, **options)
 

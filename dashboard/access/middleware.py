@@ -6,12 +6,12 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import render, resolve_url
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import escape_leading_slashes
 
-from dashboard.access.roles import policy
+from dashboard.access.roles import needs, policy
 from dashboard.access.signing_in import rights
 from dashboard.access.tokens import links, tokens
 from dashboard.access.trail import change_log
@@ -36,19 +36,18 @@ class SignInMiddleware(LoginRequiredMiddleware):
     def process_view(
         self, request: "HttpRequest", view_func: Any, view_args: tuple[Any, ...], view_kwargs: dict[str, Any]
     ) -> Any:
+        """Let in whom the page declares to let in. The API, which also lets in holders of tokens, does that itself."""
         if links.opens_page(request):
             return self._with_link(request)
-        if not rights.sign_in_required():
+        if needs.is_operation(request.resolver_match):
             return None
-        answer = super().process_view(request, view_func, view_args, view_kwargs)
-        if answer is None and not self._answers_itself(request):
+        need, declared = needs.of_request(request), needs.declared(request.resolver_match)
+        answer = super().process_view(request, view_func, view_args, view_kwargs) if rights.sign_in_required() else None
+        if answer is not None:
+            return answer
+        if need or not declared:
             policy.check(request)
-        return answer
-
-    def _answers_itself(self, request: "HttpRequest") -> bool:
-        """Return whether the view decides who asks: the API, which also lets in the holders of tokens."""
-        match = request.resolver_match
-        return bool(match and match.route.startswith("api/"))
+        return None if request.method in declared else HttpResponseNotAllowed(declared)
 
     def process_response(self, request: "HttpRequest", response: HttpResponse) -> HttpResponse:
         tokens.warn_in(request, response)

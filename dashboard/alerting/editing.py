@@ -76,6 +76,17 @@ def route_values(given: Mapping[str, Any]) -> RouteValues:
         raise Invalid(f"{where.capitalize()}: {words}." if where else words) from None
 
 
+def values_of(route: Route) -> dict[str, Any]:
+    """Return the values of a stored route by the names of `RouteValues`."""
+    same = {name: getattr(route, name) for name in RouteValues.model_fields if hasattr(route, name)}
+    return same | {
+        "destinations": sorted(each.pk for each in route.destinations.all()),
+        "cluster": route.cluster_id,
+        "source": route.source_id,
+        "severity": SEVERITIES[route.rank],
+    }
+
+
 def save_route(values: RouteValues, *, route: Route | None = None, by: str = "") -> Route:
     """Store a new route, or other values of one. Raise Invalid."""
     destinations = list(Destination.objects.filter(pk__in=values.destinations))

@@ -3,7 +3,7 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from dashboard.presentation.wording import count, plural
+from dashboard.presentation.wording import count, number_of
 from timeline.payloads.actors import ActorRowPayload, ActorsPayload
 
 COLUMNS: tuple[dict[str, str], ...] = (
@@ -21,7 +21,7 @@ COLUMNS: tuple[dict[str, str], ...] = (
 
 def summary(found: ActorsPayload) -> str:
     """Return how many actors are listed, as a sentence."""
-    every = f"{count(found['all'])} {plural('actor', found['all'])}"
+    every = number_of(found["all"], "actor")
     kept = f"{count(found['total'])} of {every}" if found["total"] < found["all"] else every
     return f"{kept}; only those with most writes are kept" if found["more"] else kept
 

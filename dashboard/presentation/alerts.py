@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from dashboard.presentation.wording import clock_of
+from dashboard.presentation.wording import second_of
 from timeline.core.durations import duration, round_half_up
 from timeline.core.order import SECOND
 from timeline.payloads.alerts import AlertPayload
@@ -60,4 +60,4 @@ def _length(lasted: int) -> str:
 
 
 def _written(moment: int) -> str:
-    return f"{clock_of(moment // SECOND * SECOND)} UTC"
+    return f"{second_of(moment)} UTC"

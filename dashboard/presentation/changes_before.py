@@ -55,7 +55,7 @@ class ChangeRow(NamedTuple):
     def steps_words(self) -> str:
         """Return "3 steps of the rollout"; "" without any."""
         total = len(self.steps) + self.steps_more
-        return f"{wording.count(total)} {wording.plural('step', total)} of the rollout" if total else ""
+        return f"{wording.number_of(total, 'step')} of the rollout" if total else ""
 
 
 def rows(found: ChangesPayload) -> list[ChangeRow]:

@@ -14,5 +14,5 @@ def gone(contents: Contents) -> list[str]:
         ("acknowledgement", contents.acknowledgements),
         ("silence", contents.silences),
     )
-    parts = [f"{wording.count(count)} {wording.plural(word, count)}" for word, count in counts if count]
+    parts = [wording.number_of(count, word) for word, count in counts if count]
     return [*parts, f"{wording.size(contents.bytes)} on the disk"] if contents.recordings else []

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from dashboard.presentation.wording import count, plural
+from dashboard.presentation.wording import count, number_of, second_of
 from timeline.core.durations import duration
 from timeline.core.entries import microseconds
 from timeline.payloads.documents import timestamp
@@ -61,12 +61,12 @@ def row(incident: IncidentRowPayload, origin: Origin, now: int) -> IncidentRow:
     if origin.live:
         when, beside = _ago(now - last), ["ongoing" if ongoing else "over", since]
     elif ongoing:
-        when, beside = _second(last), ["ongoing when the recording ends", since]
+        when, beside = second_of(last), ["ongoing when the recording ends", since]
     else:
-        when, beside = _second(last), [f"{_ago(origin.last - last)[:-4]} before the end", since]
+        when, beside = second_of(last), [f"{_ago(origin.last - last)[:-4]} before the end", since]
     shown = len(incident["times"])
     drawn = f", the last {shown} of which are drawn," if shown < incident["occurrences"] else ""
-    often = f"{count(incident['occurrences'])} {plural('occurrence', incident['occurrences'])}{drawn}"
+    often = f"{number_of(incident['occurrences'], 'occurrence')}{drawn}"
     unusual = [incident["status"] if incident["status"] == "suspected" else "", incident["verdict"]]
     return IncidentRow(
         incident,
@@ -80,7 +80,7 @@ def row(incident: IncidentRowPayload, origin: Origin, now: int) -> IncidentRow:
         " · ".join(filter(None, beside)),
         [each for each in unusual if each not in ("", "exact")],
         notes(incident),
-        f"{often} between {_second(start)} and {_second(end)} UTC",
+        f"{often} between {second_of(start)} and {second_of(end)} UTC",
         _path(sparkline(incident["times"], start, end)),
     )
 
@@ -121,7 +121,7 @@ def summary(listed: IncidentsPayload) -> str:
 
 def numbers_of_all(total: int, findings: int) -> str:
     """Return the numbers of incidents and of their findings: "3 incidents · 12 findings"."""
-    return f"{count(total)} {plural('incident', total)} · {count(findings)} {plural('finding', findings)}"
+    return f"{number_of(total, 'incident')} · {number_of(findings, 'finding')}"
 
 
 def _by(name: str) -> str:
@@ -138,13 +138,9 @@ def length(left: timedelta) -> str:
     return duration(max(_MINUTE, left // timedelta(microseconds=1) // _MINUTE * _MINUTE))
 
 
-def _second(time: int) -> str:
-    return timestamp(time)[:19].replace("T", " ")
-
-
 def _since(first: int, last: int) -> str:
     """Return when something began; only the clock if it was on the day of its end."""
-    return _second(first)[11:] if _second(first)[:10] == _second(last)[:10] else _second(first)
+    return second_of(first)[11:] if second_of(first)[:10] == second_of(last)[:10] else second_of(first)
 
 
 def _ago(length: int) -> str:
@@ -191,14 +187,14 @@ def _listed(actors: list[str]) -> str:
 
 def numbers(occurrences: int, findings: int) -> str:
     """Return the counts in the words that every page uses: "3 occurrences · 5 findings"."""
-    return f"{count(occurrences)} {plural('occurrence', occurrences)} · {count(findings)} {plural('finding', findings)}"
+    return f"{number_of(occurrences, 'occurrence')} · {number_of(findings, 'finding')}"
 
 
 def _course(incident: IncidentRowPayload, until: int, *, live: bool) -> str:
     """Return when an incident happened, and how long that is ago: before now, or before the recording ends."""
     first, last = incident["start"], incident["end"]
     often = incident["occurrences"]
-    since = f"{count(often)} times since {_second(first)} UTC" if often > 1 else f"at {_second(first)} UTC"
+    since = f"{count(often)} times since {second_of(first)} UTC" if often > 1 else f"at {second_of(first)} UTC"
     if incident["state"] == "ongoing" and not live:
         return since
     ago = _ago(until - last)
@@ -213,10 +209,10 @@ def when(incident: IncidentRowPayload, *, live: bool) -> str:
     first, last = incident["start"], incident["end"]
     often = f"{count(incident['occurrences'])} times " if incident["occurrences"] > 1 else ""
     if incident["state"] == "ongoing":
-        return f"{often}since {_second(first)} UTC, {'ongoing' if live else 'ongoing when the recording ends'}"
-    if _second(first) == _second(last):
-        return f"{often}at {_second(first)} UTC"
-    return f"{often}from {_second(first)} to {_since(last, first)} UTC"
+        return f"{often}since {second_of(first)} UTC, {'ongoing' if live else 'ongoing when the recording ends'}"
+    if second_of(first) == second_of(last):
+        return f"{often}at {second_of(first)} UTC"
+    return f"{often}from {second_of(first)} to {_since(last, first)} UTC"
 
 
 def sparkline(times: list[int], start: int, end: int) -> list[Bar]:

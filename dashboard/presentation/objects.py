@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from dashboard.presentation import incidents, wording
-from dashboard.presentation.wording import count, plural
+from dashboard.presentation.wording import count, number_of
 from timeline.payloads.objects import (
     ConditionPayload,
     ContainerPayload,
@@ -66,7 +66,7 @@ def findings_of_it(number: int) -> str:
     """Return the heading of the list of findings that name one incarnation of an object. `number` is how many are
     listed."""
     first = "The first " if number == FINDINGS else ""
-    return f"{first}{count(number)} {plural('finding', number)} that name{'s' if number == 1 else ''} this incarnation"
+    return f"{first}{number_of(number, 'finding')} that name{'s' if number == 1 else ''} this incarnation"
 
 
 def status(found: StatusPayload, kind: str, end: int | None, day: str, withheld: bool) -> dict[str, Any]:
@@ -140,8 +140,8 @@ def _condition(each: ConditionPayload, day: str) -> dict[str, Any]:
 def _pods(pods: PodsPayload, day: str, why: str, *, itself: bool) -> dict[str, Any]:
     total, counted, troubled = pods["total"], pods["counted"], pods["troubled"]
     phases = " · ".join(f"{count(number)} {phase}" for phase, number in pods["phases"])
-    restarts = f"{count(pods['restarts'])} {plural('restart', pods['restarts'])}" if pods["restarts"] else ""
-    where = f" in {count(pods['restarted'])} {plural('Pod', pods['restarted'])}" if restarts and not itself else ""
+    restarts = number_of(pods["restarts"], "restart") if pods["restarts"] else ""
+    where = f" in {number_of(pods['restarted'], 'Pod')}" if restarts and not itself else ""
     notes = [f"Counted in {count(counted)} of {count(total)} Pods."] if counted < total else []
     if troubled and not pods["read"]:
         notes.append(f"How containers ended is not known.{why or ' The recording does not include it.'}")
@@ -152,7 +152,7 @@ def _pods(pods: PodsPayload, day: str, why: str, *, itself: bool) -> dict[str, A
         )
     return {
         "heading": "Containers" if itself else "Pods",
-        "total": "" if itself else f"{count(total)} {plural('Pod', total)}",
+        "total": "" if itself else number_of(total, "Pod"),
         "phases": "" if itself else phases,
         "restarts": f"{restarts}{where}",
         "rows": [_container(each, day, itself) for each in pods["containers"]],
@@ -179,7 +179,7 @@ def _container(each: ContainerPayload, day: str, itself: bool) -> dict[str, Any]
 
 def _warnings(found: WarningsPayload, day: str, why: str) -> dict[str, Any]:
     events, read = found["events"], found["read"]
-    about = f"{count(events)} {plural('Event', events)}"
+    about = number_of(events, "Event")
     note = ""
     if events and not read:
         said = why or " The recording does not include it."

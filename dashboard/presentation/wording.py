@@ -17,6 +17,8 @@ from timeline.payloads.findings import FindingPayload, ProofPayload, RulePayload
 if TYPE_CHECKING:
     from timeline.queries.sources.extents import SourceRow
 
+MINUTE = "%Y-%m-%d %H:%M UTC"  # how a datetime is written to the minute
+
 
 def folder(files: Collection[str]) -> str:
     """Return the folder that all paths share. Pages name it once."""
@@ -50,6 +52,11 @@ def some(number: int) -> str:
 
 def plural(word: str, count: int) -> str:
     return word if count == 1 or word == "info" else f"{word}s"
+
+
+def number_of(number: int, one: str, many: str = "") -> str:
+    """Return how many there are of something: "3 findings"; `many` is the word for several, if it is no usual one."""
+    return f"{count(number)} {many if many and number != 1 else plural(one, number)}"
 
 
 def often(finding: FindingPayload) -> str:
@@ -280,6 +287,11 @@ def advice(lines: Collection[str]) -> list[Step]:
 
 
 _PROGRAMS = ("kubectl ", "vcctl ", "watch ", "echo ")
+
+
+def second_of(moment: int) -> str:
+    """Return day and time of microseconds since 1970 to the second."""
+    return timestamp(moment)[:19].replace("T", " ")
 
 
 def clock_of(moment: int) -> str:

@@ -16,6 +16,7 @@ from django.db import close_old_connections
 
 from dashboard.access import limits
 from dashboard.access.roles import grants, policy
+from dashboard.access.roles.needs import Need
 from dashboard.access.signing_in import rights
 from dashboard.access.tokens import links, tokens
 from dashboard.access.trail import recording
@@ -41,7 +42,8 @@ class _Forwarding(AsyncWebsocketConsumer):
     _reader: Any = None  # who is signed in and has that link
     _token: AccessToken | None = None  # the access token that a program has sent
     _sight = limits.Sight()
-    route: str  # of the socket, in the table of `dashboard.access.roles.needs`
+    route: str  # of the socket
+    need: Need | None = None  # what it needs to be opened; whoever has a share link needs nothing else
 
     async def admitted(self) -> bool:
         if (text := tokens.in_headers(self.scope)) is not None:
@@ -54,7 +56,7 @@ class _Forwarding(AsyncWebsocketConsumer):
         """Return whether the role of the listener reaches to this socket."""
         close_old_connections()
         user = rights.listening(self.scope) if self._token is None else tokens.reader_of(self._token)
-        return policy.may_listen(user, self.route, self.scope["url_route"]["kwargs"].get("source_id"))
+        return policy.may_listen(user, self.need, self.scope["url_route"]["kwargs"].get("source_id"))
 
     async def opened(self, text: str) -> links.Opened | None:
         """Return what a share link allows to the listener, who need not be signed in."""
@@ -174,6 +176,7 @@ class UploadsConsumer(_Forwarding):
     """Send every change of every upload that the listener sees."""
 
     route = "ws/uploads/"
+    need = Need("viewer")
 
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         return hub.subscribe("uploads")
@@ -210,6 +213,7 @@ class IncidentsConsumer(_Forwarding):
     """Send the numbers of the sources whose incidents, or what takes these out of the lists, have changed."""
 
     route = "ws/incidents/"
+    need = Need("viewer")
 
     def queue(self) -> AbstractAsyncContextManager[Queue]:
         return hub.subscribe("incidents")
@@ -231,6 +235,7 @@ class SourceConsumer(_Forwarding):
     """
 
     route = "ws/sources/<int:source_id>/"
+    need = Need("viewer")
 
     @property
     def _source(self) -> int:
@@ -259,6 +264,7 @@ class LinkConsumer(_Forwarding):
     """Send nothing, and close when the share link is over with which the page was opened."""
 
     route = "ws/links/"
+    need = Need("anybody")
 
     async def admitted(self) -> bool:
         return await self.opened(links.in_address(self.scope) or "") is not None

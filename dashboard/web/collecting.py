@@ -6,7 +6,8 @@ A collector carries an access token of the scope `collect` that is limited to it
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from typing import IO, Any
 from urllib.parse import parse_qsl
@@ -36,7 +37,6 @@ _PATH = re.compile(r"/api/collect/([^/]{1,300})/(lease|state|batches)")  # the n
 _METHODS = {"lease": "POST", "state": "GET", "batches": "POST"}
 _LEASE_BYTES = 16 * 1024
 _NO_TOKEN = "An access token of the scope collect is needed that is limited to this cluster; it may have expired."
-_AWAY = "The database cannot be reached."
 
 
 class _Lease(msgspec.Struct):
@@ -102,6 +102,27 @@ class Collecting:
             return await sync_to_async(_accept, thread_sensitive=False)(cluster, epoch, number, body, restored)
 
 
+@contextmanager
+def _storing() -> Iterator[None]:
+    """Use the database in this context alone. Raise Answered for what it, or the inbox of the cluster, refuses."""
+    close_old_connections()
+    try:
+        yield
+    except collected.Held as error:
+        raise Answered(423, str(error), retry=True) from None
+    except collected.Stale as error:
+        raise Answered(410, str(error)) from None
+    except collected.OutOfOrder as error:
+        raise _OutOfOrder(str(error), error.accepted) from None
+    except collected.Full as error:
+        raise Answered(429, str(error), retry=True) from None
+    except Error as error:
+        logger.warning("a collector has to wait, because the database fails: %s", type(error).__name__)
+        raise Answered(503, "The database cannot be reached.", retry=True) from None
+    finally:
+        close_old_connections()
+
+
 class _OutOfOrder(Answered):
     def __init__(self, detail: str, accepted: int) -> None:
         super().__init__(409, detail)
@@ -117,8 +138,7 @@ def _number(text: str) -> int:
 def _cluster(scope: dict[str, Any], named: str) -> int:
     """Return the cluster of the token that the request carries. Raise Answered unless it is the one that is named, and
     a collector watches it."""
-    close_old_connections()
-    try:
+    with _storing():
         token = tokens.holder(ASGIRequest(scope, BytesIO()), "collect")
         tokens.record_sender(token, "what a collector observes", address_of(scope))
         row = Cluster.objects.filter(pk=token.cluster_id).first() if token and token.cluster_id else None
@@ -127,10 +147,6 @@ def _cluster(scope: dict[str, Any], named: str) -> int:
         if row.reference.get("how") != BY_COLLECTOR:
             raise Answered(404, "This cluster is watched by Causeline itself, not by a collector.")
         return row.pk
-    except Error:
-        raise Answered(503, _AWAY, retry=True) from None
-    finally:
-        close_old_connections()
 
 
 def _begin(cluster: int, body: bytes) -> dict[str, int]:
@@ -143,60 +159,27 @@ def _begin(cluster: int, body: bytes) -> dict[str, int]:
         raise Answered(400, str(error)) from None
     holder = asked.holder.replace("\0", "")[:200]
     buffered, behind = max(0, min(asked.buffered, 2**62)), max(0.0, min(asked.behind, 1e9))
-    close_old_connections()
-    try:
+    with _storing():
         if asked.leaving and asked.epoch is not None:
             collected.give_up(cluster, asked.epoch)
             return {"epoch": asked.epoch, "accepted": 0}
         report = collected.Report(holder, asked.version.replace("\0", "")[:100], buffered, behind, namespaces)
         return collected.begin_or_renew(cluster, asked.epoch, report)._asdict()
-    except collected.Held as error:
-        raise Answered(423, str(error), retry=True) from None
-    except collected.Stale as error:
-        raise Answered(410, str(error)) from None
-    except collected.Full as error:
-        raise Answered(429, str(error), retry=True) from None
-    except Error:
-        raise Answered(503, _AWAY, retry=True) from None
-    finally:
-        close_old_connections()
 
 
 def _state(cluster: int, epoch: int, after: int) -> bytes | None:
-    close_old_connections()
-    try:
+    with _storing():
         return collected.state_after(cluster, epoch, after)
-    except collected.Stale as error:
-        raise Answered(410, str(error)) from None
-    except Error:
-        raise Answered(503, _AWAY, retry=True) from None
-    finally:
-        close_old_connections()
 
 
 def _accept(cluster: int, epoch: int, number: int, body: IO[bytes], restored: str) -> dict[str, int]:
     """Check and store a batch; return the number of the last one that was accepted, once it is committed."""
-    close_old_connections()
+    aside = ""
     try:
-        aside = ""
-        try:
-            lines = readers.call(batches.checked, pieces_of(body), BATCH_BYTES, settings.LIMITS.depth)
-        except (
-            batches.Malformed,
-            readers.Died,
-        ) as error:  # the collector could only send the same again: what was in it is a gap
-            lines, aside = b"", str(error)
-            logger.warning("batch %s of cluster %s is put aside: %s", number, cluster, error)
-        batch = collected.Received(number, lines, restored, aside)
+        lines = readers.call(batches.checked, pieces_of(body), BATCH_BYTES, settings.LIMITS.depth)
+    except (batches.Malformed, readers.Died) as error:  # it could only be sent again: what was in it is a gap
+        lines, aside = b"", str(error)
+        logger.warning("batch %s of cluster %s is put aside: %s", number, cluster, error)
+    batch = collected.Received(number, lines, restored, aside)
+    with _storing():
         return {"accepted": collected.accept(cluster, epoch, batch, settings.COLLECT_INBOX_BYTES)}
-    except collected.Stale as error:
-        raise Answered(410, str(error)) from None
-    except collected.OutOfOrder as error:
-        raise _OutOfOrder(str(error), error.accepted) from None
-    except collected.Full as error:
-        raise Answered(429, str(error), retry=True) from None
-    except Error as error:
-        logger.warning("a collector has to wait: its batch cannot be stored: %s", type(error).__name__)
-        raise Answered(503, _AWAY, retry=True) from None
-    finally:
-        close_old_connections()

@@ -138,17 +138,18 @@ async def respond(send: Send, status: int, body: Any, headers: Iterable[tuple[by
 
 async def refuse(scope: dict[str, Any], receive: Receive, send: Send, answer: Answered) -> None:
     """Read the rest of a body, for many clients read the answer only after they have sent all, and send the answer."""
-    await _drain(scope, receive)
+    await drain(scope, receive, 64 * 1024**2)
     more = [(b"retry-after", b"%d" % RETRY_SECONDS)] if answer.retry else []
     said = {"detail": str(answer), "status": answer.status, **getattr(answer, "more", {})}
     await respond(send, answer.status, said, more)
 
 
-async def _drain(scope: dict[str, Any], receive: Receive, most: int = 64 * 1024**2) -> None:
+async def drain(scope: dict[str, Any], receive: Receive, most: int, seconds: float | None = BODY_SECONDS) -> None:
+    """Read and discard the rest of a body, as far as it has at most so many bytes and comes within so many seconds."""
     taken = 0
     more = _READ not in scope and (b"expect", b"100-continue") not in scope["headers"]
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(seconds):
             while more and taken < most:
                 message = await receive()
                 taken += len(message.get("body", b""))

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from django.http import HttpResponse
 from ninja.errors import HttpError
 
+from dashboard.access.roles import needs
+
 if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.http.response import HttpResponseBase
@@ -64,8 +66,7 @@ def in_place(view: _View) -> _View:
             with place(_reader(request)):
                 return view(request, *arguments, **options)
         except Busy:
-            match = request.resolver_match
-            if match and match.route.startswith("api/"):
+            if needs.is_operation(request.resolver_match):
                 raise HttpError(429, _TOO_MANY) from None
             answer = HttpResponse(f"{_TOO_MANY}\n", status=429, content_type="text/plain; charset=utf-8")
             answer["Retry-After"] = "5"

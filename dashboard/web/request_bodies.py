@@ -25,6 +25,7 @@ from django.http import HttpResponseBase
 from collectors.uploads.receiving import PIECE_BYTES, SPARE_BYTES
 from dashboard.access.signing_in import rights
 from dashboard.access.tokens import tokens
+from dashboard.web.intake import drain
 
 _PIECE = re.compile(r"/api/uploads/\d+/files/\d+")
 _DRAINED = 256 * 1024**2  # bytes that are read and discarded, so that the client reads the answer
@@ -55,7 +56,7 @@ class Handler(ASGIHandler):
                 await sync_to_async(_admit)(scope, announced)
             await super().handle(scope, _Bounded(receive, limit), send)
         except BodyRefused as refused:
-            await _drain(scope, receive)
+            await drain(scope, receive, _DRAINED, None)
             headers = [(b"content-type", b"application/problem+json"), (b"connection", b"close")]
             await send({"type": "http.response.start", "status": refused.status, "headers": headers})
             await send({"type": "http.response.body", "body": refused.body})
@@ -106,16 +107,6 @@ class _Bounded:
         if self._taken > self._limit:
             raise _too_large(self._limit)
         return message
-
-
-async def _drain(scope: dict[str, Any], receive: Any) -> None:
-    """Read and discard the rest of a body: many clients read the answer only after they have sent everything."""
-    taken = 0
-    more = (b"expect", b"100-continue") not in scope["headers"]
-    while more and taken < _DRAINED:
-        message = await receive()
-        taken += len(message.get("body", b""))
-        more = message.get("more_body", False)
 
 
 def _limit(scope: Mapping[str, Any]) -> int:

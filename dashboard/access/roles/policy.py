@@ -1,8 +1,8 @@
-"""Decide whether somebody's role reaches to what is asked for. The table of what each page, operation and socket needs
-is in `dashboard.access.roles.needs`.
+"""Decide whether somebody's role reaches to what is asked for. What each page, operation and socket needs, it declares
+itself (see `dashboard.access.roles.needs`).
 
-`check` is asked before each view, and `may_listen` before each socket. A route that the table does not name is refused.
-Whoever sees nothing of a source or a cluster gets the answer that one who asks for a deleted one gets.
+`check` is asked before each view, and `may_listen` before each socket. What declares nothing is refused. Whoever sees
+nothing of a source or a cluster gets the answer that one who asks for a deleted one gets.
 """
 
 from collections.abc import Iterable
@@ -12,14 +12,13 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest
 from django.urls import ResolverMatch
 
-from dashboard.access.roles import grants
+from dashboard.access.roles import grants, needs
 from dashboard.access.roles.grants import Held
-from dashboard.access.roles.needs import ANYTHING, EVERYTHING, NEEDS, PART, SOCKETS, Need
+from dashboard.access.roles.needs import Need
 from dashboard.models import Grant
 from timeline.core.numbers import whole_number
 
 VIEWER, RESPONDER, EDITOR, ADMIN = Grant.Role.VIEWER, Grant.Role.RESPONDER, Grant.Role.EDITOR, Grant.Role.ADMIN
-SAFE = {"GET", "HEAD", "OPTIONS"}
 _THINGS = {"source_id": "recording or cluster", "cluster_id": "cluster"}  # by their names in routes
 
 
@@ -43,11 +42,13 @@ def refusal(user: Any, match: ResolverMatch, method: str) -> str:
     return ""
 
 
-def may_listen(user: Any, route: str, source: int | None = None) -> bool:
-    """Return whether the user may open the socket with this route, which may be about a source. A socket tells whoever
-    sees nothing of its source that there is none, so it is opened."""
+def may_listen(user: Any, need: Need | None, source: int | None = None) -> bool:
+    """Return whether the user may open a socket that needs this and may be about a source. A socket tells whoever sees
+    nothing of its source that there is none, so it is opened."""
+    if need is None:
+        return False
     try:
-        _demand(grants.held_by(user), SOCKETS[route], source, None)
+        _demand(grants.held_by(user), need, source, None)
     except NotSeen:
         return True
     except PermissionDenied:
@@ -85,11 +86,10 @@ def demand(
 
 
 def _check(user: Any, match: ResolverMatch | None, method: str) -> None:
-    rule = NEEDS.get(match.route) if match else None
-    if match is None or rule is None:
+    need = needs.of(match, method)
+    if match is None or need is None:
         raise PermissionDenied("No role is said to reach to this address, so nobody may use it.")
-    need = rule.read if method in SAFE else rule.change
-    if need.role:
+    if need.role not in ("anybody", "signed in"):
         numbers = {name: number(match.kwargs[name]) for name in _THINGS if name in match.kwargs}
         _demand(grants.held_by(user), need, numbers.get("source_id"), numbers.get("cluster_id"))
 
@@ -112,15 +112,15 @@ def _demand(held: Held, need: Need, source: int | None, cluster: int | None) -> 
         part, whole, thing = held.anywhere, held.everywhere, ""
     if not part:
         raise NotSeen("There is no such recording or cluster.")
-    had = part if need.on in (PART, ANYTHING) else held.everywhere if need.on == EVERYTHING else whole
+    had = {"part": part, "whole": whole, "everything": held.everywhere}[need.on]
     if not grants.reaches(had, need.role):
         raise _refusal(need.role, _where(need, thing, partly=had != part), had)
 
 
 def _where(need: Need, thing: str, *, partly: bool) -> str:
     """Return in words what a role is needed on; "" for anything."""
-    if need.on in (ANYTHING, EVERYTHING):
-        return "" if need.on == ANYTHING else "everything"
+    if not thing or need.on == "everything":
+        return "" if need.on == "part" else "everything"
     return f"all of this {thing}" if partly else f"this {thing}"
 
 

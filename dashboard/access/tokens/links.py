@@ -24,7 +24,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 
-from dashboard.access.roles import grants
+from dashboard.access.roles import grants, needs
 from dashboard.access.signing_in import rights
 from dashboard.access.tokens import embedding
 from dashboard.access.trail.trail import Actor
@@ -39,27 +39,6 @@ LONGEST_EMBEDDED = timedelta(days=90)
 QUERY_LENGTH = 2000  # characters
 MOST = 500  # links that one person has at a time
 TIMELINE, INCIDENT, EMBEDDED = ShareLink.Kind.TIMELINE, ShareLink.Kind.INCIDENT, ShareLink.Kind.EMBEDDED
-_PAGES = {"timeline": {TIMELINE, EMBEDDED}, "incident": {INCIDENT}}  # the kinds that open a page, by its route's name
-_API = "api/sources/<source_id>"
-# What the scripts of a timeline ask for. The page of an incident asks for nothing.
-_READS = frozenset(
-    f"{_API}/{part}"
-    for part in (
-        "opening",
-        "overview",
-        "window",
-        "incidents",
-        "incidents/<identity>",
-        "findings",
-        "measure",
-        "tracks/<track_id>/change",
-        "tracks/<track_id>/copy",
-        "alerts",
-        "logs",
-        "logs/marks",
-        "logs/<log>/line",
-    )
-)
 _SHOWN = len(BEGIN) + 6  # characters of a text that are stored
 _KEPT = timedelta(days=30)  # how long links that have expired stay in the list
 KEY = "link "  # begins the key of a listener
@@ -169,16 +148,17 @@ def sent(request: HttpRequest) -> str | None:
 
 def opens_page(request: HttpRequest) -> bool:
     """Return whether the request asks, with a text in its address, for a page of the sort that links open."""
-    match = request.resolver_match
-    asked = match and match.url_name in _PAGES and request.method in {"GET", "HEAD"}
-    return bool(asked) and in_address(getattr(request, "scope", {})) is not None
+    need = needs.of_request(request)
+    asked = need and need.links and not needs.is_operation(request.resolver_match)
+    return bool(asked) and request.method in {"GET", "HEAD"} and in_address(getattr(request, "scope", {})) is not None
 
 
 def open_page(request: HttpRequest) -> Opened | None:
     """Return what the text in the address of a page allows, if it is this page; None otherwise. Count the use."""
     link = opened(in_address(getattr(request, "scope", {})) or "", request.user)
     match = request.resolver_match
-    if link is None or match is None or link.kind not in _PAGES[str(match.url_name)]:
+    need = needs.of_request(request)
+    if link is None or match is None or need is None or link.kind not in need.links:
         return None
     framed = link.kind != EMBEDDED or request.GET.get("embed") == "1"
     if not framed or (link.source, link.incident) != (match.kwargs["source_id"], match.kwargs.get("identity", "")):
@@ -227,9 +207,10 @@ def _file(name: Any) -> Any:
 
 def may_ask(request: HttpRequest, link: Opened) -> bool:
     """Return whether the scripts of a page that the link opens ask the API for this."""
-    match = request.resolver_match
-    asked = match is not None and match.route in _READS and match.kwargs.get("source_id") == str(link.source)
-    return asked and link.kind != INCIDENT and request.method in {"GET", "HEAD"}
+    match, need = request.resolver_match, needs.of_request(request)
+    if match is None or need is None or link.kind not in need.links or request.method not in {"GET", "HEAD"}:
+        return False
+    return bool(match.kwargs.get("source_id") == str(link.source))
 
 
 def actor_of(link: Opened, reader: Any) -> Actor:

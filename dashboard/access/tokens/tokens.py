@@ -25,11 +25,12 @@ from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from dashboard.access.roles import grants
+from dashboard.access.roles import grants, needs
 from dashboard.access.signing_in import rights
-from dashboard.access.trail import actions, trail
+from dashboard.access.trail import trail
 from dashboard.access.trail.trail import NOBODY, Actor
 from dashboard.models import AccessToken, Grant
+from timeline.core.numbers import whole_number
 from timeline.models import Cluster, Source
 
 SCOPES = ("read", "respond", "alerts", "audit", "collect")
@@ -45,7 +46,6 @@ MEANINGS = {
 }
 KEY = "token "  # begins the key of a listener
 _READ = {"read", "respond", OWN}  # scopes that let somebody read
-_ANSWERS = {"acknowledge", "withdraw", "silence", "upload"}  # what the scope respond allows, of ACTIONS
 BEGIN = "causeline_"
 USUAL_DAYS, MOST_DAYS = 90, 1826
 NAME_LENGTH = 100
@@ -101,6 +101,14 @@ def issue(
         expires=expires,
     )
     return text, row
+
+
+def life(days: str) -> timedelta:
+    """Return how long a token is to be valid whose form says so many days. Raises TokenRefused."""
+    found = whole_number(days, digits=5)
+    if found is None:
+        raise TokenRefused("Say in whole days when the token expires.")
+    return timedelta(days=found)
 
 
 def revoke(number: int) -> AccessToken | None:
@@ -227,9 +235,8 @@ def warn_in(request: HttpRequest, response: HttpResponseBase) -> None:
 def answers(token: AccessToken, request: HttpRequest) -> bool:
     """Return whether the scopes of the token allow a request that changes something. Whether the roles do, is decided
     by `dashboard.access.roles.policy`, as for people."""
-    match = request.resolver_match
-    action = actions.CHANGES.get((str(request.method), match.route)) if match else None
-    return "respond" in token.scopes and action in _ANSWERS
+    need = needs.of_request(request)
+    return need is not None and need.scope in token.scopes
 
 
 def held(token: AccessToken) -> grants.Held:

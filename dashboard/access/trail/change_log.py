@@ -16,6 +16,7 @@ from django.db import connection, transaction
 from django.utils.deprecation import MiddlewareMixin
 from structlog.contextvars import bind_contextvars
 
+from dashboard.access.roles import needs
 from dashboard.access.trail import recording
 from dashboard.metrics.requests import note_route
 
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("causeline.changes")
 FILE = "changes.log"  # in the log folder; commands write here, because nobody keeps what a terminal shows
-_OWN = {"login", "logout"}  # these write their own lines, since they know the outcome
-_READING = {"report"}  # a form with a note asks for a report; this changes nothing
-_ARRIVING = {"receive"}  # programs send these all the time; only what is refused is logged
 _TOKEN = "start-up token"
 _LONGEST = 200  # characters of a value
 _RECORDED = "recorded"  # the attribute of a request whose record was committed with what it changed
@@ -135,14 +133,14 @@ class LogChanges(MiddlewareMixin):
             given = str(options.get(f"{name}_id"))
             if given.isdecimal() and len(given) < 19:
                 bind_contextvars(**{name: int(given)})
-        if request.method not in recording.SAFE:  # read before the view, which may end the session
+        if request.method not in needs.SAFE:  # read before the view, which may end the session
             request.__dict__["actor"], request.__dict__["actor_user"] = who(request), _same(request.user)
 
     def process_response(self, request: "HttpRequest", response: "HttpResponse") -> "HttpResponse":
-        route = request.resolver_match
-        if route and route.url_name in _unlogged(response.status_code):
+        need = needs.of_request(request)
+        if need and need.record == "refused" and response.status_code < 400:
             return response
-        if request.method not in recording.SAFE and not (route and route.url_name in _READING):
+        if _is_logged(request):
             _log(f"{request.method} {request.path}", _fields(request, response.status_code))
         if not request.__dict__.get(_RECORDED):
             _record(request, response.status_code, must=False)
@@ -151,8 +149,14 @@ class LogChanges(MiddlewareMixin):
 
 def changes(request: "HttpRequest") -> bool:
     """Return whether the view of a request may change something that the middleware records."""
-    route = request.resolver_match
-    return request.method not in recording.SAFE and not (route and route.url_name in _OWN | _READING | _ARRIVING)
+    need = needs.of_request(request)
+    return _is_logged(request) and not (need and need.record == "refused")
+
+
+def _is_logged(request: "HttpRequest") -> bool:
+    """Return whether a request may change something that its view does not log itself."""
+    need = needs.of_request(request)
+    return request.method not in needs.SAFE and (need is None or (need.changes and need.action is not None))
 
 
 @contextmanager
@@ -202,16 +206,10 @@ def _record(request: "HttpRequest", status: int, *, must: bool) -> None:
 def _fields(request: "HttpRequest", status: int) -> dict[str, object]:
     """Return what is logged of a request: of one that changes something, also who sends it."""
     fields = {"act": _act(request), **request.__dict__.get("changed", {})}
-    route = request.resolver_match
-    if request.method in recording.SAFE or (route and route.url_name in _READING):
+    if not _is_logged(request):
         return fields
     about = {"by": request.__dict__.get("actor", ""), "from": address(request), "act": fields.pop("act")}
     return {**about, "status": status, **fields}
-
-
-def _unlogged(status: int) -> set[str]:
-    """Return the names of the routes whose requests are not logged here if they were answered with a status."""
-    return _OWN | (_ARRIVING if status < 400 else set())
 
 
 def _same(user: Any) -> Any:

@@ -5,21 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth import get_user_model
 
-from dashboard.access.roles import policy
-from dashboard.access.trail import actions, trail
+from dashboard.access.roles import needs
+from dashboard.access.trail import trail
 from dashboard.access.trail.trail import NOBODY, Actor
 from timeline.core.numbers import whole_number
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
-SAFE = {*policy.SAFE, "TRACE"}  # methods of requests that change nothing
 _OWN = {"by", "from", "at", "name", "source", "cluster", "status"}  # fields of a line that have columns of their own
 _NOUNS = {"track_id": "object", "upload_id": "upload"}
 _RUN = re.compile(r"\d{1,18}-\d{1,18}")
 _FAILED = {"sign-in failed", "sign-in refused", "second factor failed"}
 _WAITING = {"sign-in refused, too many failures", "second factor refused, too many failures"}
-_PIECES = "api/uploads/<upload_id>/files/<number>"
 
 
 def of_line(action: str, about: dict[str, object], *, must: bool = False) -> None:
@@ -53,7 +51,8 @@ def of_line(action: str, about: dict[str, object], *, must: bool = False) -> Non
 
 
 def of_request(request: "HttpRequest", status: int, who: Any, fields: dict[str, object], *, must: bool = False) -> None:
-    """Record what a request did or read, if its route is one that is recorded.
+    """Record what a request did or read, if its view declares an action for it. A request that may change something is
+    recorded as `change` if nothing is declared for its method.
 
     `who` is the user before the view, which may have ended the session; `fields` are those of the line of the log. With
     `must`, raise DatabaseError if the record cannot be written.
@@ -61,10 +60,8 @@ def of_request(request: "HttpRequest", status: int, who: Any, fields: dict[str, 
     match = request.resolver_match
     if match is None:
         return
-    safe = request.method in SAFE
-    action = actions.READS.get(match.route) if safe else None
-    if not safe:
-        action = actions.CHANGES.get((str(request.method), match.route), "change")
+    safe, need = request.method in needs.SAFE, needs.of_request(request)
+    action = need.action if need else None if safe else "change"
     if action is None or (safe and status not in {200, 206, 304, 403}):
         return
     arguments = match.kwargs
@@ -82,7 +79,7 @@ def of_request(request: "HttpRequest", status: int, who: Any, fields: dict[str, 
         outcome=_outcome(status, known=actor.way != "nobody"),
         status=status,
         details={key: value for key, value in fields.items() if key not in _OWN and value not in (None, "")},
-        often=safe or actor.way == "nobody" or match.route == _PIECES,
+        often=safe or actor.way == "nobody" or (need is not None and need.record == "once"),
         must=must,
     )
 

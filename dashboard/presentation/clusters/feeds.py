@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from dashboard.presentation.wording import count, some
+from dashboard.presentation.wording import count, number_of, some
 from timeline.queries.sources.feeds import ADMISSION, AUDIT, Feed, Feeds, Missed
 
 _TIME = "%Y-%m-%d %H:%M:%S UTC"
@@ -42,13 +42,13 @@ def _row(way: str, feed: Feed | None) -> WayRow:
         return WayRow(name, False, [_NOTHING[way]], problem)
     what = "audit event" if way == AUDIT else "review"
     outcome = (
-        f"{_number(feed.added, 'observation')} of them added something."
+        f"{number_of(feed.added, 'observation')} of them added something."
         if way == AUDIT
-        else f"{_number(feed.added, 'change')} of the watches got a name by them."
+        else f"{number_of(feed.added, 'change')} of the watches got a name by them."
     )
     sentences = [
         f"Flows since {feed.since:{_TIME}}; last batch {feed.last:{_TIME}}.",
-        f"{_number(feed.events, what)} in {_number(feed.batches, 'batch', 'batches')}. {outcome}",
+        f"{number_of(feed.events, what)} in {number_of(feed.batches, 'batch', 'batches')}. {outcome}",
     ]
     aside = [
         (feed.repeated, "batch came again and was not counted twice", "batches came again and were not counted twice"),
@@ -57,14 +57,14 @@ def _row(way: str, feed: Feed | None) -> WayRow:
          "before the watch began, or too long ago"),
         (feed.dropped, f"{what} was answered and dropped", f"{what}s were answered and dropped"),
     ]  # fmt: skip
-    sentences += [f"{_number(number, one, many)}." for number, one, many in aside if number]
+    sentences += [f"{number_of(number, one, many)}." for number, one, many in aside if number]
     return WayRow(name, True, sentences, problem)
 
 
 def _files(feeds: Feeds) -> WayRow:
     if not feeds.files or feeds.files_since is None or feeds.files_last is None:
         return WayRow("Added files", False, ["No audit log was added from files."], "")
-    files = _number(feeds.files, "audit log was added from files", "audit logs were added from files")
+    files = number_of(feeds.files, "audit log was added from files", "audit logs were added from files")
     when = f"the last one {feeds.files_last:{_TIME}}"
     return WayRow("Added files", True, [f"{files}, {when}."], "")
 
@@ -75,7 +75,7 @@ def _compared(feeds: Feeds) -> str:
     if not known + unknown:
         return ""
     if not unknown:
-        return f"All {_number(known, 'change')} of the watches that were compared since then came with who made them."
+        return f"All {number_of(known, 'change')} of the watches that were compared since then came with who made them."
     kinds = sorted(
         ((each[1], kind) for kind, each in feeds.compared.items() if each[1]), key=lambda one: (-one[0], one)
     )
@@ -86,7 +86,3 @@ def _compared(feeds: Feeds) -> str:
         f"who made them, and {count(unknown)} did not within {WITHIN}: {named}{more}. The audit policy or the webhook "
         "leaves them out, or what was sent about them was lost; which of these it is, is not known."
     )
-
-
-def _number(number: int, one: str, many: str = "") -> str:
-    return f"{count(number)} {one if number == 1 else many or f'{one}s'}"

@@ -70,15 +70,9 @@ def counted(counts: IncidentCounts) -> Counted:
     return Counted(
         _by_severity(counts.ongoing),
         _by_severity(counts.severities),
-        numbers(counts.incidents, counts.findings),
+        incidents.numbers_of_all(counts.incidents, counts.findings),
         " · ".join(f"{wording.count(number)} {word}" for number, word in aside if number),
     )
-
-
-def numbers(incidents: int, findings: int) -> str:
-    """Return the counts in the words that every page uses: "3 incidents · 12 findings"."""
-    parts = ((incidents, "incident"), (findings, "finding"))
-    return " · ".join(f"{wording.count(number)} {wording.plural(word, number)}" for number, word in parts)
 
 
 def row(shown: FleetRow, now: int, *, may_change: bool) -> ClusterRow:
@@ -133,7 +127,7 @@ def heading(clusters: int, recordings: int, ongoing: int) -> str:
     """Return what the table shows in a line: "4 clusters, 12 recordings, 2 incidents going on"."""
     going = f"{wording.count(ongoing) if ongoing else 'no'} {wording.plural('incident', ongoing)} going on"
     parts = [(clusters, "cluster"), (recordings, "recording")]
-    named = [f"{wording.count(number)} {wording.plural(word, number)}" for number, word in parts if number]
+    named = [wording.number_of(number, word) for number, word in parts if number]
     return ", ".join([*named, *([going] if clusters else [])]) or "No clusters and no recordings"
 
 

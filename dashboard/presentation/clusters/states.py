@@ -141,14 +141,14 @@ def collector(cluster: ClusterPayload) -> list[str]:
         return ["No collector has reported yet."]
     found = [f"{row['holder']} is active, with Causeline {row['version']}." if row["holder"] else "None is active now."]
     if row["last"]:
-        found.append(f"Its last batch was stored at {wording.clock_of(row['last'])[:19]} UTC.")
+        found.append(f"Its last batch was stored at {wording.second_of(row['last'])} UTC.")
     if row["buffered"]:
         size = f"{row['buffered'] / 1e6:,.1f} MB"
         found.append(f"{size} wait on its disk, the oldest for {duration(round(row['behind'] * 1e6))}.")
     if row["waiting"]:
         found.append(f"Batches that wait here for the worker: {row['waiting']}.")
     if row["problem"]:
-        at = f" ({wording.clock_of(row['problem_at'])[:19]} UTC)" if row["problem_at"] else ""
+        at = f" ({wording.second_of(row['problem_at'])} UTC)" if row["problem_at"] else ""
         found.append(f"Last problem{at}: {row['problem']}")
     return found
 
@@ -171,7 +171,7 @@ def notes(cluster: ClusterPayload) -> list[str]:
     if not cluster["holder"] and cluster["state"] == "waiting":
         found.append("No worker watches this cluster yet. A running worker starts within seconds.")
     if cluster["error"]:
-        at = f" ({wording.clock_of(cluster['error_at'])[:19]} UTC)" if cluster["error_at"] else ""
+        at = f" ({wording.second_of(cluster['error_at'])} UTC)" if cluster["error_at"] else ""
         found.append(f"Last error{at}: {cluster['error']}")
     return found
 
@@ -246,8 +246,8 @@ def _outage(gaps: list[GapPayload]) -> Outage:
     since, until = min(each["since"] for each in gaps), max(each["until"] for each in gaps)
     reasons = dict.fromkeys(each["reason"].removeprefix(f"{each['kind']}: ") for each in gaps)
     return Outage(
-        since=wording.clock_of(since)[:19],
-        until=wording.clock_of(until)[:19],
+        since=wording.second_of(since),
+        until=wording.second_of(until),
         length=duration(until - since),
         kinds=gaps[0]["kind"] if len(gaps) == 1 else f"{len({(each['group'], each['kind']) for each in gaps})} kinds",
         reasons=[each[:1].upper() + each[1:] for each in reasons],
@@ -259,7 +259,7 @@ def _missed(row: GapPayload) -> Missed:
     known = row["since_revision"] or row["revision"]
     return Missed(
         kind=f"{row['kind']}.{row['group']}" if row["group"] else row["kind"],
-        since=wording.clock_of(row["since"])[:19],
-        until=wording.clock_of(row["until"])[:19],
+        since=wording.second_of(row["since"]),
+        until=wording.second_of(row["until"]),
         revisions=f"revisions {row['since_revision'] or '?'} – {row['revision'] or '?'}" if known else "",
     )

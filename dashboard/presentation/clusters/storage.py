@@ -3,11 +3,9 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from dashboard.presentation.wording import size
+from dashboard.presentation.wording import MINUTE, number_of, size
 from timeline.queries.sources.usage import UsageRow
 from timeline.storage.keeping.retention import Foreseen
-
-_TIME = "%Y-%m-%d %H:%M UTC"
 
 
 class StorageRow(NamedTuple):
@@ -33,7 +31,7 @@ def row(row: UsageRow, going: Foreseen | None, end: datetime | None) -> StorageR
     elif going:
         next_to_go = f"Within a day, retention will free {freed(going)}."
     else:
-        next_to_go = f"It will be deleted {end:{_TIME}}." if end else "It is kept until somebody deletes it."
+        next_to_go = f"It will be deleted {end:{MINUTE}}." if end else "It is kept until somebody deletes it."
     parts = [
         (word, size(count))
         for word, count in (
@@ -50,7 +48,7 @@ def row(row: UsageRow, going: Foreseen | None, end: datetime | None) -> StorageR
         name=row.name,
         taken=taken(row),
         parts=parts,
-        since=f"observed since {row.first:{_TIME}}" if row.first else "nothing observed yet",
+        since=f"observed since {row.first:{MINUTE}}" if row.first else "nothing observed yet",
         going=next_to_go,
         hold=row.hold,
         held_with=row.cluster_name if row.held_with_cluster else "",
@@ -63,7 +61,7 @@ def taken(row: UsageRow) -> str:
     """Return what a source takes: "4.3 GB, 12 % of all, 1,204 entries, 20 MB more a day"."""
     if row.at is None:
         return "not measured yet; all sources are measured each hour"
-    words = [size(row.bytes), f"{row.share:.0%} of all".replace("%", " %"), _counted(row.entries, "entry", "entries")]
+    words = [size(row.bytes), f"{row.share:.0%} of all".replace("%", " %"), number_of(row.entries, "entry", "entries")]
     if row.growth is not None:
         words.append(f"{size(abs(row.growth))} {'more' if row.growth >= 0 else 'less'} a day")
     return ", ".join(words)
@@ -73,7 +71,7 @@ def freed(going: Foreseen) -> str:
     """Return what retention frees of a source: "1,204 entries (20 MB), 3 objects, 1 finding and 1 incident"."""
     if not (going.entries or going.tracks or going.findings):
         return "nothing"
-    entries = _counted(going.entries, "entry", "entries")
+    entries = number_of(going.entries, "entry", "entries")
     if going.bytes:
         entries += f" ({size(going.bytes)} of whole tables)"
     if going.at_most:
@@ -81,12 +79,8 @@ def freed(going: Foreseen) -> str:
     if going.away:
         entries += f", of which {going.away:,} are away from incidents"
     rest = (
-        _counted(going.tracks, "object", "objects"),
-        _counted(going.findings, "finding", "findings"),
-        f"all that is known of {_counted(going.incidents, 'incident', 'incidents')}",
+        number_of(going.tracks, "object"),
+        number_of(going.findings, "finding"),
+        f"all that is known of {number_of(going.incidents, 'incident')}",
     )
     return ", ".join((entries, *rest))
-
-
-def _counted(count: int, one: str, more: str) -> str:
-    return f"{count:,} {one if count == 1 else more}"

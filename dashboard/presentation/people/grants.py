@@ -10,9 +10,9 @@ from django.contrib.auth.models import Group, User
 
 from dashboard.access.roles import grants
 from dashboard.models import Grant
+from dashboard.presentation.wording import MINUTE
 from timeline.models import Source
 
-_TIME = "%Y-%m-%d %H:%M UTC"
 MEANINGS = {
     Grant.Role.VIEWER: "sees",
     Grant.Role.RESPONDER: "also acknowledges and silences incidents, sets baselines and uploads recordings",
@@ -79,7 +79,7 @@ def groups(found: Iterable[Group]) -> list[Holder]:
 def reason(grant: Grant, group: str = "") -> Reason:
     """Return a grant in words, with the name of the group by which a person has it."""
     by = grant.created_by or "somebody without a name"
-    at = f"{grant.created:{_TIME}}"
+    at = f"{grant.created:{MINUTE}}"
     return Reason(
         role=grant.role,
         on=thing(grant),

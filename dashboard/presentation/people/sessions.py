@@ -5,8 +5,8 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from dashboard.models import SignIn
+from dashboard.presentation.wording import MINUTE, number_of
 
-_TIME = "%Y-%m-%d %H:%M UTC"
 _WAYS = {"password": "with a password", "totp": "with a password and a code", "oidc": "with single sign-on"}
 # What browsers call themselves, in an order in which the first that is found is right: Edge also says Chrome.
 _BROWSERS = {"Edg": "Edge", "OPR": "Opera", "Firefox": "Firefox", "Chrome": "Chrome", "Safari": "Safari"}
@@ -29,22 +29,22 @@ def row(session: SignIn, *, here: bool) -> SessionRow:
         browser=_browser(session.agent),
         agent=session.agent,
         here=here,
-        began=f"signed in {session.began:{_TIME}} {_WAYS.get(session.way, '')}".strip(),
-        used=f"last used {session.last_used:{_TIME}}{where}",
+        began=f"signed in {session.began:{MINUTE}} {_WAYS.get(session.way, '')}".strip(),
+        used=f"last used {session.last_used:{MINUTE}}{where}",
     )
 
 
 def whole_minutes(time: timedelta) -> str:
     """Return a time as "30 minutes", or "" for none."""
     minutes = int(time.total_seconds() // 60)
-    return f"{minutes} minute{'' if minutes == 1 else 's'}" if minutes else ""
+    return number_of(minutes, "minute") if minutes else ""
 
 
 def waiting(time: timedelta) -> str:
     """Return how long somebody has to wait: in seconds up to a minute, then in minutes, rounded up."""
     seconds = math.ceil(time.total_seconds())
     if seconds <= 60:
-        return f"{seconds} second{'' if seconds == 1 else 's'}"
+        return number_of(seconds, "second")
     return f"{math.ceil(seconds / 60)} minutes"
 
 

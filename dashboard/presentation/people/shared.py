@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from dashboard.access.tokens import links
 from dashboard.models import ShareLink
+from dashboard.presentation.wording import MINUTE, number_of
 
-_TIME = "%Y-%m-%d %H:%M UTC"
 _LINK = re.compile(  # what templates escape has no such tag
     r'<a (?=[^<>]*+>)[^<>]*?href="/[^"<>]*"[^<>]*+>((?:[^<]++|<(?!a |/a>))*+)</a>'
 )
@@ -39,9 +39,9 @@ def row(link: ShareLink, now: datetime) -> LinkRow:
         name=link.source.name,
         page=f"{page}incidents/{link.incident}/" if link.incident else f"{page}{'?' if link.query else ''}{link.query}",
         prefix=link.prefix,
-        made=f"created {link.created:{_TIME}} by {link.created_by}",
+        made=f"created {link.created:{MINUTE}} by {link.created_by}",
         used=_used(link),
-        expires=f"{'expired' if expired else 'expires'} {until:{_TIME}}",
+        expires=f"{'expired' if expired else 'expires'} {until:{MINUTE}}",
         over="expired" if expired else over,
     )
 
@@ -54,4 +54,4 @@ def without_links(html: str) -> str:
 def _used(link: ShareLink) -> str:
     if link.last_used is None:
         return "not opened yet"
-    return f"opened {link.used} time{'' if link.used == 1 else 's'}, last {link.last_used:{_TIME}}"
+    return f"opened {number_of(link.used, 'time')}, last {link.last_used:{MINUTE}}"

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from dashboard.access.tokens import tokens
 from dashboard.models import AccessToken
-
-_TIME = "%Y-%m-%d %H:%M UTC"
+from dashboard.presentation.wording import MINUTE, number_of
 
 
 class TokenRow(NamedTuple):
@@ -40,9 +39,9 @@ def row(token: AccessToken, now: datetime, *, refused: bool = False) -> TokenRow
         prefix=token.prefix,
         scopes=_scopes(token),
         limit=tokens.limit_of(token),
-        made=f"created {token.created:{_TIME}} by {by}",
-        used=f"last used {token.last_used:{_TIME}}" if token.last_used else "not used yet",
-        expires=f"{'expired' if expired else 'expires'} {token.expires:{_TIME}}",
+        made=f"created {token.created:{MINUTE}} by {by}",
+        used=f"last used {token.last_used:{MINUTE}}" if token.last_used else "not used yet",
+        expires=f"{'expired' if expired else 'expires'} {token.expires:{MINUTE}}",
         expired=expired,
         soon=_soon(token.expires - now),
     )
@@ -58,4 +57,4 @@ def _scopes(token: AccessToken) -> str:
 def _soon(left: timedelta) -> str:
     if not timedelta() < left <= tokens.SOON:
         return ""
-    return f"expires in {left.days} day{'' if left.days == 1 else 's'}" if left.days else "expires within a day"
+    return f"expires in {number_of(left.days, 'day')}" if left.days else "expires within a day"

@@ -1,6 +1,7 @@
 """The HTTP API. Answers have the types of `timeline.payloads`; errors are problem documents (RFC 9457)."""
 
 from functools import cache
+from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -11,7 +12,7 @@ from ninja.utils import check_csrf
 
 from dashboard import __version__
 from dashboard.access import limits
-from dashboard.access.roles import policy
+from dashboard.access.roles import needs, policy
 from dashboard.access.signing_in import rights
 from dashboard.access.tokens import links as share_links
 from dashboard.access.tokens import tokens
@@ -40,13 +41,19 @@ from dashboard.web.api import (
 from dashboard.web.api.answers import problem
 from timeline.models import Finding, Incident, Source, Track, Upload
 
-# These keep to the limit of a token themselves, or show nothing of any source.
-_WITHIN_LIMITS = {"api/rules", "api/resolve", "api/annotations", "api/sources"}
-_ANY = {"api/resolve"}  # reads the labels of an alert from its parameters, whatever they are
 _EMPTY = {b"", b"{}", b"null"}  # bodies that say nothing
 _NO_FIELD = "The body has no such field"
 _MOST = 10  # mistakes that an answer names
 _LONGEST = 100  # characters of a name that an answer repeats
+_GONE = "It was deleted, or the link is wrong."
+_MISSING: dict[type[Exception], tuple[str, str]] = {
+    policy.NotSeen: ("No such recording", _GONE),
+    Source.DoesNotExist: ("No such recording", _GONE),
+    Upload.DoesNotExist: ("No such upload", _GONE),
+    Track.DoesNotExist: ("No such object", "The recording has no object with this number."),
+    Finding.DoesNotExist: ("No such finding", _GONE),
+    Incident.DoesNotExist: ("No such incident", "It is over and was explained, or the link is wrong."),
+}
 _FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 
 
@@ -84,25 +91,34 @@ def _understood(request: HttpRequest) -> None:
     match = request.resolver_match
     route = match.route if match else ""
     known, has_body = _operations().get((route, str(request.method).lower().replace("head", "get")), (None, True))
-    of_a_page = request.method in policy.SAFE and request.headers.get("Sec-Fetch-Site") == "same-origin"
-    unknown = [] if known is None or of_a_page or route in _ANY else sorted(request.GET.keys() - known)
+    of_a_page = request.method in needs.SAFE and request.headers.get("Sec-Fetch-Site") == "same-origin"
+    unknown = [] if known is None or of_a_page else sorted(request.GET.keys() - known)
     if unknown:
         raise HttpError(422, f"{unknown[0][:_LONGEST]}: This operation has no such parameter.")
-    if not has_body and request.method not in policy.SAFE and request.body.strip() not in _EMPTY:
+    if not has_body and request.method not in needs.SAFE and request.body.strip() not in _EMPTY:
         raise HttpError(422, "This operation takes no body. Nothing was changed.")
 
 
 @cache
-def _operations() -> dict[tuple[str, str], tuple[frozenset[str], bool]]:
-    """Return the parameters of each operation, by its route and method, and whether it takes a body."""
+def _operations() -> dict[tuple[str, str], tuple[frozenset[str] | None, bool]]:
+    """Return the parameters of each operation, by its route and method, and whether it takes a body; None instead of
+    the parameters of an operation that takes any."""
     return {
-        (path.removeprefix("/").replace("{", "<").replace("}", ">"), method): (
-            frozenset(each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"),
-            "requestBody" in operation,
-        )
+        (_route_of(path), method): (_parameters(operation), "requestBody" in operation)
         for path, methods in api.get_openapi_schema()["paths"].items()
         for method, operation in methods.items()
     }
+
+
+def _parameters(operation: dict[str, Any]) -> frozenset[str] | None:
+    asked = [each for each in operation.get("parameters", ()) if each["in"] == "query"]
+    takes_any = any("additionalProperties" in each["schema"] for each in asked)
+    return None if takes_any else frozenset(each["name"] for each in asked)
+
+
+def _route_of(path: str) -> str:
+    """Return the route of Django for a path of an operation."""
+    return path.removeprefix("/").replace("{", "<").replace("}", ">")
 
 
 def _with_token(request: HttpRequest) -> bool:
@@ -113,8 +129,9 @@ def _with_token(request: HttpRequest) -> bool:
     if tokens.is_limited(token):
         match = request.resolver_match
         source = match.kwargs.get("source_id") if match else None
+        need = needs.of_request(request)
         if source is None:
-            if not match or match.route not in _WITHIN_LIMITS:
+            if need is None or not need.limited:
                 raise HttpError(
                     403, f"The access token reads only {tokens.limit_of(token)}, not lists over all sources."
                 )
@@ -122,7 +139,7 @@ def _with_token(request: HttpRequest) -> bool:
             raise HttpError(403, f"The access token reads only {tokens.limit_of(token)}.")
     tokens.warn(token, request)
     request.user = tokens.reader_of(token)
-    if request.method not in policy.SAFE:
+    if request.method not in needs.SAFE:
         _no_form(request)
         request.__dict__["actor"] = request.user.get_username()  # who is logged
         if not tokens.answers(token, request):
@@ -157,7 +174,7 @@ class _Docs(Swagger):
 
 
 api = NinjaAPI(title="Causeline", version=__version__, docs=_Docs(), docs_url="/docs", auth=_allowed)
-for router in (
+_ROUTERS = (
     sources.router,
     clusters.router,
     windows.router,
@@ -177,7 +194,8 @@ for router in (
     shares.router,
     uploads.router,
     usage.router,
-):
+)
+for router in _ROUTERS:
     api.add_router("", router)
 
 
@@ -202,11 +220,6 @@ def _unknown(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
     return problem(401, "You are signed out", rights.how_to_sign_in())
 
 
-@api.exception_handler(policy.NotSeen)
-def _not_seen(request: HttpRequest, error: policy.NotSeen) -> HttpResponse:
-    return problem(404, "No such recording", "It was deleted, or the link is wrong.")
-
-
 @api.exception_handler(ValidationError)
 def _not_understood(request: HttpRequest, error: ValidationError) -> HttpResponse:
     where = "; ".join(
@@ -216,26 +229,28 @@ def _not_understood(request: HttpRequest, error: ValidationError) -> HttpRespons
     return problem(422, "A parameter is not valid", where)
 
 
-@api.exception_handler(Source.DoesNotExist)
-def _no_source(request: HttpRequest, error: Source.DoesNotExist) -> HttpResponse:
-    return problem(404, "No such recording", "It was deleted, or the link is wrong.")
+def _missing(request: HttpRequest, error: Exception) -> HttpResponse:
+    return problem(404, *next(said for kind, said in _MISSING.items() if isinstance(error, kind)))
 
 
-@api.exception_handler(Upload.DoesNotExist)
-def _no_upload(request: HttpRequest, error: Upload.DoesNotExist) -> HttpResponse:
-    return problem(404, "No such upload", "It was deleted, or the link is wrong.")
+for _kind in _MISSING:
+    api.add_exception_handler(_kind, _missing)
 
 
-@api.exception_handler(Track.DoesNotExist)
-def _no_track(request: HttpRequest, error: Track.DoesNotExist) -> HttpResponse:
-    return problem(404, "No such object", "The recording has no object with this number.")
+def _declared_urls() -> Any:
+    """Return the routes of the API, each with what its operations declare (see `dashboard.access.roles.needs`)."""
+    operations: dict[str, dict[str, Any]] = {}
+    for router in _ROUTERS:
+        for path, view in router.path_operations.items():
+            of_path = {method: each.view_func for each in view.operations for method in each.methods}
+            operations[_route_of(path)] = of_path
+    patterns, *names = api.urls
+    for each in patterns:
+        if found := operations.get(str(each.pattern)):
+            needs.gather(each.callback, found)
+        else:  # the page about the API, the document that it reads, and the root that both are under
+            needs.to_read("signed in", action=None)(each.callback)
+    return patterns, *names
 
 
-@api.exception_handler(Finding.DoesNotExist)
-def _no_finding(request: HttpRequest, error: Finding.DoesNotExist) -> HttpResponse:
-    return problem(404, "No such finding", "It was deleted, or the link is wrong.")
-
-
-@api.exception_handler(Incident.DoesNotExist)
-def _no_incident(request: HttpRequest, error: Incident.DoesNotExist) -> HttpResponse:
-    return problem(404, "No such incident", "It is over and was explained, or the link is wrong.")
+urls = _declared_urls()

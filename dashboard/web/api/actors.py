@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponseBase
 from ninja import Router
 from pydantic import Field
 
+from dashboard.access.roles import needs
 from dashboard.web.api.answers import Number, Words, json_response
 from timeline.payloads.actors import ActorOrder, ActorsPayload
 from timeline.queries.changes import actors as actors_queries
@@ -14,6 +15,7 @@ router = Router(tags=["actors"])
 
 
 @router.get("/sources/{source_id}/actors", response=ActorsPayload)
+@needs.to_read("viewer", action="see")
 def actors(
     request: HttpRequest,
     source_id: Number,

@@ -6,14 +6,14 @@ from django.http import HttpRequest, HttpResponseBase
 from ninja import Query, Router, Schema
 from pydantic import Field
 
-from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
+from dashboard.access.roles import needs
+from dashboard.web.api.answers import Identity, Number, Time, Words, in_order, json_response
 from timeline.payloads.alerts import AlertListPayload, AlertsPayload
 from timeline.queries.alerts import received
 from timeline.queries.alerts.received import AlertFilter
 
 router = Router(tags=["alerts"])
 AlertCursor = Annotated[str, Field(pattern=r"^(\d{1,16}\.[0-9a-f]{32}\.[^\x00]{1,100})?$")]
-_Identity = Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]+$")]
 
 
 class AlertQuery(Schema):
@@ -29,6 +29,7 @@ class AlertQuery(Schema):
 
 
 @router.get("/alerts", response=AlertListPayload)
+@needs.to_read("viewer", action="list")
 def alerts(
     request: HttpRequest,
     wanted: Query[AlertQuery],
@@ -42,6 +43,7 @@ def alerts(
 
 
 @router.get("/sources/{source_id}/alerts", response=AlertsPayload)
+@needs.to_read("viewer", action="see", links=needs.TIMELINES)
 def alerts_of_source(request: HttpRequest, source_id: Number, start: Time, end: Time) -> HttpResponseBase:
     """Return the alerts of a source that fired between two times, the newest first; `more` if there are more."""
     in_order(start, end)
@@ -49,13 +51,15 @@ def alerts_of_source(request: HttpRequest, source_id: Number, start: Time, end: 
 
 
 @router.get("/sources/{source_id}/tracks/{track_id}/alerts", response=AlertsPayload)
+@needs.to_read("viewer", action="see")
 def alerts_about(request: HttpRequest, source_id: Number, track_id: Number) -> HttpResponseBase:
     """Return the newest alerts about one incarnation of an object."""
     return json_response(request, received.alerts_about(source_id, track_id))
 
 
 @router.get("/sources/{source_id}/incidents/{identity}/alerts", response=AlertsPayload)
-def alerts_during(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponseBase:
+@needs.to_read("viewer", action="see incident")
+def alerts_during(request: HttpRequest, source_id: Number, identity: Identity) -> HttpResponseBase:
     """Return the newest alerts about the objects of an incident that fired during it, or began up to 30 minutes
     after it."""
     return json_response(request, received.alerts_during(source_id, identity))

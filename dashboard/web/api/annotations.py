@@ -7,6 +7,7 @@ from ninja import Query, Router
 from ninja.errors import HttpError
 from pydantic import Field
 
+from dashboard.access.roles import needs
 from dashboard.access.signing_in import rights
 from dashboard.web import timestamps
 from dashboard.web.api.answers import Words, json_response
@@ -19,6 +20,7 @@ MOST = 1000  # rows of one answer
 
 
 @router.get("/annotations", response=list[AnnotationPayload])
+@needs.to_read("viewer", action="list", limited=True)
 def list_annotations(
     request: HttpRequest,
     begin: Annotated[str, Query(alias="from", max_length=100)],

@@ -7,6 +7,7 @@ from ninja import Router
 from ninja.errors import HttpError
 from pydantic import Field
 
+from dashboard.access.roles import needs
 from dashboard.web.api.answers import Number, Time, json_response
 from timeline.judging.incidents.changes import MINUTES, MINUTES_AT_MOST
 from timeline.payloads.changes import SETS, ChangesPayload
@@ -17,6 +18,7 @@ _Identity = Annotated[str, Field(pattern=r"^([0-9a-f]{16})?$")]
 
 
 @router.get("/sources/{source_id}/changes", response=ChangesPayload)
+@needs.to_read("viewer", action="see")
 def changes(
     request: HttpRequest,
     source_id: Number,

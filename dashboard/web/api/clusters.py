@@ -3,6 +3,7 @@
 from django.http import HttpRequest, HttpResponseBase
 from ninja import Router
 
+from dashboard.access.roles import needs
 from dashboard.access.signing_in.rights import is_editor
 from dashboard.web.api.answers import Number, json_response, problem
 from timeline.payloads.clusters import ClustersPayload, SourceHealthPayload
@@ -12,6 +13,7 @@ router = Router(tags=["clusters"])
 
 
 @router.get("/clusters", response=ClustersPayload)
+@needs.to_read("viewer", action="list")
 def list_clusters(request: HttpRequest) -> HttpResponseBase:
     """Return the connected clusters by name, each with the health of the source that it feeds now.
 
@@ -21,6 +23,7 @@ def list_clusters(request: HttpRequest) -> HttpResponseBase:
 
 
 @router.get("/sources/{source_id}/health", response=SourceHealthPayload)
+@needs.to_read("viewer", action="see")
 def show_health(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """Return how far each watch of a live source has got, its gaps, and the worker that watches it.
 

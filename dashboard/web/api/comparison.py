@@ -7,6 +7,7 @@ from ninja import Query, Router
 from ninja.errors import HttpError
 from pydantic import Field
 
+from dashboard.access.roles import needs
 from dashboard.web.api.answers import json_response
 from dashboard.web.places import in_place
 from dashboard.web.runs import NotChosen, chosen
@@ -19,6 +20,7 @@ _Run = Annotated[str, Field(max_length=40)]
 
 
 @router.get("/compare", response=ComparisonPayload)
+@needs.to_read("viewer", action="compare")
 @in_place
 def compare(
     request: HttpRequest,

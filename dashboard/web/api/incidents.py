@@ -8,8 +8,9 @@ from ninja import Query, Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
-from dashboard.web.api.answers import Asked, Number, Time, Words, in_order, json_response
-from dashboard.web.views.incidents.findings import NOTE, person
+from dashboard.access.roles import needs
+from dashboard.web.api.answers import Asked, Identity, Note, Number, Time, Words, in_order, json_response
+from dashboard.web.inputs import person
 from timeline.payloads.findings import FindingOrder, IncidentRowPayload, IncidentsPayload, IncidentState
 from timeline.queries.incidents import lists
 from timeline.queries.incidents.filters import IncidentFilter
@@ -17,7 +18,6 @@ from timeline.queries.incidents.pages import WrongOrder
 from timeline.storage.people import acknowledgements
 
 router = Router(tags=["incidents"])
-_Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 Cursor = Annotated[str, Field(pattern=r"^((newest|time|gravest)\.\d{1,16}\.[012]\.[0-9a-f]{16}\.\d{1,18})?$")]
 
 
@@ -63,8 +63,8 @@ class FilterOfSource(Filter):
 class Acknowledged(Asked):
     """These incidents are acknowledged with one note."""
 
-    incidents: Annotated[list[_Identity], Field(min_length=1, max_length=1000)]
-    note: Annotated[str, Field(max_length=NOTE, pattern=r"^[^\x00]*$")] = ""
+    incidents: Annotated[list[Identity], Field(min_length=1, max_length=1000)]
+    note: Note = ""
 
 
 class AcknowledgedCount(Schema):
@@ -74,6 +74,7 @@ class AcknowledgedCount(Schema):
 
 
 @router.get("/sources/{source_id}/incidents", response=IncidentsPayload)
+@needs.to_read("viewer", action="see", links=needs.TIMELINES)
 def incidents(
     request: HttpRequest,
     source_id: Number,
@@ -99,6 +100,7 @@ def incidents(
 
 
 @router.get("/incidents", response=IncidentsPayload)
+@needs.to_read("viewer", action="list")
 def all_incidents(
     request: HttpRequest,
     wanted: Query[Filter],
@@ -115,12 +117,14 @@ def all_incidents(
 
 
 @router.get("/sources/{source_id}/incidents/{identity}", response=IncidentRowPayload)
-def incident(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponseBase:
+@needs.to_read("viewer", action="see incident", links=needs.TIMELINES)
+def incident(request: HttpRequest, source_id: Number, identity: Identity) -> HttpResponseBase:
     """Return one incident."""
     return json_response(request, lists.incident(source_id, identity))
 
 
 @router.post("/sources/{source_id}/acknowledgements", response=AcknowledgedCount)
+@needs.to_change("responder", action="acknowledge", scope="respond")
 def acknowledge(request: HttpRequest, source_id: Number, body: Acknowledged) -> HttpResponseBase:
     """Acknowledge incidents with a note, which replaces an earlier one."""
     count = acknowledgements.acknowledge_incidents(source_id, body.incidents, person(request), body.note.strip())
@@ -128,7 +132,8 @@ def acknowledge(request: HttpRequest, source_id: Number, body: Acknowledged) -> 
 
 
 @router.delete("/sources/{source_id}/incidents/{identity}/acknowledgement", response={204: None})
-def withdraw(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponse:
+@needs.to_change("responder", action="withdraw", scope="respond")
+def withdraw(request: HttpRequest, source_id: Number, identity: Identity) -> HttpResponse:
     """Withdraw the acknowledgement of an incident."""
     if not acknowledgements.withdraw(source_id, identity):
         raise HttpError(404, "The incident is not acknowledged.")

@@ -9,6 +9,7 @@ from ninja import Router
 from ninja.errors import HttpError
 
 from collectors.alerts.objects import LABELS
+from dashboard.access.roles import needs
 from dashboard.access.signing_in import rights
 from dashboard.web import alert_links
 from dashboard.web.api.answers import json_response
@@ -28,9 +29,12 @@ _PARAMETERS = [
     {"name": name, "in": "query", "required": False, "schema": {"type": "string"}}
     for name in (*alert_links.ASKED, *LABELS)
 ]
+# An alert may have any other label, too.
+_PARAMETERS.append({"name": "labels", "in": "query", "schema": {"type": "object", "additionalProperties": True}})
 
 
 @router.get("/resolve", response=ResolvedPayload, openapi_extra={"parameters": _PARAMETERS})
+@needs.to_read("viewer", action="list", limited=True)
 def resolve(request: HttpRequest) -> HttpResponseBase:
     """Return the object that a link of an alert means, with its incarnation and its incidents at that time.
 

@@ -7,6 +7,7 @@ from ninja import Router
 from ninja.errors import HttpError
 from pydantic import Field
 
+from dashboard.access.roles import needs
 from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
 from timeline.payloads.logs import LogLinesPayload, LogMarksPayload, LogsPayload, ShownLinePayload
 from timeline.queries.logs import lines as log_queries
@@ -18,12 +19,14 @@ _Logs = Annotated[str, Field(pattern=r"^\d{1,9}(,\d{1,9}){0,19}$")]
 
 
 @router.get("/sources/{source_id}/logs", response=LogsPayload)
+@needs.to_read("viewer", action="see", links=needs.TIMELINES)
 def logs(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """Return the logs of programs in a source, by name, each with the lane of its Pod if the source shows that."""
     return json_response(request, log_queries.logs(source_id))
 
 
 @router.get("/sources/{source_id}/logs/marks", response=list[LogMarksPayload])
+@needs.to_read("viewer", action="see", links=needs.TIMELINES)
 def marks(request: HttpRequest, source_id: Number, logs: _Logs, start: Time, end: Time) -> HttpResponseBase:
     """Return where the lines of at most 20 logs are between two times. `logs` has their numbers with commas between
     them. Lines that are close together share a mark."""
@@ -32,6 +35,7 @@ def marks(request: HttpRequest, source_id: Number, logs: _Logs, start: Time, end
 
 
 @router.get("/sources/{source_id}/logs/lines", response=LogLinesPayload)
+@needs.to_read("viewer", action="see")
 def lines(
     request: HttpRequest,
     source_id: Number,
@@ -52,6 +56,7 @@ def lines(
 
 
 @router.get("/sources/{source_id}/logs/{log}/line", response=ShownLinePayload)
+@needs.to_read("viewer", action="see", links=needs.TIMELINES)
 def line(
     request: HttpRequest, source_id: Number, log: _Log, sequence: Number | None = None, at: Time = 0
 ) -> HttpResponseBase:

@@ -7,11 +7,12 @@ from ninja import Router
 from ninja.errors import HttpError
 from pydantic import Field
 
+from dashboard.access.roles import needs
 from dashboard.access.tokens import links
 from dashboard.presentation import catalogue, changes
-from dashboard.web.api.answers import Asked, Number, Time, Words, in_order, json_response
+from dashboard.web.api.answers import Asked, Identity, Note, Number, Time, Words, in_order, json_response
+from dashboard.web.inputs import person
 from dashboard.web.places import in_place
-from dashboard.web.views.incidents.findings import NOTE, person
 from timeline.judge import rulebook
 from timeline.layout.bodies import Work
 from timeline.payloads.findings import AcknowledgementPayload
@@ -34,23 +35,24 @@ from timeline.queries.sources import coverage as coverage_queries
 from timeline.storage.people import acknowledgements
 
 router = Router(tags=["objects"])
-_Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 _Cursor = Annotated[str, Field(pattern=r"^\d{0,15}$")]
 
 _Revision = Annotated[str, Field(pattern=r"^[1-9]\d{0,38}$")]
 
 
-class Note(Asked):
-    note: Annotated[str, Field(max_length=NOTE, pattern=r"^[^\x00]*$")] = ""
+class Noted(Asked):
+    note: Note = ""
 
 
 @router.get("/sources/{source_id}/tracks/{track_id}", response=TrackPayload)
+@needs.to_read("viewer", action="see")
 def track(request: HttpRequest, source_id: Number, track_id: Number) -> HttpResponseBase:
     """Return the life of one object: its owner, children and dependencies in both directions, and its findings."""
     return json_response(request, object_page.track(source_id, track_id))
 
 
 @router.get("/sources/{source_id}/tracks/{track_id}/revisions", response=RevisionsPayload)
+@needs.to_read("viewer", action="see")
 @in_place
 def revisions(
     request: HttpRequest,
@@ -77,6 +79,7 @@ def revisions(
 
 
 @router.get("/sources/{source_id}/tracks/{track_id}/change", response=ShownChangePayload)
+@needs.to_read("viewer", action="see", links=needs.TIMELINES)
 @in_place
 def change(
     request: HttpRequest,
@@ -102,6 +105,7 @@ def change(
 
 
 @router.get("/sources/{source_id}/tracks/{track_id}/copy", response=CopyPayload)
+@needs.to_read("viewer", action="see", links=needs.TIMELINES)
 @in_place
 def copy(
     request: HttpRequest, source_id: Number, track_id: Number, copied: _Revision, stood: _Revision
@@ -116,6 +120,7 @@ def copy(
 
 
 @router.get("/sources/{source_id}/entries", response=EntriesPayload)
+@needs.to_read("viewer", action="export")
 @in_place
 def entries(
     request: HttpRequest,
@@ -146,19 +151,22 @@ def entries(
 
 
 @router.get("/sources/{source_id}/findings/{identity}", response=FindingPagePayload)
-def finding(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponseBase:
+@needs.to_read("viewer", action="see")
+def finding(request: HttpRequest, source_id: Number, identity: Identity) -> HttpResponseBase:
     """Return a finding as in the findings document, with its occurrences and the objects that it names."""
     return json_response(request, finding_page.finding(source_id, identity))
 
 
 @router.put("/sources/{source_id}/findings/{identity}/acknowledgement", response=AcknowledgementPayload)
-def acknowledge(request: HttpRequest, source_id: Number, identity: _Identity, body: Note) -> HttpResponseBase:
+@needs.to_change("responder", action="acknowledge", scope="respond")
+def acknowledge(request: HttpRequest, source_id: Number, identity: Identity, body: Noted) -> HttpResponseBase:
     """Acknowledge a finding with a note, which replaces an earlier one."""
     return json_response(request, acknowledgements.acknowledge(source_id, identity, person(request), body.note.strip()))
 
 
 @router.delete("/sources/{source_id}/findings/{identity}/acknowledgement", response={204: None})
-def withdraw(request: HttpRequest, source_id: Number, identity: _Identity) -> HttpResponse:
+@needs.to_change("responder", action="withdraw", scope="respond")
+def withdraw(request: HttpRequest, source_id: Number, identity: Identity) -> HttpResponse:
     """Withdraw the acknowledgement of a finding."""
     if not acknowledgements.withdraw(source_id, identity):
         raise HttpError(404, "The finding is not acknowledged.")
@@ -166,12 +174,14 @@ def withdraw(request: HttpRequest, source_id: Number, identity: _Identity) -> Ht
 
 
 @router.get("/sources/{source_id}/coverage", response=SourceCoveragePayload)
+@needs.to_read("viewer", action="see")
 def coverage(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """Return what was seen of each kind, what each rule can judge, what was skipped, and the corrected clocks."""
     return json_response(request, coverage_queries.coverage(source_id))
 
 
 @router.get("/rules", response=list[CataloguePayload])
+@needs.to_read("signed in", action=None, limited=True)
 def rules(request: HttpRequest) -> HttpResponseBase:
     """Return the catalogue of rules, with the thresholds in force."""
     return json_response(request, [catalogue.payload(rule) for rule in rulebook()])

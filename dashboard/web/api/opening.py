@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponseBase
 from ninja import Query, Router
 from typing_extensions import TypedDict
 
+from dashboard.access.roles import needs
 from dashboard.web.api.answers import Number, Time, in_order, json_response
 from dashboard.web.api.incidents import FilterOfSource
 from dashboard.web.api.windows import Arrangement
@@ -63,6 +64,7 @@ class Address(Arrangement):
 
 
 @router.get("/sources/{source_id}/opening", response=OpeningPayload)
+@needs.to_read("viewer", action="see", links=needs.TIMELINES)
 def opening(
     request: HttpRequest, source_id: Number, address: Query[Address], start: Time | None = None, end: Time | None = None
 ) -> HttpResponseBase:

@@ -13,6 +13,7 @@ from ninja.errors import HttpError
 
 from collectors import readers
 from collectors.alerts import Invalid, Kind, Notification, read
+from dashboard.access.roles import needs
 from dashboard.access.tokens import tokens
 from dashboard.alerting.destinations.alertmanager import is_ours
 from dashboard.metrics.requests import ALERTS
@@ -34,7 +35,8 @@ class Received(Schema):
 
 
 def _sends(request: HttpRequest) -> bool:
-    if (token := tokens.holder(request, "alerts")) is None:
+    need = needs.of_request(request)
+    if need is None or (token := tokens.holder(request, need.scope)) is None:
         raise HttpError(
             401, "Send an access token of the scope alerts, which has not expired, as Authorization: Bearer."
         )
@@ -46,18 +48,21 @@ router = Router(tags=["receivers"], auth=_sends)
 
 
 @router.post("/receivers/alertmanager", response=Received, url_name="receive")
+@needs.to_change("anybody", action="send alerts", record="refused", scope="alerts")
 def from_alertmanager(request: HttpRequest) -> dict[str, int]:
     """Receive a webhook of Alertmanager, version 4."""
     return _receive(request, "alertmanager")
 
 
 @router.post("/receivers/grafana", response=Received, url_name="receive")
+@needs.to_change("anybody", action="send alerts", record="refused", scope="alerts")
 def from_grafana(request: HttpRequest) -> dict[str, int]:
     """Receive a webhook of Grafana's alerting."""
     return _receive(request, "grafana")
 
 
 @router.post("/receivers/json", response=Received, url_name="receive")
+@needs.to_change("anybody", action="send alerts", record="refused", scope="alerts")
 def from_json(request: HttpRequest) -> dict[str, int]:
     """Receive one alert or a list of alerts, each with `name`, `starts` and, if it has ended, `status` "resolved" and
     `ends`; and if wanted `labels`, `annotations`, `fingerprint` and `url`."""

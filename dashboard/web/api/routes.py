@@ -10,13 +10,13 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import ConfigDict, Field
 
+from dashboard.access.roles import needs
 from dashboard.access.trail import change_log
 from dashboard.alerting import editing, listing, sending
 from dashboard.alerting.editing import RouteValues
 from dashboard.models import Delivery, Destination, Route
 from dashboard.web.api.answers import Asked, Number, json_response
-from dashboard.web.views.incidents.findings import person
-from timeline.queries.sources.extents import SEVERITIES
+from dashboard.web.inputs import person
 
 router = Router(tags=["routes"])
 _Row = TypeVar("_Row", bound=Model)
@@ -88,6 +88,7 @@ class Order(Asked):
 
 
 @router.get("/routes", response=list[RouteAnswer])
+@needs.to_read("viewer", action="list")
 def routes(request: HttpRequest) -> HttpResponseBase:
     """Return the routes, in the order in which they are asked."""
     found = Route.objects.order_by("place", "pk").prefetch_related("destinations")
@@ -95,6 +96,7 @@ def routes(request: HttpRequest) -> HttpResponseBase:
 
 
 @router.post("/routes", response={201: RouteAnswer})
+@needs.to_change("editor", "everything", action="route")
 def create_route(request: HttpRequest, new: NewRoute) -> HttpResponseBase:
     """Make a route, after the others. It needs the role editor."""
     _same_number(new, None)
@@ -104,6 +106,7 @@ def create_route(request: HttpRequest, new: NewRoute) -> HttpResponseBase:
 
 
 @router.put("/routes/{number}", response=RouteAnswer)
+@needs.to_change("editor", "everything", action="route")
 def change_route(request: HttpRequest, number: Number, new: NewRoute) -> HttpResponseBase:
     """Replace all values of a route. It needs the role editor."""
     row = _row(Route, number)
@@ -114,6 +117,7 @@ def change_route(request: HttpRequest, number: Number, new: NewRoute) -> HttpRes
 
 
 @router.delete("/routes/{number}", response={204: None})
+@needs.to_change("editor", "everything", action="route")
 def delete_route(request: HttpRequest, number: Number) -> HttpResponse:
     """Delete a route. What it has sent stays listed. It needs the role editor."""
     _row(Route, number).delete()
@@ -123,6 +127,7 @@ def delete_route(request: HttpRequest, number: Number) -> HttpResponse:
 
 
 @router.put("/route-order", response={204: None})
+@needs.to_change("editor", "everything", action="route")
 def order_routes(request: HttpRequest, order: Order) -> HttpResponse:
     """Set the order in which routes are asked. It needs the role editor."""
     _checked(lambda: editing.arrange(order.routes))
@@ -130,12 +135,14 @@ def order_routes(request: HttpRequest, order: Order) -> HttpResponse:
 
 
 @router.get("/destinations", response=list[DestinationAnswer])
+@needs.to_read("viewer", action="list")
 def destinations(request: HttpRequest) -> HttpResponseBase:
     """Return the destinations, without their secrets."""
     return json_response(request, [_destination(each) for each in Destination.objects.order_by("name")])
 
 
 @router.post("/destinations", response={201: DestinationAnswer})
+@needs.to_change("editor", "everything", action="destination")
 def create_destination(request: HttpRequest, new: DestinationValues) -> HttpResponseBase:
     """Make a destination. Its secrets are stored encrypted, and never answered. It needs the role editor."""
     made = _checked(lambda: editing.save_destination(new.name, new.kind, new.values))
@@ -144,6 +151,7 @@ def create_destination(request: HttpRequest, new: DestinationValues) -> HttpResp
 
 
 @router.put("/destinations/{number}", response=DestinationAnswer)
+@needs.to_change("editor", "everything", action="destination")
 def change_destination(request: HttpRequest, number: Number, new: DestinationValues) -> HttpResponseBase:
     """Replace the values of a destination. It needs the role editor."""
     row = _row(Destination, number)
@@ -153,6 +161,7 @@ def change_destination(request: HttpRequest, number: Number, new: DestinationVal
 
 
 @router.delete("/destinations/{number}", response={204: None})
+@needs.to_change("editor", "everything", action="destination")
 def delete_destination(request: HttpRequest, number: Number) -> HttpResponse:
     """Delete a destination and its deliveries. It needs the role editor."""
     row = _row(Destination, number)
@@ -162,6 +171,7 @@ def delete_destination(request: HttpRequest, number: Number) -> HttpResponse:
 
 
 @router.post("/destinations/{number}/test", response=DeliveryAnswer)
+@needs.to_change("editor", "everything", action="destination")
 def test_destination(request: HttpRequest, number: Number) -> HttpResponseBase:
     """Send a test message now, and return what was answered. It needs the role editor."""
     row = _row(Destination, number)
@@ -172,6 +182,7 @@ def test_destination(request: HttpRequest, number: Number) -> HttpResponseBase:
 
 
 @router.get("/deliveries", response=DeliveriesAnswer)
+@needs.to_read("viewer", action="list")
 def deliveries(
     request: HttpRequest,
     destination: Number | None = None,
@@ -185,6 +196,7 @@ def deliveries(
 
 
 @router.post("/deliveries/{number}/resend", response=DeliveryAnswer)
+@needs.to_change("editor", "everything", action="send again")
 def resend(request: HttpRequest, number: Number) -> HttpResponseBase:
     """Send a delivery that has ended again, with the same key. It needs the role editor."""
     row = _row(Delivery, number)
@@ -215,13 +227,8 @@ def _checked(act: Callable[[], _Result]) -> _Result:
 
 
 def _route(row: Route) -> dict[str, Any]:
-    same = {name: getattr(row, name) for name in RouteValues.model_fields if hasattr(row, name)}
-    return same | {
+    return editing.values_of(row) | {
         "id": row.pk,
-        "destinations": sorted(each.pk for each in row.destinations.all()),
-        "cluster": row.cluster_id,
-        "source": row.source_id,
-        "severity": SEVERITIES[row.rank],
         "quiet_from": row.quiet_from and row.quiet_from.isoformat(),
         "quiet_until": row.quiet_until and row.quiet_until.isoformat(),
     }

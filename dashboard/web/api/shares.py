@@ -13,6 +13,7 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
+from dashboard.access.roles import needs
 from dashboard.access.signing_in import rights
 from dashboard.access.tokens import links
 from dashboard.access.trail import change_log
@@ -56,6 +57,7 @@ class EmbeddedView(SharedLink):
 
 
 @router.post("/sources/{source_id}/links", response=SharedLink)
+@needs.to_change("responder", "whole", action="share")
 def make_link(request: HttpRequest, source_id: Number, wanted: Wanted) -> HttpResponseBase:
     """Make a link with which whoever has it reads this timeline, or one incident of it, until it expires.
 
@@ -77,6 +79,7 @@ def make_link(request: HttpRequest, source_id: Number, wanted: Wanted) -> HttpRe
 
 
 @router.post("/sources/{source_id}/views", response=EmbeddedView)
+@needs.to_change("editor", "whole", action="embed")
 def make_view(request: HttpRequest, source_id: Number, wanted: WantedFrame) -> HttpResponseBase:
     """Make an address under which whoever has it sees this timeline, without signing in, until it expires.
 

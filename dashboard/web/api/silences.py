@@ -9,9 +9,10 @@ from ninja import Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
+from dashboard.access.roles import needs
 from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response
-from dashboard.web.views.incidents.findings import person
+from dashboard.web.inputs import person
 from timeline.models import Source
 from timeline.payloads.findings import SilencePayload
 from timeline.queries.people import silences as silences_queries
@@ -42,12 +43,14 @@ class Baselined(Schema):
 
 
 @router.get("/silences", response=list[SilencePayload])
+@needs.to_read("viewer", action="list")
 def silences(request: HttpRequest) -> HttpResponseBase:
     """Return the silences that hold now, those that expire first."""
     return json_response(request, [silences_queries.payload(each) for each in silences_queries.active()])
 
 
 @router.post("/silences", response={201: SilencePayload})
+@needs.to_change("responder", action="silence", scope="respond")
 def silence(request: HttpRequest, new: NewSilence) -> HttpResponseBase:
     """Take the incidents that match out of the lists, for two hours unless `hours` says otherwise."""
     source = None if new.source is None else Source.objects.select_related("cluster").get(pk=new.source, ready=True)
@@ -69,6 +72,7 @@ def silence(request: HttpRequest, new: NewSilence) -> HttpResponseBase:
 
 
 @router.delete("/silences/{number}", response={204: None})
+@needs.to_change("responder", action="silence", scope="respond")
 def expire(request: HttpRequest, number: Number) -> HttpResponse:
     """End a silence now."""
     if not silences_storage.expire(number):
@@ -78,6 +82,7 @@ def expire(request: HttpRequest, number: Number) -> HttpResponse:
 
 
 @router.put("/sources/{source_id}/baseline", response=Baselined)
+@needs.to_change("responder", "whole", action="baseline")
 def set_baseline(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """Take every incident that is known now out of the lists, until it gets worse. It needs the role responder on all
     of the source."""
@@ -86,6 +91,7 @@ def set_baseline(request: HttpRequest, source_id: Number) -> HttpResponseBase:
 
 
 @router.delete("/sources/{source_id}/baseline", response={204: None})
+@needs.to_change("responder", "whole", action="baseline")
 def clear_baseline(request: HttpRequest, source_id: Number) -> HttpResponse:
     """Remove the baseline of a source. It needs the role responder on all of it."""
     if not baselines.clear_baseline(source_id):

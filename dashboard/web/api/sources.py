@@ -9,6 +9,7 @@ from ninja import Router
 from pydantic import Field, StringConstraints
 
 from dashboard.access import limits
+from dashboard.access.roles import needs
 from dashboard.access.signing_in import rights
 from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response, problem
@@ -35,6 +36,7 @@ class Renamed(Asked):
 
 
 @router.get("/sources", response=RecordingsPayload)
+@needs.to_read("viewer", action="list", limited=True)
 def list_sources(request: HttpRequest, cursor: Number | None = None, limit: Limit = MOST) -> HttpResponseBase:
     """Return recordings and live sources, newest first. Pass `next` of an answer as `cursor` for the page after it.
 
@@ -46,18 +48,21 @@ def list_sources(request: HttpRequest, cursor: Number | None = None, limit: Limi
 
 
 @router.get("/sources/{source_id}", response=RecordingPayload)
+@needs.to_read("viewer", action="see")
 def show_source(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """Return one recording or live source."""
     return json_response(request, home.recording(source_id))
 
 
 @router.get("/sources/{source_id}/document", response=DocumentPayload)
+@needs.to_read("viewer", action="export")
 def show_document(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """Return the findings document, as `causeline analyze --output json` writes it for the same files."""
     return json_response(request, exports.document(Source.objects.get(pk=source_id, ready=True)))
 
 
 @router.get("/sources/{source_id}/recording", openapi_extra=_ZSTD)
+@needs.to_read("viewer", action="export")
 def download_recording(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """Return all entries in Causeline's own format, compressed with zstd. `import` and `analyze` read it."""
     source = Source.objects.get(pk=source_id, ready=True)
@@ -77,6 +82,7 @@ def download_recording(request: HttpRequest, source_id: Number) -> HttpResponseB
 
 
 @router.patch("/sources/{source_id}", response=RecordingPayload)
+@needs.to_change("editor", "whole", action="rename")
 def rename_source(request: HttpRequest, source_id: Number, new: Renamed) -> HttpResponseBase:
     """Rename a recording. It needs the role editor on the recording, which whoever has uploaded it has."""
     if not Source.objects.filter(pk=source_id, ready=True).update(name=new.name):
@@ -87,6 +93,7 @@ def rename_source(request: HttpRequest, source_id: Number, new: Renamed) -> Http
 
 
 @router.delete("/sources/{source_id}", response={204: None})
+@needs.to_change("editor", "whole", action="delete")
 def delete_source(request: HttpRequest, source_id: Number) -> HttpResponse:
     """Delete a recording with everything that was stored of it. It needs the role editor on the
     recording, which whoever has uploaded it has.
@@ -107,6 +114,7 @@ def delete_source(request: HttpRequest, source_id: Number) -> HttpResponse:
 
 
 @router.post("/sources/{source_id}/restore", response=RecordingPayload)
+@needs.to_change("editor", "whole", action="undo")
 def restore_source(request: HttpRequest, source_id: Number) -> HttpResponseBase:
     """Undo the deletion of a recording, within a minute. It needs the role editor on the recording."""
     source = Source.everything.exclude(delete_after=None).get(pk=source_id)

@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 from collectors import tasks
 from collectors.formats import NotARecording
 from collectors.uploads import importing, receiving
-from dashboard.access.roles import policy
+from dashboard.access.roles import needs, policy
 from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response, only_its_owner, problem
 from timeline.models import Cluster, Upload, UploadFile
@@ -50,6 +50,7 @@ _BODY = {
 
 
 @router.post("/uploads", response={201: ReceivingPayload}, openapi_extra=_BODY)
+@needs.to_change("responder", action="upload", scope="respond")
 def upload(request: HttpRequest, name: str | None = None, cluster: Number | None = None) -> HttpResponseBase:
     """Start an upload: JSON announces files whose pieces follow; with `?name=` any other body is the whole file.
 
@@ -65,7 +66,7 @@ def upload(request: HttpRequest, name: str | None = None, cluster: Number | None
     row = None
     try:
         size = int(request.META.get("CONTENT_LENGTH") or 0)
-        row = receiving.begin(name, [receiving.Announced(name or "recording", size)], _person(request), target)
+        row = receiving.begin(name, [receiving.Announced(name or "recording", size)], request.user.pk, target)
         receiving.keep(row, request)
         tasks.queue(row)
     except _REFUSALS as error:
@@ -87,7 +88,7 @@ def _announced(request: HttpRequest) -> HttpResponseBase:
     target = _target(request, new.cluster)
     try:
         announced = [receiving.Announced(file.name, file.size) for file in new.files]
-        row = receiving.begin(new.name, announced, _person(request), target)
+        row = receiving.begin(new.name, announced, request.user.pk, target)
     except _REFUSALS as error:
         return _refused(error)
     change_log.about(request, upload=row.pk, name=row.name, cluster=row.cluster_id)
@@ -95,12 +96,14 @@ def _announced(request: HttpRequest) -> HttpResponseBase:
 
 
 @router.get("/uploads", response=UploadsPayload)
+@needs.to_read("viewer", action="list")
 def list_uploads(request: HttpRequest) -> HttpResponseBase:
     """Return the uploads that have not ended, newest first."""
     return json_response(request, {"uploads": uploads.open_uploads()})
 
 
 @router.get("/uploads/{upload_id}", response=ReceivingPayload)
+@needs.to_read("viewer", action=None)
 def show_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
     """Return one upload, with how much of each file has arrived."""
     row = Upload.objects.get(pk=upload_id)
@@ -115,6 +118,7 @@ def show_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
         "parameters": [{"name": "Upload-Offset", "in": "header", "schema": {"type": "integer", "minimum": 0}}],
     },
 )
+@needs.to_change("responder", action="upload", record="once", scope="respond")
 def put_piece(request: HttpRequest, upload_id: Number, number: Number) -> HttpResponseBase:
     """Append the body to what has arrived of a file. `Upload-Offset` or `Content-Range` says where it begins.
 
@@ -135,6 +139,7 @@ def put_piece(request: HttpRequest, upload_id: Number, number: Number) -> HttpRe
 
 
 @router.post("/uploads/{upload_id}/finish", response=UploadPayload)
+@needs.to_change("responder", action="upload", scope="respond")
 def finish_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
     """Say that everything has arrived, so that a worker imports it. A second call changes nothing."""
     row = Upload.objects.get(pk=upload_id)
@@ -152,6 +157,7 @@ def finish_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
 
 
 @router.post("/uploads/{upload_id}/cancel", response=UploadPayload)
+@needs.to_change("responder", action="upload", scope="respond")
 def cancel_upload(request: HttpRequest, upload_id: Number) -> HttpResponseBase:
     """Cancel an upload, and delete what has arrived of it."""
     row = Upload.objects.get(pk=upload_id)
@@ -169,11 +175,6 @@ def _target(request: HttpRequest, cluster: int | None) -> Cluster | None:
         raise HttpError(404, "No such cluster is connected.")
     policy.demand(request.user, policy.EDITOR, cluster=row.pk)
     return row
-
-
-def _person(request: HttpRequest) -> int | None:
-    """Return the number of the signed-in user; None without accounts."""
-    return request.user.pk
 
 
 def _offset(request: HttpRequest) -> int:

@@ -7,6 +7,7 @@ from ninja import Router
 from ninja.errors import HttpError
 from pydantic import Field
 
+from dashboard.access.roles import needs
 from dashboard.access.trail import change_log
 from dashboard.web.api.answers import Asked, Number, json_response
 from timeline.models import KEEP_DAYS_AT_MOST, Source
@@ -22,6 +23,7 @@ class Kept(Asked):
 
 
 @router.get("/usage", response=UsagePayload)
+@needs.to_read("admin", "everything", action="list")
 def show_usage(request: HttpRequest, page: Annotated[int, Field(ge=1, le=10**6)] = 1) -> HttpResponseBase:
     """Return what each source takes in the database in bytes, measured once an hour, the largest first. Only
     administrators can; an access token cannot."""
@@ -29,6 +31,7 @@ def show_usage(request: HttpRequest, page: Annotated[int, Field(ge=1, le=10**6)]
 
 
 @router.put("/sources/{source_id}/retention", response=RetentionPayload)
+@needs.to_change("admin", "everything", action="keep")
 def keep_recording(request: HttpRequest, source_id: Number, kept: Kept) -> HttpResponseBase:
     """Change for how many days a recording is kept since its import: 0 for ever, null for as long as the setting says.
     Only administrators can. Of a connected cluster, its page and `causeline keep` change that."""

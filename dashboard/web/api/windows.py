@@ -8,6 +8,7 @@ from ninja import Query, Router, Schema
 from ninja.errors import HttpError
 from pydantic import Field
 
+from dashboard.access.roles import needs
 from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
 from timeline.payloads.events import EventsPayload
 from timeline.payloads.findings import FindingOrder, FindingsPayload
@@ -86,6 +87,7 @@ def _listed(words: str) -> tuple[str, ...]:
 
 
 @router.get("/sources/{source_id}/window", response=WindowPayload)
+@needs.to_read("viewer", action="see", links=needs.TIMELINES)
 def window(
     request: HttpRequest,
     source_id: Number,
@@ -104,6 +106,7 @@ def window(
 
 
 @router.get("/sources/{source_id}/events", response=EventsPayload)
+@needs.to_read("viewer", action="see")
 def events(
     request: HttpRequest,
     source_id: Number,
@@ -142,6 +145,7 @@ def events(
 
 
 @router.get("/sources/{source_id}/findings", response=FindingsPayload)
+@needs.to_read("viewer", action="see", links=needs.TIMELINES)
 def findings(
     request: HttpRequest,
     source_id: Number,
@@ -174,6 +178,7 @@ def findings(
 
 
 @router.get("/sources/{source_id}/search", response=SearchPayload)
+@needs.to_read("viewer", action="see")
 def search(request: HttpRequest, source_id: Number, q: Words) -> HttpResponseBase:
     """Return the objects, findings and actors of a recording that match every word of `q`, whatever their time.
 
@@ -185,6 +190,7 @@ def search(request: HttpRequest, source_id: Number, q: Words) -> HttpResponseBas
 
 
 @router.get("/sources/{source_id}/measure", response=MeasurePayload)
+@needs.to_read("viewer", action="see", links=needs.TIMELINES)
 def measure(
     request: HttpRequest,
     source_id: Number,
@@ -206,6 +212,7 @@ def measure(
 
 
 @router.get("/sources/{source_id}/overview", response=OverviewPayload)
+@needs.to_read("viewer", action="see", links=needs.TIMELINES)
 def overview(request: HttpRequest, source_id: Number, scope: Number | None = None) -> HttpResponseBase:
     """Return the source as a whole: changes over time, where its findings lie, its kinds and its namespaces.
 

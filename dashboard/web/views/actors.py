@@ -3,16 +3,14 @@
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlencode
 
-from django.http import Http404
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
 from dashboard.access import limits
+from dashboard.access.roles import needs
 from dashboard.presentation import actors, wording
-from dashboard.web.views.objects import number
+from dashboard.web.inputs import number, source_of
 from timeline.payloads.actors import ActorOrder
 from timeline.queries.changes import actors as actors_queries
-from timeline.queries.sources import extents
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -20,11 +18,9 @@ if TYPE_CHECKING:
 _LONGEST = 1000  # characters of a search
 
 
-@require_safe
+@needs.to_read("viewer", action="see")
 def show_actors(request: "HttpRequest", source_id: int) -> "HttpResponse":
-    source = extents.source(source_id)
-    if source is None:
-        raise Http404("No such recording.")
+    source = source_of(source_id)
     words = request.GET.get("q", "").replace("\0", "")[:_LONGEST]
     asked = request.GET.get("order", "writes")
     order: ActorOrder = next((each for each in get_args(ActorOrder) if each == asked), "writes")

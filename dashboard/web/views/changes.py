@@ -4,19 +4,18 @@ from typing import TYPE_CHECKING, Any
 
 from django.http import Http404
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
 from dashboard.access import limits
+from dashboard.access.roles import needs
 from dashboard.presentation import changes_before, wording
+from dashboard.web.inputs import number, source_of
 from dashboard.web.timestamps import parsed
-from dashboard.web.views.objects import number
 from timeline.judging.incidents.changes import MINUTES, MINUTES_AT_MOST
 from timeline.models import Finding, Incident, Source, Track
 from timeline.payloads.documents import timestamp
 from timeline.queries.changes import before
 from timeline.queries.incidents import finding as finding_page
 from timeline.queries.incidents import lists
-from timeline.queries.sources import extents
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
@@ -27,11 +26,9 @@ _SHOWN = 50  # the most sets of changes on the page
 _CHOICES = (5, 30, 120, 720, MINUTES_AT_MOST)
 
 
-@require_safe
+@needs.to_read("viewer", action="see")
 def show_changes(request: "HttpRequest", source_id: int) -> "HttpResponse":
-    source = extents.source(source_id)
-    if source is None:
-        raise Http404("No such recording.")
+    source = source_of(source_id)
     incident, finding, track = request.GET.get("incident", ""), request.GET.get("finding", ""), number(request, "about")
     try:
         asked = before.asked(source_id, track=track, incident=incident, finding=finding)

@@ -8,13 +8,12 @@ from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
 from collectors.watch import rbac
 from collectors.watch.access import AccessReport, check
 from collectors.watch.server import connections, credentials
 from collectors.watch.server.connections import ClusterRefused, Connection, WatchOptions
-from dashboard.access.roles import policy
+from dashboard.access.roles import needs, policy
 from dashboard.access.signing_in.rights import is_admin, is_editor
 from dashboard.access.trail import change_log
 from dashboard.presentation import deletions
@@ -40,7 +39,8 @@ if TYPE_CHECKING:
     from timeline.payloads.clusters import ClusterPayload
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@needs.to_read("viewer", action="list")
+@needs.to_change("editor", "everything", action="connect")
 def show_clusters(request: "HttpRequest") -> "HttpResponse":
     """Show the list of clusters, and to editors the form that connects one after a check of its access."""
     editor = is_editor(request.user)
@@ -85,8 +85,9 @@ def show_clusters(request: "HttpRequest") -> "HttpResponse":
     )
 
 
+@needs.to_read("viewer", action="see")
+@needs.to_change("editor", "whole", action="change cluster")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def show_cluster(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
     """Show how a cluster is watched, and to editors what they can change."""
     editor = policy.has(request.user, policy.EDITOR, cluster=cluster_id)
@@ -189,7 +190,6 @@ def _confirm(request: "HttpRequest", row: Cluster) -> "HttpResponse":
         "verb": "Disconnect",
         "name": row.name,
         "back": reverse("cluster", args=[row.pk]),
-        "action": reverse("cluster", args=[row.pk]),
         "fields": [("act", "disconnect"), ("confirmed", "yes"), *([("delete", "on")] if delete else [])],
         "sentences": [
             "Causeline stops watching this cluster, and deletes its credentials and its silences.",

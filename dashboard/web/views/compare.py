@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 
 from django.http import Http404
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
+from dashboard.access.roles import needs
 from dashboard.presentation import comparison
 from dashboard.web.places import in_place
 from dashboard.web.runs import NotChosen, chosen, run_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _SOURCES = 50  # the most sources that are offered
 
 
-@require_safe
+@needs.to_read("viewer", action="compare")
 @in_place
 def show_comparison(request: "HttpRequest") -> "HttpResponse":
     bad, good = request.GET.get("bad", ""), request.GET.getlist("good")

@@ -2,19 +2,19 @@
 
 from typing import TYPE_CHECKING, Any
 
-from django.http import Http404
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
 from dashboard.access import limits
+from dashboard.access.roles import needs
 from dashboard.presentation import wording
 from dashboard.presentation.clusters import feeds
 from dashboard.presentation.clusters import states as clusters
+from dashboard.web.inputs import source_of
 from timeline.core.entries import microseconds
 from timeline.payloads import documents
 from timeline.queries.sources import clusters as cluster_queries
 from timeline.queries.sources import coverage as coverage_queries
-from timeline.queries.sources import extents, gaps
+from timeline.queries.sources import gaps
 from timeline.queries.sources.feeds import feeds as feeds_of
 
 if TYPE_CHECKING:
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 _SKIPPED = 500  # files and reasons that are shown
 
 
-@require_safe
+@needs.to_read("viewer", action="see")
 def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
-    source = extents.source(source_id)
-    if source is None:
-        raise Http404("No such recording.")
+    source = source_of(source_id)
     coverage = coverage_queries.coverage(source_id)
     extent = (microseconds(source.first), microseconds(source.last)) if source.first and source.last else None
     skipped = wording.skipped((each["file"], each["line"], each["reason"]) for each in coverage["skipped"])
@@ -51,9 +49,7 @@ def show_coverage(request: "HttpRequest", source_id: int) -> "HttpResponse":
         ],
         "judged": wording.judged(coverage["rules"]),
         "coverage": wording.kinds(coverage),
-        "freed": [
-            {"since": wording.clock_of(since)[:19], "until": wording.clock_of(until)[:19]} for since, until in freed
-        ],
+        "freed": [{"since": wording.second_of(since), "until": wording.second_of(until)} for since, until in freed],
         "freed_more": wording.some(freed_total - len(freed)),
         "clocks": coverage["clocks"],
         "redacted": coverage["redacted"],

@@ -3,21 +3,19 @@
 from typing import TYPE_CHECKING, Any
 
 from django.db import OperationalError
-from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
 
 from collectors.watch.server import connections
 from collectors.watch.server.connections import ClusterRefused
-from dashboard.access.roles import policy
+from dashboard.access.roles import needs, policy
 from dashboard.access.signing_in.rights import is_editor, may_edit
 from dashboard.access.trail import change_log
 from dashboard.presentation import deletions
+from dashboard.web.inputs import source_of
 from timeline.core.numbers import whole_number
 from timeline.models import Source
 from timeline.queries.sources import deletions as deletions_queries
-from timeline.queries.sources import extents
 from timeline.storage.keeping import deletion
 from timeline.storage.keeping.holds import Held
 
@@ -29,12 +27,11 @@ if TYPE_CHECKING:
 _LATE = "The minute is over: it was removed for good."
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@needs.to_read("editor", "whole", action="see")
+@needs.to_change("editor", "whole", action="delete")
 def confirm_deletion(request: "HttpRequest", source_id: int) -> "HttpResponse":
     """Show what the deletion of a recording removes, and delete it after a confirmation."""
-    source = extents.source(source_id)
-    if source is None:
-        raise Http404("There is no such recording.")
+    source = source_of(source_id)
     fed = "A cluster feeds it. Disconnect the cluster first; its source then becomes a recording."
     problem = fed if source.is_live else ""
     if request.method == "POST" and not problem:
@@ -65,7 +62,7 @@ def undoable_by(user: Any) -> "list[Deletion]":
     ]
 
 
-@require_POST
+@needs.to_change("responder", action="undo")
 def undo(request: "HttpRequest") -> "HttpResponse":
     """Restore what was deleted less than a minute ago, and show the page from which it was deleted."""
     number = whole_number(request.POST.get("id", "")) or 0

@@ -1,6 +1,5 @@
 """Make the files with which an API server says by itself who changes something, for the page of its cluster."""
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -40,14 +39,11 @@ def make(request: "HttpRequest", cluster: "Cluster", way: str) -> Files:
     address, authority = _address(form.get("address", "")), form.get("authority", "").strip()
     if authority and ("-----BEGIN CERTIFICATE-----" not in authority or len(authority) > _LONGEST):
         raise ClusterRefused("The certificate authority has to be a certificate in PEM.")
-    days = form.get("days", "")
-    if not (days.isascii() and days.isdecimal() and len(days) < 6):
-        raise ClusterRefused("Say in whole days when the token expires.")
     try:
         text, token = tokens.issue(
             f"{way} webhook of {cluster.name}"[: tokens.NAME_LENGTH],
             ["audit"],
-            expires=timezone.now() + timedelta(days=int(days)),
+            expires=timezone.now() + tokens.life(form.get("days", "")),
             cluster=cluster,
             by=change_log.who(request),
         )

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 
+from dashboard.access.roles import needs
 from dashboard.web import alert_links, timestamps
 from dashboard.web.views.objects import when
 from timeline.core.entries import microseconds
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FIELDS = ("source", "cluster", "namespace", "kind", "name", "at")  # of the form
 
 
-@require_safe
+@needs.to_read("viewer", action="list")
 def go(request: "HttpRequest") -> "HttpResponse":
     """Answer 302 to the timeline, 200 if there is a choice, 404 if no object is known, 400 if the link is not valid."""
     try:

@@ -6,10 +6,10 @@ Anybody may ask, so the answers say no more than that; the log says why.
 import logging
 from typing import TYPE_CHECKING
 
-from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.http import HttpResponse
-from django.views.decorators.http import require_safe
+
+from dashboard.access.roles import needs
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@require_safe
-@login_not_required
+@needs.to_read("anybody", action=None)
 def live(request: "HttpRequest") -> HttpResponse:
     """Answer if the process can. It asks no server: a restart would not bring a lost database back."""
     return HttpResponse("ok", content_type="text/plain")
 
 
-@require_safe
-@login_not_required
+@needs.to_read("anybody", action=None)
 def health(request: "HttpRequest") -> HttpResponse:
     try:
         with connection.cursor() as cursor:

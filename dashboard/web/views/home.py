@@ -11,9 +11,8 @@ from django.conf import settings
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.csrf import ensure_csrf_cookie
-from django.views.decorators.http import require_safe
 
-from dashboard.access.roles import policy
+from dashboard.access.roles import needs, policy
 from dashboard.access.signing_in.rights import is_admin, is_editor, may_edit
 from dashboard.presentation import wording
 from dashboard.presentation.clusters import fleet
@@ -42,7 +41,7 @@ INCIDENTS = 12
 _NAME_LENGTH = 253
 
 
-@require_safe
+@needs.to_read("viewer", action="list")
 @ensure_csrf_cookie
 def home(request: "HttpRequest") -> "HttpResponse":
     size = fleet_queries.fleet_size()
@@ -72,7 +71,7 @@ def _targets(request: "HttpRequest") -> list[tuple[int, str]]:
 def _ending(request: "HttpRequest") -> "list[tuple[Source, str]]":
     """Return the recordings that retention deletes soon, with the times, as far as the reader may change them."""
     soon = keeping.announced(timezone.now())
-    return [(each, f"{at:%Y-%m-%d %H:%M} UTC") for each, at in soon if may_edit(request.user, each.pk)]
+    return [(each, f"{at:{wording.MINUTE}}") for each, at in soon if may_edit(request.user, each.pk)]
 
 
 def _cards(request: "HttpRequest", *, places: bool) -> dict[str, Any]:

@@ -7,14 +7,13 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
 
 from collectors.stores import all_kinds
 from collectors.stores.kinds import StoreRefused, Transient
 from collectors.uploads import pulls
 from collectors.watch.server import credentials
 from dashboard.access import log_stores
-from dashboard.access.roles import policy
+from dashboard.access.roles import needs, policy
 from dashboard.access.signing_in import rights
 from dashboard.access.trail import change_log
 from dashboard.presentation.clusters import pulls as words
@@ -29,7 +28,8 @@ _SHOWN = 20  # windows on the page
 _FIELD = "field-"  # before the name of a field of a store
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@needs.to_read("viewer", "whole", action="see")
+@needs.to_change("responder", "whole", action="log store")
 def show_log_store(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
     """Show the log store of a cluster and the windows that were pulled. Editors of everything configure the
     store; responders ask for windows of it."""
@@ -83,8 +83,7 @@ def _apply(request: "HttpRequest", cluster: Cluster, store: LogStore | None) -> 
         raise StoreRefused("An editor has to say first where the audit log of this cluster is.")
     if act == "ask":
         since, until = _time(request.POST.get("since", "")), _time(request.POST.get("until", ""))
-        owner = request.user.pk if request.user.is_authenticated else None
-        asked = pulls.ask(store, since, until, owner, alone="alone" in request.POST)
+        asked = pulls.ask(store, since, until, request.user.pk, alone="alone" in request.POST)
         log_stores.queue_estimate(asked.pk)
         return
     number = request.POST.get("pull", "")

@@ -4,13 +4,11 @@ import logging
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError
 from django.http import HttpResponse
 from django.utils.crypto import constant_time_compare
-from django.views.decorators.http import require_safe
 
-from dashboard.access.roles import policy
+from dashboard.access.roles import needs, policy
 from dashboard.metrics import exposition
 
 if TYPE_CHECKING:
@@ -19,8 +17,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@require_safe
-@login_not_required
+@needs.to_read("anybody", action=None)
 def metrics(request: "HttpRequest") -> HttpResponse:
     """Answer with all metrics, with 401 to strangers, or with 503 while the database does not answer."""
     if not (_has_token(request) or policy.has(request.user, policy.VIEWER)):

@@ -7,10 +7,11 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.http import content_disposition_header
-from django.views.decorators.http import require_safe
 
+from dashboard.access.roles import needs
 from dashboard.drawing.pictures import picture
 from dashboard.presentation import alerts, changes, log_lines, objects, wording
+from dashboard.web.inputs import number, source_of
 from dashboard.web.places import in_place
 from timeline.core.entries import microseconds
 from timeline.kinds import qualified
@@ -21,7 +22,7 @@ from timeline.queries.logs import lines as log_queries
 from timeline.queries.objects import lives as object_lives
 from timeline.queries.objects import page as object_page
 from timeline.queries.objects import revisions
-from timeline.queries.sources import coverage, extents
+from timeline.queries.sources import coverage
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
@@ -34,7 +35,7 @@ _CURSOR = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}\.[0-9]{1,15}")
 _CHARACTERS = 2_000_000  # the most that a page shows of an object
 
 
-@require_safe
+@needs.to_read("viewer", action="see")
 @in_place
 def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpResponse":
     source, track = _asked(source_id, track_id)
@@ -78,7 +79,7 @@ def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpR
     return render(request, "object.html", context)
 
 
-@require_safe
+@needs.to_read("viewer", action="see")
 @in_place
 def show_revision(request: "HttpRequest", source_id: int, track_id: int, sequence: int) -> "HttpResponse":
     source, track = _asked(source_id, track_id)
@@ -102,7 +103,7 @@ def show_revision(request: "HttpRequest", source_id: int, track_id: int, sequenc
     return render(request, "revision.html", context)
 
 
-@require_safe
+@needs.to_read("viewer", action="see")
 @in_place
 def download_revision(request: "HttpRequest", source_id: int, track_id: int, sequence: int) -> "HttpResponse":
     """Return an object after a change as JSON, as it is stored: redacted."""
@@ -122,19 +123,11 @@ def _observed(source_id: int, track_id: int, sequence: int) -> "Entry":
 
 
 def _asked(source_id: int, track_id: int) -> "tuple[SourceRow, TrackPayload]":
-    source = extents.source(source_id)
-    if source is None:
-        raise Http404("No such recording.")
+    source = source_of(source_id)
     try:
         return source, object_page.track(source_id, track_id)
     except (Source.DoesNotExist, Track.DoesNotExist):
         raise Http404(f"The recording {source.name} has no such object.") from None
-
-
-def number(request: "HttpRequest", name: str) -> int | None:
-    """Return the whole number that a parameter of the address gives; None without one."""
-    text = request.GET.get(name, "")
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else None
 
 
 def _cursor(request: "HttpRequest") -> str:

@@ -5,18 +5,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from django.core.exceptions import BadRequest
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.text import slugify
-from django.views.decorators.http import require_http_methods
-from pydantic import Field, ValidationError
+from pydantic import Field
 
+from dashboard.access.roles import needs
 from dashboard.presentation import wording
 from dashboard.report import markdown, page
 from dashboard.report.contents import BEFORE, EXPLAINED, INCIDENTS, NOTE, ROWS, Contents, Drawn, Note
 from dashboard.report.figure import opening
 from dashboard.web.api.windows import Arrangement
-from dashboard.web.views.incidents.findings import person
+from dashboard.web.inputs import checked, note_of, person, source_of
+from timeline.core.numbers import whole_number
 from timeline.layout.excerpt import LANES
 from timeline.layout.outline import SLICES
 from timeline.models import Incident, Track
@@ -68,21 +69,15 @@ class Asked(Arrangement):
         return self.scope if self.focus is None else self.focus
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@needs.to_read("viewer", action="report", posted=True)
 def show_report(request: "HttpRequest", source_id: int) -> HttpResponse:
     """Send the report for the query of a timeline. A form may add a note, which is not stored.
 
     Raises Http404, and BadRequest for a query or a note that is not valid.
     """
-    source = extents.source(source_id)
-    if source is None:
-        raise Http404("No such recording.")
+    source = source_of(source_id)
     asked = request.GET.dict()
-    try:
-        arrangement = Asked.model_validate({name: asked[name] for name in Asked.model_fields if name in asked})
-    except ValidationError as error:
-        wrong = ", ".join(str(each["loc"][0]) for each in error.errors())
-        raise BadRequest(f"The address has a parameter that is not valid: {wrong}.") from None
+    arrangement = checked(Asked, {name: asked[name] for name in Asked.model_fields if name in asked})
     as_markdown = _as_markdown(request)
     contents = _contents(source, arrangement, asked, drawn=not as_markdown)._replace(note=_note(request))
     text = markdown.document(contents) if as_markdown else page.rendered(contents)
@@ -103,9 +98,7 @@ def _as_markdown(request: "HttpRequest") -> bool:
 
 def _note(request: "HttpRequest") -> Note | None:
     """Return what the author of the report has written into the form."""
-    text = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()
-    if len(text) > NOTE:
-        raise BadRequest(f"The note has {len(text)} characters; {NOTE} are the most. Go back to shorten it.")
+    text = note_of(request.POST, NOTE)
     return Note(text, person(request), _now()) if text else None
 
 
@@ -115,11 +108,8 @@ def _now() -> str:
 
 def _times(asked: dict[str, str]) -> tuple[int, int] | None:
     """Return start and end in µs; None for the whole recording, as the page shows it without a valid range."""
-    words = asked.get("start", ""), asked.get("end", "")
-    if not all(word.isascii() and word.isdecimal() and len(word) < 18 for word in words):
-        return None
-    start, end = map(int, words)
-    return (start, end) if start < end else None
+    start, end = whole_number(asked.get("start", "")), whole_number(asked.get("end", ""))
+    return (start, end) if start is not None and end is not None and start < end else None
 
 
 def _contents(source: "SourceRow", arrangement: Asked, asked: dict[str, str], *, drawn: bool) -> Contents:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
+from dashboard.access.roles import needs
 from dashboard.access.trail import change_log
 from dashboard.presentation.clusters import storage
 from timeline.core.numbers import whole_number
@@ -24,8 +24,9 @@ SOON = timedelta(days=1)  # what retention frees until then is shown
 _COUNTED = 10_000  # the most entries of a source that are read to count which of them are away from incidents
 
 
+@needs.to_read("admin", "everything", action="list")
+@needs.to_change("admin", "everything", action="storage")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def show_storage(request: "HttpRequest") -> "HttpResponse":
     """Show a page of the sources; answer a form that places or lifts a hold, or changes the days of a recording."""
     problem = ""

@@ -3,12 +3,11 @@
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from django.http import Http404
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 
 from dashboard.access import limits
+from dashboard.access.roles import needs
 from dashboard.access.signing_in import rights
 from dashboard.access.tokens import links
 from dashboard.drawing import figures
@@ -16,7 +15,7 @@ from dashboard.presentation import wording
 from dashboard.report import inlining
 from dashboard.report.contents import NOTE
 from dashboard.web import alert_links
-from dashboard.web.views.objects import number
+from dashboard.web.inputs import number, source_of
 from dashboard.web.views.people.shared import share_dialog
 from timeline.core.entries import microseconds
 from timeline.models import LogStore, Track
@@ -36,14 +35,12 @@ _ASKED = (
 )
 
 
-@require_safe
+@needs.to_read("viewer", action="see", links=needs.TIMELINES)
 def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     """Show the timeline. With a share link or with `embed=1`, show it without navigation, as a page of another site
     shows it in a frame."""
     link = links.of_request(request)
-    source = extents.source(source_id)
-    if source is None:
-        raise Http404("No such recording.")
+    source = source_of(source_id)
     live, ended = live_sources.live_state(source.id)
     embedded = link is not None or request.GET.get("embed") == "1"
     before, after = (None, None) if embedded else clusters.epochs(source.id)

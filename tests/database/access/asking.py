@@ -1,6 +1,7 @@
 """Ways to ask pages, the API and sockets as somebody: with an account, with the text of a token or of a link."""
 
 import re
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -10,9 +11,10 @@ from django.contrib.auth.models import User
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections
 from django.test import Client
-from django.urls import URLPattern, get_resolver
+from django.urls import ResolverMatch, URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
+from dashboard.access.roles import needs
 from dashboard.access.tokens import links, tokens
 from dashboard.asgi import application
 from dashboard.web.api import api
@@ -72,6 +74,22 @@ def page(path: str, text: str | None, **query: str) -> httpx.Response:
 
 def an_incident(source: Source) -> str:
     return str(Incident.objects.filter(source=source).values_list("identity", flat=True)[0])
+
+
+def declared() -> dict[str, Mapping[str, needs.Need]]:
+    """Return what each page and each operation of the API declares, by its route and its methods."""
+    return dict(_declared(get_resolver().url_patterns))
+
+
+def _declared(
+    patterns: list[URLPattern | URLResolver], before: str = ""
+) -> Iterator[tuple[str, Mapping[str, needs.Need]]]:
+    for each in patterns:
+        route = before + str(each.pattern)
+        if isinstance(each, URLResolver):
+            yield from _declared(each.url_patterns, route)
+        else:
+            yield route, needs.declared(ResolverMatch(each.callback, (), {}))
 
 
 def routes() -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ import pytest
 
 from tests import ROOT
 
-# A permission is a line in a table, so its page has no files.
+# A permission is a decorator on a view, so its page has no files.
 PAGES = sorted({*(ROOT / "docs/how-to").glob("add-*.md")} - {ROOT / "docs/how-to/add-a-permission.md"})
 STEP = re.compile(r"^```(python title=(?P<file>\S+)|sh)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 COPIED = (

@@ -3,15 +3,14 @@
 from typing import TYPE_CHECKING, get_args
 from urllib.parse import urlencode
 
-from django.core.exceptions import BadRequest
 from django.http import Http404
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 from ninja import Schema
-from pydantic import ValidationError
 
+from dashboard.access.roles import needs
 from dashboard.presentation import alerts as words
 from dashboard.web.api.alerts import AlertCursor, AlertQuery
+from dashboard.web.inputs import checked
 from timeline.models import Source
 from timeline.payloads.alerts import AlertState
 from timeline.queries.alerts import received
@@ -28,15 +27,11 @@ class _Place(Schema):
     cursor: AlertCursor = ""
 
 
-@require_safe
+@needs.to_read("viewer", action="list")
 def show_alerts(request: "HttpRequest") -> "HttpResponse":
     """Show a page of the list. Raises Http404, and BadRequest for an address that is not valid."""
     given = {name: value for name, value in request.GET.dict().items() if value}
-    try:
-        asked, place = AlertQuery.model_validate(given), _Place.model_validate(given)
-    except ValidationError as error:
-        wrong = ", ".join(str(each["loc"][0]) for each in error.errors())
-        raise BadRequest(f"The address has a parameter that is not valid: {wrong}.") from None
+    asked, place = checked(AlertQuery, given), checked(_Place, given)
     try:
         listed = received.alerts(asked.wanted(), cursor=place.cursor)
     except Source.DoesNotExist:

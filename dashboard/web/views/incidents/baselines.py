@@ -2,26 +2,23 @@
 
 from typing import TYPE_CHECKING
 
-from django.http import Http404
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
 
-from dashboard.web.views.incidents.findings import person
+from dashboard.access.roles import needs
+from dashboard.web.inputs import person, source_of
 from timeline.queries.incidents import lists
 from timeline.queries.incidents.filters import IncidentFilter
 from timeline.queries.people import baselines
-from timeline.queries.sources import extents
 from timeline.storage.people import baselines as baselines_storage
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@needs.to_read("viewer", action="see")
+@needs.to_change("responder", "whole", action="baseline")
 def show_baseline(request: "HttpRequest", source_id: int) -> "HttpResponse":
-    source = extents.source(source_id)
-    if source is None:
-        raise Http404("No such recording.")
+    source = source_of(source_id)
     if request.method == "POST":
         if request.POST.get("act") == "clear":
             baselines_storage.clear_baseline(source_id)

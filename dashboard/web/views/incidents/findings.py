@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 from django.http import Http404
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
 
+from dashboard.access.roles import needs
 from dashboard.drawing.pictures import picture
 from dashboard.presentation import views, wording
 from dashboard.presentation.catalogue import BENIGN, sections, words
 from dashboard.presentation.incident_pictures import gravest
+from dashboard.web.inputs import NoteTooLong, note_of, number, person, source_of, text_of
 from dashboard.web.places import in_place
 from dashboard.web.views.objects import when
 from timeline.judge import rulebook
@@ -19,7 +20,6 @@ from timeline.payloads.incidents.occurrences import listed
 from timeline.queries.incidents import causes, lists
 from timeline.queries.incidents import finding as finding_page
 from timeline.queries.people import acknowledgements
-from timeline.queries.sources import extents
 from timeline.storage.people import acknowledgements as acknowledgements_storage
 from timeline.storage.people import answering
 
@@ -32,15 +32,13 @@ if TYPE_CHECKING:
 
 _TIMES = 200  # the most occurrences that are listed
 _NAMED = 12  # objects that are shown; further ones are folded
-NOTE = 2000  # characters of a note
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@needs.to_read("viewer", action="see")
+@needs.to_change("responder", action="acknowledge")
 @in_place
 def show_finding(request: "HttpRequest", source_id: int, identity: str) -> "HttpResponse":
-    source = extents.source(source_id)
-    if source is None:
-        raise Http404("No such recording.")
+    source = source_of(source_id)
     try:
         if request.method == "POST":
             return _acknowledge(request, source, identity)
@@ -54,11 +52,11 @@ def _acknowledge(request: "HttpRequest", source: "SourceRow", identity: str) -> 
     if request.POST.get("act") == "withdraw":
         acknowledgements_storage.withdraw(source.id, identity)
     else:
-        note = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()
-        if len(note) > NOTE:
-            finding = finding_page.finding(source.id, identity)
-            context = _context(request, source, finding)
-            context |= {"note": note, "problem": f"The note has {len(note)} characters; {NOTE} are the most."}
+        try:
+            note = note_of(request.POST)
+        except NoteTooLong as error:
+            context = _context(request, source, finding_page.finding(source.id, identity))
+            context |= {"note": text_of(request.POST, "note"), "problem": str(error)}
             return render(request, "finding.html", context, status=400)
         others = _listed_with(source.id, finding_page.finding(source.id, identity)) if "others" in request.POST else ()
         for each in (identity, *others):
@@ -70,18 +68,12 @@ def _listed_with(source_id: int, finding: "FindingPagePayload") -> dict[str, str
     return acknowledgements.listed_with(source_id, finding["id"], [each["key"] for each in finding["occurrences"]])
 
 
-def person(request: "HttpRequest") -> str:
-    """Return the name of the signed-in user; "" without accounts."""
-    return request.user.get_username() if request.user.is_authenticated else ""
-
-
 def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPagePayload") -> dict[str, Any]:
     times = finding["occurrences"]
-    asked = request.GET.get("occurrence", "")
     worst = gravest(finding)
-    asked_for = int(asked) if asked.isdecimal() and len(asked) < 10 else 0
-    number = asked_for if 0 < asked_for <= len(times) else times.index(worst) + 1
-    shown = times[number - 1]
+    asked_for = number(request, "occurrence") or 0
+    place = asked_for if 0 < asked_for <= len(times) else times.index(worst) + 1
+    shown = times[place - 1]
     columns, start, end = finding_page.columns(source.id, finding, shown)
     rule = next(rule for rule in rulebook() if rule.id == finding["rule"])
     seen = {
@@ -98,7 +90,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
         "view": views.shown(source.id, finding["id"], shown["start"], shown["end"]),
         "finding": finding,
         "in_part": answering.refusal_to_answer(Finding, source.id, finding["id"]),
-        "number": number,
+        "number": place,
         "shown": shown,
         "when": _when(shown["start"], shown["proof"]),
         "picture": linked(picture(columns, start, end, finding=shown["key"]), source.id),

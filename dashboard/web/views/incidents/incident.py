@@ -5,17 +5,18 @@ from typing import TYPE_CHECKING, Any
 from django.http import Http404
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
 
 from dashboard.access import limits
+from dashboard.access.roles import needs
 from dashboard.access.tokens import links
 from dashboard.drawing.pictures import picture
 from dashboard.presentation import alerts, changes_before, incidents, views, wording
 from dashboard.presentation.catalogue import words
 from dashboard.presentation.incident_pictures import gravest
 from dashboard.presentation.people import shared
+from dashboard.web.inputs import NoteTooLong, note_of, person, source_of, text_of
 from dashboard.web.places import in_place
-from dashboard.web.views.incidents.findings import NOTE, because, linked, person, proof_row
+from dashboard.web.views.incidents.findings import because, linked, proof_row
 from dashboard.web.views.people.shared import share_dialog
 from timeline.core.entries import microseconds
 from timeline.models import Finding, Incident, Source
@@ -25,7 +26,6 @@ from timeline.queries.incidents import causes, finding, lists
 from timeline.queries.objects import lives
 from timeline.queries.people import acknowledgements as acknowledgements_queries
 from timeline.queries.people import baselines
-from timeline.queries.sources import extents
 from timeline.storage.people import acknowledgements, answering
 
 if TYPE_CHECKING:
@@ -35,12 +35,11 @@ if TYPE_CHECKING:
     from timeline.queries.sources.extents import SourceRow
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@needs.to_read("viewer", action="see incident", links=(links.INCIDENT,))
+@needs.to_change("responder", action="acknowledge")
 @in_place
 def show_incident(request: "HttpRequest", source_id: int, identity: str) -> "HttpResponse":
-    source = extents.source(source_id)
-    if source is None:
-        raise Http404("No such recording.")
+    source = source_of(source_id)
     try:
         incident = lists.incident(source_id, identity)
         link = links.of_request(request)
@@ -68,12 +67,11 @@ def _note(request: "HttpRequest", source: "SourceRow", incident: "IncidentRowPay
     if request.POST.get("act") == "withdraw":
         acknowledgements.withdraw(source.id, incident["id"])
         return redirect(f"{incident['url']}#noted")
-    note = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()
-    if len(note) > NOTE:
-        problem = f"The note has {len(note)} characters; {NOTE} are the most."
-        return render(
-            request, "incident.html", {**_context(source, incident), "note": note, "problem": problem}, status=400
-        )
+    try:
+        note = note_of(request.POST)
+    except NoteTooLong as error:
+        context = {**_context(source, incident), "note": text_of(request.POST, "note"), "problem": str(error)}
+        return render(request, "incident.html", context, status=400)
     acknowledgements.acknowledge_incidents(source.id, [incident["id"]], person(request), note)
     return redirect(f"{incident['url']}#noted")
 

@@ -5,18 +5,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from urllib.parse import urlencode
 
 from django.core.exceptions import BadRequest
-from django.http import Http404
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
 from ninja import Schema
-from pydantic import ValidationError
 
+from dashboard.access.roles import needs
 from dashboard.presentation import incidents as words
 from dashboard.presentation import wording
 from dashboard.web.api.answers import Time
 from dashboard.web.api.incidents import Cursor, Filter, FilterOfSource
-from dashboard.web.views.incidents.findings import NOTE, person
+from dashboard.web.inputs import NOTE, checked, note_of, person, source_of
 from timeline.core.entries import microseconds, moment
 from timeline.judging.findings import Severity
 from timeline.payloads.findings import FindingOrder, IncidentState
@@ -24,7 +22,6 @@ from timeline.queries.incidents import filters, lists
 from timeline.queries.incidents.filters import IncidentFilter
 from timeline.queries.incidents.pages import WrongOrder
 from timeline.queries.people import acknowledgements
-from timeline.queries.sources import extents
 from timeline.storage.people import acknowledgements as acknowledgements_storage
 
 if TYPE_CHECKING:
@@ -62,27 +59,33 @@ class Asked(NamedTuple):
         return "?" + urlencode({name: value for name, value in kept.items() if value})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-def show_incidents(request: "HttpRequest", source_id: int | None = None) -> "HttpResponse":
-    """Show a list. Raises Http404, and BadRequest for an address that is not valid."""
-    source = None if source_id is None else extents.source(source_id)
-    if source_id is not None and source is None:
-        raise Http404("No such recording.")
-    asked = _asked(request, Filter if source is None else FilterOfSource)
+@needs.to_read("viewer", action="list")
+@needs.to_change("responder", action="acknowledge")
+def show_incidents(request: "HttpRequest") -> "HttpResponse":
+    """Show the incidents of all sources. Raises BadRequest for an address that is not valid."""
+    return _show(request, None, Filter)
+
+
+@needs.to_read("viewer", action="see")
+@needs.to_change("responder", action="acknowledge")
+def show_incidents_of_source(request: "HttpRequest", source_id: int) -> "HttpResponse":
+    """Show the incidents of a source. Raises Http404, and BadRequest for an address that is not valid."""
+    source = source_of(source_id)
+    return _show(request, source, FilterOfSource)
+
+
+def _show(request: "HttpRequest", source: "SourceRow | None", fields: type[Filter]) -> "HttpResponse":
+    asked = _asked(request, fields)
     if request.method == "POST":
-        return _change(request, asked, source_id)
+        return _change(request, asked, source.id if source else None)
     return render(request, "incidents.html", _context(request, source, asked))
 
 
 def _asked(request: "HttpRequest", fields: type[Filter]) -> Asked:
     given = {name: value for name, value in request.GET.dict().items() if value}
     hides = acknowledgements.has_acknowledged(person(request))
-    try:
-        wanted = fields.model_validate({"acknowledged": not hides, **given}).wanted()
-        return Asked(wanted, _Place.model_validate(given), given)
-    except ValidationError as error:
-        wrong = ", ".join(str(each["loc"][0]) for each in error.errors())
-        raise BadRequest(f"The address has a parameter that is not valid: {wrong}.") from None
+    wanted = checked(fields, {"acknowledged": not hides, **given}).wanted()
+    return Asked(wanted, checked(_Place, given), given)
 
 
 def _change(request: "HttpRequest", asked: Asked, source_id: int | None) -> "HttpResponse":
@@ -92,9 +95,7 @@ def _change(request: "HttpRequest", asked: Asked, source_id: int | None) -> "Htt
         if asked.place.noted is not None:
             acknowledgements_storage.undo(moment(asked.place.noted), by)
         return redirect(request.path + asked.link())
-    note = request.POST.get("note", "").replace("\0", "").replace("\r\n", "\n").strip()
-    if len(note) > NOTE:
-        raise BadRequest(f"The note has {len(note)} characters; {NOTE} are the most. Go back to shorten it.")
+    note = note_of(request.POST)
     if "all" in request.POST:
         wanted = lists.listed_identities(source_id, asked.filter)
     else:

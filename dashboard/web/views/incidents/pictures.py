@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.utils.cache import get_conditional_response, patch_cache_control
-from django.views.decorators.http import require_safe
 
+from dashboard.access.roles import needs
 from dashboard.drawing.lettering import Letters
 from dashboard.drawing.png import png
 from dashboard.presentation.incident_pictures import drawing
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FRESH = 60  # seconds that a browser may show it without asking
 
 
-@require_safe
+@needs.to_read("viewer", action="see incident")
 def show_incident_picture(request: "HttpRequest", source_id: int, identity: str) -> "HttpResponse":
     """Answer with the picture, in the colours of `?theme=dark` or else the light ones; with 304 if it is known."""
     letters = Letters(settings.PICTURE_FONTS)

@@ -7,13 +7,13 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
+from dashboard.access.roles import needs
 from dashboard.access.trail import change_log
 from dashboard.alerting import editing, listing, sending
 from dashboard.alerting.destinations import kinds
 from dashboard.models import Delivery, Destination, Route
-from dashboard.web.views.incidents.findings import person
+from dashboard.web.inputs import person
 from timeline.core.numbers import whole_number
 from timeline.models import Cluster, Source
 from timeline.queries.incidents import filters
@@ -31,8 +31,9 @@ _LISTS = ("destinations", "changes", "grouping", "quiet_days")
 _TEXTS = ("name", "severity", "rule", "namespace", "owner", "wait_seconds", "repeat_minutes", "quiet_zone")
 
 
+@needs.to_read("viewer", action="list")
+@needs.to_change("editor", "everything", action="route")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def show_routes(request: "HttpRequest") -> "HttpResponse":
     """List routes and destinations; move, enable and disable a route, and send a test message."""
     tested = None
@@ -57,7 +58,8 @@ def show_routes(request: "HttpRequest") -> "HttpResponse":
     return render(request, "routes.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@needs.to_read("editor", "everything", action=None)
+@needs.to_change("editor", "everything", action="route")
 def edit_route(request: "HttpRequest", number: int | None = None) -> "HttpResponse":
     """Show the form of a route, and store or delete it."""
     row = get_object_or_404(Route, pk=number) if number is not None else None
@@ -92,8 +94,9 @@ def edit_route(request: "HttpRequest", number: int | None = None) -> "HttpRespon
     return render(request, "route.html", context, status=400 if problem else 200)
 
 
+@needs.to_read("editor", "everything", action=None)
+@needs.to_change("editor", "everything", action="destination")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def edit_destination(request: "HttpRequest", number: int | None = None) -> "HttpResponse":
     """Show the form of a destination, and store or delete it. Secrets that are stored are not shown."""
     row = get_object_or_404(Destination, pk=number) if number is not None else None
@@ -118,8 +121,9 @@ def edit_destination(request: "HttpRequest", number: int | None = None) -> "Http
     return render(request, "destination.html", context, status=400 if problem else 200)
 
 
+@needs.to_read("viewer", action="list")
+@needs.to_change("editor", "everything", action="send again")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def show_deliveries(request: "HttpRequest") -> "HttpResponse":
     """List deliveries, and send one again."""
     if request.method == "POST":
@@ -166,7 +170,6 @@ def _delete(request: "HttpRequest", row: Route | Destination, what: str, sentenc
             "verb": "Delete",
             "name": row.name,
             "back": here,
-            "action": here,
             "fields": [("act", "delete"), ("confirmed", "yes")],
             "sentences": sentences,
             "final": "Routes",
@@ -194,14 +197,9 @@ def _form_of(row: Route | None) -> dict[str, Any]:
     if row is None:
         usual = editing.RouteValues(name="x", destinations=[]).model_dump()
         return usual | {"name": "", "quiet_from": "22:00", "quiet_until": "07:00"}
-    form = {name: getattr(row, name) for name in editing.RouteValues.model_fields if hasattr(row, name)}
-    return form | {
-        "destinations": [each.pk for each in row.destinations.all()],
-        "severity": SEVERITIES[row.rank],
+    return editing.values_of(row) | {
         "quiet_from": f"{row.quiet_from:%H:%M}" if row.quiet_from else "22:00",
         "quiet_until": f"{row.quiet_until:%H:%M}" if row.quiet_until else "07:00",
-        "cluster": row.cluster_id,
-        "source": row.source_id,
     }
 
 
@@ -222,7 +220,6 @@ def _given(form: "QueryDict") -> dict[str, Any]:
 
 
 def _choices(known: Mapping[int, str], now: object, unit: str) -> list[tuple[int, str, bool]]:
-    text = str(now)
-    value = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else -1
-    choices = dict(known) if value in known or value < 0 else {**known, value: f"{value} {unit}"}
+    value = whole_number(str(now), digits=8)
+    choices = dict(known) if value in known or value is None else {**known, value: f"{value} {unit}"}
     return [(each, words, each == value) for each, words in sorted(choices.items())]

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
 
+from dashboard.access.roles import needs
 from dashboard.access.trail import change_log
 from dashboard.presentation import incidents as words
-from dashboard.web.views.incidents.findings import person
+from dashboard.web.inputs import person, text_of
 from timeline.core.numbers import whole_number
 from timeline.models import Incident, Silence, Source
 from timeline.queries.incidents import filters
@@ -36,7 +36,8 @@ class _Form(NamedTuple):
     hours: float
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@needs.to_read("viewer", action="list")
+@needs.to_change("responder", action="silence")
 def show_silences(request: "HttpRequest") -> "HttpResponse":
     """List the silences, and expire one."""
     if request.method == "POST":
@@ -49,7 +50,8 @@ def show_silences(request: "HttpRequest") -> "HttpResponse":
     return render(request, "silences.html", {"held": held, "ended": ended, "limited": not present().everything})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@needs.to_read("responder", action=None)
+@needs.to_change("responder", action="silence")
 def new_silence(request: "HttpRequest") -> "HttpResponse":
     """Show the form, filled in for an incident if the address names one, and create the silence."""
     about = _about(request.GET)
@@ -120,7 +122,7 @@ def _literal(name: str) -> str:
 
 
 def _text(given: "QueryDict", name: str, longest: int) -> str:
-    return given.get(name, "").replace("\0", "").replace("\r\n", "\n").strip()[:longest]
+    return text_of(given, name)[:longest]
 
 
 def _source(given: "QueryDict") -> Source | None:

@@ -15,8 +15,17 @@ from dashboard.presentation.people.sessions import waiting
 from dashboard.web.views.people.second_factors import ask_for_code
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from django.contrib.auth.forms import AuthenticationForm
     from django.http import HttpResponse
+
+
+def wait_first(view: Any, wait: "timedelta") -> "HttpResponse":
+    """Return the page of a form that says how long somebody who gave too many wrong passwords has to wait."""
+    answer: HttpResponse = view.render_to_response(view.get_context_data(wait=waiting(wait)), status=429)
+    answer["Retry-After"] = str(math.ceil(wait.total_seconds()))
+    return answer
 
 
 class SignIn(LoginView):
@@ -32,9 +41,7 @@ class SignIn(LoginView):
         address = change_log.address(request)
         if wait := attempts.begin(name, address):
             change_log.note("sign-in refused, too many failures", name=_known(name), **{"from": address})
-            answer = self.render_to_response(self.get_context_data(wait=waiting(wait)), status=429)
-            answer["Retry-After"] = str(math.ceil(wait.total_seconds()))
-            return answer
+            return wait_first(self, wait)
         answer = super().post(request, *arguments, **options)
         if answer.status_code == 302:
             attempts.succeeded(name, address)

@@ -9,8 +9,8 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
+from dashboard.access.roles import needs
 from dashboard.access.trail import trail
 from dashboard.access.trail.actions import ACTIONS
 from dashboard.presentation.people.audit_trail import rows
@@ -33,8 +33,8 @@ class Invalid(Exception):
     """A filter cannot be understood. The message is a sentence for the person who wrote it."""
 
 
+@needs.to_read("admin", "everything", action="see trail")
 @never_cache
-@require_safe
 def show_trail(request: "HttpRequest") -> "HttpResponse":
     """Show the records that match the filter, the newest first, 50 on a page."""
     problem, found, following = "", [], ""
@@ -61,8 +61,8 @@ def show_trail(request: "HttpRequest") -> "HttpResponse":
     return render(request, "audit_trail.html", context, status=400 if problem else 200)
 
 
+@needs.to_read("admin", "everything", action="export trail")
 @never_cache
-@require_safe
 def export_trail(request: "HttpRequest") -> "HttpResponse | StreamingHttpResponse":
     """Download the records that match the filter, the oldest first, as one JSON object on each line."""
     given = {name: text for name, value in request.GET.items() if (text := str(value).strip())}

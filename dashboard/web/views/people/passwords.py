@@ -1,26 +1,25 @@
 """On this page people change their own password, which ends their other sessions."""
 
-import math
 from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.contrib.auth.views import PasswordChangeView
 from django.http import Http404, HttpResponse
 from django.urls import reverse_lazy
-from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 
+from dashboard.access.roles import needs
 from dashboard.access.signing_in import attempts, people, sessions
 from dashboard.access.trail import change_log
-from dashboard.presentation.people.sessions import waiting
+from dashboard.web.views.people.accounts import wait_first
 
 if TYPE_CHECKING:
     from django.contrib.auth.forms import SetPasswordForm
     from django.contrib.auth.models import User
+    from django.http import HttpRequest
     from django.http.response import HttpResponseBase
 
 
-@method_decorator(never_cache, name="dispatch")
 class ChangePassword(PasswordChangeView):
     template_name = "password.html"
     success_url = reverse_lazy("sessions")
@@ -35,9 +34,7 @@ class ChangePassword(PasswordChangeView):
         """Change the password. Guessing the old one, in a session that was left open, is as slow as at the sign-in."""
         name, address = self.request.user.get_username(), change_log.address(self.request)
         if wait := attempts.begin(name, address):
-            answer = self.render_to_response(self.get_context_data(wait=waiting(wait)), status=429)
-            answer["Retry-After"] = str(math.ceil(wait.total_seconds()))
-            return answer
+            return wait_first(self, wait)
         form = self.get_form()
         valid = form.is_valid()
         if "old_password" not in form.errors:
@@ -49,3 +46,13 @@ class ChangePassword(PasswordChangeView):
         sessions.keep_only(self.request, user)
         change_log.about(self.request, account=user.pk)
         return HttpResponse(status=302, headers={"Location": self.get_success_url()})
+
+
+_changing = ChangePassword.as_view()
+
+
+@needs.to_read("signed in", action=None)
+@needs.to_change("signed in", action="password")
+@never_cache
+def change_password(request: "HttpRequest") -> "HttpResponseBase":
+    return _changing(request)

@@ -12,9 +12,8 @@ from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
-from dashboard.access.roles import giving, grants
+from dashboard.access.roles import giving, grants, needs
 from dashboard.access.trail import change_log
 from dashboard.models import Grant
 from dashboard.presentation.people import grants as words
@@ -28,8 +27,9 @@ PAGE = 50  # people or groups on one page
 _LONGEST = 150  # characters of the name of a person or a group
 
 
+@needs.to_read("admin", "everything", action="list")
+@needs.to_change("admin", "everything", action="grant")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def show_access(request: "HttpRequest") -> "HttpResponse":
     """Show people or groups with their roles, or one person or group with the reasons; answer a form that gives a
     role."""
@@ -55,8 +55,9 @@ def show_access(request: "HttpRequest") -> "HttpResponse":
     return render(request, template, context, status=400 if problem else 200)
 
 
+@needs.to_read("admin", "everything", action=None)
+@needs.to_change("admin", "everything", action="revoke")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def take_role(request: "HttpRequest", number: int) -> "HttpResponse":
     """Ask whether a role is to be taken away, and take it away when that was answered."""
     _only_with_accounts()
@@ -78,7 +79,6 @@ def take_role(request: "HttpRequest", number: int) -> "HttpResponse":
         "name": f"{grant.role} of {name}",
         "problem": problem,
         "back": back,
-        "action": request.path,
         "sentences": [
             f"{name} is {words.in_words(grant)}, {words.reason(grant).why}.",
             "Roles by groups, and on other things, stay.",

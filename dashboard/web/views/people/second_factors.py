@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpResponseRedirect
 from django.shortcuts import redirect, render
@@ -13,9 +12,9 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
 from dashboard.access import encryption
+from dashboard.access.roles import needs
 from dashboard.access.signing_in import attempts, people, second_factor, sessions
 from dashboard.access.trail import change_log
 from dashboard.presentation.people.sessions import waiting
@@ -52,10 +51,10 @@ def ask_for_code(request: "HttpRequest", user: User, wanted: str) -> "HttpRespon
     return redirect("second_factor_code")
 
 
-@login_not_required
+@needs.to_read("anybody", action=None)
+@needs.to_change("anybody", action="change")
 @never_cache
 @sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
 def give_code(request: "HttpRequest") -> "HttpResponse":
     """Sign in whoever gives the code that belongs to the password; who has none yet sets one up here, where one is
     required."""
@@ -74,9 +73,10 @@ def give_code(request: "HttpRequest") -> "HttpResponse":
     return _page(request, "second_factor_code.html", {}, refusal)
 
 
+@needs.to_read("signed in", action=None)
+@needs.to_change("signed in", action="second factor")
 @never_cache
 @sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
 def show_second_factor(request: "HttpRequest") -> "HttpResponse":
     """Show signed-in people their second factor, and set it up, remove it, or make new recovery codes."""
     if not settings.LOGIN_REQUIRED:

@@ -10,8 +10,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
+from dashboard.access.roles import needs
 from dashboard.access.signing_in import sessions
 from dashboard.access.signing_in.rights import is_admin
 from dashboard.access.trail import change_log
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 _PEOPLE = 50  # names that a search offers
 
 
+@needs.to_read("signed in", action=None)
+@needs.to_change("signed in", action="sessions")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def show_sessions(request: "HttpRequest") -> "HttpResponse":
     """Show the sessions of the person who asks, or of `person`, and end one of them or all others."""
     if not settings.LOGIN_REQUIRED:

@@ -9,8 +9,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
+from dashboard.access.roles import needs
 from dashboard.access.signing_in import rights
 from dashboard.access.tokens import links
 from dashboard.access.trail import change_log
@@ -25,8 +25,9 @@ _USUAL_HOURS = 168  # that a link lives if nobody chooses
 _TIMES = {1: "1 hour", 24: "1 day", 168: "7 days", 720: "30 days", 2160: "90 days", 8760: "365 days"}  # by hours
 
 
+@needs.to_read("viewer", action="list")
+@needs.to_change("viewer", action="revoke link")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def show_shared(request: "HttpRequest") -> "HttpResponse":
     """Show the links of the person who asks, or with `all` those of everybody, and revoke one."""
     is_admin = rights.is_admin(request.user)
@@ -72,7 +73,6 @@ def _revoke(request: "HttpRequest", *, everybody: bool) -> "HttpResponse":
         "verb": "Revoke",
         "name": f"{shown.kind} {shown.name}",
         "back": here,
-        "action": here,
         "fields": [("link", number), ("confirmed", "yes")],
         "sentences": [f"Whoever has this link ({shown.prefix}…, {shown.used}) reads nothing with it from then on."],
         "final": "Shared links",

@@ -4,14 +4,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_not_required
 from django.http import HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
+from dashboard.access.roles import needs
 from dashboard.access.signing_in import rights
 from dashboard.access.trail import change_log
 from dashboard.web.views.people.accounts import SignIn
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
 _with_account = SignIn.as_view()
 
 
-@login_not_required
+@needs.to_read("anybody", action=None)
+@needs.to_change("anybody", action=None)
 @never_cache
 @sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: "HttpRequest") -> HttpResponseBase:
     return _with_account(request) if settings.LOGIN_REQUIRED else _with_token(request)
 

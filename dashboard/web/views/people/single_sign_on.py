@@ -3,14 +3,13 @@
 from typing import TYPE_CHECKING
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LogoutView
 from django.http import Http404
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
 
+from dashboard.access.roles import needs
 from dashboard.access.signing_in import oidc, sessions
 
 if TYPE_CHECKING:
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 
-@login_not_required
+@needs.to_read("anybody", action=None)
 @never_cache
-@require_safe
 def go_to_provider(request: "HttpRequest") -> "HttpResponseBase":
     """Send the browser to the provider, which sends it back to `come_from_provider`.
 
@@ -34,9 +32,8 @@ def go_to_provider(request: "HttpRequest") -> "HttpResponseBase":
     return oidc.begin(request, wanted if ours else "/")
 
 
-@login_not_required
+@needs.to_read("anybody", action=None)
 @never_cache
-@require_safe
 def come_from_provider(request: "HttpRequest") -> "HttpResponseBase":
     if not oidc.configured():
         raise Http404("Nobody signs in here with an identity provider: CAUSELINE_OIDC_ISSUER is not set.")
@@ -57,3 +54,11 @@ class SignOut(LogoutView):
         page = render(request, "signed_out.html", {"there": there, "provider": settings.OIDC_NAME})
         page["Refresh"] = f"0; url={there}"
         return page
+
+
+_signing_out = SignOut.as_view()
+
+
+@needs.to_change("signed in", action=None)
+def sign_out(request: "HttpRequest") -> "HttpResponseBase":
+    return _signing_out(request)

@@ -3,7 +3,6 @@
 Both pages show when each token was used, and revoke tokens.
 """
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -14,8 +13,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
+from dashboard.access.roles import needs
 from dashboard.access.tokens import tokens
 from dashboard.access.trail import change_log
 from dashboard.models import AccessToken
@@ -28,15 +27,17 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
 
+@needs.to_read("admin", "everything", action="list")
+@needs.to_change("admin", "everything", action="tokens")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def show_tokens(request: "HttpRequest") -> "HttpResponse":
     """Show administrators all tokens, and the form that makes one for a program."""
     return _show(request, None)
 
 
+@needs.to_read("signed in", action="list")
+@needs.to_change("signed in", action="tokens")
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def show_own_tokens(request: "HttpRequest") -> "HttpResponse":
     """Show people their personal tokens, and the form that makes one."""
     if not settings.LOGIN_REQUIRED:
@@ -76,9 +77,7 @@ def _show(request: "HttpRequest", owner: User | None) -> "HttpResponse":
 
 def _make(request: "HttpRequest", owner: User | None) -> tuple[str, AccessToken]:
     form = request.POST
-    days = form.get("days", "")
-    if not (days.isascii() and days.isdecimal() and len(days) < 6):
-        raise tokens.TokenRefused("Say in whole days when the token expires.")
+    life = tokens.life(form.get("days", ""))
     try:
         limit = choices.chosen(form.get("limit", ""))
     except ObjectDoesNotExist:
@@ -86,7 +85,7 @@ def _make(request: "HttpRequest", owner: User | None) -> tuple[str, AccessToken]
     text, made = tokens.issue(
         form.get("name", ""),
         [tokens.OWN, *form.getlist("scope")] if owner else form.getlist("scope"),
-        expires=timezone.now() + timedelta(days=int(days)),
+        expires=timezone.now() + life,
         cluster=limit if isinstance(limit, Cluster) else None,
         source=limit if isinstance(limit, Source) else None,
         owner=owner,
@@ -111,7 +110,6 @@ def _revoke(request: "HttpRequest", owner: User | None) -> "HttpResponse":
             "verb": "Revoke",
             "name": token.name,
             "back": here,
-            "action": here,
             "fields": [("act", "revoke"), ("token", number), ("confirmed", "yes")],
             "sentences": [f"Programs that send this token ({token.prefix}…, {used}) are refused from then on."],
             "final": "Access tokens" if owner is None else "Your tokens",

@@ -11,9 +11,9 @@ from django.contrib.auth.models import User
 from django.urls import Resolver404, resolve
 from django.utils import timezone
 
-from dashboard.access.roles import grants, needs, policy
+from dashboard.access.roles import grants, policy
 from tests import ROOT
-from tests.database.access.asking import signed_in
+from tests.database.access.asking import declared, signed_in
 from tests.database.storage.sources import connected
 from tests.rows.people import member
 from timeline.models import Finding, Incident, Silence, Source
@@ -149,7 +149,6 @@ def test_the_documented_table_of_roles_is_that_of_the_policy() -> None:
     text = (ROOT / "docs/how-to/grant-rights.md").read_text(encoding="utf-8")
     table = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE))
     assert tuple(table) == grants.ROLES
+    needed = declared()
     for words, (method, route) in MEANT.items():
-        rule = needs.NEEDS[route]
-        needed = rule.read if method == "GET" else rule.change
-        assert [role for role, may in table.items() if words in may] == [needed.role], words
+        assert [role for role, may in table.items() if words in may] == [needed[route][method].role], words

@@ -1,6 +1,6 @@
 """These tests ask each page and each operation of the API as people with different roles, about a source that they see
-and about one that they do not, and compare the answers with what the table of needs says. The addresses are made from
-the table of URLs, so that a new route without a need fails here."""
+and about one that they do not, and compare the answers with what its view declares. The addresses are made from the
+table of URLs, so that a view that declares nothing fails here."""
 
 import argparse
 import contextlib
@@ -15,10 +15,9 @@ from django.contrib.auth.models import User
 from django.core.management import get_commands
 from django.db import transaction
 from django.test import Client
-from django.urls import URLPattern, URLResolver, resolve
+from django.urls import ResolverMatch, resolve
 from pytest_django import DjangoDbBlocker
 
-from dashboard import urls
 from dashboard.access.roles import grants, needs, policy
 from dashboard.agents.api import Api, Caller
 from dashboard.agents.reader import QuestionRefused
@@ -26,7 +25,7 @@ from dashboard.asgi import websocket
 from dashboard.cli.__main__ import _parser
 from dashboard.push.consumers import IncidentsConsumer, SourceConsumer, UploadsConsumer
 from dashboard.web.api import api
-from tests.database.access.asking import bearer, issued, signed_in
+from tests.database.access.asking import bearer, declared, issued, signed_in
 from tests.properties import sampled
 from tests.rows.people import grant, member
 from timeline.history.world.world import World
@@ -41,18 +40,10 @@ REFUSED = "This needs the role"
 NO_ROLE = "You have no role yet"  # what the first page says to whoever has none
 
 
-def routes(patterns: Any, before: str = "") -> Iterator[str]:
-    """Return each route."""
-    for each in patterns:
-        if isinstance(each, URLResolver):
-            yield from routes(each.url_patterns, before + str(each.pattern))
-        elif isinstance(each, URLPattern):
-            yield before + str(each.pattern)
-
-
-ROUTES = set(routes(urls.urlpatterns))
+DECLARED = declared()
+NO_ROLES = ("anybody", "signed in")
 OPERATIONS = {
-    path[1:].replace("{", "<").replace("}", ">"): [method for method in methods if method != "parameters"]
+    path[1:].replace("{", "<").replace("}", ">"): [method.upper() for method in methods if method != "parameters"]
     for path, methods in api.get_openapi_schema()["paths"].items()
 }
 
@@ -91,9 +82,9 @@ class Person(NamedTuple):
     def on(self, on: str, *, about_one: bool, seen: bool) -> str:
         """Return the role on what is needed; `about_one` says that the path names a source or a cluster."""
         here = self if seen or not about_one else Person(self.everywhere)
-        if about_one:
-            return grants.highest(here.everywhere, here.whole, here.part if on == needs.PART else "")
-        return grants.highest(*self) if on == needs.ANYTHING else self.everywhere
+        if about_one and on != "everything":
+            return grants.highest(here.everywhere, here.whole, here.part if on == "part" else "")
+        return grants.highest(*self) if on == "part" else self.everywhere
 
     def client(self, things: Things) -> Client:
         """Return the browser of this person."""
@@ -125,12 +116,16 @@ def asked(route: str, thing: Source) -> str:
     return f"/{route}"
 
 
-def methods_of(route: str) -> list[str]:
-    return OPERATIONS.get(route, ["get", "post"])
+def asking() -> Iterator[tuple[str, str, needs.Need]]:
+    """Yield each method and route with what it needs."""
+    for route, methods in DECLARED.items():
+        yield from ((method, route, need) for method, need in methods.items() if method != "HEAD")
 
 
-def test_each_route_has_a_need_and_each_need_a_route() -> None:
-    assert set(needs.NEEDS) == ROUTES
+def test_each_page_and_each_operation_declares_what_it_needs() -> None:
+    assert not [route for route, methods in DECLARED.items() if not methods]
+    methods = [(method, route) for route, methods in OPERATIONS.items() for method in methods]
+    assert len(methods) > 60 and not [each for each in methods if each[0] not in DECLARED[each[1]]]
 
 
 @pytest.mark.parametrize(
@@ -139,51 +134,65 @@ def test_each_route_has_a_need_and_each_need_a_route() -> None:
 def test_each_role_is_let_in_where_the_table_says(person: Person, things: Things) -> None:
     client = person.client(things)
     wrong = []
-    for route, rule in needs.NEEDS.items():
+    for method, route, need in asking():
+        if need.role in NO_ROLES:
+            continue
         about_one = "source_id" in route or "cluster_id" in route
         for thing in things if about_one else things[:1]:
-            for method in methods_of(route):
-                need = rule.read if method.upper() in policy.SAFE else rule.change
-                if not need.role:
-                    continue
-                seen = thing == things.seen
-                wanted = 200
-                if not any(person):
-                    wanted = 403
-                elif about_one and not person.on(needs.PART, about_one=True, seen=seen):
-                    wanted = 404
-                elif not grants.reaches(person.on(need.on, about_one=about_one, seen=seen), need.role):
-                    wanted = 403
-                with transaction.atomic():
-                    answer = client.generic(method.upper(), asked(route, thing), **_JSON)
-                    transaction.set_rollback(True)
-                text = "" if answer.streaming else answer.content.decode()
-                refused = answer.status_code == 403 and (REFUSED in text or (route == "" and NO_ROLE in text))
-                as_wanted = {
-                    200: not refused and answer.status_code < 500,
-                    403: refused,
-                    404: answer.status_code == 404,
-                }
-                if not as_wanted[wanted]:
-                    wrong.append((method, route, seen, wanted, answer.status_code, text[:80]))
+            seen = thing == things.seen
+            wanted = 200
+            if not any(person):
+                wanted = 403
+            elif about_one and not person.on("part", about_one=True, seen=seen):
+                wanted = 404
+            elif not grants.reaches(person.on(need.on, about_one=about_one, seen=seen), need.role):
+                wanted = 403
+            with transaction.atomic():
+                answer = client.generic(method, asked(route, thing), **_JSON)
+                transaction.set_rollback(True)
+            text = "" if answer.streaming else answer.content.decode()
+            refused = answer.status_code == 403 and (REFUSED in text or (route == "" and NO_ROLE in text))
+            as_wanted = {
+                200: not refused and answer.status_code not in (405, *range(500, 600)),
+                403: refused,
+                404: answer.status_code == 404,
+            }
+            if not as_wanted[wanted]:
+                wrong.append((method, route, seen, wanted, answer.status_code, text[:80]))
     assert not wrong, "\n".join(map(str, wrong))
 
 
 def test_nobody_is_let_in_without_signing_in(things: Things) -> None:
     client = Client(raise_request_exception=False)
-    for route, rule in needs.NEEDS.items():
-        for method in methods_of(route):
-            if (rule.read if method.upper() in policy.SAFE else rule.change).role:
-                answer = client.generic(method.upper(), asked(route, things.seen), **_JSON)
-                assert answer.status_code in (302, 401), (method, route)
+    for method, route, need in asking():
+        if need.role != "anybody":
+            answer = client.generic(method, asked(route, things.seen), **_JSON)
+            assert answer.status_code in (302, 401), (method, route)
 
 
-def test_a_route_without_a_need_is_refused(things: Things, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_declares_nothing_is_refused(things: Things, monkeypatch: pytest.MonkeyPatch) -> None:
     client = Person("admin").client(things)
     for route in ("alerts/", "api/alerts"):
         assert client.get(f"/{route}").status_code == 200
-        monkeypatch.delitem(needs.NEEDS, route)
+        monkeypatch.setitem(resolve(f"/{route}").func.__dict__, needs._DECLARED, {})
         assert client.get(f"/{route}").status_code == 403
+    assert not policy.may_listen(User.objects.get(pk=client.session["_auth_user_id"]), None)
+
+
+def test_a_method_that_is_not_declared_is_not_answered(things: Things) -> None:
+    client = Person("admin").client(things)
+    for route, methods in DECLARED.items():
+        for method in {"GET", "POST", "PUT", "DELETE", "OPTIONS", "TRACE"} - methods.keys():
+            assert client.generic(method, asked(route, things.seen)).status_code == 405, (method, route)
+
+
+def test_an_operation_that_changes_something_has_to_declare_that() -> None:
+    def read(request: object) -> None: ...
+
+    def address(request: object) -> None: ...
+
+    needs.gather(address, dict.fromkeys(("GET", "PUT"), needs.to_read("viewer", action=None)(read)))
+    assert list(needs.declared(ResolverMatch(address, (), {}))) == ["GET"]
 
 
 def test_a_refusal_names_the_role_that_is_needed_and_who_gives_it(things: Things) -> None:
@@ -206,14 +215,14 @@ def test_a_token_reads_what_the_table_lets_a_viewer_read(limited: bool, things: 
     client = Client(headers=bearer(text), raise_request_exception=False)
     wrong = []
     for route, methods in OPERATIONS.items():
-        rule = needs.NEEDS[route]
         for thing in things if "source_id" in route else things[:1]:
             for method in methods:
-                reads = method.upper() in policy.SAFE
-                if not (rule.read if reads else rule.change).role:
+                need = DECLARED[route][method]
+                if need.role in NO_ROLES:
                     continue
-                answer = client.generic(method.upper(), asked(route, thing), **_JSON)
-                reaches = reads and grants.reaches("viewer", rule.read.role) and not (limited and thing != things.seen)
+                answer = client.generic(method, asked(route, thing), **_JSON)
+                reads = method in needs.SAFE and grants.reaches("viewer", need.role)
+                reaches = reads and not (limited and thing != things.seen)
                 if answer.status_code >= 500 or (answer.status_code == 403) == reaches:
                     listed = limited and "source_id" not in route and answer.status_code == 403
                     if not listed:  # a limited token reads no lists over all sources
@@ -227,9 +236,8 @@ def test_sockets_have_needs_and_open_for_whoever_has_a_role(things: Things) -> N
         user = User.objects.get(pk=person.client(things).session["_auth_user_id"])
         for consumer in (UploadsConsumer, IncidentsConsumer, SourceConsumer):
             for thing in things:
-                assert policy.may_listen(user, consumer.route, thing.pk) == any(person), (person, consumer)
-    routes_of_sockets = {str(getattr(each, "pattern", each)) for each in websocket.routes}
-    assert set(needs.SOCKETS) == routes_of_sockets
+                assert policy.may_listen(user, consumer.need, thing.pk) == any(person), (person, consumer)
+    assert {each.callback.consumer_class.need.role for each in websocket.routes} == {"viewer", "anybody"}
 
 
 def test_tools_for_models_ask_only_for_what_viewers_read() -> None:
@@ -250,11 +258,28 @@ def test_tools_for_models_ask_only_for_what_viewers_read() -> None:
 
     async_to_sync(ask_all)()
     assert len(asked_for) > 10
-    assert {needs.NEEDS[route].read.role for route in asked_for} <= {"", "viewer"}
+    assert {DECLARED[route]["GET"].role for route in asked_for} <= {"signed in", "viewer"}
+
+
+# Commands ask for no role. These need the settings of the server, with which one can read and change the database:
+ON_THE_SERVER = {
+    "up", "demo", "token", "import", "export", "pull", "usage", "retention", "keep", "hold", "unhold", "connect",
+    "clusters", "disconnect", "delete", "undo", "pause", "resume", "createuser", "grant", "revoke", "rights",
+    "tokens", "audit-trail", "unlock", "deactivate", "activate", "reset-totp", "backup", "restore", "manage",
+}  # fmt: skip
+# Some of these commands call a management command; whoever may run the one may run the other:
+MANAGEMENT = {
+    "activate", "audit_trail", "back_up", "clusters", "createuser", "deactivate", "deletions", "export_recording",
+    "grants", "import_recording", "reset_totp", "restore", "retention", "tokens", "unlock", "up_to_date",
+}  # fmt: skip
+# These commands do not use the database. They read files or a cluster, or ask a server with an access token, which
+# then decides by the rights of the token:
+ELSEWHERE = {
+    "analyze", "report", "compare", "changes", "sql", "replay", "record", "collect", "mcp", "rules", "schema", "policy",
+}  # fmt: skip
 
 
 def test_each_command_is_said_to_need_the_server_or_not() -> None:
     (commands,) = [each for each in _parser()._actions if isinstance(each, argparse._SubParsersAction)]
-    assert set(commands.choices) == needs.ON_THE_SERVER | needs.ELSEWHERE
-    assert not needs.ON_THE_SERVER & needs.ELSEWHERE
-    assert {name for name, app in get_commands().items() if app == "dashboard"} == needs.MANAGEMENT
+    assert set(commands.choices) == ON_THE_SERVER | ELSEWHERE and not ON_THE_SERVER & ELSEWHERE
+    assert {name for name, app in get_commands().items() if app == "dashboard"} == MANAGEMENT

@@ -14,38 +14,9 @@ from typing import Any, Literal
 Theme = Literal["light", "dark"]
 THEMES: tuple[Theme, ...] = ("light", "dark")
 
-FAMILIES = (
-    "Jobs",
-    "Services",
-    "Pods",
-    "Claims",
-    "Leases",
-    "Endpoints",
-    "Groups",
-    "Workloads",
-    "Config",
-    "Network",
-    "Events",
-    "Cluster",
-    "Other",
-)
 # The opacity of the family's colour over the paper. `ended` bars are hatched in all families.
 TONES = {"strong": 0.85, "pale": 0.5, "muted": 0.3}
 QUIET = 0.35  # the opacity of the grey of lanes that do not change in view, in all families
-# The symbol of each mark. `shapes.py` and the page's `draw/marks.js` draw them so that all look equally large.
-SYMBOLS = {
-    "status": "square",
-    "scheduled": "triangle-up",
-    "started": "circle",
-    "ready": "diamond",
-    "restarted": "bowtie",
-    "finished": "star-square",
-    "deleting": "triangle-down",
-    "deleted": "x",
-    "finalizer": "pentagon",
-    "taken": "triangle-right",
-    "released": "triangle-left",
-}
 AXIS = {"type": "linear", "visible": False, "fixedrange": True}  # the page draws the ticks, and their lines
 CONFIG = {"staticPlot": True, "displayModeBar": False, "displaylogo": False, "showSendToCloud": False}
 _COLOUR = re.compile(r"^ *+--([a-z-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);$", re.MULTILINE)
@@ -57,6 +28,9 @@ def palette(theme: Theme) -> dict[str, str]:
     """Return the colours (#rrggbb) of a theme by name."""
     found = _COLOUR.findall(PALETTE_FILE.read_text(encoding="utf-8"))
     return {name: light if theme == "light" else dark for name, light, dark in found}
+
+
+FAMILIES = tuple(name.removeprefix("family-").capitalize() for name in palette("light") if name.startswith("family-"))
 
 
 def channels(colour: str) -> tuple[int, int, int]:

@@ -10,7 +10,6 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from fontTools.ttLib import TTCollection, TTFont
 
@@ -25,17 +24,12 @@ _UNKNOWN = "\ufffd"
 _HIDDEN = {"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"}  # categories of characters that show nothing, or reorder others
 
 
-class Face(NamedTuple):
-    """A vendored font: the width of each letter, as a share of the size of the text."""
-
-    advances: dict[int, float]
-
-
 @cache
-def face(weight: int) -> Face:
+def advances(weight: int) -> dict[int, float]:
+    """Return the width of each letter of a vendored font, as a share of the size of the text."""
     with TTFont(WEIGHTS[weight], lazy=True) as font:
         units, widths = font["head"].unitsPerEm, font["hmtx"].metrics
-        return Face({code: widths[glyph][0] / units for code, glyph in font.getBestCmap().items()})
+        return {code: widths[glyph][0] / units for code, glyph in font.getBestCmap().items()}
 
 
 @cache
@@ -76,7 +70,7 @@ class Letters:
         if unicodedata.category(letter) in _HIDDEN:
             return _UNKNOWN
         code = ord(letter)
-        if code in face(500).advances or code in self._more:
+        if code in advances(500) or code in self._more:
             return letter
         return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
@@ -85,9 +79,9 @@ class Letters:
 
         A text with a letter that only a further font has may be drawn in that font as a whole, which may be wider.
         """
-        advances = face(weight).advances
-        wider = 1.0 if all(ord(letter) in advances for letter in text) else _WIDER
-        return wider * size * sum(advances.get(ord(letter), 1.0) for letter in text)
+        widths = advances(weight)
+        wider = 1.0 if all(ord(letter) in widths for letter in text) else _WIDER
+        return wider * size * sum(widths.get(ord(letter), 1.0) for letter in text)
 
     def fitted(self, text: str, room: float, size: float, weight: int = 500) -> str:
         """Return as much of a text as fits, with an ellipsis where it is cut; "" if fewer than two letters fit."""

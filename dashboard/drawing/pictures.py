@@ -1,188 +1,275 @@
-"""Draw a few lanes as SVG: for a finding, an object, or the example of a rule. No queries, no scripts.
+"""Draw a few lanes as SVG: for a finding, an object, the example of a rule, or a message. No queries, no scripts.
 
-A picture is as wide as its container: positions in time are per cent of the width, and text is not stretched.
+A picture is as wide as its place: positions in time are per cent of the width, and nothing else is stretched.
 """
 
-from collections.abc import Collection, Sequence
-from functools import cache
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from dashboard.drawing import figures
-from dashboard.drawing.shapes import SHAPES, Bar, Box, Dot, Line, Picture
+from dashboard.drawing.canvas import SMALL, Canvas, Element, add, picture
+from dashboard.drawing.shapes import BAR, MARKS, ROW
 from dashboard.drawing.ticks import clock, ticks
-from timeline.payloads.windows import Columns, LanePayload
+from timeline.payloads.windows import Columns
 
-ROW = 34  # height of a lane, in pixels
-BAR = 18  # height of a bar, in pixels
-HEAD = 26  # room above the first lane for an arrow, in pixels
-_SOFT = 0.3  # the least width, in per cent, of an uncertain interval that is drawn
-
-
-def picture(
-    columns: Columns, start: int, end: int, *, finding: str = "", only: Collection[int] = (), key: str = "p"
-) -> Picture:
-    """Draw the lanes (those with the indices `only`) between two times (µs), with the parts of one finding."""
-    rows = [lane for lane in range(len(columns["lanes"])) if not only or lane in only]
-    return _Drawing(columns, start, max(end, start + 1), rows).draw(finding, key)
+HEAD = 26  # room above the first lane for an arrow, in pixels, as the following
+_USUAL = 700  # the width for which texts are placed beside circles if it is not known
+_MARK = 12  # the room that the mark of a deletion takes at the start of a hole
+_CIRCLE = 14  # the room that the circle of a creation takes on each side
+_FADE = 26  # of the end of a bar that continues
+_BEFORE = 8  # of the start of a bar that began before anything was observed
+_LEAST, _SOFT = 0.2, 0.3  # the least widths, in per cent, of a box and of an uncertain interval that is drawn
+_LAYERS = ("shade", "bar", "edge", "hole", "unsure", "text", "mark", "arrow", "birth", "label")
 
 
-class _Drawing:
-    """Turn the columns of a window into the parts of a picture."""
+class Picture:
+    """The lanes of a window (those with the indices `only`) between two times (µs), with the parts of one finding."""
 
-    def __init__(self, columns: Columns, start: int, end: int, rows: Sequence[int]) -> None:
+    def __init__(
+        self, columns: Columns, start: int, end: int, *, finding: str = "", only: Collection[int] = (), key: str = "p"
+    ) -> None:
+        """`key` distinguishes the pictures of one page."""
+        rows = [lane for lane in range(len(columns["lanes"])) if not only or lane in only]
+        self.start, self.end, self.key, self._finding = start, max(end, start + 1), key, finding
         self._columns = columns
-        self._start, self._end = start, end
         self._place = {lane: row for row, lane in enumerate(rows)}
-        self._head = 0
+        self.lanes: list[Any] = [columns["lanes"][lane] for lane in rows]  # pages add the addresses of objects
+        self.head = HEAD if any(each["from_lane"] == each["to_lane"] for each in self.arrows()) else 0
+        self.height = self.head + len(rows) * ROW
+        self.ticks = ticks(self.start, self.end)
 
-    def draw(self, finding: str, key: str) -> Picture:
-        lanes = [self._columns["lanes"][lane] for lane in self._place]
-        arrows = self._columns["arrows"]
-        turns = zip(arrows["from_lane"], arrows["to_lane"], arrows["finding"], strict=True)
-        self._head = HEAD if any(start == end and key == finding for start, end, key in turns) else 0
-        return Picture(
-            lanes=lanes,
-            height=self._head + len(lanes) * ROW,
-            head=self._head,
-            ticks=ticks(self._start, self._end),
-            bars=self._bars(finding),
-            births=self._dots("births"),
-            marks=self._dots("marks"),
-            holes=self._boxes("holes", finding),
-            unsure=self._unsure(finding),
-            shades=_joined(self._boxes("shades", finding)),
-            arrows=self._arrows(finding),
-            summary=self._summary(lanes),
-            key=key,
-        )
+    def svg(self) -> str:
+        """Return the picture and its axis for a page."""
+        canvas = Canvas()
+        place = {"width": "100%", "height": self.height, "role": "img", "aria_label": self._summary()}
+        return canvas.page(self.chart(canvas, **place), self.ticks)
+
+    def chart(self, canvas: Canvas, **place: Any) -> Element:
+        """Return the lanes without names and axis, as an <svg> with these attributes."""
+        return _Chart(self, canvas).draw(picture(**place))
+
+    def top(self, lane: int) -> int:
+        return self.head + self._place[lane] * ROW
+
+    def family(self, lane: int) -> str:
+        return self._columns["lanes"][lane]["family"].lower()
+
+    def rows(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield what the lanes have of a part of the window: of holes and shades, those of the finding."""
+        for each in _rows(self._columns[name]):  # type: ignore[literal-required]
+            if each["lane"] in self._place and each.get("finding", self._finding) == self._finding:
+                yield each
+
+    def arrows(self) -> list[dict[str, Any]]:
+        """Return the arrows of the finding between lanes of the picture."""
+        found = (each for each in _rows(self._columns["arrows"]) if each["finding"] == self._finding)
+        return [each for each in found if {each["from_lane"], each["to_lane"]} <= self._place.keys()]
+
+    def unsure(self) -> list[tuple[int, int, int]]:
+        """Return the lanes and times between which holes and arrows begin or end."""
+        ends = []
+        for each in self.rows("holes"):
+            ends += [(each["lane"], each["start"], each["begun"]), (each["lane"], each["over"], each["end"])]
+        for each in _rows(self._columns["arrows"]):
+            for way in ("from", "to") if each["finding"] == self._finding else ():
+                time, (before, after) = each[f"{way}_time"], each[f"{way}_within"]
+                ends.append((each[f"{way}_lane"], time - before, time + (after or 0)))
+        return [each for each in dict.fromkeys(ends) if each[0] in self._place]
+
+    def _summary(self) -> str:
+        names = ", ".join(f"{lane['kind']} {lane['name']}" for lane in self.lanes)
+        return f"{names} from {clock(self.start)} to {clock(self.end)} UTC"
+
+
+class _Chart:
+    """Draw a picture with the colours of a canvas. Each layer covers those before it."""
+
+    def __init__(self, shown: Picture, canvas: Canvas) -> None:
+        self._picture, self._canvas = shown, canvas
+        self._violation = canvas.colour("violation")
+        self._pixels = (canvas.width or _USUAL) / 100  # of one per cent
+        self._holes = list(shown.rows("holes"))
+        self._births: dict[int, list[float]] = {}  # the places of the circles of each lane, in per cent
+
+    def draw(self, root: Element) -> Element:
+        self._definitions(root)
+        self._canvas.grid(root, self._picture.ticks)
+        canvas, violation = self._canvas, self._violation
+        dashed: dict[str, Any] = {"stroke": violation, "stroke_width": 1.3, "stroke_dasharray": "4 3"}
+        looks: dict[str, dict[str, Any]] = {
+            "shade": {"fill": violation, "fill_opacity": 0.13},
+            "edge": {"fill": "none", **dashed},
+            "hole": {"fill": canvas.colour("paper"), **dashed},
+            "unsure": {"fill": self._pattern("unsure")},
+            "mark": {"fill": canvas.colour("mark"), "stroke": canvas.colour("paper"), "stroke_width": 0.7},
+            "text": {"stroke_linejoin": "round", "paint_order": "stroke"},
+            "arrow": {"fill": violation},
+        }
+        self._layers = {name: add(root, "g", data_layer=name, **looks.get(name, {})) for name in _LAYERS}
+        for each in self._picture.rows("births"):
+            self._birth(each)
+        for each in self._picture.rows("bars"):
+            self._bar(each)
+        self._shades()
+        for each in self._holes:
+            self._hole(each)
+        for lane, start, end in self._picture.unsure():
+            if self._x(end) - self._x(start) > _SOFT:
+                box = add(self._layers["unsure"], "rect", **self._box(lane, start, end))
+                canvas.title(box, "The change was committed somewhere in this interval.")
+        for each in sorted(self._picture.rows("marks"), key=lambda each: list(MARKS).index(each["mark"])):
+            if self._inside(each["time"]):
+                place = self._at("mark", self._x(each["time"]), self._middle(each["lane"]))
+                canvas.title(add(place, "path", d=MARKS[each["mark"]]), each["text"])
+        for each in self._picture.arrows():
+            self._arrow(each)
+        return root
+
+    def _definitions(self, root: Element) -> None:
+        colour, parts = self._canvas.colour, add(root, "defs")
+        turned = {"patternUnits": "userSpaceOnUse", "patternTransform": "rotate(45)"}
+        for name, size, line, width in (("hatch", 6, "hatch", 1.6), ("unsure", 5, "violation", 1.5)):
+            pattern = add(parts, "pattern", id=f"{self._picture.key}-{name}", width=size, height=size, **turned)
+            if name == "hatch":
+                add(pattern, "rect", width=size, height=size, fill=colour("hatch-paper"))
+            add(pattern, "rect", width=width, height=size, fill=colour(line), opacity=1 if name == "hatch" else 0.55)
+        fade = add(parts, "linearGradient", id=f"{self._picture.key}-fade")
+        add(fade, "stop", offset=0, stop_color=colour("paper"), stop_opacity=0)
+        add(fade, "stop", offset=1, stop_color=colour("paper"))
+
+    def _pattern(self, name: str) -> str:
+        return f"url(#{self._picture.key}-{name})"
 
     def _x(self, time: int) -> float:
         """Return the position of a time in per cent. Times outside lie at the edge."""
-        share = (time - self._start) / (self._end - self._start)
+        share = (time - self._picture.start) / (self._picture.end - self._picture.start)
         return 100 * min(1.0, max(0.0, share))
 
     def _inside(self, time: int) -> bool:
-        return self._start <= time <= self._end
-
-    def _covered(self, bar: dict[str, Any], finding: str) -> bool:
-        """Return whether a hole covers the start of the bar, where its text would be."""
-        holes = (each for each in _rows(self._columns["holes"]) if each["finding"] == finding)
-        return any(each["lane"] == bar["lane"] and each["start"] <= bar["start"] < each["end"] for each in holes)
-
-    def _bars(self, finding: str) -> list[Bar]:
-        births = set(zip(self._columns["births"]["lane"], self._columns["births"]["time"], strict=True))
-        found = []
-        for each in _rows(self._columns["bars"]):
-            if each["lane"] not in self._place or each["end"] < self._start or each["start"] > self._end:
-                continue
-            family = each["tone"] if each["tone"] == "ended" else self._columns["lanes"][each["lane"]]["family"]
-            left, right = self._x(each["start"]), self._x(each["end"])
-            found.append(
-                Bar(
-                    at=_percent(left),
-                    width=_percent(max(0.1, right - left)),
-                    y=self._top(each["lane"]) + (ROW - BAR) // 2,
-                    family=family.lower(),
-                    tone=each["tone"],
-                    text="" if self._covered(each, finding) else each["text"],
-                    pad=14 if each["open_start"] or (each["lane"], each["start"]) in births else 8,
-                    ink=_ink(family, each["tone"]),
-                    unseen=each["open_start"] and each["start"] >= self._start,
-                    lives=each["open_end"],
-                    track=each["track"],
-                )
-            )
-        return found
-
-    def _dots(self, name: str) -> list[Dot]:
-        found = []
-        for each in _rows(self._columns[name]):  # type: ignore[literal-required]
-            if each["lane"] in self._place and self._inside(each["time"]):
-                symbol = figures.SYMBOLS[each["mark"]] if name == "marks" else ""
-                text = each["text"] if name == "marks" else str(each["number"])
-                y = self._middle(each["lane"])
-                found.append(Dot(_percent(self._x(each["time"])), y, SHAPES.get(symbol, ""), text, each["track"]))
-        return found
-
-    def _top(self, lane: int) -> int:
-        return self._head + self._place[lane] * ROW
+        return self._picture.start <= time <= self._picture.end
 
     def _middle(self, lane: int) -> int:
-        return self._top(lane) + ROW // 2
+        return self._picture.top(lane) + ROW // 2
 
-    def _boxes(self, name: str, finding: str) -> list[Box]:
-        found = []
-        for each in _rows(self._columns[name]):  # type: ignore[literal-required]
-            if each["finding"] == finding and each["lane"] in self._place:
-                left, right = self._x(each["start"]), self._x(each["end"])
-                y = self._top(each["lane"]) + (ROW - BAR) // 2
-                found.append(Box(_percent(left), _percent(max(0.2, right - left)), y, BAR, each.get("text", "")))
-        return found
+    def _box(self, lane: int, start: int, end: int) -> dict[str, Any]:
+        """Return the place of a box on a lane."""
+        left, right = self._x(start), self._x(end)
+        width = max(_LEAST, right - left)
+        return {"x": _percent(left), "width": _percent(width), "y": self._middle(lane) - BAR // 2, "height": BAR}
 
-    def _unsure(self, finding: str) -> list[Box]:
-        ends = []
-        for each in _rows(self._columns["holes"]):
-            if each["finding"] == finding:
-                ends += [(each["lane"], each["start"], each["begun"]), (each["lane"], each["over"], each["end"])]
-        for each in _rows(self._columns["arrows"]):
-            if each["finding"] == finding:
-                for way in ("from", "to"):
-                    time, (before, after) = each[f"{way}_time"], each[f"{way}_within"]
-                    ends.append((each[f"{way}_lane"], time - before, time + (after or 0)))
-        found = []
-        for lane, start, end in dict.fromkeys(ends):
+    def _at(self, layer: str, share: float, y: float) -> Element:
+        """Return an element in which (0, 0) is this place of the picture."""
+        return add(self._layers[layer], "svg", x=_percent(share), y=y, overflow="visible")
+
+    def _bar(self, each: dict[str, Any]) -> None:
+        if each["end"] < self._picture.start or each["start"] > self._picture.end:
+            return
+        box, layer = self._box(each["lane"], each["start"], each["end"]), self._layers["bar"]
+        family = self._picture.family(each["lane"])
+
+        def ground(palette: Mapping[str, str]) -> str:
+            if each["tone"] == "ended":
+                return palette["hatch-paper"]
+            return figures.mix(palette[f"family-{family}"], palette["paper"], figures.TONES[each["tone"]])
+
+        fill = self._canvas.colour(ground)
+        add(layer, "rect", **box, fill=self._pattern("hatch") if each["tone"] == "ended" else fill)
+        unseen = each["open_start"] and each["start"] >= self._picture.start
+        if unseen or each["open_end"]:
+            ends = add(layer, "svg", **box)
+            if unseen:
+                add(ends, "rect", width=_BEFORE, height=BAR, fill=self._pattern("hatch"))
+            if each["open_end"]:
+                end = add(ends, "svg", x="100%", overflow="visible")
+                add(end, "rect", x=-_FADE, width=_FADE, height=BAR, fill=self._pattern("fade"))
+        on_it = (hole for hole in self._holes if hole["lane"] == each["lane"])
+        if not each["text"] or any(hole["start"] <= each["start"] < hole["end"] for hole in on_it):
+            return
+        left = self._x(each["start"])
+        near = [(birth - left) * self._pixels for birth in self._births.get(each["lane"], ())]
+        pad = max(_CIRCLE if each["open_start"] else 8, *(by + _CIRCLE for by in near if abs(by) < _CIRCLE), 0)
+        after = 22 if each["open_end"] else 5
+        room = (self._x(each["end"]) - left) * self._pixels - pad - after
+        ink = self._canvas.colour(lambda palette: figures.readable(ground(palette)))
+        place = add(self._layers["text"], "svg", **box)
+        inner = add(place, "svg", x=-after, width="100%", height=BAR)  # it ends before the bar does
+        self._canvas.text(inner, pad + after, 13, each["text"], colour=ink, room=room, halo=(fill, 2.5))
+
+    def _birth(self, each: dict[str, Any]) -> None:
+        if not self._inside(each["time"]):
+            return
+        share = self._x(each["time"])
+        self._births.setdefault(each["lane"], []).append(share)
+        half = 13.0 if each["number"] > 99 else 9.5
+        colour, circle = self._canvas.colour, self._at("birth", share, self._middle(each["lane"]))
+        look: dict[str, Any] = {"fill": colour("paper"), "stroke": colour("ink"), "stroke_width": 1.4}
+        add(circle, "rect", x=-half, y=-9.5, width=2 * half, height=19, rx=9.5, **look)
+        self._canvas.text(circle, 0, 3.6, str(each["number"]), size=10, weight=600, anchor="middle")
+
+    def _hole(self, each: dict[str, Any]) -> None:
+        box = self._box(each["lane"], each["start"], each["end"])
+        add(self._layers["hole"], "rect", **box)
+        halo = (self._canvas.colour("paper"), 4)
+        room = float(box["width"][:-1]) * self._pixels - _MARK - 4
+        place = add(self._layers["text"], "svg", **box)
+        self._canvas.text(place, _MARK, 13, each["text"], weight=600, colour="violation-ink", room=room, halo=halo)
+
+    def _shades(self) -> None:
+        """Draw the times of exposure, as one box for neighbouring lanes with the same times."""
+        boxes: list[list[int]] = []  # start, end, top, bottom
+        for each in sorted(
+            self._picture.rows("shades"), key=lambda each: (each["start"], each["end"], self._middle(each["lane"]))
+        ):
+            top = self._picture.top(each["lane"])
+            if boxes and boxes[-1][:2] == [each["start"], each["end"]] and boxes[-1][3] == top:
+                boxes[-1][3] += ROW
+            else:
+                boxes.append([each["start"], each["end"], top, top + ROW])
+        for start, end, top, bottom in boxes:
             left, right = self._x(start), self._x(end)
-            if lane in self._place and right - left > _SOFT:
-                y = self._top(lane) + (ROW - BAR) // 2
-                found.append(Box(_percent(left), _percent(right - left), y, BAR, ""))
-        return found
+            place = {"x": _percent(left), "width": _percent(max(_LEAST, right - left)), "y": top + 4}
+            for layer in ("shade", "edge"):
+                add(self._layers[layer], "rect", **place, height=bottom - top - 8)
 
-    def _arrows(self, finding: str) -> list[Line]:
-        found = []
-        for each in _rows({**self._columns["arrows"], "lane": self._columns["arrows"]["from_lane"]}):
-            ends = each["from_lane"], each["to_lane"]
-            if each["finding"] == finding and all(lane in self._place for lane in ends):
-                found.append(self._arrow(each))
-        return found
-
-    def _arrow(self, each: dict[str, Any]) -> Line:
+    def _arrow(self, each: dict[str, Any]) -> None:
         left, right = self._x(each["from_time"]), self._x(each["to_time"])
         above, below = self._middle(each["from_lane"]), self._middle(each["to_lane"])
-        half = round(len(each["text"]) * 3.2) + 9
-        middle = (left + right) / 2
-        anchor, shift, pad = "middle", -half, 0
-        if middle < 18:
-            anchor, shift, pad = "start", 0, 9
-        elif middle > 82:
-            anchor, shift, pad = "end", -2 * half, -9
         if above == below:
             tip = below - BAR // 2
-            x, over = (f"{10 * share:.1f}" for share in (left, right))
-            path = f"M{x} {tip} C{x} {tip - 12} {over} {tip - 12} {over} {tip - 5}"
-            head, label = "M0 0-5-8H5z", tip - 9
+            curve, head, middle = [tip, tip - 12, tip - 12, tip - 5], "M0 0-5-8H5z", tip - 9
         else:
             down = below > above
             tip = below - 10 if down else below + 10
-            bend = (above + tip) / 2
-            path = f"M{left * 10:.1f} {above} C{left * 10:.1f} {bend} {right * 10:.1f} {bend} {right * 10:.1f} {tip}"
-            head, label = ("M0 4-6-6H6z" if down else "M0-4 6 6H-6z"), round(bend)
-        text_at = _percent(middle)
-        return Line(path, _percent(right), tip, head, each["text"], text_at, label, anchor, 2 * half, shift, pad)
+            middle = (above + tip) // 2
+            curve, head = [above, middle, middle, tip], "M0 4-6-6H6z" if down else "M0-4 6 6H-6z"
+        self._curve([left, left, right, right], curve)
+        add(self._at("arrow", right, tip), "path", d=head)
+        self._label(each["text"], (left + right) / 2, middle)
 
-    def _summary(self, lanes: Sequence[LanePayload]) -> str:
-        names = ", ".join(f"{lane['kind']} {lane['name']}" for lane in lanes)
-        return f"{names} from {clock(self._start)} to {clock(self._end)} UTC"
+    def _curve(self, shares: list[float], heights: list[int]) -> None:
+        """Draw the line of an arrow, which is stretched with the picture."""
+        width, height = 100 * self._pixels, self._picture.height
+        start, *points = (f"{share * self._pixels:.1f} {y}" for share, y in zip(shares, heights, strict=True))
+        stretched: dict[str, Any] = {"viewBox": f"0 0 {width:g} {height}", "preserveAspectRatio": "none"}
+        look: dict[str, Any] = {"fill": "none", "stroke": self._violation, "stroke_width": 2}
+        place = add(self._layers["arrow"], "svg", width="100%", height=height, **stretched)
+        add(place, "path", d=f"M{start}C{' '.join(points)}", vector_effect="non-scaling-stroke", **look)
 
-
-def _joined(boxes: list[Box]) -> list[Box]:
-    """Join boxes of neighbouring lanes that cover the same time."""
-    found: list[Box] = []
-    for box in sorted(boxes, key=lambda each: (each.at, each.width, each.y)):
-        if found and found[-1][:2] == box[:2] and found[-1].y + found[-1].height + ROW - BAR == box.y:
-            found[-1] = found[-1]._replace(height=box.y + BAR - found[-1].y)
+    def _label(self, text: str, share: float, y: int) -> None:
+        """Write what an arrow says, inside the picture."""
+        canvas, label = self._canvas, add(self._layers["label"], "g")
+        width = canvas.letters.width(canvas.letters.written(text), SMALL, 600) + 18
+        width = min(width, canvas.width - 8) if canvas.width else width
+        edge, y = width / 2 + 4, max(y, 11)
+        if canvas.width:
+            middle = min(max(share * self._pixels, edge), canvas.width - edge)
+            label.set("transform", f"translate({middle:.1f} {y})")
         else:
-            found.append(box)
-    return [box._replace(y=box.y - 4, height=box.height + 8) for box in found]
+            x = f"clamp({edge:.0f}px,{_percent(share)},100% - {edge:.0f}px)"
+            label.set("style", f"transform:translate({x},{y}px)")
+        ground = canvas.colour(lambda each: each["violation-ink" if each["on-violation"] == "#ffffff" else "violation"])
+        add(label, "rect", x=-width / 2, y=-10, width=width, height=20, rx=10, fill=ground)
+        canvas.text(label, 0, 4, text, weight=600, colour="on-violation", anchor="middle", room=width - 18)
 
 
 def _rows(columns: Any) -> list[dict[str, Any]]:
@@ -191,17 +278,3 @@ def _rows(columns: Any) -> list[dict[str, Any]]:
 
 def _percent(share: float) -> str:
     return f"{share:.3f}%"
-
-
-@cache
-def _ink(family: str, tone: str) -> str:
-    """Return a colour for readable text on the bar, in both themes."""
-    inks = []
-    for theme in figures.THEMES:
-        colours = figures.palette(theme)
-        if tone == "ended":
-            ground = colours["hatch-paper"]
-        else:
-            ground = figures.mix(colours[f"family-{family.lower()}"], colours["paper"], figures.TONES[tone])
-        inks.append(figures.readable(ground))
-    return f"light-dark({', '.join(inks)})"

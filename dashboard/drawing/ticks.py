@@ -2,18 +2,12 @@
 
 from typing import NamedTuple
 
+from dashboard.drawing.shapes import STEPS
 from timeline.payloads.documents import timestamp
 
 _PIXELS = 900  # the width for which the distance of ticks is chosen
 _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
-_STEPS = [
-    *(digit * 10**power for power in range(6) for digit in (1, 2, 5)),
-    *(length * _SECOND for length in (1, 2, 5, 10, 15, 30)),
-    *(length * 60 * _SECOND for length in (1, 2, 5, 10, 15, 30)),
-    *(length * 3600 * _SECOND for length in (1, 2, 3, 6, 12)),
-    *(length * _DAY for length in (1, 2, 7, 14, 30, 90, 365)),
-]
 
 
 class Tick(NamedTuple):
@@ -21,7 +15,7 @@ class Tick(NamedTuple):
 
     at: str  # per cent
     text: str
-    between: bool  # whether a narrow page leaves it out
+    between: bool  # whether a narrow picture leaves it out
     iso: str  # the same as ISO 8601
 
 
@@ -34,7 +28,7 @@ def clock(time: int, digits: int = 3) -> str:
 def ticks(start: int, end: int) -> list[Tick]:
     """Return ticks at round times. Each text omits what the tick before it shows already."""
     least = (end - start) * 95 / _PIXELS
-    step = next((each for each in _STEPS if each >= least), _STEPS[-1])
+    step = next((each for each in STEPS if each >= least), STEPS[-1])
     digits = 0 if step >= _SECOND else 3 if step >= 1000 else 6
     found: list[Tick] = []
     for time in range(-(-start // step) * step, end + 1, step):

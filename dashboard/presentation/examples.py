@@ -5,8 +5,7 @@ from importlib.resources import as_file, files
 from typing import NamedTuple
 
 from collectors.formats import Skipped, read
-from dashboard.drawing.pictures import picture
-from dashboard.drawing.shapes import Picture
+from dashboard.drawing.pictures import Picture
 from timeline.history.world.world import World
 from timeline.judge import judge
 from timeline.judging.rulebook import Rule
@@ -48,7 +47,7 @@ def picture_of(group: FindingGroupPayload, columns: Columns, key: str) -> Pictur
     start, *_, end = bounds(group["start"], group["end"], group["proof"])
     room = max((end - start) * 2 // 5, 20_000)
     concerned = lanes_of(group, columns)
-    return picture(columns, start - room, end + room, finding=group["key"], only=concerned, key=key)
+    return Picture(columns, start - room, end + room, finding=group["key"], only=concerned, key=key)
 
 
 def lanes_of(group: FindingGroupPayload, columns: Columns) -> list[int]:

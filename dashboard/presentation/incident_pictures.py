@@ -2,7 +2,7 @@
 
 from dashboard.drawing import figures
 from dashboard.drawing.lettering import Letters
-from dashboard.drawing.pictures import picture
+from dashboard.drawing.pictures import Picture
 from dashboard.drawing.standalone import Heading, svg
 from dashboard.presentation.incidents import numbers, when, where
 from dashboard.presentation.wording import count, plural
@@ -23,7 +23,7 @@ def drawing(source_id: int, identity: str, theme: figures.Theme, letters: Letter
     worst = finding_page.finding(source_id, incident["worst"])
     shown = gravest(worst)
     columns, start, end = finding_page.columns(source_id, worst, shown)
-    drawn = picture(columns, start, end, finding=shown["key"])
+    drawn = Picture(columns, start, end, finding=shown["key"])
     origin = lists.origins([source_id])[source_id]
     named = {(o["kind"], o["namespace"], o["name"]) for o in (each["object"] for each in worst["objects"])}
     more = len(named) - len(drawn.lanes)

@@ -5,6 +5,8 @@ Pages show a meaning as the tooltip and the accessible description of its pill. 
 
 from django import template
 
+from dashboard.drawing.shapes import SEVERITIES
+
 register = template.Library()
 
 MEANINGS = {
@@ -34,6 +36,12 @@ MEANINGS = {
 @register.filter
 def meaning(word: str) -> str:
     return MEANINGS.get(word, "")
+
+
+@register.filter
+def outline(severity: str) -> str:
+    """Return the data of the SVG path of a severity; of another word, the circle."""
+    return SEVERITIES.get(severity, SEVERITIES["info"])
 
 
 @register.simple_tag

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dashboard.drawing.views import picture
+from dashboard.drawing.views import ViewPicture
 from dashboard.presentation import wording
 from dashboard.presentation.changes import copy_beside, difference_rows
 from timeline.payloads.views import UsePayload, ViewPayload
@@ -21,7 +21,7 @@ def shown(source_id: int, identity: str, first: int, last: int) -> dict[str, Any
     inside = [each for each in view["uses"] if each["unseen"] and found.start <= each["time"] <= found.end]
     near = sorted(inside, key=lambda each: (each != main, -each["least"]))[:_ACTS]
     return {
-        "picture": picture(view, found.start, found.end, main),
+        "picture": ViewPicture(view, found.start, found.end, main),
         "actor": view["actor"],
         "agent": view["user_agent"] or view["actor"],
         "about": f"{view['kind']} {view['name']}",

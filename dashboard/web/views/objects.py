@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.http import content_disposition_header
 
 from dashboard.access.roles import needs
-from dashboard.drawing.pictures import picture
+from dashboard.drawing.pictures import Picture
 from dashboard.presentation import alerts, changes, log_lines, objects, wording
 from dashboard.web.inputs import number, source_of
 from dashboard.web.places import in_place
@@ -59,7 +59,7 @@ def show_object(request: "HttpRequest", source_id: int, track_id: int) -> "HttpR
         "status": objects.status(track["status"], track["object"]["kind"], track["end"], day, withheld),
         "kind": qualified(track["object"]["group"], track["object"]["kind"]),
         "when": when(track["start"], track["end"]),
-        "picture": picture(columns, start, end),
+        "picture": Picture(columns, start, end),
         "related": list(_related(track)),
         "managed": managed,
         "revisions": [

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from dashboard.drawing.pictures import picture
+from dashboard.drawing.pictures import Picture
 from dashboard.presentation import wording
+from tests.drawn import boxes
 from timeline.layout.drawing import Drawing
 from timeline.layout.intervals import bounds
 from timeline.layout.lanes import LaneRow
@@ -78,10 +79,9 @@ def test_a_hole_and_an_arrow_within_a_second_have_a_length_and_soft_ends() -> No
     assert (holes["start"], holes["end"]) == ([AT], [AT + SECOND])
     assert arrows["to_time"][0] - arrows["from_time"][0] == SECOND
     assert arrows["from_within"] == [(0, SECOND)] and arrows["to_within"] == [(SECOND, 0)]
-    drawn = picture(columns, AT - SECOND, AT + 3 * SECOND, finding="key")
-    (hole,) = drawn.holes
-    assert (hole.at, hole.width) == ("25.000%", "25.000%")
-    assert [(each.at, each.width) for each in drawn.unsure] == [
+    drawn = Picture(columns, AT - SECOND, AT + 3 * SECOND, finding="key")
+    assert boxes(drawn, "hole") == [("25.000%", "25.000%")]
+    assert boxes(drawn, "unsure") == [
         ("25.000%", "12.500%"), ("37.500%", "12.500%"), ("25.000%", "25.000%"), ("25.000%", "25.000%")
     ]  # fmt: skip
     assert columns["births"]["within"] == columns["bars"]["start_within"] == [(0, SECOND)] * 2

@@ -1,8 +1,10 @@
 """These tests tell and draw on which old copies of an object an actor acted."""
 
+from xml.etree import ElementTree
+
 import pytest
 
-from dashboard.drawing.views import picture
+from dashboard.drawing.views import ViewPicture
 from tests import RULES
 from tests.inputs.recordings import findings_of, observations_of, world_of
 from timeline.payloads.views import ViewPayload, acted_on, views, within
@@ -25,12 +27,14 @@ def test_a_view_lists_commits_and_the_acts_on_old_copies_and_is_drawn(found: Vie
     assert old["what"] == "created Pod report-0-r9wx8"
     assert (old["resource_version"], old["unseen"], old["lag"]) == ("481", "581", "≈ 0.979 s")
     assert old["matters"] == "was Complete"
-    drawn = picture(found, old["unseen_at"] - 100_000, old["time"] + 100_000, old)
-    (act,) = [each for each in drawn.acts if each.main]
-    (lag,) = [each for each in drawn.lags if each.text]
-    assert (act.copied, act.stood, lag.text) == ("481", "581", "copy ≈ 0.979 s old")
-    assert act.top < act.y  # what stood is above the copy
-    assert drawn.levels[0].revision == "581"
+    drawn = ViewPicture(found, old["unseen_at"] - 100_000, old["time"] + 100_000, old)
+    root = ElementTree.fromstring(f"<div>{drawn.svg()}</div>")
+    (act,) = root.findall(".//circle[@class='view-act old main']")
+    (lag,) = root.findall(".//text[@class='view-lag-text']")
+    assert (act.attrib["data-copied"], act.attrib["data-stood"], lag.text) == ("481", "581", "copy ≈ 0.979 s old")
+    (line,) = [each for each in root.findall(".//line[@class='view-drop']") if each.attrib["x1"] == act.attrib["cx"]]
+    assert int(line.attrib["y1"]) < int(line.attrib["y2"])  # what stood is above the copy
+    assert drawn.levels()[0].revision == "581"
 
 
 def test_a_part_of_a_view_without_an_act_on_an_old_copy_is_none(found: ViewPayload) -> None:

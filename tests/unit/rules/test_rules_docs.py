@@ -6,6 +6,7 @@ from dashboard.presentation.catalogue import catalogue
 from dashboard.presentation.examples import example
 from tests import ROOT, RULES
 from tests.clients.command import process
+from tests.drawn import boxes
 from timeline.judge import rulebook
 from timeline.judging.rulebook import Rule
 
@@ -38,7 +39,7 @@ def test_an_example_is_one_of_the_rules_own_fixtures(rule: Rule) -> None:
 def test_the_rule_finds_something_in_it_that_can_be_drawn(rule: Rule) -> None:
     drawn = example(rule)
     assert drawn and drawn.finding["rule"] == rule.id
-    picture = drawn.picture
-    assert picture.bars and picture.lanes and picture.ticks
+    bars = boxes(drawn.picture, "bar")
+    assert bars and drawn.picture.lanes and drawn.picture.ticks
     assert drawn.finding["proof"][0]["role"]
-    assert all(0 <= float(bar.at.rstrip("%")) <= 100 for bar in picture.bars)
+    assert all(0 <= float(at.rstrip("%")) <= 100 for at, _ in bars)

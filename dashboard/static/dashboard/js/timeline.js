@@ -3,8 +3,8 @@
 import { byId } from "./draw/dom.js";
 import { Frames } from "./draw/frames.js";
 import { BLOCK, Lanes, MARGIN } from "./draw/lanes.js";
-import { ROW } from "./draw/layout.js";
 import { Picture } from "./draw/picture.js";
+import { ROW } from "./shapes.js";
 import { addressBar } from "./state/address.js";
 import { Windows, change, dropOpening, findings, incident, incidents, loadOpening, measure, overview } from "./state/api.js";
 import { IncidentsList } from "./state/incidentsList.js";

@@ -6,7 +6,7 @@ from django.http import Http404
 from django.shortcuts import redirect, render
 
 from dashboard.access.roles import needs
-from dashboard.drawing.pictures import picture
+from dashboard.drawing.pictures import Picture
 from dashboard.presentation import views, wording
 from dashboard.presentation.catalogue import BENIGN, sections, words
 from dashboard.presentation.incident_pictures import gravest
@@ -93,7 +93,7 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
         "number": place,
         "shown": shown,
         "when": _when(shown["start"], shown["proof"]),
-        "picture": linked(picture(columns, start, end, finding=shown["key"]), source.id),
+        "picture": linked(Picture(columns, start, end, finding=shown["key"]), source.id),
         "proofs": [proof_row(each, source.id) for each in shown["proof"]],
         "effect_text": shown["effect_text"].replace("{names}", finding["subject"]["name"]),
         "why": words(shown["why"]),
@@ -114,10 +114,10 @@ def _context(request: "HttpRequest", source: "SourceRow", finding: "FindingPageP
     }
 
 
-def linked(drawn: Any, source_id: int) -> Any:
+def linked(drawn: Picture, source_id: int) -> Picture:
     """Return the picture with a link from each lane to the page of its object."""
-    lanes = [{**lane, "url": f"/sources/{source_id}/objects/{lane['track']}/"} for lane in drawn.lanes]
-    return drawn._replace(lanes=lanes)
+    drawn.lanes = [{**lane, "url": f"/sources/{source_id}/objects/{lane['track']}/"} for lane in drawn.lanes]
+    return drawn
 
 
 def proof_row(each: dict[str, Any], source_id: int) -> dict[str, str]:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from dashboard.access import limits
 from dashboard.access.roles import needs
 from dashboard.access.tokens import links
-from dashboard.drawing.pictures import picture
+from dashboard.drawing.pictures import Picture
 from dashboard.presentation import alerts, changes_before, incidents, views, wording
 from dashboard.presentation.catalogue import words
 from dashboard.presentation.incident_pictures import gravest
@@ -97,7 +97,7 @@ def _context(source: "SourceRow", incident: "IncidentRowPayload") -> dict[str, A
         "about": lives.page_of(source.id, incident["anchor"]),
         "worst": worst,
         "shown": shown,
-        "picture": linked(picture(columns, start, end, finding=shown["key"]), source.id),
+        "picture": linked(Picture(columns, start, end, finding=shown["key"]), source.id),
         "proofs": [proof_row(each, source.id) for each in shown["proof"]],
         "ended": [
             why

@@ -15,8 +15,9 @@
 
 import { SEVERAL, isOf } from "../state/actors.js";
 import { arrowsOf } from "./arrows.js";
+import { BAR } from "../shapes.js";
 
-export const HALF_BAR = 9;
+export const HALF_BAR = BAR / 2;
 export const PALE = 0.3; // opacity of marks by others than the actor of the filter
 const CORNER = 3, LEAST = 2, HEAD = 16; // px: radius of corners, least width of a bar, height of an arrow's head
 

@@ -1,5 +1,7 @@
 // This module makes elements without markup. Every text becomes a text node, so no name can become HTML.
 
+import { SEVERITIES } from "../shapes.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const TURNS = /[\u202a-\u202e\u2066-\u2069]/g; // bidirectional control characters are shown as symbols, so that they do not reorder the text
 
@@ -20,11 +22,9 @@ export const el = (tag, attributes = {}, ...children) => fill(document.createEle
 export const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 export const byId = (id) => document.getElementById(id);
 
-const SEVERITY_PATHS = { error: "M7 .8 13.2 7 7 13.2.8 7z", warning: "M7 1.2 13.4 12.6H.6z", info: "M7 1.2a5.8 5.8 0 1 0 .01 0z" };
-
-/** Returns the shape of a severity, so that colour is not its only sign. */
+/** Returns the shape of a severity. */
 export const severityShape = (severity) =>
-  svg("svg", { viewBox: "0 0 14 14", class: `shape ${severity}`, "aria-hidden": "true" }, svg("path", { d: SEVERITY_PATHS[severity] }));
+  svg("svg", { viewBox: "0 0 14 14", class: `shape ${severity}`, "aria-hidden": "true" }, svg("path", { d: SEVERITIES[severity] }));
 
 /** Returns a text in which `backticks` become code elements. */
 export const withCode = (text) =>

@@ -6,8 +6,8 @@ import { eventsOf } from "../state/events.js";
 import { clock, digitsFor, instant, linesOf } from "../state/time.js";
 import { kindOf } from "../state/window.js";
 import { scaleOf } from "./columns.js";
-import { ROW } from "./layout.js";
 import { linesAt, tipOf } from "./logs.js";
+import { ROW } from "../shapes.js";
 import { useAt } from "./views.js";
 
 /** Returns who made a change, for the tooltip. `index` is that of an actor in the window. */

@@ -4,7 +4,8 @@
 import { foldedIn } from "../state/window.js";
 import { byId, el } from "./dom.js";
 import { folding, heading, label, logLabel, logsHeading, viewLabel } from "./labels.js";
-import { ALONE, HEADING, ROW, layOut, layOutPins, viewsOf } from "./layout.js";
+import { ALONE, HEADING, layOut, layOutPins, viewsOf } from "./layout.js";
+import { ROW } from "../shapes.js";
 
 export const MARGIN = 12, BLOCK = 40;
 const ALL = "*"; // stands for all groups

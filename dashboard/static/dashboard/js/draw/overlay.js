@@ -6,10 +6,10 @@ import { kindOf } from "../state/window.js";
 import { arrowsOf } from "./arrows.js";
 import { HALF_BAR, PALE, cellTraceOf, inkOf, scaleOf, traceOf } from "./columns.js";
 import { svg } from "./dom.js";
-import { ROW } from "./layout.js";
 import { logShapes } from "./logs.js";
 import { markShapes } from "./marks.js";
 import { drawMeasure } from "./measure.js";
+import { ROW } from "../shapes.js";
 import { viewShapes } from "./views.js";
 
 const measure = document.createElement("canvas").getContext("2d");

@@ -8,7 +8,8 @@ import { whenReady } from "./chart.js";
 import { scaleOf } from "./columns.js";
 import { byId } from "./dom.js";
 import { whatIsAt } from "./hits.js";
-import { HEADING, ROW } from "./layout.js";
+import { HEADING } from "./layout.js";
+import { ROW } from "../shapes.js";
 
 const BESIDE = 6 * ROW; // px that are drawn above and below the visible part, for scrolling
 

@@ -1,6 +1,7 @@
 // This module formats times, which are whole microseconds since 1970 (UTC), as text: in the zone that is shown (see zone.js),
 // or in another one.
 
+import { STEPS } from "../shapes.js";
 import { zone as shown, zones } from "./zone.js";
 
 export const MS = 1000, SECOND = 1e6, MINUTE = 60e6, HOUR = 3600e6, DAY = 86400e6;
@@ -81,13 +82,7 @@ export function fromIso(text) {
   return seconds ? Date.parse(`${seconds}Z`) * 1000 + Number(digits.padEnd(6, "0").slice(0, 6)) : NaN;
 }
 
-const STEPS = [
-  ...[1, 10, 100, 1000, 1e4, 1e5].flatMap((unit) => [unit, 2 * unit, 5 * unit]),
-  ...[1, 2, 5, 10, 15, 30].map((n) => n * SECOND),
-  ...[1, 2, 5, 10, 15, 30].map((n) => n * MINUTE),
-  ...[1, 2, 3, 6, 12].map((n) => n * HOUR),
-  ...[1, 2, 7, 14, 30].map((n) => n * DAY),
-];
+const APART = STEPS.flatMap(([unit, counts]) => counts.map((count) => count * unit)); // µs
 
 /** Returns the times of a range, in order, at which the clocks of a zone show a multiple of a step. */
 function roundTimes(start, end, step, zone) {
@@ -103,7 +98,7 @@ function roundTimes(start, end, step, zone) {
 /** Returns the ticks [{time, text, full}] of an axis of `pixels`. `text` may only continue the previous tick (".850"). */
 export function ticks(start, end, pixels) {
   const least = ((end - start) / pixels) * 82;
-  const step = STEPS.find((candidate) => candidate >= least) ?? STEPS.at(-1);
+  const step = APART.find((candidate) => candidate >= least) ?? APART.at(-1);
   const digits = step >= SECOND ? 0 : step >= MS ? 3 : 6;
   const write = (time) => (step >= DAY ? day(time) : step >= MINUTE ? clock(time, 0).slice(0, 5) : clock(time, digits));
   const zone = shown();

@@ -12,7 +12,6 @@ from collectors.formats.json_stream import Item
 from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Recording, Skipped
 from collectors.normalise.admission import AdmissionRequest, AdmissionResponse, attempt, review_of, stored
-from collectors.normalise.interning import Interner
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import Observation, Place
 
@@ -52,7 +51,6 @@ class _Reviews:
     def __init__(self, file: str, bodies: bool) -> None:
         self._file = file
         self._bodies = bodies
-        self._interner = Interner()
         self._waiting: dict[str, tuple[AdmissionRequest, Place]] = {}  # UID of a request -> the request, and its place
 
     def observations(self, item: Item) -> Iterator[Observation | Skipped]:
@@ -84,7 +82,7 @@ class _Reviews:
         self, request: AdmissionRequest, place: Place, response: AdmissionResponse | None
     ) -> Iterator[Observation | Skipped]:
         try:
-            if asked := attempt(request, place, self._interner, response=response):
+            if asked := attempt(request, place, response=response):
                 yield asked
         except FAULTS as error:
             yield Skipped(self._file, place.line, reason_of(error))

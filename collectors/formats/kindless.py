@@ -13,8 +13,8 @@ from collectors.formats import Format
 from collectors.formats.documents import Piece, entries_of
 from collectors.formats.json_items import items, outline
 from collectors.formats.stream import Recording, Skipped
-from collectors.normalise.interning import Interner
 from timeline.core.entries import Observation
+from timeline.kinds import of_resource
 
 # The folders of an Insights archive with such objects, and the files directly in `config/`.
 _FOLDERS = {
@@ -91,7 +91,7 @@ def _kind(data: bytes, path: str) -> tuple[str, str] | None:
         link = _LINK.fullmatch(_object.decode(data).metadata.selfLink[:_LINK_LENGTH])
     except (ValueError, RecursionError):
         link = None
-    if link and (kind := Interner().kind(link[1] or "", link[3])):
+    if link and (kind := of_resource(link[1] or "", link[3])):
         return f"{link[1]}/{link[2]}" if link[1] else link[2], kind.kind
     return _by_path(path.split("/"))
 

@@ -18,11 +18,11 @@ from collectors.formats.documents import Piece
 from collectors.formats.rejections import reason_of
 from collectors.formats.strategic_merge import merged
 from collectors.formats.stream import Recording, Skipped
-from collectors.normalise.interning import Interner
 from collectors.normalise.objects import ObservedObject, Signature, observed_object, signed_by
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import Change, Entry, Observation, Place, microseconds
 from timeline.core.values import decoder
+from timeline.kinds import resource_of
 
 _BEGIN = datetime(2000, 1, 1, tzinfo=UTC)
 _NOTICE = (
@@ -112,7 +112,6 @@ class _Objects:
         self._known: dict[_Key, _Known] = {}
         self._bytes = 0
         self._left = most  # bytes of objects that may still be made
-        self._interner = Interner()
 
     def entry(self, piece: Piece) -> Entry:
         """Return the entry of a document. Raise ValueError with a reason if it cannot be used."""
@@ -122,7 +121,7 @@ class _Objects:
         if head.kind != _KIND or not head.apiVersion.startswith(_GROUP):
             observed = observed_object(data, Change.OBSERVED, place, bodies=self._bodies)
             group = observed.entry.ref.group
-            key = group, self._plural(group, head.kind), head.metadata.namespace, head.metadata.name
+            key = group, resource_of(head.kind), head.metadata.namespace, head.metadata.name
             return self._keep(key, data, observed, 0)
         patch = _patch.decode(data)
         change = _METHODS.get(patch.method)
@@ -166,17 +165,6 @@ class _Objects:
                 raise ValueError(f"the objects of the recording take more than {_KEPT_BYTES} bytes")
             self._known[key] = _Known(data, entry.received, observed.signature)
         return replace(entry, arrived=max(arrived, entry.received) if arrived else 0)
-
-    def _plural(self, group: str, kind: str) -> str:
-        """Return the resource of a kind: kwok names the kind of an object, but the resource of a change."""
-        name = kind.lower()
-        for plural in (name, f"{name}s", f"{name}es", f"{name[:-1]}ies"):
-            known = self._interner.kind(group, plural)
-            if known and known.kind == kind:
-                return plural
-        if name.endswith(("s", "x", "z", "ch", "sh")):
-            return f"{name}es"
-        return f"{name[:-1]}ies" if name.endswith("y") and name[-2:-1] not in "aeiou" else f"{name}s"
 
 
 def _time(found: re.Match[bytes]) -> bytes:

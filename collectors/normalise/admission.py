@@ -13,11 +13,10 @@ import msgspec
 
 from collectors.normalise import is_present
 from collectors.normalise.audit_event import AuditEvent, User, client_of
-from collectors.normalise.interning import Interner
 from collectors.normalise.objects import observed_object
 from timeline.core.bounds import check_names
 from timeline.core.entries import FOREVER, Change, Entry, ObjectRef, Place, Request
-from timeline.kinds import Metadata, seconds
+from timeline.kinds import Metadata, of_resource, seconds
 
 _VERBS = {"CREATE": "create", "UPDATE": "write", "DELETE": "delete"}  # CONNECT, as for exec, writes no object
 _UPDATES = {"UpdateOptions": "update", "PatchOptions": "patch"}  # kind of the options -> verb of an UPDATE
@@ -116,7 +115,6 @@ def stored(request: AdmissionRequest, place: Place | None, *, bodies: bool) -> E
 def attempt(
     request: AdmissionRequest,
     place: Place | None,
-    interner: Interner,
     *,
     response: AdmissionResponse | None = None,
     received: int = 0,
@@ -143,7 +141,7 @@ def attempt(
     if verb == "write":
         verb = _UPDATES.get(options.kind, verb)
     return Request(
-        _reference(request, name, bodies, interner),
+        _reference(request, name, bodies),
         verb,
         _REFUSED if response and not response.allowed else 0,
         received,
@@ -158,10 +156,10 @@ def attempt(
     )
 
 
-def _reference(request: AdmissionRequest, name: str, bodies: list[Any], interner: Interner) -> ObjectRef:
+def _reference(request: AdmissionRequest, name: str, bodies: list[Any]) -> ObjectRef:
     """Return the object that the request is about; of a subresource such as scale, the review names another kind."""
     group, resource = request.resource.group, request.resource.resource
-    known = interner.kind(group, resource)
+    known = of_resource(group, resource)
     whole = request.subResource in WHOLE
     kind = known.kind if known else request.kind.kind if whole and request.kind.kind else resource
     # Of a Namespace, a review names the object itself as its namespace.

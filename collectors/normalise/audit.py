@@ -21,7 +21,7 @@ from collectors.redaction import redact_json
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Intent, Level, Place, revision
 from timeline.core.intent import has_intent
 from timeline.core.values import check_object, check_values
-from timeline.kinds import Kind, Metadata, kind_of
+from timeline.kinds import Kind, Metadata, kind_of, of_resource
 
 
 class _Answer(msgspec.Struct, gc=False):
@@ -134,7 +134,7 @@ class _EventReader:
     def answer(self, change: Change) -> Entry | None:
         """Return the entry by the object in the response, or by less if the response is not the object."""
         event, ref = self._event, self._ref
-        kind = self._interner.kind(ref.apiGroup, ref.resource)
+        kind = of_resource(ref.apiGroup, ref.resource)
         if kind is None:
             name = _answer.decode(event.responseObject).kind
             kind = self._custom_kind(name if name not in NOT_OBJECTS and name else self._kind_in_request())
@@ -183,7 +183,7 @@ class _EventReader:
         happened.
         """
         event, ref = self._event, self._ref
-        kind = self._interner.kind(ref.apiGroup, ref.resource) or self._custom_kind(self._kind_in_request())
+        kind = of_resource(ref.apiGroup, ref.resource) or self._custom_kind(self._kind_in_request())
         if event.verb not in ("create", "update") or not is_present(event.requestObject):
             return self._entry(kind, change, None, _METADATA)
         shape = decoder(kind).decode(event.requestObject)
@@ -200,7 +200,7 @@ class _EventReader:
         options = delete_options.decode(event.requestObject) if is_present(event.requestObject) else DeleteOptions()
         bare = listed.kind in ("", "PartialObjectMetadataList")
         name = ref.resource if bare else listed.kind.removesuffix("List")
-        kind = self._interner.kind(ref.apiGroup, ref.resource) or self._custom_kind(name)
+        kind = of_resource(ref.apiGroup, ref.resource) or self._custom_kind(name)
         if len(listed.items or ()) > LISTED:
             raise ValueError(f"it lists more than {LISTED} deleted objects")
         for item in listed.items or ():
@@ -223,7 +223,7 @@ class _EventReader:
     def binding(self) -> Entry | None:
         """Return the entry of a binding, which is a write of the Pod whose response does not hold the Pod."""
         event, ref = self._event, self._ref
-        kind = self._interner.kind(ref.apiGroup, ref.resource)
+        kind = of_resource(ref.apiGroup, ref.resource)
         if kind is None or kind.kind != "Pod":
             return None
         body = _binding.decode(event.requestObject) if is_present(event.requestObject) else _Binding()
@@ -235,7 +235,7 @@ class _EventReader:
         """Return the entry of a request that scales an object. It changes the object, but its response holds
         only the number of replicas."""
         event, ref = self._event, self._ref
-        kind = self._interner.kind(ref.apiGroup, ref.resource)
+        kind = of_resource(ref.apiGroup, ref.resource)
         if kind is None or event.verb not in ("update", "patch") or not is_present(event.responseObject):
             return None
         answer = _scale.decode(event.responseObject)

@@ -4,7 +4,7 @@ from collectors.normalise import owner
 from collectors.normalise.audit_event import AuditEvent, ObjectReference, client_of
 from timeline.core.bounds import check_names
 from timeline.core.entries import Client, ObjectRef, Owner
-from timeline.kinds import Kind, Metadata, kind_of
+from timeline.kinds import Metadata
 
 
 class _Texts(dict[str, str]):
@@ -82,55 +82,7 @@ class Interner:
             self._clients[key] = client_of(event)
         return self._clients[key]
 
-    def kind(self, group: str, resource: str) -> Kind | None:
-        """Return the kind of a built-in resource; None for any other."""
-        name = _KINDS.get((group, resource))
-        return kind_of(group, name) if name else None
-
 
 _REFS = 50_000  # how many references to objects are kept, about 15 MB
 _TEXTS = 50_000  # how many texts are kept
 _CLIENTS = 10_000  # how many clients are kept; each new token of a Pod looks like another one
-_KINDS = {
-    ("", "pods"): "Pod",
-    ("", "services"): "Service",
-    ("", "endpoints"): "Endpoints",
-    ("", "events"): "Event",
-    ("", "configmaps"): "ConfigMap",
-    ("", "secrets"): "Secret",
-    ("", "serviceaccounts"): "ServiceAccount",
-    ("", "namespaces"): "Namespace",
-    ("", "nodes"): "Node",
-    ("", "persistentvolumes"): "PersistentVolume",
-    ("", "persistentvolumeclaims"): "PersistentVolumeClaim",
-    ("", "replicationcontrollers"): "ReplicationController",
-    ("", "resourcequotas"): "ResourceQuota",
-    ("apps", "deployments"): "Deployment",
-    ("apps", "replicasets"): "ReplicaSet",
-    ("apps", "statefulsets"): "StatefulSet",
-    ("apps", "daemonsets"): "DaemonSet",
-    ("apps", "controllerrevisions"): "ControllerRevision",
-    ("batch", "jobs"): "Job",
-    ("batch", "cronjobs"): "CronJob",
-    ("batch.volcano.sh", "jobs"): "Job",
-    ("scheduling.volcano.sh", "podgroups"): "PodGroup",
-    ("scheduling.volcano.sh", "queues"): "Queue",
-    ("coordination.k8s.io", "leases"): "Lease",
-    ("discovery.k8s.io", "endpointslices"): "EndpointSlice",
-    ("events.k8s.io", "events"): "Event",
-    ("networking.k8s.io", "networkpolicies"): "NetworkPolicy",
-    ("networking.k8s.io", "ingresses"): "Ingress",
-    ("policy", "poddisruptionbudgets"): "PodDisruptionBudget",
-    ("storage.k8s.io", "storageclasses"): "StorageClass",
-    ("apiextensions.k8s.io", "customresourcedefinitions"): "CustomResourceDefinition",
-    ("apiregistration.k8s.io", "apiservices"): "APIService",
-    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): "MutatingWebhookConfiguration",
-    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): "ValidatingWebhookConfiguration",
-    ("autoscaling", "horizontalpodautoscalers"): "HorizontalPodAutoscaler",
-    ("scheduling.k8s.io", "priorityclasses"): "PriorityClass",
-    ("rbac.authorization.k8s.io", "roles"): "Role",
-    ("rbac.authorization.k8s.io", "rolebindings"): "RoleBinding",
-    ("rbac.authorization.k8s.io", "clusterroles"): "ClusterRole",
-    ("rbac.authorization.k8s.io", "clusterrolebindings"): "ClusterRoleBinding",
-}
-"""The kinds of resources whose writes may answer without naming a kind (deletions, level Metadata)."""

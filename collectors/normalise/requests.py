@@ -10,7 +10,7 @@ from collectors.normalise import is_present
 from collectors.normalise.audit_event import AuditEvent, ObjectReference, fill_timestamps, instant, latest
 from collectors.normalise.interning import Interner
 from timeline.core.entries import FOREVER, WRITES, Place, Request, revision
-from timeline.kinds import Metadata, kind_of
+from timeline.kinds import Metadata, kind_of, of_resource
 
 READS = frozenset({"get", "list", "watch"})
 UNKNOWN = "unknown"  # is noted for a resourceVersion in the address of a read that is no number
@@ -70,7 +70,7 @@ def request_of(event: AuditEvent, place: Place, interner: Interner) -> Request |
         fill_timestamps(event)
     if "/" in ref.apiVersion and not ref.apiGroup:  # v1alpha1
         ref.apiGroup, _, ref.apiVersion = ref.apiVersion.rpartition("/")
-    kind = interner.kind(ref.apiGroup, ref.resource)
+    kind = of_resource(ref.apiGroup, ref.resource)
     if kind is None:
         kind = kind_of(ref.apiGroup, interner.kind_names.get((ref.apiGroup, ref.resource), ref.resource))
     text, reading = interner.text, verb in READS

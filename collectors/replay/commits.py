@@ -187,6 +187,6 @@ def _served_resources(drafts: Iterable[Draft]) -> dict[tuple[str, str], Resource
             group, kind, names = names_in_definition(orjson.loads(draft.body))
             defined[group, kind] = names
     return {
-        key: Resource(key[0], version, key[1], *defined.get(key, guess_names(key[1], namespaced[key])))
+        key: Resource(key[0], version, key[1], *defined.get(key, guess_names(*key, namespaced[key])))
         for key, version in versions.items()
     }

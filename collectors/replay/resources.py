@@ -5,31 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-_SHORT = {
-    "configmaps": "cm",
-    "cronjobs": "cj",
-    "daemonsets": "ds",
-    "deployments": "deploy",
-    "endpoints": "ep",
-    "events": "ev",
-    "horizontalpodautoscalers": "hpa",
-    "ingresses": "ing",
-    "namespaces": "ns",
-    "networkpolicies": "netpol",
-    "nodes": "no",
-    "persistentvolumeclaims": "pvc",
-    "persistentvolumes": "pv",
-    "poddisruptionbudgets": "pdb",
-    "pods": "po",
-    "podgroups": "pg",
-    "replicasets": "rs",
-    "replicationcontrollers": "rc",
-    "resourcequotas": "quota",
-    "serviceaccounts": "sa",
-    "services": "svc",
-    "statefulsets": "sts",
-    "storageclasses": "sc",
-}
+from timeline.kinds import registry, resource_of
+
 _ALL = {
     "pods", "services", "replicationcontrollers", "daemonsets", "deployments", "replicasets", "statefulsets",
     "jobs", "cronjobs", "horizontalpodautoscalers",
@@ -73,20 +50,11 @@ def names_in_definition(definition: dict[str, Any]) -> tuple[str, str, Names]:
     return spec["group"], names["kind"], result
 
 
-def guess_names(kind: str, namespaced: bool) -> Names:
+def guess_names(group: str, kind: str, namespaced: bool) -> Names:
     """Return the probable names of a kind without a definition."""
-    plural = _plural(kind)
-    return Names(plural, namespaced, (_SHORT[plural],) if plural in _SHORT else ())
-
-
-def _plural(kind: str) -> str:
-    """Return the plural as Kubernetes' API machinery guesses it; all built-in kinds have this one."""
-    name = kind.lower()
-    if name == "endpoints":
-        return name
-    if name.endswith("s"):
-        return f"{name}es"
-    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    known = registry().get((group, kind))
+    short = known.names - {kind.lower(), known.resource} if known else ()
+    return Names(resource_of(kind), namespaced, tuple(sorted(short)))
 
 
 def groups(resources: Iterable[Resource]) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ from collectors.watch.rbac import NAME, groups_of
 from collectors.watch.streams.resources import default_resources
 from timeline.judge import rulebook
 from timeline.judging.coverage.policies import plan, text
-from timeline.judging.coverage.remedies import WITHOUT_STATUS
+from timeline.kinds import of_resource
 
 AUDIT_PATH, ADMISSION_PATH = "/api/audit/events", "/api/admission/"
 # Of ConfigMaps, watches show only the metadata, so nothing could be recognised.
@@ -49,7 +49,7 @@ def admission_manifest(
     named = [each for each in (*default_resources(), *include) if each not in exclude and each not in LEFT_OUT]
     rules = "".join(
         f'      - apiGroups: ["{group}"]\n        apiVersions: ["*"]\n        operations: [CREATE, UPDATE, DELETE]\n'
-        f"        resources: [{', '.join(json.dumps(one) for one in _with_status(names))}]\n"
+        f"        resources: [{', '.join(json.dumps(one) for one in _with_status(group, names))}]\n"
         for group, names in groups_of(named).items()
     )
     trust = f"\n      caBundle: {_encoded(authority)}" if authority else ""
@@ -57,11 +57,12 @@ def admission_manifest(
     return _ADMISSION.format(name=NAME, where=where, trust=trust, rules=rules, own=json.dumps(namespace))
 
 
-def _with_status(names: Iterable[str]) -> Iterator[str]:
+def _with_status(group: str, names: Iterable[str]) -> Iterator[str]:
     """Yield the resources, each with its subresource `status` if it has one; other subresources write no object."""
     for name in names:
         yield name
-        if name not in WITHOUT_STATUS:
+        known = of_resource(group, name)
+        if known is None or "status" in known.subresources:
             yield f"{name}/status"
 
 

@@ -7,19 +7,12 @@ from collectors.analysis import Analysis
 from dashboard.agents.reader import Payload
 from timeline.history.lifelines import Track, public_uid
 from timeline.history.world.world import World
-from timeline.kinds import address, kind_of, qualified, resource_of
+from timeline.kinds import address, kind_of
 from timeline.payloads.documents import object_payload
 from timeline.payloads.findings import FindingGroupPayload
 
 FOUND = 20  # the most hits of each sort
 FEW = 50  # the most children that are listed
-
-
-def is_kind(group: str, kind: str, asked: str) -> bool:
-    """Return whether a word such as Pod, pods or po means this kind."""
-    known = kind_of(group, kind)
-    names = {kind, qualified(group, kind), f"{kind}.{group}", resource_of(kind), known.short}
-    return asked.lower() in {name.lower() for name in names}
 
 
 def life(world: World, track: Track) -> Payload:
@@ -73,7 +66,7 @@ def search(world: World, findings: Sequence[FindingGroupPayload], text: str) -> 
 
 def _is_found(track: Track, word: str) -> bool:
     ref = track.ref
-    if word in ref.name.lower() or word in ref.namespace.lower() or is_kind(ref.group, ref.kind, word):
+    if word in ref.name.lower() or word in ref.namespace.lower() or kind_of(ref.group, ref.kind).is_meant(word):
         return True
     if len(word) > 7 and public_uid(ref).lower().startswith(word):
         return True
@@ -113,7 +106,7 @@ def _named(world: World, target: str, namespace: str) -> list[Track]:
         track
         for track in world.tracks()
         if track.ref.name == name
-        and is_kind(track.ref.group, track.ref.kind, kind)
+        and kind_of(track.ref.group, track.ref.kind).is_meant(kind)
         and (not namespace or track.ref.namespace in (namespace, ""))
     ]
 

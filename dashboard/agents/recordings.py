@@ -17,7 +17,7 @@ from timeline.judge import rulebook
 from timeline.judging.findings import Finding
 from timeline.judging.incidents import changes
 from timeline.judging.incidents.changes import Known
-from timeline.kinds import NOISE
+from timeline.kinds import NOISE, kind_of
 from timeline.layout import events, outline
 from timeline.layout.bodies import Work
 from timeline.layout.excerpt import Excerpt, excerpt
@@ -128,7 +128,7 @@ class Recordings:
         return (
             (not asked["namespace"] or ref.namespace == asked["namespace"])
             and (not asked["name"] or ref.name == asked["name"])
-            and (objects.is_kind(ref.group, ref.kind, kind) if kind else shown)
+            and (kind_of(ref.group, ref.kind).is_meant(kind) if kind else shown)
             and (root is None or self._world.number(self._world.root(track)) == root)
         )
 

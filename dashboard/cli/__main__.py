@@ -13,29 +13,40 @@ from typing import TYPE_CHECKING
 
 from dashboard import __version__, environment
 from dashboard.cli import analyze, changes, collect, compare, mcp, policy, pull, record, replay, tables
-from dashboard.cli.servers import clusters, grants, retention, serve, tokens, trail
-from dashboard.cli.terminal import say
+from dashboard.cli.output import NotWritable
+from dashboard.cli.reading import leave
+from dashboard.cli.servers import accounts, clusters, grants, recordings, retention, serve, tokens, trail
+from dashboard.cli.servers.beside import Commands
+from dashboard.cli.terminal import GaveUp, say
 from dashboard.services import ServiceError, Stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand, and return its exit status."""
+def main(arguments: Sequence[str] | None = None, perform: Callable[[str, dict[str, Any]], int] | None = None) -> int:
+    """Run one subcommand, and return its exit status.
+
+    `perform` does what a command does that needs Django, in this process; without it, that runs in a process of its
+    own.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # not every terminal speaks UTF-8
     options = _parser().parse_args(arguments)
+    options.perform = perform
     try:
         status: int = options.run(options)
         if arguments is None and "analysis" in options:
-            analyze.leave(status)
+            leave(status)
         return status
     except Stopped:
         return 0
-    except analyze.Unwritten as error:
-        say(f"standard output cannot be written: {error}.")
+    except GaveUp as error:
+        return int(error.code or 0)
+    except NotWritable as error:
+        say(str(error))
         return 2
     except (ServiceError, environment.SettingError) as error:
         say(str(error))
@@ -53,8 +64,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="causeline", description="Kubernetes reconciliation timelines.")
     parser.add_argument("--version", action="version", version=f"causeline {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for servers in (serve, tables, pull, retention, clusters, grants, tokens, trail, record, mcp):
-        servers.add(commands, shared)
+    for each in (serve, recordings, tables, pull, retention, clusters, accounts, grants, tokens, trail, record, mcp):
+        each.add(Commands(commands, shared))
     for alone in (analyze, compare, changes, replay, collect, policy):
         alone.add(commands)
     return parser

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from dashboard import environment
 from dashboard.cli import arguments
-from dashboard.cli.terminal import Progress, Terminal, say
-from timeline.core.printable import escaped
+from dashboard.cli.output import writable, write, writing_standard_output
+from dashboard.cli.reading import accepted, print_json, reading
+from dashboard.cli.terminal import Terminal, give_up, say
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
 
     from collectors.analysis import Analysis
-
-
-class Unwritten(Exception):
-    """Standard output cannot be written. The message says why."""
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -101,18 +95,13 @@ def analyze(options: argparse.Namespace) -> int:
     from dashboard.cli.text import show_findings, show_incidents, show_input
 
     analysis = _analysis(options)
-    if isinstance(analysis, int):
-        return analysis
     findings = choose(analysis.findings, options.rule, options.namespace, options.since, options.until)
     with writing_standard_output():
         if options.output == "json":
-            import orjson
-
             from timeline.payloads.documents import first_version
 
             document = analysis._replace(findings=findings).document()
-            shown = first_version(document) if options.schema == "v1" else document
-            print(escaped(orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()))
+            print_json(first_version(document) if options.schema == "v1" else document)
         else:
             chosen = analysis._replace(findings=findings)
             terminal = Terminal(sys.stdout)
@@ -121,7 +110,7 @@ def analyze(options: argparse.Namespace) -> int:
             else:
                 show_incidents(chosen, terminal, brief=options.brief)
             show_input(chosen, terminal, with_coverage=options.coverage, only=options.rule)
-    if _mostly_skipped(analysis, options):
+    if not accepted(analysis.mostly_skipped, allowed=options.allow_skipped):
         return 2
     alarming = {"error": ["error"], "warning": ["error", "warning"], "never": []}[options.fail_on]
     return int(any(found.severity in alarming and found.status != "withdrawn" for found in findings))
@@ -133,30 +122,22 @@ def report(options: argparse.Namespace) -> int:
     Return the exit status: 0 written, 2 the input or the command is not understood, most of the input was skipped, or
     the file cannot be written.
     """
-    from dashboard.cli.output import NotWritable, writable, write
+    from dashboard.presentation import wording
     from dashboard.report.contents import NOTE
 
     if len(options.note) > NOTE:
-        say(f"The note has {len(options.note)} characters; {NOTE} are the most.")
-        return 2
-    try:
-        if options.output != "-":
-            writable(Path(options.output), [Path(name) for name in options.files if name != "-"])
-        analysis = _analysis(options)
-        if isinstance(analysis, int):
-            return analysis
-        content = _report(analysis, options).encode("utf-8", "replace")  # a file's name may hold bytes that are no text
-        if options.output != "-":
-            write(Path(options.output), [content])
-            size = f"{len(content) / 1e6:.1f} MB" if len(content) >= 100_000 else f"{len(content) / 1e3:.0f} kB"
-            say(f"{options.output} is written, {size}")
-            return 2 if _mostly_skipped(analysis, options) else 0
-    except NotWritable as error:
-        say(str(error))
-        return 2
-    with writing_standard_output():
-        sys.stdout.buffer.write(content)
-    return 2 if _mostly_skipped(analysis, options) else 0
+        give_up(f"The note has {len(options.note)} characters; {NOTE} are the most.")
+    if options.output != "-":
+        writable(Path(options.output), [Path(name) for name in options.files if name != "-"])
+    analysis = _analysis(options)
+    content = _report(analysis, options).encode("utf-8", "replace")  # a file's name may hold bytes that are no text
+    if options.output == "-":
+        with writing_standard_output():
+            sys.stdout.buffer.write(content)
+    else:
+        write(Path(options.output), [content])
+        say(f"{options.output} is written, {wording.size(len(content))}")
+    return 0 if accepted(analysis.mostly_skipped, allowed=options.allow_skipped) else 2
 
 
 def _report(analysis: Analysis, options: argparse.Namespace) -> str:
@@ -177,25 +158,13 @@ def _report(analysis: Analysis, options: argparse.Namespace) -> str:
     return markdown.document(contents) if wanted == "markdown" else page.rendered(contents)
 
 
-def _mostly_skipped(analysis: Analysis, options: argparse.Namespace) -> bool:
-    """Return whether most of an input was skipped and `--allow-skipped` is not given, and say so."""
-    if not analysis.mostly_skipped or options.allow_skipped:
-        return False
-    say("most of the input could not be read; --allow-skipped accepts the result all the same")
-    return True
-
-
-def _analysis(options: argparse.Namespace) -> Analysis | int:
-    """Return the analysis of the files; or the exit status, after a message with the reason."""
+def _analysis(options: argparse.Namespace) -> Analysis:
+    """Return the analysis of the files. Raises GaveUp."""
     from collectors.analysis import analyse, choose
-    from collectors.formats import NotARecording
     from dashboard.web.timestamps import parsed
 
     gc.disable()  # it has printed everything when the process ends, and the world has no reference cycles to search for
-    progress = Progress(sys.stderr)
-    try:
-        environment.rule_settings()
-        environment.redaction(keeps=False)
+    with reading() as progress:
         choose([], options.rule, ())
         options.since, options.until = (moment and parsed(moment) for moment in (options.since, options.until))
         analysis = analyse(
@@ -205,44 +174,14 @@ def _analysis(options: argparse.Namespace) -> Analysis | int:
             counts=getattr(options, "coverage", False),
             intents=options.run is report,
         )
-    except (NotARecording, ValueError, OSError, environment.SettingError) as error:
-        progress.end()
-        say(str(error))
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    finally:
-        progress.end()
-    for sentence in analysis.mostly_skipped:
-        say(sentence)
     if analysis.nothing:
         say(analysis.nothing)
     else:
         seen = {track.ref.namespace for track in analysis.world.tracks()}
         for name in sorted(set(options.namespace) - seen):
             say(f"no object that a rule needs was observed in a namespace {name}")
-    options.analysis = analysis  # keeps the world alive until the process ends: see `leave`
+    options.analysis = analysis  # keeps the world alive until the process ends: see `reading.leave`
     return analysis
-
-
-def leave(status: int) -> NoReturn:
-    """End the process at once. Freeing a large world would take a tenth of the whole time."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
-
-
-@contextmanager
-def writing_standard_output() -> Iterator[None]:
-    """Ignore that the reader of standard output closes it early. Raises Unwritten for any other error, such as a full
-    disk."""
-    try:
-        yield
-        sys.stdout.flush()
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the buffer is written there at the exit
-        if not isinstance(error, BrokenPipeError):
-            raise Unwritten(error.strerror) from None
 
 
 def rules(options: argparse.Namespace) -> int:
@@ -254,8 +193,7 @@ def rules(options: argparse.Namespace) -> int:
         environment.rule_settings()
     rule = next((rule for rule in rulebook() if rule.id == options.id), None)
     if options.id and rule is None:
-        say(f"There is no rule {options.id}. `causeline rules` lists them.")
-        return 2
+        give_up(f"There is no rule {options.id}. `causeline rules` lists them.")
     with writing_standard_output():
         if options.markdown:
             print(catalogue(), end="")

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from dashboard import environment
 from dashboard.cli import arguments
-from dashboard.cli.analyze import writing_standard_output
-from dashboard.cli.compare import NotComparable, lives_of, owner_named
-from dashboard.cli.terminal import Progress, Terminal, say
-from timeline.core.printable import escaped, plain
+from dashboard.cli.compare import lives_of, owner_named
+from dashboard.cli.output import writing_standard_output
+from dashboard.cli.reading import accepted, print_json, reading
+from dashboard.cli.terminal import Terminal
+from timeline.core.printable import plain
 
 if TYPE_CHECKING:
     import argparse
@@ -62,35 +63,18 @@ def changes(options: argparse.Namespace) -> int:
     Return the exit status: 0 printed, 2 the input or the command is not understood, or most of it was skipped.
     """
     from collectors.analysis import analyse
-    from collectors.formats import NotARecording
     from dashboard.web.timestamps import parsed
 
-    progress = Progress(sys.stderr)
-    try:
-        environment.rule_settings()
-        environment.redaction(keeps=False)
+    with reading() as progress:
         at = parsed(options.before) if options.before else None
         about = owner_named(options.about) if options.about else None
         files = [(Path(name), name) for name in options.files]
         analysis = analyse(files, environment.limits(), progress, intents=True)
         tracks = lives_of(analysis.world, about, analysis.name) if about else ()
-    except (NotARecording, NotComparable, ValueError, OSError, environment.SettingError) as error:
-        progress.end()
-        say(str(error))
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    finally:
-        progress.end()
-    options.analysis = analysis  # keeps the world alive until the process ends: see `analyze.leave`
+    options.analysis = analysis  # keeps the world alive until the process ends: see `reading.leave`
     with writing_standard_output():
         _print(analysis, options, at, tracks)
-    for sentence in analysis.mostly_skipped:
-        say(sentence)
-    if analysis.mostly_skipped and not options.allow_skipped:
-        say("most of the input could not be read; --allow-skipped accepts the result all the same")
-        return 2
-    return 0
+    return 0 if accepted(analysis.mostly_skipped, allowed=options.allow_skipped) else 2
 
 
 def _print(analysis: Analysis, options: argparse.Namespace, at: int | None, tracks: Any) -> None:
@@ -105,7 +89,7 @@ def _print(analysis: Analysis, options: argparse.Namespace, at: int | None, trac
         at = max(track.until or analysis.world.last for track in tracks)
     found = _before(known, at, around, options)
     if options.output == "json":
-        _print_json(found)
+        print_json(found)
     else:
         _show(found, Terminal(sys.stdout), "")
 
@@ -138,7 +122,7 @@ def _print_incidents(analysis: Analysis, known: list[Known], options: argparse.N
             }
         )
     if options.output == "json":
-        _print_json({"incidents": rows})
+        print_json({"incidents": rows})
         return
     terminal = Terminal(sys.stdout)
     for row in rows:
@@ -146,12 +130,6 @@ def _print_incidents(analysis: Analysis, known: list[Known], options: argparse.N
         _show({**row, "changes": row["changes"][:_OF_INCIDENT]}, terminal, "  ")  # type: ignore[typeddict-item]
     if not rows:
         terminal.line("No incident was found. --before TIME lists what changed before a time.")
-
-
-def _print_json(document: Any) -> None:
-    import orjson
-
-    print(escaped(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()))
 
 
 def _show(found: ChangesPayload, terminal: Terminal, indent: str) -> None:

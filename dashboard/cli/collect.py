@@ -3,7 +3,6 @@ database is needed."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import threading
@@ -11,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import __version__, environment
-from dashboard.cli.terminal import say
-from timeline.core.printable import plain
+from dashboard.cli.record import api_by_kubeconfig
+from dashboard.cli.terminal import give_up
+from dashboard.services.locks import try_lock
 
 if TYPE_CHECKING:
     import argparse
@@ -66,22 +66,17 @@ def collect(options: argparse.Namespace) -> int:
         folder = Path(environment.text("CAUSELINE_COLLECT_BUFFER_DIR", "/var/lib/causeline-collector"))
         buffer = Buffer(folder, _bytes(environment.text("CAUSELINE_COLLECT_BUFFER_BYTES", _USUAL_BYTES)))
         used = (folder / "lock").open("w")
-        fcntl.flock(used, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        say(f"Another collector uses {folder}. Give each a folder of its own.")
-        return 2
+        if not try_lock(used):
+            give_up(f"Another collector uses {folder}. Give each a folder of its own.")
     except (environment.SettingError, Unusable) as error:
-        say(plain(str(error)))
-        return 2
+        give_up(str(error))
     except OSError as error:
-        say(f"The buffer cannot be used: {error.filename}: {error.strerror}.")
-        return 2
+        give_up(f"The buffer cannot be used: {error.filename}: {error.strerror}.")
     connect = _connector(options)
     try:
         connect().close()
     except ApiError as error:
-        say(plain(str(error)))
-        return 1
+        give_up(str(error), 1)
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
@@ -101,16 +96,11 @@ def collect(options: argparse.Namespace) -> int:
 def _connector(options: argparse.Namespace) -> Callable[[], Api]:
     """Return a function that returns the API of the cluster that the options name, and raises ApiError."""
     from collectors.watch.server.api import Api
-    from collectors.watch.server.files import Allowed
-    from collectors.watch.server.kubeconfig import own
 
     if not options.kubeconfig:
         return Api.in_cluster
-    everywhere = Allowed(None)  # the kubeconfig is the caller's own: all files and programs that it names may be used
     path = Path(options.kubeconfig).expanduser().absolute()
-    return lambda: Api.from_kubeconfig(
-        lambda: own([path], everywhere).reduced(options.context, everywhere.read, programs=True)
-    )
+    return lambda: api_by_kubeconfig([path], options.context)
 
 
 def _alive(file: Path | None) -> Callable[[], None]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dashboard import environment
 from dashboard.cli import arguments
-from dashboard.cli.analyze import writing_standard_output
+from dashboard.cli.output import writing_standard_output
+from dashboard.cli.reading import accepted, print_json, reading
 from dashboard.cli.terminal import Progress, Terminal, say
-from timeline.core.printable import escaped, plain
+from timeline.core.printable import plain
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +29,7 @@ _SHOWN = 12  # the most differences of one owner and one type that the table sho
 _OWNER = re.compile(r"(?:(?P<namespace>[^/#]*)/)?(?P<kind>[^/#]+)/(?P<name>[^/#]+)(?:#(?P<number>-?[1-9]\d{0,5}))?")
 
 
-class NotComparable(Exception):
+class NotComparable(ValueError):
     """The command cannot be carried out. The message says why and what to do."""
 
 
@@ -85,37 +86,20 @@ def compare(options: argparse.Namespace) -> int:
 
     Return the exit status: 0 nothing differs, 1 something differs, 2 the input or the command is not understood.
     """
-    from collectors.formats import NotARecording
-
-    progress = Progress(sys.stderr)
-    try:
-        environment.rule_settings()
-        environment.redaction(keeps=False)
+    with reading() as progress:
         owners = [owner_named(text) for text in options.owner]
         _check(options.files, owners)
         inputs = [_read(name, owners, progress) for name in options.files]
         document = _compared(inputs, owners)
-    except (NotComparable, NotARecording, ValueError, OSError, environment.SettingError) as error:
-        progress.end()
-        say(str(error))
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    finally:
-        progress.end()
-    options.analysis = inputs  # keeps the worlds alive until the process ends: see `analyze.leave`
+    options.analysis = inputs  # keeps the worlds alive until the process ends: see `reading.leave`
     with writing_standard_output():
         if options.output == "json":
-            import orjson
-
-            print(escaped(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()))
+            print_json(document)
         else:
             show(document, Terminal(sys.stdout))
-    skipped = [sentence for each in inputs for sentence in each.analysis.mostly_skipped]
-    for sentence in skipped:
-        say(sentence)
-    if skipped and not options.allow_skipped:
-        say("most of the input could not be read; --allow-skipped accepts the result all the same")
+    if not accepted(
+        (sentence for each in inputs for sentence in each.analysis.mostly_skipped), allowed=options.allow_skipped
+    ):
         return 2
     return 1 if document["differences"] else 0
 
@@ -192,21 +176,14 @@ def _track_run(given: _Input, track: Track, label: str) -> Run:
 
 def lives_of(world: World, owner: Owner, file: str) -> Sequence[Track]:
     """Return the incarnations of an owner. Raises NotComparable if there are none, or several kinds of this name."""
-    from timeline.kinds import kind_of, qualified
+    from timeline.kinds import kind_of
 
-    asked = owner.kind.lower()
     names = {}
     for track in world.tracks():
         ref = track.ref
         if (ref.namespace, ref.name) != (owner.namespace, owner.name):
             continue
-        kinds = {
-            ref.kind,
-            qualified(ref.group, ref.kind),
-            f"{ref.kind}.{ref.group}",
-            kind_of(ref.group, ref.kind).short,
-        }
-        if asked in {each.lower() for each in kinds}:
+        if kind_of(ref.group, ref.kind).is_meant(owner.kind):
             names[track.name] = world.incarnations(track.name)
     if not names:
         raise NotComparable(f"{file}: no {owner.kind} {owner.name} was observed in {owner.namespace or 'the cluster'}.")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from dashboard import environment
 from dashboard.cli.servers import address
+from dashboard.cli.servers.beside import Commands, data_dir_of
 from dashboard.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from dashboard.agents.reader import Reader
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
+def add(commands: Commands) -> None:
     """Add the subcommand with its arguments."""
-    command = commands.add_parser(
+    command = commands.add(
         "mcp",
-        parents=[shared],
         help="answer an agent over MCP, on standard input and output: from a running Causeline, or from recordings",
         epilog="A running Causeline is the one at CAUSELINE_URL, with the token in CAUSELINE_ACCESS_TOKEN or in the "
         "file that CAUSELINE_ACCESS_TOKEN_FILE names, or else the one on this machine. Exit status: 0 the client has "
@@ -98,9 +97,7 @@ def _caller(options: argparse.Namespace) -> Caller | None:
     token = environment.text("CAUSELINE_ACCESS_TOKEN", "")
     url = environment.text("CAUSELINE_URL", "")
     if not url:
-        given = options.data_dir or os.environ.get("CAUSELINE_DATA_DIR", "")
-        data_dir = Path(given or Path.home() / ".local/share/causeline").absolute()
-        url = address.announced_by_another(data_dir)
+        url = address.announced_by_another(data_dir_of(options))
         token = token or parse_qs(urlsplit(url).query).get("token", [""])[0]
     if not url:
         return None

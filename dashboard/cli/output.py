@@ -1,16 +1,30 @@
-"""Write a file completely or not at all."""
+"""Write to standard output, or a file completely or not at all."""
 
 import os
 import signal
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
 class NotWritable(Exception):
-    """The file cannot be written. The message says why and what to do."""
+    """A file or standard output cannot be written. The message says why and what to do."""
+
+
+@contextmanager
+def writing_standard_output() -> Iterator[None]:
+    """Ignore that the reader of standard output closes it early. Raises NotWritable for any other error, such as a full
+    disk."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the buffer is written there at the exit
+        if not isinstance(error, BrokenPipeError):
+            raise NotWritable(f"standard output cannot be written: {error.strerror}.") from None
 
 
 def writable(path: Path, inputs: Iterable[Path]) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import environment
-from dashboard.cli.analyze import writing_standard_output
+from dashboard.cli.output import writing_standard_output
+from dashboard.cli.reading import accepted
 from dashboard.cli.terminal import say
 from timeline.core.printable import plain
 
@@ -118,13 +119,8 @@ def _print(planned: Plan, prediction: Prediction, options: argparse.Namespace) -
     if skipped := prediction.skips.count:
         first = prediction.skips.all()[0]
         say(plain(f"{skipped} lines of the sample were skipped. The first: {first}"))
-    sentences = mostly_skipped(prediction.skips.mostly_skipped())
-    for sentence in sentences:
-        say(plain(sentence))
-    if sentences and not options.allow_skipped:
-        say("most of the sample could not be read; --allow-skipped accepts the figures all the same")
-        return 2
-    return 0
+    skips = mostly_skipped(prediction.skips.mostly_skipped())
+    return 0 if accepted(skips, allowed=options.allow_skipped) else 2
 
 
 def _of_sample(prediction: Prediction) -> Iterator[str]:

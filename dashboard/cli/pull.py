@@ -7,16 +7,14 @@ command `import` once all of them are here.
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import environment
 from dashboard.cli.record import duration
-from dashboard.cli.terminal import say
+from dashboard.cli.terminal import StatusLine, confirmed, give_up, say, stopped_by_signals
 from dashboard.services import ServiceError
 from timeline.core import times
 from timeline.core.entries import moment
@@ -24,20 +22,23 @@ from timeline.core.printable import plain
 
 if TYPE_CHECKING:
     import argparse
+    import threading
     from collections.abc import Callable
-    from types import FrameType
 
     from collectors.stores.kinds import Cost, Kind, Store, Window
     from collectors.stores.pulling import Progress
+    from dashboard.cli.servers.beside import Commands
 
 STORES = ("cloudwatch", "cloud-logging", "log-analytics", "loki", "elasticsearch", "s3")
-_REFUSED, _STOPPED = 2, 130  # exit statuses; 1 is one of the servers
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
-    command = commands.add_parser(
+_STOPPED = 130  # the exit status
+
+
+def add(commands: Commands) -> None:
+    """Add the subcommand with its arguments."""
+    command = commands.add(
         "pull",
-        parents=[shared],
         help="fetch the audit log of a time window from a log store",
         epilog="Exit status: 0 pulled, 1 the servers failed, 2 the store refuses or the command is not understood, "
         "130 stopped; the same command goes on.",
@@ -69,27 +70,43 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: a
 def pull(options: argparse.Namespace) -> int:
     """Return the exit status: 0 pulled, 1 the servers failed, 2 the store refuses, 130 stopped."""
     from collectors.stores import all_kinds
-    from collectors.stores.kinds import StoreRefused, configured
-    from collectors.stores.patience import Stopped, patiently
-    from collectors.stores.pulling import Busy, Progress, fingerprint, finish, unfinished
-    from collectors.stores.pulling import pull as pull_into
+    from collectors.stores.pulling import finish
 
     kind = all_kinds()[options.store]
     if options.show_fields:
         return _show_fields(kind)
     if not options.cluster or not options.since:
-        say("pull needs --cluster and --since.")
-        return _REFUSED
+        give_up("pull needs --cluster and --since.")
     if options.to and options.as_recording:
-        say("--to writes a file, and --as-recording imports: leave one of them out.")
-        return _REFUSED
-    stop = threading.Event()
-    before = {number: signal.signal(number, _ending(stop)) for number in (signal.SIGINT, signal.SIGTERM)}
+        give_up("--to writes a file, and --as-recording imports: leave one of them out.")
+    with stopped_by_signals("stopping after this step; Ctrl-C again stops at once", lambda: os._exit(_STOPPED)) as stop:
+        progress = _pulled(kind, options, stop)
+    if progress is None:
+        return 0
+    path = _path(options)
+    say(f"pulled {progress.records:,} records, {_size(progress.bytes)}")
+    for example in progress.examples:
+        say(f"  not read: {plain(example)}")
+    if progress.skipped > len(progress.examples):
+        say(f"  and {progress.skipped - len(progress.examples):,} more were not read")
+    if options.to:
+        finish(path)
+        return 0
+    return _import(options, path, progress)
+
+
+def _pulled(kind: Kind, options: argparse.Namespace, stop: threading.Event) -> Progress | None:
+    """Pull the window into a file, and return how it went; None for a dry run. Raises GaveUp."""
+    from collectors.stores.kinds import StoreRefused, configured
+    from collectors.stores.patience import Stopped, patiently
+    from collectors.stores.pulling import Busy, Progress, fingerprint, unfinished
+    from collectors.stores.pulling import pull as pull_into
+
     store: Store | None = None
     shown = _Shown()
     try:
+        path = _path(options)
         values = configured(kind, _given(options.fields), options.cluster)
-        path = Path(options.to) if options.to else _place(options)
         asked = f"{options.since} {options.until}".strip()
         configuration = fingerprint(kind, {**values, "for": options.cluster})
         progress = unfinished(path)
@@ -102,48 +119,32 @@ def pull(options: argparse.Namespace) -> int:
             )
         else:
             say(f"going on with {_words(progress)}: {progress.records:,} records are here")
-        store = kind.open(values)
-        opened = store
+        store = opened = kind.open(values)
         if not progress.done and not progress.pages:
             cost = patiently(lambda: opened.cost(progress.window), stop, say)
             say(f"{kind.label}, {_words(progress)}: {_cost(cost)}")
-            if options.dry_run:
-                return 0
-            if not options.yes and not _confirmed():
-                say("Nothing was pulled.")
-                return _REFUSED
-        elif options.dry_run:
-            return 0
+            if not (options.dry_run or options.yes or confirmed([], otherwise="--yes begins without asking.")):
+                give_up("Nothing was pulled.")
+        if options.dry_run:
+            return None
         pull_into(store, path, progress, stop, shown)
-        shown.end()
+        return progress
     except Stopped:
         shown.end()
-        say("Stopped. The same command goes on from here.")
-        return _STOPPED
+        give_up("Stopped. The same command goes on from here.", _STOPPED)
     except (StoreRefused, Busy, OSError, environment.SettingError) as error:
         shown.end()
-        say(plain(str(error)))
-        return _REFUSED
+        give_up(str(error))
     finally:
+        shown.end()
         if store:
             store.close()
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    say(f"pulled {progress.records:,} records, {_size(progress.bytes)}")
-    for example in progress.examples:
-        say(f"  not read: {plain(example)}")
-    if progress.skipped > len(progress.examples):
-        say(f"  and {progress.skipped - len(progress.examples):,} more were not read")
-    if options.to:
-        finish(path)
-        return 0
-    return _import(options, path, progress)
 
 
 def _import(options: argparse.Namespace, path: Path, progress: Progress) -> int:
     """Import what was pulled, and remove the file if that succeeds. Return the exit status."""
     from collectors.stores.pulling import finish
-    from dashboard.cli.servers import serve
+    from dashboard.cli.servers.beside import perform_beside
 
     if not progress.records:
         say("The window has no records, so there is nothing to import.")
@@ -151,13 +152,12 @@ def _import(options: argparse.Namespace, path: Path, progress: Progress) -> int:
     else:
         begin = moment(progress.window.since)
         where = (
-            ["--name", options.as_recording]
+            {"name": options.as_recording}
             if options.as_recording
-            else ["--cluster", options.cluster, "--or-name", f"{options.cluster} {begin:%Y-%m-%d %H:%M}"]
+            else {"cluster": options.cluster, "or_name": f"{options.cluster} {begin:%Y-%m-%d %H:%M}"}
         )
-        status = _in_child(
-            lambda: serve.run_beside(options, "import_recording", *where, "--", str(path), reads=[str(path)])
-        )
+        given = {"files": [str(path)], **where}
+        status = _in_child(lambda: perform_beside(options, "recordings.import_files", given, [str(path)]))
     if status == 0:
         path.unlink(missing_ok=True)
         finish(path)
@@ -184,8 +184,11 @@ def _in_child(command: Callable[[], int]) -> int:
         os._exit(status)
 
 
-def _place(options: argparse.Namespace) -> Path:
-    """Return the file in which the records wait for their import. The same command has the same file."""
+def _path(options: argparse.Namespace) -> Path:
+    """Return the file for the records: the one that is named, or one in which they wait for their import. The same
+    command has the same file."""
+    if options.to:
+        return Path(options.to)
     import hashlib
 
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "causeline" / "pulls"
@@ -250,15 +253,6 @@ def _cost(cost: Cost) -> str:
     return f"{read}{records}. {cost.note}".strip()
 
 
-def _confirmed() -> bool:
-    """Ask whether to begin. Without a terminal there is nobody to ask, and --yes is needed."""
-    if not sys.stdin.isatty():
-        say("--yes begins without asking.")
-        return False
-    print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
 def _show_fields(kind: Kind) -> int:
     for field in kind.fields:
         notes = [
@@ -272,21 +266,11 @@ def _show_fields(kind: Kind) -> int:
     return 0
 
 
-def _ending(stop: threading.Event) -> Callable[[int, FrameType | None], None]:
-    def end(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():  # the second signal ends the process, and what is on the disk stays
-            os._exit(_STOPPED)
-        stop.set()
-        say("stopping after this step; Ctrl-C again stops at once")
-
-    return end
-
-
-class _Shown:
+class _Shown(StatusLine):
     """Show on a terminal how far a pull has come; elsewhere say only why nothing comes."""
 
     def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
+        super().__init__(sys.stderr)
         self._said = ""
 
     def __call__(self, progress: Progress) -> None:
@@ -294,18 +278,8 @@ class _Shown:
             self.end()
             say(plain(progress.waiting))
         self._said = progress.waiting
-        if self._terminal:
-            reached = f" · up to {_clock(progress.reached)}" if progress.reached else ""
-            print(
-                f"\r\033[K{progress.records:,} records · {_size(progress.bytes)}{reached}",
-                end="",
-                file=sys.stderr,
-                flush=True,
-            )
-
-    def end(self) -> None:
-        if self._terminal:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        reached = f" · up to {_clock(progress.reached)}" if progress.reached else ""
+        self.show(f"{progress.records:,} records · {_size(progress.bytes)}{reached}")
 
 
 def _words(progress: Progress) -> str:
@@ -321,4 +295,6 @@ def _clock(time: int) -> str:
 
 
 def _size(count: int) -> str:
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{count:,} bytes"
+    from dashboard.presentation import wording  # late: the command's help does not need it
+
+    return wording.size(count)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
 import sys
 import threading
 import time
@@ -11,28 +10,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dashboard import environment
-from dashboard.cli.terminal import say
+from dashboard.cli.terminal import StatusLine, say, stopped_by_signals
 from timeline.core.printable import plain
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
-    from types import FrameType
+    from collections.abc import Sequence
 
     from collectors.recorder import Recorder
     from collectors.watch.output import RecordingFile
     from collectors.watch.server.api import Api
     from collectors.watch.streams.resources import Resource
+    from dashboard.cli.servers.beside import Commands
+
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_STOPPING = "stopping: the watches finish in a few seconds; Ctrl-C again stops at once"
 _SHOWN = 12  # the most kinds, gaps or resources that a line names
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
+def add(commands: Commands) -> None:
     """Add the subcommand with its arguments."""
-    command = commands.add_parser(
+    command = commands.add(
         "record",
-        parents=[shared],
         help="watch a cluster without a server and a database, and write its changes to one file",
         epilog="Exit status: 0 recorded, 1 the cluster cannot be reached or read, 2 not writable, or not understood.",
     )
@@ -91,10 +91,10 @@ def record(options: argparse.Namespace) -> int:
     from dashboard.cli.output import NotWritable, writable
 
     if options.source:
-        return _exported(options)
+        from dashboard.cli.servers.recordings import export
+
+        return export(options, options.source, "recording", options.output)
     path = Path(options.output)
-    stop = threading.Event()
-    timer = threading.Timer(options.duration, stop.set) if options.duration else None
     try:
         environment.redaction()
         writable(path, [])
@@ -110,67 +110,53 @@ def record(options: argparse.Namespace) -> int:
     recorder = Recorder(
         api, output, include=options.include, exclude=options.exclude, namespace=options.namespace or ""
     )
-    before = {number: signal.signal(number, _ending(stop)) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        say(f"recording {plain(api.host)} into {path}; Ctrl-C ends it")
-        if timer:
-            timer.daemon = True
-            timer.start()
-        recorder.run(stop, _Progress())
-    except ApiError as error:
-        path.unlink()
-        say(plain(str(error)))
-        return 1
-    except KeyboardInterrupt:
-        pass
-    finally:
-        if timer:
+    line = StatusLine(sys.stderr)
+    with stopped_by_signals(_STOPPING, _interrupt) as stop:
+        timer = threading.Timer(options.duration or 0, stop.set)
+        try:
+            say(f"recording {plain(api.host)} into {path}; Ctrl-C ends it")
+            if options.duration:
+                timer.daemon = True
+                timer.start()
+            recorder.run(stop, lambda recorder: line.show(f"{_length(recorder)} · {_states(recorder)}"))
+        except ApiError as error:
+            path.unlink()
+            say(plain(str(error)))
+            return 1
+        except KeyboardInterrupt:
+            pass
+        finally:
             timer.cancel()
-        if sys.stderr.isatty():
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+            line.end()
     return _summary(recorder, output)
 
 
-def _exported(options: argparse.Namespace) -> int:
-    """Export what was observed of a connected cluster."""
-    from dashboard.cli.servers import serve
-
-    options.format = "recording"
-    return serve.export(options)
+def _interrupt() -> None:
+    raise KeyboardInterrupt  # stop at once: the file lacks at most its last second
 
 
 def _api(options: argparse.Namespace) -> Api:
     """Return the API of the cluster that the options name. Raises ApiError."""
     from collectors.watch.server.api import Api
-    from collectors.watch.server.files import Allowed
-    from collectors.watch.server.kubeconfig import default_paths, own
+    from collectors.watch.server.kubeconfig import default_paths
 
     if options.in_cluster:
         return Api.in_cluster()
-    # The kubeconfig is the caller's own. As with kubectl, all files and programs that it names may be used.
     paths = [Path(options.kubeconfig).expanduser().absolute()] if options.kubeconfig else default_paths()
+    return api_by_kubeconfig(paths, options.context)
+
+
+def api_by_kubeconfig(paths: Sequence[Path], context: str) -> Api:
+    """Return the API of a cluster. Raises ApiError.
+
+    The kubeconfig is the caller's own. As with kubectl, all files and programs that it names may be used.
+    """
+    from collectors.watch.server.api import Api
+    from collectors.watch.server.files import Allowed
+    from collectors.watch.server.kubeconfig import own
+
     everywhere = Allowed(None)
-    return Api.from_kubeconfig(lambda: own(paths, everywhere).reduced(options.context, everywhere.read, programs=True))
-
-
-def _ending(stop: threading.Event) -> Callable[[int, FrameType | None], None]:
-    def end(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():  # on the second signal, stop at once: the file lacks at most its last second
-            raise KeyboardInterrupt
-        stop.set()
-        say("stopping: the watches finish in a few seconds; Ctrl-C again stops at once")
-
-    return end
-
-
-class _Progress:
-    """Show on a terminal how much was recorded, and nothing elsewhere."""
-
-    def __call__(self, recorder: Recorder) -> None:
-        if sys.stderr.isatty():
-            print(f"\r\033[K{_length(recorder)} · {_states(recorder)}", end="", file=sys.stderr, flush=True)
+    return Api.from_kubeconfig(lambda: own(paths, everywhere).reduced(context, everywhere.read, programs=True))
 
 
 def _length(recorder: Recorder) -> str:
@@ -186,13 +172,15 @@ def _states(recorder: Recorder) -> str:
 
 def _summary(recorder: Recorder, output: RecordingFile) -> int:
     """Print what was recorded and what was not. Return the exit status."""
+    from dashboard.presentation.wording import size
+
     if recorder.ended:
         say(plain(recorder.ended))
     if not recorder.marks:
         output.path.unlink()
         say("Nothing could be recorded.")
     else:
-        say(f"{output.path} is written: {_length(recorder)}, {_size(output.size)}")
+        say(f"{output.path} is written: {_length(recorder)}, {size(output.size)}")
         _say_list("recorded", [f"{count} {kind}" for kind, count in recorder.entries.most_common()])
     for resource, (state, why) in sorted(recorder.states.items()):
         if why and state in ("forbidden", "missing", "failing"):
@@ -220,10 +208,6 @@ def _say_list(what: str, things: list[str], between: str = ", ") -> None:
     if things:
         more = f"{between}and {len(things) - _SHOWN} more" if len(things) > _SHOWN else ""
         say(f"  {what}: {plain(between.join(things[:_SHOWN]) + more)}")
-
-
-def _size(size: int) -> str:
-    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
 
 
 def _clock(since_1970: int) -> str:

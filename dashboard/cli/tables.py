@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shutil
@@ -13,23 +12,25 @@ from typing import TYPE_CHECKING
 
 from dashboard import environment
 from dashboard.cli import arguments
-from dashboard.cli.analyze import writing_standard_output
-from dashboard.cli.servers import serve
+from dashboard.cli.output import writing_standard_output
+from dashboard.cli.reading import accepted
+from dashboard.cli.servers import recordings
 from dashboard.cli.terminal import Progress, say
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from collectors.analysis import Analysis
+    from dashboard.cli.servers.beside import Commands
 
 _ENTRIES = re.compile(r"\bentries\b", re.IGNORECASE)
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
+def add(commands: Commands) -> None:
     """Add the subcommands with their arguments."""
-    command = commands.add_parser(
+    command = commands.add(
         "export",
-        parents=[shared],
         help="write the findings of a recording, the recording itself, or tables of it",
         epilog="Exit status: 0 written, 1 the servers failed, 2 no such recording, or not writable.",
     )
@@ -58,7 +59,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: a
         "--allow-skipped", action="store_true", help="accept tables of files even if most lines of a file were skipped"
     )
     command.set_defaults(run=export)
-    command = commands.add_parser(
+    command = commands.parsers.add_parser(
         "sql",
         help="ask recordings with SQL, without a server and a database",
         epilog="docs/tables.md lists the tables. Exit status: 0 printed, 1 the query failed or took too much, 2 the "
@@ -103,8 +104,7 @@ def export(options: argparse.Namespace) -> int:
         if len(options.source) > 1:
             say("Name one recording. Only --format parquet takes several files.")
             return 2
-        options.source = options.source[0]
-        return serve.export(options)
+        return recordings.export(options, options.source[0], options.format, options.output)
     if options.output == "-":
         say("Tables are files in a folder: name a new folder with --output.")
         return 2
@@ -132,9 +132,7 @@ def _of_stored(source: str, folder: Path, options: argparse.Namespace) -> int:
     between = Path(tempfile.mkdtemp(prefix="causeline-"))
     try:
         file = between / "recording.jsonl.zst"
-        status = serve.export(
-            argparse.Namespace(data_dir=options.data_dir, source=source, format="recording", output=str(file))
-        )
+        status = recordings.export(options, source, "recording", str(file))
         if status or os.getpid() != parent:  # started as root, a child has written the file
             return status
         return _write([(file, source)], folder, options)
@@ -145,6 +143,7 @@ def _of_stored(source: str, folder: Path, options: argparse.Namespace) -> int:
 
 def _write(inputs: Sequence[tuple[Path, str]], folder: Path, options: argparse.Namespace) -> int:
     from collectors.formats import NotARecording
+    from dashboard.presentation import wording
     from dashboard.tables.files import Unwritable, into
 
     try:
@@ -155,8 +154,8 @@ def _write(inputs: Sequence[tuple[Path, str]], folder: Path, options: argparse.N
     except KeyboardInterrupt:
         return 130
     size = sum(each.stat().st_size for each in folder.iterdir())
-    say(f'{folder} is written, {size / 1e6:.1f} MB; `causeline sql {folder} "select …"` asks it')
-    return _mostly_skipped(options)
+    say(f'{folder} is written, {wording.size(size)}; `causeline sql {folder} "select …"` asks it')
+    return 0 if _accepted(options) else 2
 
 
 def _tables(
@@ -171,16 +170,15 @@ def _tables(
         analysis: Analysis = write(inputs, environment.limits(), folder, progress, entries=entries)
     finally:
         progress.end()
-    options.analysis = analysis  # keeps the world alive until the process ends: see `analyze.leave`
-    for sentence in analysis.mostly_skipped:
-        say(sentence)
+    options.analysis = analysis  # keeps the world alive until the process ends: see `reading.leave`
     if analysis.nothing:
         say(analysis.nothing)
 
 
-def _mostly_skipped(options: argparse.Namespace) -> int:
+def _accepted(options: argparse.Namespace) -> bool:
+    """Return whether the tables count: they were exported before, or most of each file could be read."""
     analysis: Analysis | None = getattr(options, "analysis", None)
-    return 2 if analysis and analysis.mostly_skipped and not options.allow_skipped else 0
+    return analysis is None or accepted(analysis.mostly_skipped, allowed=options.allow_skipped)
 
 
 def sql(options: argparse.Namespace) -> int:
@@ -219,4 +217,4 @@ def sql(options: argparse.Namespace) -> int:
         return 130
     finally:
         shutil.rmtree(between, ignore_errors=True)
-    return _mostly_skipped(options)
+    return 0 if _accepted(options) else 2

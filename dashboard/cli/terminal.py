@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import sys
 import textwrap
-from typing import TYPE_CHECKING, TextIO
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from timeline.core.printable import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
     from collectors.formats import AnyReading
 
 _COLOURS = {"error": "31;1", "warning": "33;1", "info": "36", "title": "1", "quiet": "2"}
@@ -23,6 +29,16 @@ KEPT = "\0"  # stands for a space at which no line is broken
 def say(text: str) -> None:
     """Print a message to standard error; standard output is for results."""
     print(f"causeline: {text}", file=sys.stderr, flush=True)
+
+
+class GaveUp(SystemExit):
+    """A command cannot be carried out, which was said; its code is the exit status."""
+
+
+def give_up(words: str, status: int = 2) -> NoReturn:
+    """Print why a command cannot be carried out, and raise GaveUp with the exit status."""
+    say(plain(words))
+    raise GaveUp(status)
 
 
 class Terminal:
@@ -55,27 +71,55 @@ class Terminal:
             self.line(self.paint(shown, colour) if colour else shown)
 
 
-class Progress:
-    """Show on a terminal how much was read, and nothing elsewhere."""
+class StatusLine:
+    """Write a line on a terminal again and again, and nothing elsewhere."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._shown = stream.isatty()
 
-    def __call__(self, reading: AnyReading, entries: int) -> None:
+    def show(self, text: str) -> None:
         if self._shown:
-            share = f"{100 * reading.bytes_read // reading.bytes_total} % · " if reading.bytes_total else ""
-            print(f"\r{share}{entries} changes read", end="", file=self._stream, flush=True)
+            print(f"\r\033[K{text}", end="", file=self._stream, flush=True)
 
     def end(self) -> None:
-        if self._shown:
-            print("\r\033[K", end="", file=self._stream, flush=True)
+        self.show("")
 
 
-def confirmed(sentences: list[str]) -> bool:
-    """Show the sentences and ask whether to go on. Without a terminal there is nobody to ask, and the answer is yes."""
+class Progress(StatusLine):
+    """Show on a terminal how much was read."""
+
+    def __call__(self, reading: AnyReading, entries: int) -> None:
+        share = f"{100 * reading.bytes_read // reading.bytes_total} % · " if reading.bytes_total else ""
+        self.show(f"{share}{entries} changes read")
+
+
+@contextmanager
+def stopped_by_signals(words: str, at_once: Callable[[], None]) -> Iterator[threading.Event]:
+    """Yield an event that the first SIGINT or SIGTERM sets, after these words; the second one calls `at_once`."""
+    stop = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            at_once()
+        stop.set()
+        say(words)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def confirmed(sentences: list[str], otherwise: str = "") -> bool:
+    """Show the sentences and ask whether to go on. Without a terminal there is nobody to ask: the answer is yes, or no
+    with the sentence `otherwise`."""
     if not sys.stdin.isatty():
-        return True
+        if otherwise:
+            say(otherwise)
+        return not otherwise
     terminal = Terminal(sys.stderr)
     for each in sentences:
         terminal.wrapped(plain(each), "")

@@ -1,1 +1,1 @@
-"""The Django management commands, and the backups that two of them make and restore."""
+"""What the commands of `causeline` do that need the database: a function for each."""

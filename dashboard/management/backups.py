@@ -9,10 +9,13 @@ import subprocess
 from pathlib import Path
 
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.db import connection
 from django.db.backends.postgresql.client import DatabaseClient
 
 from dashboard.access import limits
+from dashboard.access.trail import change_log
+from dashboard.cli.terminal import give_up
 from dashboard.services.binaries import client
 from timeline.models import Source
 from timeline.storage.permitted import views as seen_views
@@ -34,6 +37,24 @@ LEFT_OUT = ("timeline_upload", "timeline_uploadfile", "django_session", "dashboa
 
 class Unusable(Exception):
     """A backup could not be written or restored. The message says why, and what state the database or file is in."""
+
+
+def back_up(*, file: str) -> None:
+    """Write the database to a file, or to standard output."""
+    try:
+        write(None if file == "-" else Path(file))
+    except Unusable as error:
+        give_up(str(error), 1)
+
+
+def restore(*, file: str) -> None:
+    """Fill an empty database from a backup, and migrate it if it is of an older version."""
+    try:
+        read(None if file == "-" else Path(file))
+    except Unusable as error:
+        give_up(str(error), 1)
+    call_command("migrate", verbosity=0)
+    change_log.note_command("restore", file=file)
 
 
 def write(path: Path | None) -> None:

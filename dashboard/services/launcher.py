@@ -6,6 +6,7 @@ supervisor.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import socket
@@ -13,7 +14,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dashboard import environment, keys
 from dashboard.services import AlreadyServed, Program, ServiceError, Supervisor, serving
@@ -21,7 +22,7 @@ from dashboard.services.errors import tail
 from dashboard.services.servers import addresses_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 PACKAGES = Path(__file__).resolve().parent.parent.parent
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
@@ -88,6 +89,12 @@ def _prepare(data_dir: Path, variables: dict[str, str], *names: str) -> None:
 def django_command(*command: str) -> list[str]:
     """Return the command line of a management command."""
     return [*PYTHON, "-m", "django", *command]
+
+
+def function_command(function: str, options: Mapping[str, Any], *, migrates: bool = False) -> list[str]:
+    """Return the command line that calls a function of `dashboard.management` with options. With `migrates`, the
+    database is migrated first, in the same process, because a second one takes seconds."""
+    return [*PYTHON, "-m", "dashboard.management", *(["--migrate"] if migrates else []), function, json.dumps(options)]
 
 
 def finish(supervisor: Supervisor, process: subprocess.Popen[bytes]) -> int:
@@ -175,7 +182,8 @@ def await_page(supervisor: Supervisor, host: str, port: int) -> str:
 
 def import_sample(sample: Path, supervisor: Supervisor, variables: dict[str, str]) -> str:
     """Import a sample and return the path of its timeline. The command writes its progress to standard error."""
-    command = django_command("import_recording", sample.name, "--name", sample.name.partition(".")[0], "--once")
+    options = {"files": [sample.name], "name": sample.name.partition(".")[0], "once": True}
+    command = function_command("recordings.import_files", options)
     with subprocess.Popen(command, cwd=sample.parent, env=variables, stdout=subprocess.PIPE) as process:
         status = finish(supervisor, process)
         assert process.stdout

@@ -7,7 +7,7 @@ import fcntl
 import os
 import signal
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 
 def open_lock(path: Path) -> BinaryIO:
@@ -17,10 +17,10 @@ def open_lock(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "ab")
 
 
-def try_lock(file: BinaryIO) -> bool:
-    """Lock the file, or return False while somebody else holds the lock."""
+def try_lock(file: BinaryIO | TextIO | int, how: int = fcntl.LOCK_EX) -> bool:
+    """Lock an open file or its descriptor, or return False while somebody else holds the lock."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

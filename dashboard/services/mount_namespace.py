@@ -51,7 +51,7 @@ def planned(account: Account, paths: Iterable[Path], own: Path) -> MountNamespac
 
 def enter(view: MountNamespace, account: Account) -> None:
     """Let this process and its children see the view from now on. Raises OSError if root may not mount."""
-    _call("unshare", _CLONE_NEWNS)
+    call("unshare", _CLONE_NEWNS)
     _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
     held = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in view.needed if path.exists()]
     before = os.umask(0o022)  # the account has to be able to read what is made here
@@ -168,12 +168,13 @@ def _name(account: Account) -> None:
 
 def _mount(source: str | None, target: str | Path, kind: str | None, flags: int, data: str | None = None) -> None:
     words = [each and os.fsencode(each) for each in (source, target, kind)]
-    _call("mount", *words, ctypes.c_ulong(flags), data and data.encode())
+    call("mount", *words, ctypes.c_ulong(flags), data and data.encode())
 
 
-def _call(name: str, *arguments: object) -> None:
+def call(name: str, *arguments: object) -> None:
+    """Call a function of the C library. Raises OSError if it fails, or if the system does not have it."""
     if sys.platform != "linux":
-        raise OSError("this system has no mount namespaces")
+        raise OSError(f"this system has no {name}")
     if getattr(ctypes.CDLL(None, use_errno=True), name)(*arguments):
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")

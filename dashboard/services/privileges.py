@@ -7,7 +7,6 @@ what to do, and everything but the servers goes on as root.
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import os
 import struct
 import subprocess
@@ -18,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from dashboard.services.accounts import Account, give, is_shared, nobody, own_account, unnamed_account
 from dashboard.services.errors import ServiceError
-from dashboard.services.mount_namespace import MountNamespace, enter, in_child, planned
+from dashboard.services.locks import try_lock
+from dashboard.services.mount_namespace import MountNamespace, call, enter, in_child, planned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -156,13 +156,11 @@ def _hand_over(data_dir: Path, account: Account) -> bool:
     """Give the data directory to the account unless a process serves it, and return whether that was done."""
     lock = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        give(data_dir, account)
-    except BlockingIOError:
-        return False
+        if free := try_lock(lock):
+            give(data_dir, account)
     finally:
         os.close(lock)
-    return True
+    return free
 
 
 def _become(account: Account, home: Path, *, keep_reading: bool = False) -> None:
@@ -175,7 +173,7 @@ def _become(account: Account, home: Path, *, keep_reading: bool = False) -> None
     if keep_reading:
         bit = 1 << _DAC_READ_SEARCH
         header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
-        _check(ctypes.CDLL(None, use_errno=True).capset(header, struct.pack("=6I", bit, bit, bit, 0, 0, 0)))
+        call("capset", header, struct.pack("=6I", bit, bit, bit, 0, 0, 0))
         _prctl(_PR_CAP_AMBIENT, _RAISE, _DAC_READ_SEARCH)
     if sys.platform == "linux":
         _prctl(_PR_SET_NO_NEW_PRIVS, 1)
@@ -191,11 +189,4 @@ def _may_read_everything() -> bool:
 
 
 def _prctl(option: int, *arguments: int) -> None:
-    words = [ctypes.c_ulong(each) for each in (*arguments, 0, 0, 0, 0)[:4]]
-    _check(ctypes.CDLL(None, use_errno=True).prctl(option, *words))
-
-
-def _check(result: int) -> None:
-    if result:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+    call("prctl", option, *(ctypes.c_ulong(each) for each in (*arguments, 0, 0, 0, 0)[:4]))

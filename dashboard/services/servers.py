@@ -7,7 +7,6 @@ passwords). Only the owner of the directory can read the last two.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -21,6 +20,7 @@ from dashboard import keys
 from dashboard.services import binaries, postgres, valkey
 from dashboard.services.accounts import give, server_account
 from dashboard.services.errors import AlreadyServed, ServiceError
+from dashboard.services.locks import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,10 +59,8 @@ def serving(
             "or run as the user who owns it."
         ) from None
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise AlreadyServed(data_dir, _read(data_dir).get("pid")) from None
+        if not try_lock(lock):
+            raise AlreadyServed(data_dir, _read(data_dir).get("pid"))
         with _sockets(data_dir) as sockets:
             try:
                 yield _start(data_dir, sockets, supervisor, durable=durable, for_tests=for_tests)

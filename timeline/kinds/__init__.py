@@ -44,8 +44,9 @@ __all__ = [
     "Status",
     "Telling",
     "address",
-    "described",
+    "group_of",
     "kind_of",
+    "of_resource",
     "qualified",
     "registry",
     "resource_of",
@@ -89,7 +90,7 @@ def resource_of(kind: str) -> str:
     name = kind.lower()
     if name == "endpoints" or (kind == name and name.endswith("s")):
         return name
-    if name.endswith(("s", "x", "ch")):
+    if name.endswith(("s", "x", "z", "ch", "sh")):
         return f"{name}es"
     return f"{name[:-1]}ies" if name.endswith("y") and name[-2:-1] not in "aeiou" else f"{name}s"
 
@@ -213,7 +214,7 @@ class Kind(NamedTuple):
 
     group: str  # "" for core
     kind: str
-    short: str  # the short name, as kubectl knows it
+    short: str  # the name on a lane, which is kubectl's short name if it has one
     family: str  # the group of kinds that share a colour and a filter
     shape: type[Shape] = Shape
     facts_type: type[Facts] = Facts
@@ -232,6 +233,25 @@ class Kind(NamedTuple):
     clues: Callable[[Any], Iterable[str]] = _clues
     telling: Telling = Telling()  # which parts of its status tell people how it is
     drawn: Callable[[Any], Any] = _drawn  # returns the facts without what only judgements need
+    aliases: tuple[str, ...] = ()  # other short names that kubectl knows
+    namespaced: bool = True
+    subresources: tuple[str, ...] = ("status",)  # through which objects are written
+    watched: bool = True  # in a connected cluster, unless somebody leaves it out
+
+    @property
+    def resource(self) -> str:
+        """Return its plural, as in paths: "pods"."""
+        return resource_of(self.kind)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Return the words that name it without its group, in lower case: "pod", "pods", "po"."""
+        return _names(self.kind, self.short, self.aliases)
+
+    def is_meant(self, word: str) -> bool:
+        """Return whether a word such as Pod, pods, po or jobs.batch.volcano.sh means this kind."""
+        name, _, group = word.lower().partition(".")
+        return name in self.names and group in ("", self.group)
 
     @property
     def has_phases(self) -> bool:
@@ -255,19 +275,6 @@ class Kind(NamedTuple):
 
 
 NOISE = ("Events", "Cluster")  # families that are hidden at first
-_PLAIN = {
-    ("", "ConfigMap"): ("cm", "Config"),
-    ("", "Secret"): ("sec", "Config"),
-    ("", "ServiceAccount"): ("sa", "Config"),
-    ("", "Namespace"): ("ns", "Cluster"),
-    ("", "Node"): ("node", "Cluster"),
-    ("", "PersistentVolume"): ("pv", "Claims"),
-    ("networking.k8s.io", "NetworkPolicy"): ("netpol", "Network"),
-    ("networking.k8s.io", "Ingress"): ("ing", "Network"),
-    ("policy", "PodDisruptionBudget"): ("pdb", "Config"),
-    ("batch", "CronJob"): ("cj", "Jobs"),
-    ("scheduling.volcano.sh", "Queue"): ("queue", "Groups"),
-}
 _CLUSTER_GROUPS = (
     "rbac.authorization.k8s.io",
     "apiregistration.k8s.io",
@@ -288,19 +295,38 @@ def qualified(group: str, kind: str) -> str:
 
 @cache
 def registry() -> dict[tuple[str, str], Kind]:
-    """Return every KIND of this package and its folders by (group, kind). Modules whose names begin with "_" are parts
-    of kinds."""
-    found = {}
+    """Return every kind that is declared in this package, by (group, kind): KINDS of `plain.py`, and KIND of each other
+    module. Modules whose names begin with "_" are parts of kinds."""
+    plain: Iterable[Kind] = importlib.import_module(f"{__name__}.plain").KINDS
+    found = {(kind.group, kind.kind): kind for kind in plain}
     for module in pkgutil.walk_packages(__path__, f"{__name__}."):
-        if not module.ispkg and not module.name.rpartition(".")[2].startswith("_"):
+        if not module.ispkg and not module.name.startswith((f"{__name__}._", f"{__name__}.plain")):
             kind: Kind = importlib.import_module(module.name).KIND
             found[kind.group, kind.kind] = kind
     return found
 
 
-def described() -> set[tuple[str, str]]:
-    """Return (group, kind) of each kind that has a description of its own, unlike custom resources of unknown kinds."""
-    return (registry().keys() | _PLAIN.keys()) - {("*", "*")}
+@cache
+def _by_resource() -> dict[tuple[str, str], Kind]:
+    return {(kind.group, kind.resource): kind for kind in registry().values() if kind.kind != "*"}
+
+
+def of_resource(group: str, resource: str) -> Kind | None:
+    """Return the kind that is declared with a resource such as ("apps", "deployments"); None if there is none."""
+    return _by_resource().get((group, resource))
+
+
+@cache
+def group_of(kind: str) -> str:
+    """Return the API group of a qualified kind: "batch" for "Job", "batch.volcano.sh" for "Job.batch.volcano.sh"; ""
+    for one that is not declared."""
+    name, _, group = kind.partition(".")
+    return group or min((each.group for each in registry().values() if qualified(*each[:2]) == name), default="")
+
+
+@cache
+def _names(kind: str, short: str, aliases: tuple[str, ...]) -> frozenset[str]:
+    return frozenset({kind.lower(), resource_of(kind), short, *aliases})
 
 
 @cache
@@ -309,8 +335,6 @@ def kind_of(group: str, kind: str) -> Kind:
     group belongs to Kubernetes, a plain one that reads the metadata alone."""
     if known := registry().get((group, kind)):
         return known
-    if plain := _PLAIN.get((group, kind)):
-        return Kind(group, kind, *plain)
     initials = "".join(letter for letter in kind if letter.isupper()).lower() or kind[:3].lower()
     if qualified(group, kind) != kind:
         return registry()["*", "*"]._replace(group=group, kind=kind, short=initials)

@@ -19,4 +19,4 @@ _TELLING = Telling(
     )
 )
 
-KIND = deployment.KIND._replace(kind="DaemonSet", short="ds", facts=_facts, telling=_TELLING)
+KIND = deployment.KIND._replace(kind="DaemonSet", short="ds", facts=_facts, telling=_TELLING, subresources=("status",))

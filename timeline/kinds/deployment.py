@@ -156,4 +156,5 @@ KIND = Kind(
     facts,
     references=references,
     telling=_TELLING,
+    subresources=("status", "scale"),
 )

@@ -74,4 +74,4 @@ def _marks(before: EndpointsFacts, after: EndpointsFacts) -> Iterable[Mark]:
         yield Mark("ready", f"{after.ready} ready, {after.not_ready} not")
 
 
-KIND = Kind("", "Endpoints", "ep", "Endpoints", EndpointsShape, EndpointsFacts, _facts, _phase, _marks)
+KIND = Kind("", "Endpoints", "ep", "Endpoints", EndpointsShape, EndpointsFacts, _facts, _phase, _marks, subresources=())

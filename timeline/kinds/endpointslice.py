@@ -92,4 +92,5 @@ KIND = Kind(
     _phase,
     _marks,
     _references,
+    subresources=(),
 )

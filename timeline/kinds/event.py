@@ -164,4 +164,5 @@ KIND = Kind(
     references=_references,
     subtitle=lambda event: event.reason,
     drawn=lambda event: replace(event, acted=None) if event.acted else event,
+    subresources=(),
 )

@@ -2,4 +2,4 @@
 
 from timeline.kinds import event
 
-KIND = event.KIND._replace(group="events.k8s.io")
+KIND = event.KIND._replace(group="events.k8s.io", watched=False)

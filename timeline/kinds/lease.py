@@ -80,4 +80,5 @@ KIND = Kind(
     _marks,
     again=_again,
     drawn=_drawn,
+    subresources=(),
 )

@@ -220,4 +220,6 @@ KIND = Kind(
         ),
         numbers=(),
     ),
+    aliases=("po",),
+    subresources=("status", "binding", "ephemeralcontainers", "eviction", "resize"),
 )

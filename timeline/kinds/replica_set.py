@@ -25,4 +25,13 @@ def _facts(replica_set: ReplicaSetShape) -> ReplicaSetFacts:
     return ReplicaSetFacts(*replica_set.metadata.common, replicas=1 if replicas is None else replicas)
 
 
-KIND = Kind("apps", "ReplicaSet", "rs", "Workloads", ReplicaSetShape, ReplicaSetFacts, _facts)
+KIND = Kind(
+    "apps",
+    "ReplicaSet",
+    "rs",
+    "Workloads",
+    ReplicaSetShape,
+    ReplicaSetFacts,
+    _facts,
+    subresources=("status", "scale"),
+)

@@ -124,4 +124,5 @@ KIND = Kind(
             ("retries", "status.retryCount"),
         )
     ),
+    aliases=("vj", "vcjob"),
 )

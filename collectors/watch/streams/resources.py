@@ -14,15 +14,12 @@ import msgspec
 from collectors.watch.server.bodies import DISCOVERY_BYTES
 from collectors.watch.server.failures import ApiError, RequestRefused
 from timeline.core.values import check_values
-from timeline.kinds import described, resource_of
+from timeline.kinds import Kind, registry
 
 if TYPE_CHECKING:
     from collectors.watch.server.api import Api
 
 GroupKind = tuple[str, str]
-_OTHER_KINDS: frozenset[GroupKind] = frozenset(
-    {("scheduling.k8s.io", "PriorityClass"), ("storage.k8s.io", "StorageClass"), ("", "ReplicationController")}
-)
 _NEVER: dict[GroupKind, str] = {
     ("", "Secret"): "Causeline never reads Secrets.",
     ("events.k8s.io", "Event"): "They are the Events of core/v1, which are watched.",
@@ -139,7 +136,7 @@ def resources(api: "Api", include: Sequence[str], exclude: Sequence[str]) -> tup
     They are the default ones and those in `include`, without those in `exclude`; both name resources as kubectl does
     ("jobs.batch.volcano.sh"), or whole groups ("*.example.com"). Raise ApiError.
     """
-    wanted = (described() | _OTHER_KINDS) - _NEVER.keys()
+    wanted = {(kind.group, kind.kind) for kind in _watched()}
     known, failed = _discovered(api, {group for group, _ in wanted}, include)
     chosen = {
         each.resource for each in known if _watchable(each) and (each.resource.group, each.resource.kind) in wanted
@@ -157,8 +154,13 @@ def resources(api: "Api", include: Sequence[str], exclude: Sequence[str]) -> tup
 
 def default_resources() -> list[str]:
     """Return the names of the resources that are watched by default, as kubectl takes them."""
-    wanted = sorted((described() | _OTHER_KINDS) - _NEVER.keys())
-    return [f"{resource_of(kind)}.{group}" if group else resource_of(kind) for group, kind in wanted]
+    return [f"{kind.resource}.{kind.group}" if kind.group else kind.resource for kind in _watched()]
+
+
+def _watched() -> list[Kind]:
+    """Return the kinds that are watched by default, by group and kind."""
+    kinds = registry()
+    return [kinds[each] for each in sorted(kinds) if kinds[each].watched and each != ("*", "*")]
 
 
 def new_resources(before: Collection[Resource], after: Iterable[Resource]) -> list[Resource]:

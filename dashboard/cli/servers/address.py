@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
 
+from dashboard.services.locks import try_lock
+
 _TRIES = 20
 _PAUSE_SECONDS = 0.05
 
@@ -39,21 +41,15 @@ def announced_by_another(data_dir: Path) -> str:
     except FileNotFoundError:
         return ""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return os.read(descriptor, 4096).decode()
+        return "" if try_lock(descriptor, fcntl.LOCK_SH) else os.read(descriptor, 4096).decode()
     finally:
         os.close(descriptor)
-    return ""
 
 
 def _locked(descriptor: int) -> bool:
     """Return whether the lock could be taken. A reader holds it for an instant; another `causeline up` keeps it."""
     for _ in range(_TRIES):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(_PAUSE_SECONDS)
-        else:
+        if try_lock(descriptor):
             return True
+        time.sleep(_PAUSE_SECONDS)
     return False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dashboard.services import Program, ServiceError
 from dashboard.services.errors import tail
-from dashboard.services.launcher import PYTHON, SAMPLE, START_SECONDS, django_command, finish
+from dashboard.services.launcher import PYTHON, SAMPLE, START_SECONDS, finish, function_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from dashboard.services import Supervisor
 
 CLUSTER = "demo"
-_KEPT = ("--keep-days=1", "--keep-bytes=100000000")  # limits its size if somebody leaves it running
+_KEPT = {"keep_days": 1, "keep_bytes": 100_000_000}  # limits its size if somebody leaves it running
 
 
 def forget(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path) -> None:
     """Delete the cluster of an earlier demo, because each demo replays a new one. No worker may run yet."""
-    _clusters(supervisor, variables, data_dir, "disconnect", "--delete", "--", CLUSTER)
+    _clusters(supervisor, variables, data_dir, "disconnect", cluster=CLUSTER, delete=True, yes=True)
     _kubeconfig(data_dir).unlink(missing_ok=True)
     _kubeconfig(data_dir).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
@@ -43,16 +43,16 @@ def connect(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path
     """Connect the replay once it runs. Raises ServiceError if that fails."""
     kubeconfig = _kubeconfig(data_dir)
     supervisor.wait(kubeconfig.exists, START_SECONDS, "The demo's replay does not start; see its log.")
-    options = (f"--name={CLUSTER}", f"--kubeconfig={kubeconfig}", "--by-path", *_KEPT)
-    if _clusters(supervisor, variables, data_dir, "connect", *options):
+    options = {"name": CLUSTER, "kubeconfig": str(kubeconfig), "by_path": True, **_KEPT}
+    if _clusters(supervisor, variables, data_dir, "connect", **options):
         log = _log(data_dir)
         raise ServiceError(f"The demo's replayed cluster could not be connected; the log is {log}:{tail(log)}")
 
 
-def _clusters(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path, *command: str) -> int:
-    """Run a command on clusters with its output in a log, and return its exit status."""
+def _clusters(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path, act: str, **options: object) -> int:
+    """Do something with clusters, with its output in a log, and return the exit status."""
     with _log(data_dir).open("ab") as log:
-        running = subprocess.Popen(django_command("clusters", *command), env=variables, stdout=log, stderr=log)
+        running = subprocess.Popen(function_command(f"clusters.{act}", options), env=variables, stdout=log, stderr=log)
         return finish(supervisor, running)
 
 

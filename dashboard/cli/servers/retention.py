@@ -1,16 +1,13 @@
-"""Show how much room sources take and what retention will free, run retention, and place and lift legal holds. What
-needs Django runs in a process of its own."""
+"""Declare the commands about how much room sources take, and how long they are kept."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dashboard.cli.servers import serve
 from timeline.core.numbers import whole_number
 
 if TYPE_CHECKING:
-    import argparse
-
+    from dashboard.cli.servers.beside import Commands
 
 # What can be said of a cluster, by the name of its column.
 KEPT = {
@@ -22,18 +19,17 @@ KEPT = {
 DEFAULT = "default"  # in place of a number: that of the settings
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
+def add(commands: Commands) -> None:
     """Add the subcommands with their arguments."""
-    command = commands.add_parser(
+    commands.add(
         "usage",
-        parents=[shared],
+        "retention.show_usage",
         help="measure what each recording and live source takes in the database",
         epilog="Exit status: 0 measured, 1 the servers failed.",
     )
-    command.set_defaults(run=usage)
-    command = commands.add_parser(
+    command = commands.add(
         "retention",
-        parents=[shared],
+        "retention.run",
         help="delete now what is not to be kept, or show what will be deleted",
         epilog="Exit status: 0 done, 1 the servers failed.",
     )
@@ -46,10 +42,9 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: a
         metavar="DAYS",
         help="with --dry-run: show what of the present data will be deleted until then, 0 to 365 days from now",
     )
-    command.set_defaults(run=run)
-    command = commands.add_parser(
+    command = commands.add(
         "keep",
-        parents=[shared],
+        "retention.keep",
         help="change how long a connected cluster or a recording is kept",
         description="What is not given stays as it is. The word default stands for what the settings say.",
         epilog="Exit status: 0 changed, 1 the servers failed, 2 no such recording or cluster, or not possible.",
@@ -63,36 +58,21 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: a
             metavar="N",
             help=f"{what}{more if name == 'keep_days' else ''}",
         )
-    command.set_defaults(run=keep)
-    command = commands.add_parser(
+    command = commands.add(
         "hold",
-        parents=[shared],
+        "retention.hold",
         help="put a recording or a cluster under a legal hold, so that nothing of it is deleted",
         epilog="Exit status: 0 held, 1 the servers failed, 2 no such recording or cluster, or no reason.",
     )
     command.add_argument("name", metavar="NAME", help="of a connected cluster or a recording, or its number")
     command.add_argument("--reason", required=True, metavar="TEXT", help="why, in a sentence that pages show")
-    command.set_defaults(run=hold)
-    command = commands.add_parser(
+    command = commands.add(
         "unhold",
-        parents=[shared],
+        "retention.unhold",
         help="lift the legal hold of a recording or a cluster",
         epilog="Exit status: 0 lifted, 1 the servers failed, 2 there is no such hold.",
     )
     command.add_argument("name", metavar="NAME", help="of a connected cluster or a recording, or its number")
-    command.set_defaults(run=unhold)
-
-
-def usage(options: argparse.Namespace) -> int:
-    """Print what each source takes. Return the exit status: 1 if the servers failed."""
-    return serve.run_beside(options, "retention", "usage")
-
-
-def run(options: argparse.Namespace) -> int:
-    """Run retention now, or print what it will free. Return the exit status: 1 if the servers failed."""
-    if options.dry_run:
-        return serve.run_beside(options, "retention", "foresee", f"--within={options.within}")
-    return serve.run_beside(options, "retention", "run")
 
 
 def number(text: str) -> str:
@@ -100,19 +80,3 @@ def number(text: str) -> str:
     if text != DEFAULT and whole_number(text) is None:
         raise ValueError(text)
     return text
-
-
-def keep(options: argparse.Namespace) -> int:
-    """Change how long something is kept. Return the exit status: 2 if there is no such recording or cluster."""
-    given = [f"--{name.replace('_', '-')}={value}" for name in KEPT if (value := getattr(options, name)) is not None]
-    return serve.run_beside(options, "retention", "keep", *given, "--", options.name)
-
-
-def hold(options: argparse.Namespace) -> int:
-    """Place a legal hold. Return the exit status: 2 if there is no such recording or cluster."""
-    return serve.run_beside(options, "retention", "hold", f"--reason={options.reason}", "--", options.name)
-
-
-def unhold(options: argparse.Namespace) -> int:
-    """Lift a legal hold. Return the exit status: 2 if there is none."""
-    return serve.run_beside(options, "retention", "unhold", "--", options.name)

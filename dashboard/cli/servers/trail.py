@@ -1,15 +1,13 @@
-"""Print the audit trail as lines of JSON. What needs Django runs in a process of its own."""
+"""Declare the command that prints the audit trail."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dashboard.cli.servers import serve
-
 if TYPE_CHECKING:
-    import argparse
+    from dashboard.cli.servers.beside import Commands
 
-OPTIONS = {
+_OPTIONS = {
     "since": ("TIME", "only what was done from this time on, such as 2026-11-21T07:52:00Z"),
     "until": ("TIME", "only what was done before this time"),
     "who": ("NAME", "only what this person or token did"),
@@ -18,22 +16,13 @@ OPTIONS = {
 }
 
 
-def add(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
-    command = commands.add_parser(
+def add(commands: Commands) -> None:
+    """Add the subcommand with its arguments."""
+    command = commands.add(
         "audit-trail",
-        parents=[shared],
+        "trail.show",
         help="print who did and saw what in Causeline, as one JSON object on each line",
         epilog="Exit status: 0 printed, 1 the servers failed, 2 the options are not possible.",
     )
-    add_arguments(command)
-    command.set_defaults(run=print_trail)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    for name, (value, words) in OPTIONS.items():
-        parser.add_argument(f"--{name}", metavar=value, default="", help=words)
-
-
-def print_trail(options: argparse.Namespace) -> int:
-    given = [f"--{name}={value}" for name in OPTIONS if (value := getattr(options, name))]
-    return serve.run_beside(options, "audit_trail", *given)
+    for name, (value, words) in _OPTIONS.items():
+        command.add_argument(f"--{name}", metavar=value, default="", help=words)

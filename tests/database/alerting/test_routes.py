@@ -149,7 +149,7 @@ def test_secrets_need_a_key_and_are_encrypted_again_with_a_new_one(
     shown = text(admin.post("/routes/", {"act": "test", "number": to.pk}))
     assert "<strong>Test message to <bdi>webhook</bdi>: sent.</strong> 200 OK" in shown
     settings.CREDENTIALS_KEYS = ["n" * 32, "k" * 32]
-    call_command("clusters", "renew-secrets")
+    call_command("causeline", "clusters", "--renew-secrets")
     assert "1 encrypted again" in capsys.readouterr().err
     settings.CREDENTIALS_KEYS, receiver.always = ["n" * 32], 500
     shown = text(admin.post("/routes/", {"act": "test", "number": to.pk}))

@@ -102,9 +102,9 @@ def asked(client: Client, source: Source, path: str = "", status: int = 200, **q
 
 
 def ran(*command: str) -> int:
-    """Return the status with which a command of `manage.py` ends."""
+    """Return the status with which a command of `causeline` ends."""
     try:
-        call_command(*command)
+        call_command("causeline", *command)
     except SystemExit as error:
         return int(error.code or 0)
     return 0

@@ -134,9 +134,9 @@ def test_an_export_is_read_back_with_the_same_findings(name: str, client: Client
 
 def test_the_command_writes_what_is_downloaded_packed_and_not(client: Client, sample: Source, tmp_path: Path) -> None:
     downloaded = async_to_sync(sent)(client.get(f"/api/sources/{sample.pk}/recording"))
-    plain, packed = tmp_path / "plain", tmp_path / "packed"
-    call_command("export_recording", str(sample.pk), "--format", "recording", "--output", str(plain))
-    call_command("export_recording", str(sample.pk), "--format", "recording", "--packed", "--output", str(packed))
+    plain, packed = tmp_path / "plain", tmp_path / "packed.zst"
+    call_command("causeline", "export", str(sample.pk), "--format", "recording", "--output", str(plain))
+    call_command("causeline", "export", str(sample.pk), "--format", "recording", "--output", str(packed))
     assert packed.read_bytes() == downloaded
     assert zstandard.ZstdDecompressor().decompressobj().decompress(downloaded) == plain.read_bytes()
 

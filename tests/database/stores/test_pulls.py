@@ -180,7 +180,7 @@ def test_secrets_can_be_read_with_a_new_key_alone_after_they_were_encrypted_agai
     settings.CREDENTIALS_KEYS = ["the old key of the tests, 32 characters"]
     scene.configure(**{"field-password": SECRET, "field-username": "reader"})
     settings.CREDENTIALS_KEYS = ["the new key of the tests, 32 characters", *settings.CREDENTIALS_KEYS]
-    call_command("clusters", "renew-secrets")
+    call_command("causeline", "clusters", "--renew-secrets")
     settings.CREDENTIALS_KEYS = settings.CREDENTIALS_KEYS[:1]
     assert pulls._secrets(LogStore.objects.get()) == {"password": SECRET}
 

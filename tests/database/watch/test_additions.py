@@ -188,8 +188,8 @@ def test_an_unknown_cluster_is_refused(client: Client) -> None:
 def test_the_command_line_adds_too(held: Followed, tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
     file.write_bytes(line(POD.ref, POD.received + 1))
-    call_command("import_recording", "--cluster", "prod", "--", str(file))
+    call_command("causeline", "import", "--cluster", "prod", "--", str(file))
     assert Upload.objects.get().state == "adding"
     with pytest.raises(SystemExit):
-        call_command("import_recording", "--cluster", "unknown", "--", str(file))
+        call_command("causeline", "import", "--cluster", "unknown", "--", str(file))
     assert Addition.objects.count() == 1

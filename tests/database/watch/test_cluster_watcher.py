@@ -226,7 +226,7 @@ def test_what_was_watched_takes_in_the_audit_log_of_the_same_time_once_it_is_a_r
     connections.disconnect(scene.cluster)
     scene.ends()
     watched_entries = changes_of(source).total()
-    call_command("import_recording", str(SAMPLE), name=source.name)
+    call_command("causeline", "import", str(SAMPLE), f"--name={source.name}")
     source.refresh_from_db()
     assert source.ended.startswith("The cluster was disconnected")
     assert changes_of(source).total() > watched_entries

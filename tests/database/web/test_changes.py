@@ -154,12 +154,12 @@ def test_commands_tell_who_of_the_machine_ran_them(
     settings.DATA_DIR = tmp_path
     monkeypatch.setenv("LOGNAME", "operator")
     monkeypatch.setenv("CAUSELINE_PASSWORD", "correct horse battery")
-    call_command("createuser", "ada", "--admin", stdout=None)
+    call_command("causeline", "createuser", "ada", "--admin")
     Cluster.objects.create(name="prod")
     for act in ("pause", "resume", "disconnect"):
-        call_command("clusters", act, "prod")
+        call_command("causeline", act, "prod")
     with pytest.raises(SystemExit):
-        call_command("clusters", "disconnect", "prod")  # fails, so nothing is changed
+        call_command("causeline", "disconnect", "prod")  # fails, so nothing is changed
     line, *others = (tmp_path / "logs" / change_log.FILE).read_text().splitlines()
     assert [PAIR.findall(each)[0][1] for each in others] == ['"pause"', '"resume"', '"disconnect"']
     assert all('by="operator"' in each and 'name="prod"' in each for each in others)

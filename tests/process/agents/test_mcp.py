@@ -36,9 +36,9 @@ INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": PARAM
 PREPARED = """
 from django.core.management import call_command
 for name, file in (("one", {one!r}), ("two", {two!r})):
-    call_command("import_recording", file, name=name)
-call_command("tokens", "create", "agent", "--scope", "read", "--source", "one")
-call_command("tokens", "create", "agent", "--scope", "alerts")
+    call_command("causeline", "import", file, "--name", name)
+call_command("causeline", "tokens", "create", "agent", "--scope", "read", "--source", "one")
+call_command("causeline", "tokens", "create", "agent", "--scope", "alerts")
 """
 
 

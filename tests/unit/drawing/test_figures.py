@@ -48,7 +48,7 @@ def test_words_on_the_page_can_be_read(theme: figures.Theme, ink: str, paper: st
 
 
 def test_every_family_has_a_colour_and_a_trace() -> None:
-    known = {kind.family for kind in kinds.registry().values()} | {family for _, family in kinds._PLAIN.values()}
+    known = {kind.family for kind in kinds.registry().values()}
     assert known | set(kinds.NOISE) | {"Other"} == set(figures.FAMILIES)
 
 

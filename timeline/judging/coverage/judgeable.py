@@ -16,7 +16,6 @@ from timeline.judging.coverage.remedies import (
     LOGS,
     WATCHES,
     WHOLE_POLICY,
-    group_of,
     policy_line,
     remedy,
     watch_command,
@@ -24,7 +23,7 @@ from timeline.judging.coverage.remedies import (
 from timeline.judging.coverage.sources import CoverageRow, Sight, Sights, enumerated
 from timeline.judging.leases.terms import OF_NODES
 from timeline.judging.rulebook import Rule
-from timeline.kinds import qualified, resource_of
+from timeline.kinds import group_of, qualified, resource_of
 
 Judgement = Literal["exact", "bounded", "inconclusive", "not"]
 Answer = Literal["can", "part", "cannot"]

@@ -11,8 +11,7 @@ import msgspec
 
 from timeline.core.entries import WRITES, Level
 from timeline.history.shown import Verb
-from timeline.judging.coverage.remedies import group_of
-from timeline.kinds import resource_of
+from timeline.kinds import group_of, resource_of
 
 CREATORS = ("Job", "ReplicaSet", "StatefulSet", "DaemonSet")
 """The kinds whose controllers record Events about the children that they create and delete."""

@@ -17,6 +17,7 @@ from timeline.judging.coverage.lines import OWNERS
 from timeline.judging.coverage.remedies import PRIVATE, is_private, written
 from timeline.judging.leases.terms import OF_NODES
 from timeline.judging.rulebook import Rule
+from timeline.kinds import of_resource
 
 Resource = tuple[str, str]  # an API group and a resource
 Purposed = Iterator[tuple[PolicyLine, str]]  # lines, each with what it is for
@@ -32,7 +33,6 @@ _NO_CHANGES = (
     ("authorization.k8s.io", "*"),
 )
 _LEASES = ("coordination.k8s.io", "leases")
-_CLUSTER_WIDE = frozenset({"namespaces", "nodes", "persistentvolumes", "priorityclasses", "storageclasses"})
 _OTHER_OWNERS = "the end of owners that are custom resources, unless you add these to the line of the other owners"
 _CONTENT = "the content of what holds credentials"
 _WIDTH = 118  # characters of a line
@@ -102,8 +102,9 @@ class _Part(NamedTuple):
     def line(self, namespaces: Sequence[str]) -> PolicyLine:
         """Return the line. If namespaces are given, it is limited to these, and to what is in no namespace where the
         line is about that, too."""
-        names = {name for _, name in self.resources}
-        everywhere = names & {"", *_CLUSTER_WIDE} or {*self.verbs} & {"list", "watch"}
+        everywhere = {*self.verbs} & {"list", "watch"} or any(
+            resource == _ALL or _is_cluster_wide(*resource) for resource in self.resources
+        )
         return PolicyLine(
             self.level.value,
             verbs=self.verbs,
@@ -163,12 +164,17 @@ def _logged(rule: Rule) -> Iterator[tuple[Resource, str, Level]]:
             yield ("", "namespaces"), verb, Level.METADATA
 
 
+def _is_cluster_wide(group: str, resource: str) -> bool:
+    known = of_resource(group, resource)
+    return known is not None and not known.namespaced
+
+
 def _is_served(rule: Rule, policy: Policy, namespaces: Sequence[str]) -> bool:
     """Return whether a policy logs everything that a rule needs."""
     logged = [*_logged(rule)]
     for (group, name), verb, level in logged:
         resource, _, subresource = name.partition("/")
-        namespace = "" if resource in _CLUSTER_WIDE or not namespaces else namespaces[0]
+        namespace = "" if _is_cluster_wide(group, resource) or not namespaces else namespaces[0]
         asked = Attributes(verb, group if resource else "example.com", resource or "any", subresource, namespace)
         number = policy.deciding(asked)
         if number is None or policy.rules[number].level not in _LEVELS[: _LEVELS.index(level) + 1]:

@@ -9,6 +9,7 @@ from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
 from timeline.judging.verdicts import Verdict, order_of
+from timeline.kinds import kind_of
 from timeline.kinds.volcano_job import makes_claim
 
 # What an Event says of an object that its program did not find: the kind, perhaps with its group, and the name.
@@ -101,7 +102,7 @@ def not_found_events(reports: Reports, name: Name, start: int) -> tuple[Reports,
     events = sorted((each for each in reports if start <= each[1].time), key=lambda each: each[1].at)
     if not events:
         return [], False
-    kinds = ("persistentvolumeclaim", "pvc") if name.kind == "PersistentVolumeClaim" else (name.kind.lower(),)
+    kinds = {name.kind.lower(), kind_of(name.group, name.kind).short}
     missing = {(f"{kind}{plural}", name.name.lower()) for kind in kinds for plural in ("", "s")}
     found = [each for each in events if not missing.isdisjoint(_NOT_FOUND.findall(each[1].facts.message.lower()))]
     return found, bool(found) and events[-1][1].facts.message != found[-1][1].facts.message

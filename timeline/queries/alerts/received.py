@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from timeline.core.durations import duration
 from timeline.core.entries import microseconds, moment
-from timeline.kinds import kind_of, resource_of
+from timeline.kinds import kind_of
 from timeline.layout.lanes import lane_key
 from timeline.models import Alert, Duration, Finding, Incident, Source, Track
 from timeline.payloads.alerts import AlertListPayload, AlertPayload, AlertsPayload, AlertState
@@ -164,9 +164,8 @@ def _fired(start: int, end: int) -> QuerySet[Alert]:
 
 def _ways_to_name(row: Track) -> list[str]:
     """Return all ways in which the labels of an alert may name an object."""
-    kind = row.kind.lower()
-    kinds = {kind, resource_of(row.kind), kind_of(row.group, row.kind).short}
-    kinds |= {f"{each}.{row.group}" for each in kinds if row.group}
+    names = kind_of(row.group, row.kind).names
+    kinds = names | {f"{each}.{row.group}" for each in names if row.group}
     return [f"uid/{row.uid}", *(f"{each}/{row.name}" for each in kinds), *(f"ip/{each}" for each in row.addresses)]
 
 

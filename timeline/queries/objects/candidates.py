@@ -8,18 +8,10 @@ from django.db.models import Q, QuerySet
 
 from timeline.core.entries import microseconds
 from timeline.history.lifelines import ANONYMOUS
-from timeline.kinds import NOISE, kind_of, resource_of
+from timeline.kinds import NOISE, kind_of, of_resource, registry, resource_of
 from timeline.models import Source, Track
 
 MOST = 5_000  # the most tracks of one name or address that are considered, the latest ones
-_SHORT = {  # the short names of kinds that kubectl knows
-    "po": "Pod", "svc": "Service", "deploy": "Deployment", "ds": "DaemonSet", "sts": "StatefulSet", "rs": "ReplicaSet",
-    "cm": "ConfigMap", "sa": "ServiceAccount", "pvc": "PersistentVolumeClaim", "pv": "PersistentVolume", "no": "Node",
-    "ns": "Namespace", "ep": "Endpoints", "ev": "Event", "ing": "Ingress", "netpol": "NetworkPolicy", "cj": "CronJob",
-    "pdb": "PodDisruptionBudget", "hpa": "HorizontalPodAutoscaler", "quota": "ResourceQuota", "sc": "StorageClass",
-    "rc": "ReplicationController", "pc": "PriorityClass", "crd": "CustomResourceDefinition", "vj": "Job",
-    "pg": "PodGroup",
-}  # fmt: skip
 
 
 class Target(NamedTuple):
@@ -78,30 +70,20 @@ def candidates(
     return [Candidate(by_key[row.source_id], row, *_life(row)) for row in found]
 
 
-def is_kind(group: str, kind: str, asked: str) -> bool:
-    """Return whether the text of a link, such as Pod, pods, po or jobs.batch.volcano.sh, means this kind."""
-    name, _, within = asked.lower().partition(".")
-    names = {kind.lower(), resource_of(kind), kind_of(group, kind).short}
-    names |= {short for short, long in _SHORT.items() if long == kind}
-    return name in names and (not within or within == group)
-
-
 def kinds_of(asked: str) -> list[str]:
     """Return the kinds that a word such as Pod, pods or po may mean, in lower case."""
     word = asked.lower()
     singular = (word[:-1], word[:-2], f"{word[:-3]}y")
-    return [
-        word,
-        *(kind for kind in singular if resource_of(kind) == word),
-        *filter(None, [_SHORT.get(word, "").lower()]),
-    ]
+    called = [kind.kind.lower() for kind in registry().values() if word in kind.names]
+    return [*dict.fromkeys([word, *(kind for kind in singular if resource_of(kind) == word), *called])]
 
 
 def is_resource(group: str, resource: str, asked: str) -> bool:
     """Return whether the text of a link, such as Pod, pods or po, means this resource."""
+    if known := of_resource(group, resource):
+        return known.is_meant(asked)
     name, _, within = asked.lower().partition(".")
-    names = {name, resource_of(name), resource_of(_SHORT.get(name, name))}
-    return resource in names and (not within or within == group)
+    return resource in (name, resource_of(name)) and within in ("", group)
 
 
 def _latest(rows: QuerySet[Track]) -> list[Track]:
@@ -112,7 +94,7 @@ def _of_kind(rows: list[Track], kind: str) -> list[Track]:
     """Return the rows of a kind. Without a kind, return all rows except noise such as Events, or the noise if there is
     nothing else."""
     if kind:
-        return [row for row in rows if is_kind(row.group, row.kind, kind)]
+        return [row for row in rows if kind_of(row.group, row.kind).is_meant(kind)]
     return [row for row in rows if row.family not in NOISE] or rows
 
 

@@ -141,28 +141,28 @@ def test_people_are_found_by_any_name_page_by_page_with_a_fixed_number_of_querie
 
 def test_commands_give_explain_and_take_away(capsys: pytest.CaptureFixture[str]) -> None:
     bob, prod = member(name="bob"), Cluster.objects.create(name="prod")
-    assert ran("grants", "grant", "bob", "--role", "admin") == 0
-    assert ran("grants", "grant", "--group", "--role=editor", "--on=prod", "--", "oidc:sre") == 0
+    assert ran("grant", "bob", "--role", "admin") == 0
+    assert ran("grant", "--group", "--role=editor", "--on=prod", "--", "oidc:sre") == 0
     people.take_groups(bob, "oidc", ["sre"])
     said = capsys.readouterr().err
     assert "bob is admin of everything." in said and "oidc:sre is editor of the cluster prod." in said
-    call_command("grants", "rights", "bob")
+    call_command("causeline", "rights", "bob")
     reported = capsys.readouterr().out
     assert (
         "bob has these roles:" in reported and "editor of the cluster prod: by the group oidc:sre, given by" in reported
     )
-    call_command("grants", "rights", "bob", "--output=json")
+    call_command("causeline", "rights", "bob", "--output=json")
     read = json.loads(capsys.readouterr().out)
     assert (read["schema"], read["name"], read["administrator"]) == ("causeline.rights/v1", "bob", True)
     assert [(each["role"], each["cluster"], each["by_group"]) for each in read["roles"]] == [
         ("admin", None, None),
         ("editor", prod.pk, "oidc:sre"),
     ]
-    call_command("grants", "rights", "--group", "oidc:sre")
+    call_command("causeline", "rights", "--group", "oidc:sre")
     assert "oidc:sre, a group with 1 member who may sign in, has these roles:" in capsys.readouterr().out
-    assert ran("grants", "revoke", "--group", "--on=prod", "--yes", "oidc:sre") == 0
+    assert ran("revoke", "--group", "--on=prod", "--yes", "oidc:sre") == 0
     assert not Grant.objects.filter(cluster=prod).exists()
-    assert ran("grants", "revoke", "--yes", "bob") == 2
+    assert ran("revoke", "--yes", "bob") == 2
     assert "Nobody would be an administrator then" in capsys.readouterr().err
     actions = AuditRecord.objects.order_by("pk").values_list("action", "way", "name")
     assert list(actions) == [
@@ -189,7 +189,7 @@ def test_commands_say_what_is_wrong(command: list[str], why: str, capsys: pytest
     for name in ("prod", "twice"):
         Cluster.objects.create(name=name)
     Source.objects.create(name="twice", ready=True)
-    assert ran("grants", *command) == 2
+    assert ran(*command) == 2
     assert why in capsys.readouterr().err.replace("\n", " ")
     assert not Grant.objects.exists()
 
@@ -202,6 +202,6 @@ def test_a_thing_is_named_exactly() -> None:
         ("recording/same", "editor"),
         (f"recording/{recording.pk}", "responder"),
     ):
-        assert ran("grants", "grant", "bob", f"--role={role}", f"--on={on}") == 0
+        assert ran("grant", "bob", f"--role={role}", f"--on={on}") == 0
     held = grants.read(bob.pk)
     assert (held.on_cluster(prod.pk), held.on_source(recording.pk)) == ("viewer", "responder")

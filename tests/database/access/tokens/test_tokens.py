@@ -3,7 +3,6 @@ their text is stored nowhere."""
 
 import asyncio
 import base64
-import io
 import re
 from datetime import timedelta
 from typing import Any, cast
@@ -57,17 +56,18 @@ def test_a_wrong_expired_or_revoked_text_opens_nothing_even_where_nobody_signs_i
     assert tokens.holder(RequestFactory().get("/"), "read", given=right) is not None
 
 
-def test_tokens_of_a_deactivated_person_are_refused_until_the_person_is_activated() -> None:
+def test_tokens_of_a_deactivated_person_are_refused_until_the_person_is_activated(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     for name in ("alice", "bob"):
         member(name=name)
     hers, others = issued(name="grafana"), [issued(name="script", by=by) for by in ("bob", "command line")]
-    out = io.StringIO()
-    call_command("deactivate", "alice", stdout=out)
-    assert "Access tokens that alice made are refused from now on: grafana." in out.getvalue()
+    call_command("causeline", "deactivate", "alice")
+    assert "Access tokens that alice made are refused from now on: grafana." in capsys.readouterr().out
     assert [asked("/api/sources", text) for text in (hers, *others)] == [401, 200, 200]
     page = signed_in(member("admin", name="root")).get("/tokens/").content.decode()
     assert page.count("by alice, who is deactivated, so it is refused") == 1
-    call_command("activate", "alice", stdout=out)
+    call_command("causeline", "activate", "alice")
     assert asked("/api/sources", hers) == 200
 
 
@@ -153,18 +153,18 @@ def test_a_token_is_made_and_its_text_shown_once(admin_client: Client, caplog: p
 def test_the_command_makes_lists_and_revokes(sample: Source, capsys: pytest.CaptureFixture[str]) -> None:
     assert tokens.SCOPES == command_line.SCOPES
     assert (tokens.USUAL_DAYS, tokens.MOST_DAYS) == (command_line.USUAL_DAYS, command_line.MOST_DAYS)
-    call_command("tokens", "create", "--scope=read", f"--source={sample.name}", "--days=7", "--", "ci")
+    call_command("causeline", "tokens", "create", "--scope=read", f"--source={sample.name}", "--days=7", "--", "ci")
     text = capsys.readouterr().out.strip()
     assert asked(f"/api/sources/{sample.pk}/overview", text) == 200
-    call_command("tokens", "list")
+    call_command("causeline", "tokens", "list")
     shown = capsys.readouterr().out
     assert "ci (causeline_" in shown and f"the recording {sample.name}" in shown and text not in shown
-    call_command("tokens", "revoke", "--yes", "--", "ci")
+    call_command("causeline", "tokens", "revoke", "--yes", "--", "ci")
     assert asked(f"/api/sources/{sample.pk}/overview", text) == 401
     for wrong in (["revoke", "ci"], ["create", "--scope=read", "--cluster=none", "--", "x"],
                   ["create", "--scope=read", "--days=0", "--", "x"]):  # fmt: skip
         with pytest.raises(SystemExit):
-            call_command("tokens", *wrong, stdout=io.StringIO())
+            call_command("causeline", "tokens", *wrong)
 
 
 def personal(owner: User, *scopes: str, **limit: Any) -> str:

@@ -142,9 +142,9 @@ def test_a_command_changes_nothing_without_its_record(monkeypatch: pytest.Monkey
     member("viewer", name="alice")
     member("admin", name="root")
     monkeypatch.setattr(trail, "_INSERT", "INSERT INTO dashboard_nothing VALUES (%(action)s)")
-    for command in (["deactivate", "alice"], ["grants", "grant", "alice", "--role=editor"]):
+    for command in (["deactivate", "alice"], ["grant", "alice", "--role=editor"]):
         with pytest.raises(DatabaseError):
-            call_command(*command)
+            call_command("causeline", *command)
     assert User.objects.get(username="alice").is_active
     assert [each.role for each in Grant.objects.filter(user__username="alice")] == ["viewer"]
 
@@ -199,12 +199,12 @@ def test_lines_follow_their_schema(capfdbinary: Any) -> None:
     assert [each["action"] for each in written] == ["see", "delete"]
     for each in written:
         jsonschema.validate(each, schema)
-    call_command("audit_trail", "--since=2020-01-01", "--who=älice")
+    call_command("causeline", "audit-trail", "--since=2020-01-01", "--who=älice")
     (printed,) = capfdbinary.readouterr().out.splitlines()
     assert json.loads(printed) == written[0]
     for wrong in (["--since=soon"], ["--action=none"], ["--source=x"]):
         with pytest.raises(SystemExit):
-            call_command("audit_trail", *wrong)
+            call_command("causeline", "audit-trail", *wrong)
 
 
 def test_the_schema_is_printed_without_a_database() -> None:

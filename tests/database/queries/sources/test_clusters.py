@@ -79,7 +79,7 @@ def test_a_watch_that_fails_or_was_begun_anew_is_reported_on_the_page_in_the_api
     streams = {each["resource"]: each for each in health_of(client, source)["streams"]}
     assert (streams["pods"]["state"], streams["pods"]["error"]) == ("watching", begun_anew)
     assert streams["jobs"]["state"] == "failing"
-    call_command("clusters", "list")
+    call_command("causeline", "clusters")
     for shown in (page(client, f"/clusters/{cluster.pk}/"), " ".join(capsys.readouterr().out.split())):
         assert begun_anew in shown and "An answer is larger than 64 MiB." in shown
 
@@ -234,7 +234,7 @@ def test_gaps_that_overlap_are_reported_as_one(client: Client) -> None:
 
 def test_nothing_is_imported_into_a_source_that_is_fed(capsys: pytest.CaptureFixture[str]) -> None:
     fed()
-    assert ran("import_recording", str(SAMPLE), "--name=prod") == 2
+    assert ran("import", str(SAMPLE), "--name=prod") == 2
     assert "a cluster feeds prod" in capsys.readouterr().err
 
 

@@ -265,20 +265,20 @@ def test_the_command_line_asks_and_can_undo(
         return ran(*command)
 
     settings.DATA_DIR = tmp_path
-    assert answering("n", "deletions", "delete", "sample") == 2
+    assert answering("n", "delete", "sample") == 2
     asked = " ".join(capsys.readouterr().err.split())
     assert "775 changes" in asked and "sample is kept" in asked
     assert Source.objects.filter(pk=sample.pk).exists()
-    assert ran("deletions", "delete", "--yes", "sample") == 0
+    assert ran("delete", "--yes", "sample") == 0
     assert not Source.objects.filter(pk=sample.pk).exists()
-    assert ran("deletions", "delete", "--yes", "sample") == ran("deletions", "undo", "other") == 2
-    assert ran("deletions", "undo") == 0
+    assert ran("delete", "--yes", "sample") == ran("undo", "other") == 2
+    assert ran("undo") == 0
     assert Source.objects.filter(pk=sample.pk).exists()
     cluster, _ = connected()
-    assert answering("", "clusters", "disconnect", "prod", "--delete") == 2
+    assert answering("", "disconnect", "prod", "--delete") == 2
     assert Cluster.objects.exists()
-    assert answering("yes", "clusters", "disconnect", "prod") == 0 and not Cluster.objects.exists()
-    assert ran("deletions", "undo", "prod") == 0
+    assert answering("yes", "disconnect", "prod") == 0 and not Cluster.objects.exists()
+    assert ran("undo", "prod") == 0
     assert Cluster.objects.get().pk == cluster.pk
     assert "prod is connected again" in capsys.readouterr().err
     assert not Cluster.everything.exclude(delete_after=None).exists()

@@ -26,7 +26,7 @@ def test_what_is_held_is_not_deleted_by_hand_and_the_refusal_says_why(client: Cl
         deletion.delete_source(source.pk)
     for answer in (client.delete(f"/api/sources/{source.pk}"), client.post(f"/sources/{source.pk}/delete/")):
         assert answer.status_code == 409 and b"Case 17" in answer.content
-    assert ran("deletions", "delete", "--yes", "kept") == 2
+    assert ran("delete", "--yes", "kept") == 2
     holds.lift(source=source.pk)
     assert deletion.delete_source(source.pk)
 
@@ -36,7 +36,7 @@ def test_a_hold_of_a_cluster_keeps_its_sources_even_when_it_is_disconnected(clie
     holds.place("Case 18", "", cluster=cluster.pk)
     answer = client.post(f"/clusters/{cluster.pk}/", {"act": "disconnect", "delete": "on", "confirmed": "yes"})
     assert answer.status_code == 400 and b"Case 18" in answer.content
-    assert ran("clusters", "disconnect", "prod", "--delete", "--yes") == 2
+    assert ran("disconnect", "prod", "--delete", "--yes") == 2
     connections.disconnect(cluster)
     end_the_minute()
     tasks.remove_deleted()
@@ -92,14 +92,14 @@ def test_the_command_line_holds_a_recording_and_a_cluster(
     settings.DATA_DIR = tmp_path
     source = stored.opened("kept")
     cluster, fed = connected()
-    assert ran("retention", "hold", "--reason", "Case 20", "kept") == 0
-    assert ran("retention", "hold", "--reason", "Case 21", "prod") == 0
+    assert ran("hold", "--reason", "Case 20", "kept") == 0
+    assert ran("hold", "--reason", "Case 21", "prod") == 0
     assert Hold.objects.get(source=source.pk).reason == "Case 20."
     assert Hold.objects.get(cluster=cluster.pk).reason == "Case 21."
     Source.objects.filter(pk=fed.pk).update(name="fed")
-    assert ran("retention", "unhold", "fed") == 2
+    assert ran("unhold", "fed") == 2
     assert "the hold of its cluster" in capsys.readouterr().err
-    assert ran("retention", "hold", "--reason", " ", "kept") == 2
-    assert ran("retention", "unhold", "kept") == ran("retention", "unhold", "prod") == 0
+    assert ran("hold", "--reason", " ", "kept") == 2
+    assert ran("unhold", "kept") == ran("unhold", "prod") == 0
     assert not Hold.objects.exists()
-    assert ran("retention", "unhold", "kept") == ran("retention", "hold", "--reason", "x", "nothing") == 2
+    assert ran("unhold", "kept") == ran("hold", "--reason", "x", "nothing") == 2

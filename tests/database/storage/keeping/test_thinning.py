@@ -168,7 +168,7 @@ def test_a_killed_run_of_retention_beside_a_live_worker_loses_nothing(source: So
     with psycopg.connect(address) as other:
         other.execute(sql.SQL("LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE").format(third))
         run = subprocess.Popen(
-            [sys.executable, ROOT / "manage.py", "retention", "run"],
+            [sys.executable, ROOT / "manage.py", "causeline", "retention"],
             cwd=ROOT,
             env={**os.environ, "DATABASE_URL": address},
             stderr=subprocess.DEVNULL,

@@ -67,19 +67,19 @@ def test_sources_are_measured_once_a_day_and_kept_apart(
     assert small.findings == small.logs == small.evidence == 0
 
     def retained(*arguments: str) -> str:
-        assert ran("retention", *arguments) == 0
+        assert ran(*arguments) == 0
         return capsys.readouterr().out
 
     settings.DATA_DIR = tmp_path
     Usage.objects.all().delete()
     Source.objects.filter(pk=empty.pk).update(keep_days=3, created=now - timedelta(days=2))
     assert "of all, " in retained("usage") and Usage.objects.count() == 2
-    assert "empty" not in retained("foresee")
-    assert "empty: the whole recording, 0 entries" in retained("foresee", "--within=2")
+    assert "empty" not in retained("retention", "--dry-run")
+    assert "empty: the whole recording, 0 entries" in retained("retention", "--dry-run", "--within=2")
     holds.place("Case 33", "", source=source.pk)
-    assert "prod: kept by a legal hold" in retained("foresee")
+    assert "prod: kept by a legal hold" in retained("retention", "--dry-run")
     Source.objects.filter(pk=empty.pk).update(keep_days=1)
-    retained("run")
+    retained("retention")
     assert list(Source.objects.all()) == [source]
 
 
@@ -129,11 +129,11 @@ def test_the_home_page_says_what_will_be_deleted_within_a_week(client: Client) -
 def test_the_command_line_changes_only_what_is_given(capsys: pytest.CaptureFixture[str]) -> None:
     cluster = Cluster.objects.create(name="prod", keep_days=9, keep_bytes=10**9, keep_incident_minutes=5)
     recording = stored.opened("old")
-    assert ran("retention", "keep", "--keep-incident-days=90", "prod") == 0
-    assert ran("retention", "keep", "--keep-bytes=default", "prod") == 0
+    assert ran("keep", "--keep-incident-days=90", "prod") == 0
+    assert ran("keep", "--keep-bytes=default", "prod") == 0
     assert kept_of(cluster) == (9, None, 90, 5)
     for days, kept in (("30", 30), ("default", None)):
-        assert ran("retention", "keep", f"--keep-days={days}", "old") == 0
+        assert ran("keep", f"--keep-days={days}", "old") == 0
         assert days_of(recording) == kept
     capsys.readouterr()
     for arguments, words in (
@@ -145,7 +145,7 @@ def test_the_command_line_changes_only_what_is_given(capsys: pytest.CaptureFixtu
         (("--keep-days=36501", "old"), "from 0 to 36500"),
         (("--keep-days=3", "nothing"), "There is no recording nothing"),
     ):
-        assert ran("retention", "keep", *arguments) == 2
+        assert ran("keep", *arguments) == 2
         assert words in " ".join(capsys.readouterr().err.split())
     assert kept_of(cluster) == (9, None, 90, 5)
 

@@ -3,12 +3,10 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import yaml
-from django.core.management import call_command
 
 from collectors.watch.server import connections
 from collectors.watch.server.connections import WatchOptions
@@ -99,12 +97,3 @@ def connected_by(file: Path, name: str = "prod", programs_for: str = "") -> Clus
     """Connect a cluster by the path of a kubeconfig, which may run programs if the command line allows it."""
     way = connections.with_kubeconfig_path(file, programs_for=programs_for)
     return connections.connect(name, way, WatchOptions())
-
-
-def ran(*command: str) -> int:
-    """Run `causeline clusters`, and return its exit status."""
-    try:
-        call_command("clusters", *command, stdout=StringIO())
-    except SystemExit as error:
-        return int(error.code or 0)
-    return 0

@@ -15,7 +15,8 @@ from pytest_django import Settings
 from collectors.watch.server import connections, credentials
 from collectors.watch.server.connections import ClusterRefused
 from collectors.watch.server.failures import Unusable
-from tests.database.watch.server.api_server import ANSWERS, SECRET, Server, config, connected, ran
+from tests.database.storage.sources import ran
+from tests.database.watch.server.api_server import ANSWERS, SECRET, Server, config, connected
 from tests.rows import stored
 from tests.rows.people import member
 from tests.servers.certificates import served, signed
@@ -242,10 +243,10 @@ def test_the_command_connects_and_tells_what_the_cluster_grants(
     assert "pods may not be watched" in errors and "1 of 2 kinds may be watched" in errors
     assert SECRET not in errors
     assert SECRET.encode() in kept(Cluster.objects.get())
-    assert ran("list") == 0
+    assert ran("clusters") == 0
     assert "prod: waiting for a worker; nothing seen yet" in capsys.readouterr().out
     assert ran("pause", "prod") == 0 and Cluster.objects.get().paused
     assert ran("resume", "prod") == 0 and not Cluster.objects.get().paused
-    assert ran("renew-secrets") == 0
+    assert ran("clusters", "--renew-secrets") == 0
     assert ran("disconnect", "stage") == 2
     assert ran("disconnect", "prod") == 0 and not Cluster.objects.exists()

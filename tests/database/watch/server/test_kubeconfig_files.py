@@ -11,13 +11,13 @@ from collectors.watch.server import connections, credentials
 from collectors.watch.server.connections import ClusterRefused
 from collectors.watch.server.failures import Unusable
 from dashboard import environment
+from tests.database.storage.sources import ran
 from tests.database.watch.server.api_server import (
     ANSWERS,
     SECRET,
     Server,
     config,
     connected_by,
-    ran,
     running_program,
 )
 from timeline.models import Cluster

@@ -1,66 +1,41 @@
-"""Do the work of `causeline grant`, `causeline revoke` and `causeline rights`."""
+"""Give roles, take them away, and say who has which and why."""
 
-import argparse
 import json
 import sys
-from typing import Any, NoReturn
+from collections.abc import Sequence
 
-from django.contrib.auth.models import Group, User
-from django.core.management.base import CommandParser
+from django.contrib.auth.models import Group
 from django.db import transaction
 
 from dashboard.access.roles import giving
 from dashboard.access.trail import change_log
-from dashboard.cli.servers.grants import add_arguments
-from dashboard.cli.terminal import Terminal, confirmed, say
-from dashboard.management.base import BaseCommand
+from dashboard.cli.terminal import Terminal, confirmed, give_up, say
 from dashboard.presentation.people import grants as words
 from timeline.core.numbers import whole_number
 from timeline.core.printable import escaped, plain
 from timeline.models import Cluster, Source
 
-
-class Command(BaseCommand):
-    help = "Give roles, take them away, and say who has which."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        add_arguments(parser.add_subparsers(dest="act", required=True, parser_class=argparse.ArgumentParser))
-
-    def handle(self, *, act: str, name: str, group: bool, **options: Any) -> None:
-        try:
-            match act:
-                case "grant":
-                    _grant(name, options, group=group)
-                case "revoke":
-                    _revoke(giving.holder(name, group=group), options)
-                case _:
-                    _show(giving.holder(name, group=group), as_json=options["output"] == "json")
-        except giving.GrantRefused as error:
-            _give_up(str(error))
+REFUSALS = (giving.GrantRefused,)
 
 
 @transaction.atomic  # so that no group is made for a role that is refused
-def _grant(name: str, options: dict[str, Any], *, group: bool) -> None:
+def grant(*, name: str, role: str, on: str = "", namespace: Sequence[str] = (), group: bool = False) -> None:
+    """Give a role to a person or a group, in place of the one given on the same thing before."""
     to = giving.group_to_be(name) if group else giving.holder(name)
-    grant = giving.give(
-        to,
-        options["role"],
-        change_log.who_commands(),
-        on=_thing(options["on"]),
-        namespaces=options["namespace"],
-    )
-    change_log.note_command("grant", **giving.described(grant))
-    say(plain(f"{giving.name_of(to)} is {words.in_words(grant)}."))
+    given = giving.give(to, role, change_log.who_commands(), on=_thing(on), namespaces=namespace)
+    change_log.note_command("grant", **giving.described(given))
+    say(plain(f"{giving.name_of(to)} is {words.in_words(given)}."))
 
 
-def _revoke(of: User | Group, options: dict[str, Any]) -> None:
-    on, namespaces = _thing(options["on"]), sorted(set(options["namespace"]))
-    found = [each for each in giving.given_on(of, on) if not namespaces or each.namespaces == namespaces]
+def revoke(*, name: str, on: str = "", namespace: Sequence[str] = (), group: bool = False, yes: bool = False) -> None:
+    """Take a role away from a person or a group."""
+    of, namespaces = giving.holder(name, group=group), sorted(set(namespace))
+    found = [each for each in giving.given_on(of, _thing(on)) if not namespaces or each.namespaces == namespaces]
     name = giving.name_of(of)
     if not found:
-        _give_up(f"{name} was given no such role. `causeline rights` says which roles there are, and why.")
-    if not options["yes"] and not confirmed([f"{name} will not be {words.in_words(each)} any more." for each in found]):
-        _give_up("Nothing was taken away.")
+        give_up(f"{name} was given no such role. `causeline rights` says which roles there are, and why.")
+    if not yes and not confirmed([f"{name} will not be {words.in_words(each)} any more." for each in found]):
+        give_up("Nothing was taken away.")
     for each in found:
         with transaction.atomic():
             if taken := giving.take(each.pk):
@@ -69,9 +44,11 @@ def _revoke(of: User | Group, options: dict[str, Any]) -> None:
             say(plain(f"{name} is not {words.in_words(taken)} any more."))
 
 
-def _show(of: User | Group, *, as_json: bool) -> None:
+def rights(*, name: str, group: bool = False, output: str = "table") -> None:
+    """Print which roles a person or a group has, and why."""
+    of = giving.holder(name, group=group)
     held = words.groups([of])[0] if isinstance(of, Group) else words.people([of])[0]
-    if as_json:
+    if output == "json":
         print(escaped(json.dumps(words.document(held), ensure_ascii=False, indent=2)))
         return
     terminal = Terminal(sys.stdout)
@@ -85,7 +62,7 @@ def _show(of: User | Group, *, as_json: bool) -> None:
 
 
 def _thing(text: str) -> Cluster | Source | None:
-    """Return the cluster or the recording that is meant; None for everything. Raises Refused."""
+    """Return the cluster or the recording that is meant; None for everything. Raises GrantRefused."""
     if not text:
         return None
     sort, slash, name = text.partition("/")
@@ -107,8 +84,3 @@ def _thing(text: str) -> Cluster | Source | None:
             f"There is no cluster and no recording {text}. There are: {', '.join(names) or 'none'}."
         )
     return found[0]
-
-
-def _give_up(sentence: str) -> NoReturn:
-    say(plain(sentence))
-    sys.exit(2)

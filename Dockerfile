@@ -4,9 +4,9 @@ FROM ${PYTHON_IMAGE} AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /build
 RUN python -m venv /opt/causeline
-# requirements-stores.lock also has the clients of log stores (see docs/how-to/pull-from-a-log-store.md).
-ARG REQUIREMENTS=requirements.lock
-COPY requirements.lock requirements-stores.lock requirements-dev.lock ./
+# The image has all extras of pyproject.toml; requirements.lock has none of them.
+ARG REQUIREMENTS=requirements-all.lock
+COPY requirements.lock requirements-all.lock requirements-dev.lock ./
 RUN /opt/causeline/bin/pip install --require-hashes -r "${REQUIREMENTS}"
 # Only the build backend is installed from the development lock, because the wheel needs it. It stays in this stage.
 RUN sed -n '/^setuptools==/,/[^\\]$/p' requirements-dev.lock >build-backend.lock \

@@ -10,9 +10,6 @@ CHECK_ENVIRONMENT := CAUSELINE_SECRET_KEY=only-to-check-types-never-to-serve DAT
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
-# The extras with the clients of log stores, which an image can have.
-STORES := cloudwatch cloud-logging log-analytics elasticsearch object-storage
-
 # Tests of processes and browsers wait for much, so more processes run them than there are cores.
 QUICK := -n auto --dist worksteal
 PATIENT := -n 4 --dist worksteal --durations 40 --durations-min 2
@@ -134,7 +131,7 @@ image-pin: .venv/runtime ## replace the digests of the base images with those th
 lock: .venv/dev ## resolve pyproject.toml's dependencies to their newest fitting versions
 	$(LOCK) --upgrade --all-extras --group dev --output-file requirements-dev.lock
 	$(LOCK) --upgrade --constraint requirements-dev.lock --output-file requirements.lock
-	$(LOCK) --upgrade $(STORES:%=--extra %) --constraint requirements-dev.lock --output-file requirements-stores.lock
+	$(LOCK) --upgrade --all-extras --constraint requirements-dev.lock --output-file requirements-all.lock
 
 vendor-check: .venv/runtime ## compare the vendored files with what their projects published (needs npm)
 	$(BIN)/python deploy/check_vendor.py
@@ -149,10 +146,10 @@ clean: ## remove what was built and installed (.causeline, the demo's data, stay
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis test-results
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/runtime: requirements.lock deploy/bootstrap.sh
+.venv/runtime: requirements.lock deploy/bootstrap.sh deploy/install.py
 	deploy/bootstrap.sh requirements.lock
 	touch $@
 
-.venv/dev: requirements-dev.lock deploy/bootstrap.sh
+.venv/dev: requirements-dev.lock deploy/bootstrap.sh deploy/install.py
 	deploy/bootstrap.sh requirements-dev.lock
 	touch $@ .venv/runtime

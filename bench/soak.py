@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.error import URLError
 
-from bench.faults import ORDERS
 from bench.figures import SAMPLE
 
 if TYPE_CHECKING:
@@ -37,6 +36,17 @@ _CLUSTERS, _SOCKETS = 3, 4
 _STEP = 25  # commits between two chances of a fault
 _AGAIN = 120  # seconds after which all must be stored: a watch that hangs is noticed after at most 75
 _FROZEN = 8.0  # seconds at most that a process is frozen
+_ORDERS: list[dict[str, Any]] = [
+    {"faults": [{"kind": "reset", "count": 3}]},
+    {"faults": [{"kind": "half-line", "count": 3}]},
+    {"faults": [{"kind": "hang", "count": 1}]},
+    {"faults": [{"kind": "gone-in-stream", "count": 2}]},
+    {"faults": [{"kind": "throttle", "count": 4, "seconds": 1}], "disconnect": True},
+    {"faults": [{"kind": "error", "count": 8}], "disconnect": True},
+    {"faults": [{"kind": "duplicate", "count": 10}, {"kind": "delay", "seconds": 1}]},
+    {"compact": True, "disconnect": True},
+    {"away": 3},
+]
 
 
 class Chaos:
@@ -173,7 +183,7 @@ class Round:
         if self._chance.random() < 0.2:
             self._chaos.disturb()
         elif self._chance.random() < 0.3:
-            order, replay = self._chance.choice(ORDERS), self._chance.choice(replays)
+            order, replay = self._chance.choice(_ORDERS), self._chance.choice(replays)
             until(partial(replay.control, **order), 30)
             self._chaos.done["API server misbehaves"] += 1
 

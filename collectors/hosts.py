@@ -1,7 +1,8 @@
 """Decide what may be connected to where people choose the address: of clusters, log stores, destinations.
 
 An operator allows schemes and hosts by a setting. A name is resolved once, and all of its addresses are checked: those
-are the ones to connect to.
+are the ones to connect to. Clients read odd addresses differently: `https://one\\@two` leads to one for some and to two
+for others. So only plain addresses are accepted, and clients get one that is put together again from its parts.
 """
 
 import fnmatch
@@ -9,11 +10,16 @@ import ipaddress
 import re
 import socket
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from collectors.addresses import forbidden, is_metadata_name
 
 _PORTS = {"http": 80, "https": 443}
+_PRINTED = re.compile(r"[!-~]+")
+_HOST = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
 _ENTRY = re.compile(
     r"(?:(?P<scheme>[a-z][a-z0-9+.-]*)://)?"
     r"(?P<host>[a-z0-9*?._-]+|\[[0-9a-f:.]+\])(?:/(?P<length>\d{1,3}))?"
@@ -142,3 +148,46 @@ def _allowed_host(word: str) -> AllowedHost:
             raise ValueError(f"has {word[:60]!r}, which is not a network such as 10.0.0.0/8.") from None
     port = None if found["port"] is None else 0 if found["port"] == "*" else int(found["port"])
     return AllowedHost(found["scheme"] or "https", host.rstrip("."), port)
+
+
+def plain(address: str) -> str:
+    """Return the address of a service, put together from its scheme, host, port and path.
+
+    Raise ValueError with a sentence for people.
+    """
+    if "@" in address:
+        raise ValueError("Write the address without a user, a password and @: it is shown. Use the fields for them.")
+    if not _PRINTED.fullmatch(address) or set('\\?#"<>^`{|}') & set(address):
+        raise ValueError("The address has characters that the address of a service does not need.")
+    try:
+        parts = urlsplit(address)
+        host, port = parts.netloc.lower(), parts.port
+    except ValueError:
+        host, port = "", None
+    name = host.removesuffix(f":{port}") if port is not None else host
+    if not host or parts.scheme not in _PORTS or not _HOST.fullmatch(name):
+        raise ValueError("This is not an address such as https://logs.example.org:9200.")
+    return f"{parts.scheme}://{host}{parts.path}"
+
+
+def origin(address: str) -> tuple[str, str, int] | None:
+    """Return the scheme, the host and the port of a plain address; None of an empty one."""
+    if not address:
+        return None
+    parts = urlsplit(address)
+    return parts.scheme, (parts.hostname or "").rstrip("."), parts.port or _PORTS[parts.scheme]
+
+
+def retry_after(value: str | None) -> float:
+    """Return the seconds that a header Retry-After asks for, which has seconds or a date; 0 without a valid one."""
+    if not value:
+        return 0.0
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        at = parsedate_to_datetime(value)
+        return max(0.0, (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - datetime.now(UTC).timestamp())
+    except (ValueError, OverflowError):
+        return 0.0

@@ -1,6 +1,7 @@
 """The ASGI application: pages and API over HTTP, push over WebSockets."""
 
 import os
+from functools import cache
 from typing import Any
 
 import django
@@ -16,7 +17,6 @@ django.setup(set_prefix=False)
 from dashboard import logs  # noqa: E402 (these need the applications that the line above loads)
 from dashboard.access import origins  # noqa: E402
 from dashboard.access.signing_in import proxied, rights  # noqa: E402
-from dashboard.agents.http import PATH, Mcp  # noqa: E402
 from dashboard.metrics.requests import Measured  # noqa: E402
 from dashboard.push.consumers import IncidentsConsumer, LinkConsumer, SourceConsumer, UploadsConsumer  # noqa: E402
 from dashboard.web.collecting import Collecting  # noqa: E402
@@ -36,11 +36,18 @@ websocket = URLRouter(
     ]
 )
 _pages = Handler()
-_mcp = Mcp(_pages)
+
+
+@cache
+def _mcp() -> Any:
+    """Return what answers agents, which is imported at their first request."""
+    from dashboard.agents.http import Mcp
+
+    return Mcp(_pages)
 
 
 async def _http(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    await (_mcp if scope["path"].rstrip("/") == PATH else _pages)(scope, receive, send)
+    await (_mcp() if scope["path"].rstrip("/") == "/mcp" else _pages)(scope, receive, send)
 
 
 _routes: Any = Measured(

@@ -1,6 +1,5 @@
 #!/bin/sh
 # bootstrap.sh LOCK makes .venv if it does not exist, and installs exactly the packages of the file LOCK into it.
-# The checkout is on the environment's path, so edits take effect at once and nothing has to be built.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -35,18 +34,4 @@ if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
     "$python" -m venv --clear .venv
 fi
 
-.venv/bin/python -m pip install --disable-pip-version-check --quiet --require-hashes -r "$1"
-
-.venv/bin/python - <<'PYTHON'
-import shlex, sys, sysconfig
-from pathlib import Path
-
-Path(sysconfig.get_path("purelib"), "causeline.pth").write_text(f"{Path.cwd()}\n", encoding="utf-8")
-code = "import sys; from dashboard.cli.__main__ import main; sys.argv[0] = 'causeline'; sys.exit(main())"
-script = Path(".venv/bin/causeline")
-script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -c {shlex.quote(code)} "$@"\n', encoding="utf-8")
-script.chmod(0o755)
-PYTHON
-
-# Started as root, Causeline runs as an account that cannot write bytecode here, so the modules are compiled now.
-.venv/bin/python -m compileall -q collectors dashboard timeline
+exec .venv/bin/python deploy/install.py "$1"

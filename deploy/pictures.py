@@ -28,7 +28,7 @@ BROWSERS = ("chromium-headless-shell", "google-chrome", "google-chrome-stable", 
 
 @contextmanager
 def demo(data_dir: Path) -> Iterator[str]:
-    """Run the demo, and yield the address of its timeline with the start-up token."""
+    """Run the demo, and yield the address of its home page with the start-up token."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
@@ -72,7 +72,9 @@ def main() -> None:
             chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
             page = chromium.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
             page.set_default_timeout(WAIT_MS)
+            home = address.split("?")[0]
             page.goto(address)
+            page.get_by_role("link", name="volcano-restart", exact=True).click()
             page.locator("[data-drawn]").first.wait_for()
             take(page, "timeline")
             timeline = page.url
@@ -90,7 +92,7 @@ def main() -> None:
             take(page, "object")
             page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
 
-            page.goto(address.split("/sources/")[0])
+            page.goto(home)
             page.get_by_role("link", name="one-pod-too-many", exact=True).click()
             page.get_by_role("link", name="This incident").first.click()
             page.get_by_text("Because").first.wait_for()
@@ -98,10 +100,10 @@ def main() -> None:
             take(page, "incident", INCIDENT_HEIGHT)
             page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
 
-            page.goto(address.split("?")[0] + "coverage")
+            page.goto(timeline.split("?")[0] + "coverage")
             take(page, "coverage")
 
-            page.goto(address.split("/sources/")[0])
+            page.goto(home)
             page.locator("input[type=file]").first.set_input_files(broken_recording(data_dir, Path(folder)))
             page.get_by_role("link", name="Open timeline").wait_for()
             page.get_by_role("link", name="ring", exact=True).wait_for()

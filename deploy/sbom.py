@@ -1,7 +1,7 @@
 """Write the software bill of materials (SBOM) of a release: a CycloneDX 1.6 document of the parts of Causeline.
 
-It names the packages of requirements.lock, which are what an image installs, and the vendored files, each of which has
-a VENDOR.json beside it.
+It names the packages of requirements-all.lock, which are what an image installs, and the vendored files, each of which
+has a VENDOR.json beside it.
 """
 
 import json
@@ -53,7 +53,7 @@ def document(source: Path, version: str, made: datetime) -> str:
 
     The same source tree, version and time always give the same bytes. Raises NotValid.
     """
-    packages = locked((source / "requirements.lock").read_text(encoding="utf-8"))
+    packages = locked((source / "requirements-all.lock").read_text(encoding="utf-8"))
     own = Component(
         type=ComponentType.APPLICATION,
         name=_OWN,

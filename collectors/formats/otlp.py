@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 import orjson
 
+from collectors.extras import missing
 from collectors.formats import Format, otlp_protobuf
 from collectors.formats.audit import AuditEvents
 from collectors.formats.documents import WATCH_TYPES, Piece, entries_of
@@ -201,6 +202,9 @@ def _value(value: Any, depth: int) -> Any:
 
 
 def _records_in_protobuf(recording: Recording) -> Iterator[Record | Skipped]:
+    if why := missing("opentelemetry.proto", "reading OTLP in protobuf", "otlp"):
+        yield Skipped(recording.name, 0, why)
+        return
     for raw in otlp_protobuf.raw_records(recording):
         if isinstance(raw, Skipped):
             yield raw

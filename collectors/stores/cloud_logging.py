@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from collectors.hosts import retry_after
 from collectors.stores.border import Border, Continuation
 from collectors.stores.kinds import (
     Cost,
@@ -23,9 +24,7 @@ from collectors.stores.kinds import (
     Transient,
     Window,
     first_line,
-    missing_client,
 )
-from collectors.stores.patience import retry_after
 from collectors.stores.service_accounts import service_account
 from collectors.stores.times import instant, nanoseconds
 
@@ -126,12 +125,10 @@ def _quoted(text: str) -> str:
 
 
 def _open(values: Mapping[str, str]) -> Store:
-    try:
-        import google.auth
-        from google.auth.transport.requests import AuthorizedSession
-        from google.oauth2.service_account import Credentials
-    except ImportError as error:
-        missing_client("Cloud Logging", "cloud-logging", error)
+    import google.auth
+    from google.auth.transport.requests import AuthorizedSession
+    from google.oauth2.service_account import Credentials
+
     try:
         if values["service_account"]:
             info = service_account(values["service_account"], f"{values['endpoint'].rstrip('/')}/token")

@@ -24,7 +24,6 @@ from collectors.stores.kinds import (
     Transient,
     Window,
     first_line,
-    missing_client,
 )
 
 EVENTS = 10_000  # of one page
@@ -98,12 +97,10 @@ class _CloudWatch:
 
 
 def _open(values: Mapping[str, str]) -> Store:
-    try:
-        import boto3
-        from botocore.config import Config
-        from botocore.exceptions import BotoCoreError
-    except ImportError as error:
-        missing_client("CloudWatch Logs", "cloudwatch", error)
+    import boto3
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError
+
     # Repetitions are made by patience.py, which a stop interrupts.
     config = Config(connect_timeout=15, read_timeout=120, retries={"total_max_attempts": 1})
     try:

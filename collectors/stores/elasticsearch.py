@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import orjson
 
+from collectors.hosts import retry_after
 from collectors.stores.border import Border, Continuation
 from collectors.stores.kinds import (
     Cost,
@@ -25,9 +26,7 @@ from collectors.stores.kinds import (
     Transient,
     Window,
     first_line,
-    missing_client,
 )
-from collectors.stores.patience import retry_after
 from collectors.stores.times import instant
 
 HITS = 1_000  # of one page; an index allows 10,000 unless configured
@@ -146,10 +145,8 @@ class _Elasticsearch:
     ties = [{"_shard_doc": "asc"}]  # noqa: RUF012
 
     def __init__(self, values: Mapping[str, str]) -> None:
-        try:
-            import elasticsearch
-        except ImportError as error:
-            missing_client("Elasticsearch", "elasticsearch", error)
+        import elasticsearch
+
         self._errors = elasticsearch
         user = (values["username"], values["password"]) if values["username"] else None
         try:
@@ -194,10 +191,8 @@ class _OpenSearch:
     ties = [{"_id": "asc"}, {"_index": "asc"}]  # noqa: RUF012 (older versions do not have _shard_doc)
 
     def __init__(self, values: Mapping[str, str]) -> None:
-        try:
-            import opensearchpy
-        except ImportError as error:
-            missing_client("OpenSearch", "elasticsearch", error)
+        import opensearchpy
+
         self._errors = opensearchpy.exceptions
         if values["api_key"]:
             raise StoreRefused("OpenSearch has no API keys: give a user and a password.")

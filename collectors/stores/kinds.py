@@ -5,9 +5,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from collectors.stores.addresses import plain
+from collectors.extras import advice
+from collectors.hosts import plain
 
 Cursor = dict[str, Any]  # where a page begins; it can be written as JSON
 MOST = 20_000  # the most characters in one field
@@ -85,7 +86,7 @@ class Kind(NamedTuple):
     label: str
     extra: str  # of pyproject.toml; "" if nothing has to be installed
     fields: tuple[Field, ...]
-    open: Callable[[Mapping[str, str]], Store]
+    open: Callable[[Mapping[str, str]], Store]  # imports the client of the service
     late: str = ""  # the name of the field that says how many minutes late records may be found
 
     def field(self, name: str) -> Field | None:
@@ -136,11 +137,12 @@ def configured(
     return values
 
 
-def missing_client(kind: str, extra: str, error: ImportError) -> NoReturn:
-    """Raise Refused for a client that is not installed."""
-    raise StoreRefused(
-        f'The client of {kind} is not installed ({error.name}): pip install "causeline[{extra}]" installs it.'
-    ) from None
+def opened(kind: Kind, values: Mapping[str, str]) -> Store:
+    """Open a store with configured values. Raise Transient, and Refused, also if its client is not installed."""
+    try:
+        return kind.open(values)
+    except ImportError:
+        raise StoreRefused(advice(kind.label, kind.extra)) from None
 
 
 def first_line(error: BaseException, most: int = 300) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from collectors.hosts import retry_after
 from collectors.stores.kinds import (
     Cost,
     Cursor,
@@ -23,9 +24,7 @@ from collectors.stores.kinds import (
     Transient,
     Window,
     first_line,
-    missing_client,
 )
-from collectors.stores.patience import retry_after
 from collectors.stores.times import instant
 
 ROWS = 500_000  # of one answer
@@ -136,11 +135,9 @@ def _quoted(text: str) -> str:
 
 
 def _open(values: Mapping[str, str]) -> Store:
-    try:
-        from azure.identity import ClientSecretCredential, DefaultAzureCredential
-        from azure.monitor.query import LogsQueryClient
-    except ImportError as error:
-        missing_client("Log Analytics", "log-analytics", error)
+    from azure.identity import ClientSecretCredential, DefaultAzureCredential
+    from azure.monitor.query import LogsQueryClient
+
     # Repetitions are made by patience.py, which a stop interrupts.
     options: dict[str, Any] = {"retry_total": 0, "connection_timeout": 15, "read_timeout": _SECONDS + 30}
     try:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import httpx
 import orjson
 
+from collectors.hosts import retry_after
 from collectors.stores.border import Border
 from collectors.stores.kinds import Cost, Cursor, Field, Kind, RecordPage, StoreRefused, Transient, Window, first_line
-from collectors.stores.patience import retry_after
 
 LINES = 5_000  # of one answer
 _SECONDS = httpx.Timeout(120, connect=15)

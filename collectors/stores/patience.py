@@ -3,8 +3,6 @@
 import random
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from collectors.stores.kinds import StoreRefused, Transient
@@ -40,18 +38,3 @@ def patiently(step: Callable[[], Result], stop: threading.Event, report: Callabl
             if stop.wait(wait):
                 raise Stopped from None
     raise AssertionError
-
-
-def retry_after(value: str | None) -> float:
-    """Return the seconds that a header Retry-After asks for, which has seconds or a date; 0 without a valid one."""
-    if not value:
-        return 0.0
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        at = parsedate_to_datetime(value)
-        return max(0.0, (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - datetime.now(UTC).timestamp())
-    except (ValueError, OverflowError):
-        return 0.0

@@ -29,7 +29,6 @@ from collectors.stores.kinds import (
     Transient,
     Window,
     first_line,
-    missing_client,
 )
 from collectors.stores.service_accounts import service_account
 from collectors.stores.times import nanoseconds
@@ -208,9 +207,7 @@ def _open(values: Mapping[str, str]) -> Store:
         import fsspec
 
         return _Objects(values, fsspec.filesystem(scheme, **_options(scheme, values)))
-    except ImportError as error:
-        missing_client("object storage", "object-storage", error)
-    except StoreRefused:
+    except (ImportError, StoreRefused):
         raise
     except Exception as error:  # see _asked
         raise StoreRefused(f"The store cannot be opened ({type(error).__name__}): {first_line(error)}") from None

@@ -23,9 +23,12 @@ from django.db.models import F
 from django.utils import timezone
 
 from collectors.formats import NotARecording
-from collectors.stores import all_kinds
-from collectors.stores.addresses import origin
-from collectors.stores.kinds import Kind, Store, StoreRefused, Transient, Window, configured
+from collectors.hosts import origin
+from collectors.stores import all_kinds as all_kinds  # the server has `collectors.stores` from here alone
+from collectors.stores.kinds import Kind as Kind
+from collectors.stores.kinds import Store, Window, configured, opened
+from collectors.stores.kinds import StoreRefused as StoreRefused
+from collectors.stores.kinds import Transient as Transient
 from collectors.stores.patience import Stopped
 from collectors.stores.pulling import Busy, Progress, fingerprint, pull, unfinished
 from collectors.uploads import importing, receiving
@@ -299,7 +302,7 @@ def _opened(row: LogStore, check: Check) -> "Iterator[Store]":
         raise StoreRefused(f"This version knows no log store {row.kind}.")
     values = configured(kind, {**row.fields, **_secrets(row)}, row.cluster.name, os.environ)
     _check_addresses(kind, values, check)
-    store = kind.open(values)
+    store = opened(kind, values)
     try:
         yield store
     finally:

@@ -12,8 +12,8 @@ from django.db import transaction
 from kombu.exceptions import OperationalError as BrokerError
 
 from collectors.addresses import forbidden
-from collectors.stores.addresses import origin, plain
-from collectors.stores.kinds import StoreRefused, Transient
+from collectors.hosts import origin, plain
+from collectors.uploads.pulls import StoreRefused, Transient
 from dashboard.access import outgoing
 
 logger = logging.getLogger(__name__)

@@ -14,8 +14,7 @@ import httpx
 from django.conf import settings
 
 from collectors import hosts
-from collectors.hosts import AllowedHost, Gate
-from collectors.stores.patience import retry_after
+from collectors.hosts import AllowedHost, Gate, retry_after
 from dashboard import __version__
 
 SECONDS = 15.0  # for a whole exchange, from the connection to the end of the answer

@@ -17,6 +17,7 @@ from asgiref.sync import sync_to_async
 from django.core.exceptions import DisallowedHost
 from django.core.handlers.asgi import ASGIRequest
 
+from collectors.extras import missing
 from dashboard.access import origins
 from dashboard.access.signing_in import rights
 from dashboard.access.tokens import tokens
@@ -24,7 +25,6 @@ from dashboard.access.trail import recording
 from dashboard.agents.api import Api, Caller
 from dashboard.metrics.requests import note_route
 
-PATH = "/mcp"
 BYTES = 256 * 1024  # the most bytes of a request
 _caller: ContextVar[Caller] = ContextVar("caller")
 
@@ -36,7 +36,7 @@ class Mcp:
         self._pages = pages
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        note_route(scope, PATH.removeprefix("/"))
+        note_route(scope, "mcp")
         request = ASGIRequest({**scope, "method": "GET"}, BytesIO())
         refused = await self._refusal(scope, request)
         if refused:
@@ -60,6 +60,8 @@ class Mcp:
             return 405, "Send MCP requests with POST. There are no sessions, and no streams to listen to."
         if not await sync_to_async(_admitted)(request):
             return 401, "Send the header Authorization: Bearer with an access token for reading."
+        if why := missing("mcp", "Answering agents over MCP", "mcp"):
+            return 501, why
         return None
 
 

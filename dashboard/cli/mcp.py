@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
+from collectors.extras import missing
 from dashboard import environment
 from dashboard.cli.servers import address
 from dashboard.cli.servers.beside import Commands, data_dir_of
@@ -26,7 +27,7 @@ def add(commands: Commands) -> None:
         help="answer an agent over MCP, on standard input and output: from a running Causeline, or from recordings",
         epilog="A running Causeline is the one at CAUSELINE_URL, with the token in CAUSELINE_ACCESS_TOKEN or in the "
         "file that CAUSELINE_ACCESS_TOKEN_FILE names, or else the one on this machine. Exit status: 0 the client has "
-        "gone, 1 no Causeline is known, 2 the input is not understood.",
+        "gone, 1 no Causeline is known, or the extra `mcp` is not installed, 2 the input is not understood.",
     )
     command.add_argument("files", nargs="*", metavar="FILE", help="a recording, an archive or a folder of them")
     command.set_defaults(run=mcp)
@@ -35,8 +36,12 @@ def add(commands: Commands) -> None:
 def mcp(options: argparse.Namespace) -> int:
     """Answer from files, or from a running Causeline, until the client closes standard input.
 
-    Return the exit status: 0 closed, 1 no Causeline is known or runs, 2 the input is not understood.
+    Return the exit status: 0 closed, 1 no Causeline is known or runs, or the extra is not installed, 2 the input is not
+    understood.
     """
+    if why := missing("mcp", "causeline mcp", "mcp"):
+        say(why)
+        return 1
     reader = _of_files(options.files) if options.files else _of_server(options)
     if isinstance(reader, int):
         return reader

@@ -250,10 +250,11 @@ class Settings(Reading, SigningIn, Keeping):
     apprise_services: Services = Field(
         written(USUAL),
         description=(
-            "To which services messages may be sent by the library Apprise: the schemes of its addresses, separated "
-            "by commas. The hosts that they connect to have to be in `CAUSELINE_DESTINATION_HOSTS`, too "
-            "([more](how-to/send-incidents-on.md#chats-e-mail-and-pagers)). Services that act on this machine, read "
-            "keys from files or connect by a library of their own are never allowed."
+            "To which services messages may be sent by the library Apprise, which the extra `apprise` installs: the "
+            "schemes of its addresses, separated by commas. The hosts that they connect to have to be in "
+            "`CAUSELINE_DESTINATION_HOSTS`, too ([more](how-to/send-incidents-on.md#chats-e-mail-and-pagers)). "
+            "Services that act on this machine, read keys from files or connect by a library of their own are never "
+            "allowed."
         ),
     )
     upload_limit_bytes: Whole = Field(

@@ -43,11 +43,11 @@ def named(text: str) -> Source:
 
 
 def import_files(
-    *, files: Sequence[str], name: str | None = None, cluster: str | None = None, or_name: str = "", once: bool = False
+    *, files: Sequence[str], name: str | None = None, cluster: str | None = None, or_name: str = ""
 ) -> None:
     """Import files, folders and archives as one recording, or add them to one, or to what is watched of a cluster.
 
-    `or_name` is a recording if no such cluster is connected; with `once`, a recording of the name stays as it is.
+    `or_name` is a recording if no such cluster is connected.
     """
     if cluster and or_name and not Cluster.objects.filter(name=cluster).exists():
         name, cluster = or_name, None
@@ -57,9 +57,8 @@ def import_files(
     source = Source.objects.filter(name=name, ready=True).order_by("pk").last() if name else None
     if source and Cluster.objects.filter(source=source).exists():
         give_up(f"a cluster feeds {name}: add audit logs with --cluster, or import under another name")
-    if source is None or not once:
-        source = _import(files, name, source)
-        change_log.note_command("import", source=source.pk, name=source.name)
+    source = _import(files, name, source)
+    change_log.note_command("import", source=source.pk, name=source.name)
     print(f"timeline: /sources/{source.pk}/")
 
 

@@ -180,20 +180,6 @@ def await_page(supervisor: Supervisor, host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def import_sample(sample: Path, supervisor: Supervisor, variables: dict[str, str]) -> str:
-    """Import a sample and return the path of its timeline. The command writes its progress to standard error."""
-    options = {"files": [sample.name], "name": sample.name.partition(".")[0], "once": True}
-    command = function_command("recordings.import_files", options)
-    with subprocess.Popen(command, cwd=sample.parent, env=variables, stdout=subprocess.PIPE) as process:
-        status = finish(supervisor, process)
-        assert process.stdout
-        output = process.stdout.read().decode()
-    for line in output.splitlines():
-        if not status and line.startswith("timeline: "):
-            return line.removeprefix("timeline: ")
-    raise ServiceError(f"The sample {sample} could not be imported (status {status}); the reason stands above.")
-
-
 def free_port(host: str, wanted: int | None) -> int:
     """Return the wanted port, or raise an error if it is in use. Without one, return the first free port of PORTS."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from collectors.analysis import Analysis, analyse
+from collectors.extras import advice
 from collectors.formats import Limits
 from dashboard import __version__
 from dashboard.tables import rows
@@ -33,8 +34,8 @@ def libraries() -> None:
     try:
         import duckdb  # noqa: F401
         import pyarrow.parquet
-    except ImportError as error:
-        raise Missing(f'{error.name} is not installed. Install it with: pip install "causeline[tables]"') from None
+    except ImportError:
+        raise Missing(advice("Tables", "tables")) from None
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # its own pool keeps what was freed
 
 

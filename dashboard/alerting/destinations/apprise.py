@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import orjson
 from django.conf import settings
 
+from collectors.extras import missing
 from dashboard.alerting.messages import DestinationRefused, Field, Message, NotAllowed, Unreachable
 from dashboard.alerting.texts import Texts, texts
 from dashboard.drawing.lettering import Letters
@@ -26,12 +27,13 @@ from timeline.models import Finding, Incident, Source
 
 NAME = "apprise"
 label = "Chat, e-mail or pager (Apprise)"
+_EXTRA = ("apprise", "Sending by Apprise", "apprise")  # the package, which only the process that sends imports
 FIELDS = (
     Field(
         "url",
         "Apprise address",
         "Such as slack://TokenA/TokenB/TokenC or mailtos://user:password@mail.example.org:465?to=team@example.org. "
-        "The documentation of Apprise lists all services.",
+        f"The documentation of Apprise lists all services. {missing(*_EXTRA)}".strip(),
         kind="url",
     ),
 )
@@ -62,6 +64,8 @@ def send(config: Mapping[str, str], messages: Sequence[Message], *, key: str) ->
 def _order(config: Mapping[str, str]) -> dict[str, Any]:
     url = config.get("url", "").strip()
     found = _ADDRESS.fullmatch(url)
+    if why := missing(*_EXTRA):
+        raise NotAllowed(why)
     if found is None:
         raise DestinationRefused("This is not an address such as slack://TokenA/TokenB/TokenC.")
     scheme = found["scheme"].lower()

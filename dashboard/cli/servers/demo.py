@@ -1,4 +1,4 @@
-"""Add a live cluster to the demo, which is its recording replayed in a loop."""
+"""Add example recordings to the demo, and a live cluster, which is one of them replayed in a loop."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from dashboard.services import Program, ServiceError
-from dashboard.services.errors import tail
-from dashboard.services.launcher import PYTHON, SAMPLE, START_SECONDS, finish, function_command
+from dashboard.services.launcher import CAUSE, PYTHON, SAMPLE, finish, function_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,14 +15,22 @@ if TYPE_CHECKING:
     from dashboard.services import Supervisor
 
 CLUSTER = "demo"
-_KEPT = {"keep_days": 1, "keep_bytes": 100_000_000}  # limits its size if somebody leaves it running
 
 
 def forget(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path) -> None:
     """Delete the cluster of an earlier demo, because each demo replays a new one. No worker may run yet."""
-    _clusters(supervisor, variables, data_dir, "disconnect", cluster=CLUSTER, delete=True, yes=True)
-    _kubeconfig(data_dir).unlink(missing_ok=True)
-    _kubeconfig(data_dir).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    import psycopg  # imported here, because only the demo needs it
+
+    with psycopg.connect(variables["DATABASE_URL"]) as connection:
+        known = connection.execute("SELECT 1 FROM timeline_cluster WHERE name = %s", [CLUSTER]).fetchone()
+    if known:
+        with (data_dir / "logs" / "demo.log").open("ab") as log:
+            options = {"cluster": CLUSTER, "delete": True, "yes": True}
+            command = function_command("clusters.disconnect", options)
+            finish(supervisor, subprocess.Popen(command, env=variables, stdout=log, stderr=log))
+    kubeconfig = _kubeconfig(data_dir)
+    kubeconfig.unlink(missing_ok=True)
+    kubeconfig.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def program(variables: Mapping[str, str], data_dir: Path) -> Program:
@@ -39,27 +46,14 @@ def program(variables: Mapping[str, str], data_dir: Path) -> Program:
     )
 
 
-def connect(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path) -> None:
-    """Connect the replay once it runs. Raises ServiceError if that fails."""
-    kubeconfig = _kubeconfig(data_dir)
-    supervisor.wait(kubeconfig.exists, START_SECONDS, "The demo's replay does not start; see its log.")
-    options = {"name": CLUSTER, "kubeconfig": str(kubeconfig), "by_path": True, **_KEPT}
-    if _clusters(supervisor, variables, data_dir, "connect", **options):
-        log = _log(data_dir)
-        raise ServiceError(f"The demo's replayed cluster could not be connected; the log is {log}:{tail(log)}")
-
-
-def _clusters(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path, act: str, **options: object) -> int:
-    """Do something with clusters, with its output in a log, and return the exit status."""
-    with _log(data_dir).open("ab") as log:
-        running = subprocess.Popen(function_command(f"clusters.{act}", options), env=variables, stdout=log, stderr=log)
-        return finish(supervisor, running)
+def fill(supervisor: Supervisor, variables: Mapping[str, str], data_dir: Path, url: str) -> None:
+    """Have the recordings imported and the replay connected, while workers and the replay run. Raise ServiceError."""
+    options = {"recordings": [str(SAMPLE), str(CAUSE)], "url": url, "kubeconfig": str(_kubeconfig(data_dir))}
+    process = subprocess.Popen(function_command("demo.fill", options), env=variables)
+    if finish(supervisor, process):
+        raise ServiceError("The demo could not be filled; the reason stands above.")
 
 
 def _kubeconfig(data_dir: Path) -> Path:
     """Return the path of the kubeconfig, in the folder that may be read by path."""
     return data_dir / "kubeconfigs" / "demo.kubeconfig"
-
-
-def _log(data_dir: Path) -> Path:
-    return data_dir / "logs" / "demo.log"

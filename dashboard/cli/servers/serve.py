@@ -16,13 +16,10 @@ from dashboard.cli.servers.beside import Commands, beside, cluster_hosts, data_d
 from dashboard.cli.terminal import say
 from dashboard.services import ServiceError, Supervisor, leave_root
 from dashboard.services.launcher import (
-    CAUSE,
     PORTS,
-    SAMPLE,
     await_page,
     django_command,
     free_port,
-    import_sample,
     migrate,
     programs,
     served,
@@ -82,22 +79,20 @@ def up(options: argparse.Namespace, *, sample: bool = False) -> int:
             raise ServiceError(f"Nobody could log in: there is no user yet. {ADDS_USER}")
         if sample:
             demo.forget(supervisor, variables, data_dir)
-            supervisor.start(demo.program(variables, data_dir))
-        supervisor.start(*programs(host, port, options.workers, variables, data_dir, token))
+        web, *others = programs(host, port, options.workers, variables, data_dir, token)
+        supervisor.start(web)
         url = await_page(supervisor, host, port)
-        say(f"running{f' as {account}' if account else ''}, with logs in {data_dir / 'logs'}; Ctrl-C stops")
-        if nobody:
-            say(f"CAUSELINE_LOGIN is on, so an account is needed to sign in, and there is none yet. {ADDS_USER}")
-        path = import_sample(SAMPLE, supervisor, variables) if sample else "/"
-        if sample:
-            caused = import_sample(CAUSE, supervisor, variables)
-            say(f"{url}{caused} shows a Job that got a Pod too many, and why")
-            demo.connect(supervisor, variables, data_dir)
-            say(f"the other recording is replayed as a live cluster, {demo.CLUSTER}; {url}/ shows it")
-        if login == "open":
-            say(f"--no-token: whoever can open {url} on this machine can read and change everything here.")
         with address.announced(data_dir, address.with_token(f"{url}/", token)):
-            print(address.with_token(url + path, token), flush=True)
+            print(address.with_token(f"{url}/", token), flush=True)
+            supervisor.start(*others, *([demo.program(variables, data_dir)] if sample else []))
+            say(f"running{f' as {account}' if account else ''}, with logs in {data_dir / 'logs'}; Ctrl-C stops")
+            if nobody:
+                say(f"CAUSELINE_LOGIN is on, so an account is needed to sign in, and there is none yet. {ADDS_USER}")
+            if login == "open":
+                say(f"--no-token: whoever can open {url} on this machine can read and change everything here.")
+            if sample:
+                say("two recordings are being imported, which the page shows")
+                demo.fill(supervisor, variables, data_dir, url)
             supervisor.run()
     return 0
 

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from collectors.stores import all_kinds
-from collectors.stores.kinds import Kind
 from collectors.uploads import pulls
 from dashboard.presentation import wording
 from dashboard.presentation.wording import size
@@ -96,7 +94,7 @@ def _cost(pull: Pull) -> str:
     return f"{read}{records}. {pull.cost_note}".strip()
 
 
-def fields(kind: Kind, store: LogStore | None, given: dict[str, str], cluster: str) -> Sequence[Filled]:
+def fields(kind: pulls.Kind, store: LogStore | None, given: dict[str, str], cluster: str) -> Sequence[Filled]:
     """Return the fields of a kind as the form shows them: as they were given, or as they are stored."""
     stored = store.fields if store and store.kind == kind.name else {}
     return [
@@ -120,7 +118,7 @@ def _default(text: str, cluster: str) -> str:
 
 def described(store: LogStore) -> str:
     """Return what a store is, in a few words."""
-    kind = all_kinds().get(store.kind)
+    kind = pulls.all_kinds().get(store.kind)
     where = store.fields.get("url") or store.fields.get("log_group") or store.fields.get("workspace") or ""
     where = where or store.fields.get("project", "")
     return f"{kind.label if kind else store.kind}{f', {where}' if where else ''}"

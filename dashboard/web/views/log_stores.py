@@ -8,9 +8,8 @@ from django.http import Http404
 from django.shortcuts import redirect, render
 from django.utils import timezone
 
-from collectors.stores import all_kinds
-from collectors.stores.kinds import StoreRefused, Transient
 from collectors.uploads import pulls
+from collectors.uploads.pulls import StoreRefused, Transient
 from collectors.watch.server import credentials
 from dashboard.access import log_stores
 from dashboard.access.roles import needs, policy
@@ -46,7 +45,7 @@ def show_log_store(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
             problem = str(error)
     editor = policy.has(request.user, policy.EDITOR)
     asked = request.POST.get("kind") or request.GET.get("kind") or (store.kind if store else "")
-    kind = all_kinds().get(asked) if editor else None
+    kind = pulls.all_kinds().get(asked) if editor else None
     given = _given(request)
     until = timezone.now().replace(second=0, microsecond=0)
     shown = store.pulls.select_related("upload").order_by("-pk")[:_SHOWN] if store else []
@@ -55,7 +54,7 @@ def show_log_store(request: "HttpRequest", cluster_id: int) -> "HttpResponse":
         "store": store,
         "described": words.described(store) if store else "",
         "may_configure": editor,
-        "kinds": all_kinds().values(),
+        "kinds": pulls.all_kinds().values(),
         "kind": kind,
         "fields": words.fields(kind, store, given, cluster.name) if kind else [],
         "continuous": "continuous" in request.POST if problem else bool(store and store.continuous),

@@ -46,8 +46,10 @@ def test_the_demo_restarts_what_dies_begins_anew_each_time_and_leaves_nothing_be
     with causeline(*arguments, **OWN_SERVERS | {"CAUSELINE_LOGIN": "open"}) as demo:
         assert demo.stdout and demo.stderr
         address = demo.stdout.readline().strip()
-        assert address.startswith(f"http://127.0.0.1:{port}/sources/1/?token="), demo.stderr.read()
-        shows_recordings_and_a_live_cluster(address)
+        assert address.startswith(f"http://127.0.0.1:{port}/?token="), demo.stderr.read()
+        shows_what_comes_and_then_recordings_and_a_live_cluster(address)
+        said = "".join(iter_until(demo, "one-pod-too-many: 90 changes"))
+        assert "shows volcano-restart: 775 changes" in said
         token = (data_dir / "token").read_text()
         known = (0, f"http://127.0.0.1:{port}/?token={token}\n", "")
         assert finished("token", "--data-dir", str(data_dir)) == known, "whoever lost it gets it again"
@@ -92,22 +94,31 @@ def test_the_demo_restarts_what_dies_begins_anew_each_time_and_leaves_nothing_be
     with causeline(*arguments, "--no-token", **OWN_SERVERS) as again:
         assert again.stdout and again.stderr
         address = again.stdout.readline().strip()
-        assert address == f"http://127.0.0.1:{port}/sources/1/", again.stderr.read()
+        assert address == f"http://127.0.0.1:{port}/", again.stderr.read()
         assert "whoever can open" in "".join(iter_until(again, "--no-token"))
-        shows_recordings_and_a_live_cluster(address)
+        shows_what_comes_and_then_recordings_and_a_live_cluster(address)
         everything = descendants(again.pid)
         again.kill()
     eventually(lambda: not everything & processes().keys() and not watchers_of(again.pid), 8)
 
 
-def shows_recordings_and_a_live_cluster(address: str) -> None:
+def shows_what_comes_and_then_recordings_and_a_live_cluster(address: str) -> None:
     visitor = Visitor(address)
+
+    def comes_or_is_there() -> bool:
+        """Return whether each recording is among the uploads or the sources, as the home page lists them."""
+        uploads = visitor.ask("GET", "/api/uploads")[1]["uploads"]
+        sources = visitor.ask("GET", "/api/sources")[1]["sources"]
+        return {"one-pod-too-many", "volcano-restart"} <= {each["name"] for each in [*uploads, *sources]}
+
+    eventually(comes_or_is_there, 20)
 
     def moves() -> bool:
         (cluster,) = visitor.ask("GET", "/api/clusters")[1]["clusters"]
         return bool(cluster["state"] == "live" and cluster["health"]["entries"] > 50)
 
     eventually(moves, 60)
+    eventually(lambda: not visitor.ask("GET", "/api/uploads")[1]["uploads"], 30)
     names = [source["name"] for source in visitor.ask("GET", "/api/sources")[1]["sources"]]
     assert sorted(names) == ["demo", "one-pod-too-many", "volcano-restart"]
 

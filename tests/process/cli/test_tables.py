@@ -36,4 +36,4 @@ def test_no_other_command_needs_the_libraries_and_a_sentence_says_how_to_install
         "import sys, dashboard.cli.__main__ as cli; assert not {'pyarrow', 'duckdb'} & set(sys.modules);"
         "sys.modules['pyarrow'] = None; cli.main(['sql', 'a', 'b'])"
     )
-    assert 'pip install "causeline[tables]"' in done.stderr and "Traceback" not in done.stderr
+    assert "pip install 'causeline[tables]'" in done.stderr and "Traceback" not in done.stderr

@@ -13,24 +13,27 @@ import tomllib
 import venv
 import zipfile
 from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
 from dashboard import __version__
-from deploy import release
+from deploy import install, release
 from tests import ROOT
 from tests.patience import patient
+from tests.unit.formats.test_otlp_format import logs, message
 
 TOP_LEVEL = {
     ".ci", ".dockerignore", ".github", ".gitignore", ".pre-commit-config.yaml", "CHANGELOG.md", "CONTRIBUTING.md",
     "Dockerfile", "LICENSE", "Makefile", "README.md", "SECURITY.md", "bench", "collectors", "dashboard", "deploy",
     "docker-compose.yml", "docs", "manage.py", "mkdocs.yml", "pyproject.toml", "requirements-dev.lock",
-    "requirements-stores.lock", "requirements.lock", "templates", "tests", "timeline",
+    "requirements-all.lock", "requirements.lock", "templates", "tests", "timeline",
 }  # fmt: skip
 BUILT_FROM = (
-    "collectors", "dashboard", "templates", "timeline", "LICENSE", "README.md", "pyproject.toml", "requirements.lock",
+    "collectors", "dashboard", "templates", "timeline", "LICENSE", "README.md", "pyproject.toml",
+    "requirements-all.lock",
 )  # fmt: skip
 MADE = datetime(2026, 11, 22, tzinfo=UTC)
 
@@ -69,15 +72,41 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the programs of an environment with the wheel, which sees the packages of this environment but not the
     checkout."""
     folder = tmp_path_factory.mktemp("installed")
+    programs = with_wheel(folder, wheel)
+    # Python does not search a path from a .pth file for further .pth files, so the checkout is not visible.
+    (site_of(folder) / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    return programs
+
+
+@pytest.fixture(scope="module")
+def without_extras(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the programs of an environment with the wheel, which sees the packages of requirements.lock alone."""
+    folder = tmp_path_factory.mktemp("without_extras")
+    programs = with_wheel(folder, wheel)
+    site, packages = site_of(folder), Path(sysconfig.get_path("purelib"))
+    for name in pins("requirements.lock"):
+        try:
+            parts = {each.parts[0] for each in files(name) or ()}
+        except PackageNotFoundError:  # it is for another Python or system
+            continue
+        for part in parts - {"..", "__pycache__"}:
+            if not (site / part).exists():
+                (site / part).symlink_to(packages / part)
+    return programs
+
+
+def with_wheel(folder: Path, wheel: Path) -> Path:
+    """Make an environment that has the wheel alone, and return the folder of its programs."""
     venv.create(folder / "venv")
     programs = folder / "venv/bin"
     pip: list[str | Path] = [sys.executable, "-m", "pip", "--python", programs / "python"]
     result = run([*pip, "install", "--no-deps", "--no-index", wheel], folder)
     assert result.returncode == 0, result.stdout + result.stderr
-    site = sysconfig.get_path("purelib", vars={"base": str(folder / "venv"), "platbase": str(folder / "venv")})
-    # Python does not search a path from a .pth file for further .pth files, so the checkout is not visible.
-    Path(site, "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     return programs
+
+
+def site_of(folder: Path) -> Path:
+    return Path(sysconfig.get_path("purelib", vars={"base": str(folder / "venv"), "platbase": str(folder / "venv")}))
 
 
 def in_installed(programs: Path, code: str) -> list[str]:
@@ -126,8 +155,7 @@ def test_the_installed_command_explains_itself_says_its_version_and_writes_a_rep
 def test_the_command_of_a_checkout_is_that_of_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     module, function = project["scripts"]["causeline"].split(":")
-    bootstrap = (ROOT / "deploy/bootstrap.sh").read_text(encoding="utf-8")
-    assert f"from {module} import {function};" in bootstrap
+    assert f"from {module} import {function};" in install.CODE
 
 
 INSPECT = """
@@ -146,6 +174,76 @@ def test_the_installed_code_templates_static_files_and_samples_are_not_those_of_
     assert len(found) == 2 + len(files)
     assert all(path.startswith(str(installed.parent)) for path in found)
     assert samples.split() == sorted(path.name for path in (ROOT / "dashboard/samples").iterdir())
+
+
+IMPORT_ALL = """
+import django, importlib, pkgutil
+django.setup()
+for top in ("collectors", "dashboard", "timeline"):
+    for each in pkgutil.walk_packages(importlib.import_module(top).__path__, f"{top}."):
+        if not each.name.endswith("__main__"):
+            try:
+                importlib.import_module(each.name)
+            except ModuleNotFoundError as error:
+                print(each.name, error.name)
+"""
+ASK_FOR_EXTRAS = """
+import asyncio, django, os
+os.environ["CAUSELINE_LOGIN"] = "open"
+django.setup()
+from dashboard.agents.http import Mcp
+from dashboard.alerting.destinations import kinds
+from dashboard.alerting.messages import NotAllowed
+apprise = kinds()["apprise"]
+try:
+    apprise.check({"url": "json://hooks.example.org"})
+except NotAllowed as error:
+    print(error)
+print(apprise.FIELDS[0].hint)
+
+async def answer(message):
+    print(message.get("status", ""), message.get("body", b"").decode())
+
+scope = {"type": "http", "method": "POST", "path": "/mcp", "query_string": b"", "headers": [(b"host", b"localhost")]}
+asyncio.run(Mcp(None)(scope, None, answer))
+"""
+
+
+def test_without_extras_only_what_needs_them_cannot_be_imported(without_extras: Path) -> None:
+    assert in_installed(without_extras, IMPORT_ALL) == [
+        "dashboard.agents.tools mcp",
+        "dashboard.alerting.apprise_process apprise",
+    ]
+
+
+def test_what_needs_an_extra_says_what_to_install(without_extras: Path, tmp_path: Path) -> None:
+    sample = ROOT / "dashboard/samples/one-pod-too-many.jsonl.zst"
+    protobuf = tmp_path / "logs.binpb"
+    protobuf.write_bytes(message(logs({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}})))
+    recent = ("--cluster", "prod", "--since", "1h", "--to", tmp_path / "log", "--yes")
+    asked: dict[str, list[str | Path]] = {
+        "mcp": ["mcp", sample],
+        "tables": ["export", sample, "--format", "parquet", "-o", tmp_path / "tables"],
+        "otlp": ["analyze", protobuf],
+        "cloudwatch": ["pull", "--from", "cloudwatch", *recent, "--set", "region=eu-central-1"],
+        "object-storage": ["pull", "--from", "s3", *recent, "--set", "url=s3://bucket/path"],
+    }
+    for extra, command in asked.items():
+        result = run([without_extras / "causeline", *command], tmp_path)
+        assert result.returncode not in (0, 130), extra
+        assert f"pip install 'causeline[{extra}]'" in result.stderr, result.stderr
+        assert "Traceback" not in result.stderr
+    check, hint, status, body = in_installed(without_extras, ASK_FOR_EXTRAS)
+    assert "pip install 'causeline[apprise]'" in check and "pip install 'causeline[apprise]'" in hint
+    assert status.strip() == "501" and "pip install 'causeline[mcp]'" in body
+
+
+def test_without_extras_recordings_are_analysed_and_reported(without_extras: Path, tmp_path: Path) -> None:
+    sample = ROOT / "dashboard/samples/one-pod-too-many.jsonl.zst"
+    for command in (["analyze", sample], ["report", sample, "-o", tmp_path / "report.html"]):
+        result = run([without_extras / "causeline", *command], tmp_path)
+        assert result.returncode in (0, 1) and "Traceback" not in result.stderr, result.stderr
+    assert (tmp_path / "report.html").stat().st_size > 100_000
 
 
 def vendored() -> list[tuple[Path, str, str]]:
@@ -172,11 +270,11 @@ def pins(lock: str) -> dict[str, str]:
 
 
 def test_the_locks_agree_pin_every_file_and_name_no_index() -> None:
-    runtime, stores, dev = (pins(f"requirements{name}.lock") for name in ("", "-stores", "-dev"))
-    assert runtime.items() <= stores.items() <= dev.items()
-    assert {"boto3", "elasticsearch", "s3fs"} <= stores.keys() - runtime.keys()
+    runtime, everything, dev = (pins(f"requirements{name}.lock") for name in ("", "-all", "-dev"))
+    assert runtime.items() <= everything.items() <= dev.items()
+    assert {"apprise", "boto3", "duckdb", "mcp", "opentelemetry-proto"} <= everything.keys() - runtime.keys()
     assert "pytest" in dev.keys() - runtime.keys()
-    for lock in ("requirements.lock", "requirements-stores.lock", "requirements-dev.lock"):
+    for lock in ("requirements.lock", "requirements-all.lock", "requirements-dev.lock"):
         text = (ROOT / lock).read_text(encoding="utf-8")
         assert "://" not in text
         blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)[1:]
@@ -187,9 +285,12 @@ def test_the_locks_agree_pin_every_file_and_name_no_index() -> None:
 
 def test_the_locks_hold_what_pyproject_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    base, extras = project["project"]["dependencies"], project["project"]["optional-dependencies"]
+    one_by_one = [each for packages in extras.values() for each in packages if not each.startswith("causeline[")]
     for lock, asked in (
-        ("requirements.lock", project["project"]["dependencies"]),
-        ("requirements-dev.lock", project["project"]["dependencies"] + project["dependency-groups"]["dev"]),
+        ("requirements.lock", base),
+        ("requirements-all.lock", base + one_by_one),
+        ("requirements-dev.lock", base + one_by_one + project["dependency-groups"]["dev"]),
     ):
         locked = pins(lock)
         for requirement in map(Requirement, asked):

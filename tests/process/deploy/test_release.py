@@ -74,7 +74,7 @@ def test_the_sbom_is_of_this_version_and_says_when_it_was_made(bom: dict[str, An
 
 
 def test_the_sbom_names_every_package_that_is_installed_with_its_files(bom: dict[str, Any]) -> None:
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    lock = (ROOT / "requirements-all.lock").read_text(encoding="utf-8")
     pinned = dict(re.findall(r"^([a-z0-9-]+)(?:\[\S+\])?==([^\s;]+)", lock, re.MULTILINE))
     packages = {each["purl"]: each for each in bom["components"] if each["purl"].startswith("pkg:pypi/")}
     assert set(packages) == {f"pkg:pypi/{name}@{version}" for name, version in pinned.items()}
@@ -126,8 +126,8 @@ def test_the_licence_of_what_is_installed_here_is_known(bom: dict[str, Any]) -> 
 
 
 def test_an_sbom_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
-    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    (tmp_path / "requirements.lock").write_text(lock, encoding="utf-8")
+    lock = (ROOT / "requirements-all.lock").read_text(encoding="utf-8")
+    (tmp_path / "requirements-all.lock").write_text(lock, encoding="utf-8")
     broken = tmp_path / sbom.VENDOR / "plotly"
     shutil.copytree(ROOT / sbom.VENDOR / "plotly", broken, ignore=shutil.ignore_patterns("*.js"))
     note = json.loads((broken / "VENDOR.json").read_text(encoding="utf-8"))

@@ -153,10 +153,10 @@ def _times(source: int, windows: int) -> Iterator[float]:
         View,
         View,
         lambda: View(focus=chance.choice(findings)["focus"]) if findings else View(),
-        lambda: View(families=(chance.choice(kinds),)),
+        lambda: View(kinds=(chance.choice(kinds),)),
         lambda: View(namespace=chance.choice(namespaces)),
         lambda: View(active=True),
-        lambda: View(grouping=chance.choice(["kind", "namespace"])),
+        lambda: View(group=chance.choice(["kind", "namespace"])),
     ]
     for turn in range(windows + 10):
         width = (last - first) * 10 ** chance.uniform(-6, 0)

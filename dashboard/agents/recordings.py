@@ -18,21 +18,20 @@ from timeline.judging.findings import Finding
 from timeline.judging.incidents import changes
 from timeline.judging.incidents.changes import Known
 from timeline.kinds import NOISE, kind_of
-from timeline.layout import events, outline
+from timeline.layout import events, lists, outline
 from timeline.layout.bodies import Work
-from timeline.layout.excerpt import Excerpt, excerpt
 from timeline.payloads import changes as changes_payloads
 from timeline.payloads import documents
-from timeline.payloads.findings import IncidentRowPayload
-from timeline.payloads.incidents import making as incidents
-from timeline.payloads.incidents.occurrences import rank
+from timeline.payloads.filters import IncidentFilter
+from timeline.payloads.findings import FindingGroupPayload, IncidentRowPayload
+from timeline.payloads.incidents.occurrences import gravest
 
 SOURCE = 0  # the number of the recording
 _SKIPPED = 200  # skipped lines that are listed
 _ORDERS = {
     "newest": lambda row: (-row["end"], row["id"]),
     "time": lambda row: (row["start"], row["id"]),
-    "gravest": lambda row: (rank(row["severity"]), row["start"], row["id"]),
+    "gravest": gravest,
 }
 
 
@@ -48,7 +47,7 @@ class Recordings:
         self._world = analysis.world
 
     async def sources(self) -> Payload:
-        severities = [row["severity"] for row in self._excerpt.findings]
+        severities = [row["severity"] for row in self._rows]
         row = {
             "id": SOURCE,
             "name": self._analysis.name,
@@ -64,7 +63,9 @@ class Recordings:
 
     async def incidents(self, source: int | None, asked: Parameters) -> Payload:
         _check(SOURCE if source is None else source)
-        matching = [row for row in self._incidents if _matches(row, asked)]
+        wanted = IncidentFilter(**{name: asked[name] for name in IncidentFilter.model_fields if name in asked})
+        start, end = (None if (at := asked.get(side)) is None else int(at) for side in ("start", "end"))
+        matching = [row for row in self._incidents if wanted.matches(row, start, end)]
         matching.sort(key=_ORDERS[str(asked.get("order") or "time")])
         shown, following = _page(matching, asked)
         return {
@@ -86,7 +87,7 @@ class Recordings:
 
     async def findings(self, source: int, asked: Parameters) -> Payload:
         _check(source)
-        rows = [row for row in self._excerpt.findings if asked["incident"] in row["incidents"]]
+        rows = [row for row in self._rows if asked["incident"] in row["incidents"]]
         shown, following = _page(rows, asked)
         return {"findings": shown, "next": following, "total": len(rows)}
 
@@ -207,7 +208,7 @@ class Recordings:
 
     async def search(self, source: int, words: str) -> Payload:
         _check(source)
-        return objects.search(self._world, self._excerpt.findings, words)
+        return objects.search(self._world, self._rows, words)
 
     async def resolve(self, asked: Parameters) -> Payload:
         try:
@@ -220,8 +221,8 @@ class Recordings:
         return [{**catalogue.payload(rule), "url": ""} for rule in rulebook()]
 
     @cached_property
-    def _excerpt(self) -> Excerpt:
-        return excerpt(self._world, self._analysis.findings)
+    def _rows(self) -> list[FindingGroupPayload]:
+        return lists.rows(lists.stored(self._world, self._analysis.findings, self._world.number))
 
     @cached_property
     def _findings(self) -> dict[str, Finding]:
@@ -229,10 +230,7 @@ class Recordings:
 
     @cached_property
     def _incidents(self) -> list[IncidentRowPayload]:
-        return [
-            incidents.row(each, documents.finding(self._findings[each.findings[0]])["verdict"])
-            for each in self._analysis.incidents()
-        ]
+        return [each.incident for each in lists.incidents(self._analysis.incidents(), self._rows)]
 
     @cached_property
     def _known_changes(self) -> list[Known]:
@@ -251,21 +249,6 @@ class Recordings:
 def _check(source: int) -> None:
     if source != SOURCE:
         raise QuestionRefused(f"There is one recording here, and its number is {SOURCE}.")
-
-
-def _matches(row: IncidentRowPayload, asked: Parameters) -> bool:
-    text = " ".join([row["title"], row["rule"], row["anchor"]["namespace"], *row["names"], *row["actors"]]).lower()
-    start, end = asked.get("start"), asked.get("end")
-    return (
-        (not asked["severity"] or row["severity"] == asked["severity"])
-        and (not asked["rule"] or row["rule"] == asked["rule"])
-        and (not asked["namespace"] or row["anchor"]["namespace"] == asked["namespace"])
-        and (not asked["state"] or row["state"] == asked["state"])
-        and (not asked["actor"] or asked["actor"] in row["actors"])
-        and all(word in text for word in str(asked["q"]).lower().split())
-        and (start is None or row["end"] >= int(start))
-        and (end is None or row["start"] <= int(end))
-    )
 
 
 def _page(rows: Sequence[Any], asked: Parameters) -> tuple[list[Any], str | None]:

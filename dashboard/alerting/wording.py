@@ -12,9 +12,9 @@ from dashboard.alerting.messages import Message, from_json
 from dashboard.alerting.routing import Key, Notification
 from timeline.core.durations import Length
 from timeline.core.entries import moment
-from timeline.layout.intervals import bounds
 from timeline.models import Finding, Source
 from timeline.payloads.findings import IncidentRowPayload
+from timeline.payloads.incidents.ranges import bounds
 from timeline.queries.incidents import noticed
 from timeline.queries.incidents.finding import finding
 from timeline.queries.sources.extents import SEVERITIES

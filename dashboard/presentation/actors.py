@@ -1,10 +1,10 @@
 """Write the texts of the rows on the page of actors. It makes no queries and no HTML."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from dashboard.presentation.wording import count, number_of
 from timeline.payloads.actors import ActorRowPayload, ActorsPayload
+from timeline.payloads.filters import NOT_KNOWN, ActorFilter
 
 COLUMNS: tuple[dict[str, str], ...] = (
     {"order": "name", "name": "Actor", "help": "A part of a process: the component and the Pod or address"},
@@ -28,7 +28,7 @@ def summary(found: ActorsPayload) -> str:
 
 def row(each: ActorRowPayload, source_id: int) -> dict[str, Any]:
     """Return a row as the page shows it."""
-    account = each["account"] or "?"
+    wanted = ActorFilter(actor=each["account"] or NOT_KNOWN)
     return {
         **each,
         "rate": _rate(each["busiest"]),
@@ -36,8 +36,8 @@ def row(each: ActorRowPayload, source_id: int) -> dict[str, Any]:
         "why": _why(each),
         "lag": _lag(each),
         "copies_text": f"{count(each['old'])} of {count(each['copies'])} acts" if each["old"] else "",
-        "timeline": f"/sources/{source_id}/?{urlencode({'actor': account})}",
-        "incidents": f"/sources/{source_id}/incidents/?{urlencode({'actor': account, 'acknowledged': 'true'})}",
+        "timeline": f"/sources/{source_id}/{wanted.query()}",
+        "incidents": f"/sources/{source_id}/incidents/{wanted.query(acknowledged=True)}",
         "held": [
             {"name": lease["name"], "namespace": lease["namespace"], "now": lease["now"]} for lease in each["leases"]
         ],

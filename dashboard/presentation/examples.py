@@ -10,8 +10,8 @@ from timeline.history.world.world import World
 from timeline.judge import judge
 from timeline.judging.rulebook import Rule
 from timeline.layout.excerpt import excerpt
-from timeline.layout.intervals import bounds
 from timeline.payloads.findings import FindingGroupPayload
+from timeline.payloads.incidents.ranges import bounds
 from timeline.payloads.windows import Columns
 
 _LANES = 6  # drawn

@@ -9,7 +9,7 @@ from dashboard.presentation import wording
 from dashboard.report.figure import Opening, opening
 from timeline.judge import rulebook
 from timeline.judging.incidents.changes import known_changes
-from timeline.layout import outline
+from timeline.layout import lists, outline
 from timeline.layout.excerpt import excerpt
 from timeline.payloads import documents
 from timeline.payloads.changes import ChangesPayload, before_incident
@@ -95,7 +95,8 @@ def of_analysis(
     span = min(span[0], world.last), max(span)
     drawn = excerpt(world, findings, namespaces, span)
     every = analysis.incidents()
-    found = _in_view(every, drawn.findings)
+    found = lists.incidents(every, drawn.findings)
+    found = [each._replace(rows=each.rows[:ROWS]) for each in found]
     scope = [("Rules", ", ".join(rules)), ("Namespaces", ", ".join(namespaces))]
     scope = [(heading, f"only {words}") for heading, words in scope if words]
     if since is not None or until is not None:
@@ -126,7 +127,7 @@ def of_analysis(
             drawn.window,
             drawn.lanes,
             outline.steps(world.commits()) if analysis.entries <= outline.STEPS else None,
-            opening([row for each in found[:INCIDENTS] for row in each.rows], {}),
+            opening(found[:INCIDENTS], {}),
         ),
     )
 
@@ -143,31 +144,6 @@ def _changes(
         for each in every
         if each.id in wanted
     }
-
-
-def _in_view(every: Sequence[incidents.Incident], rows: Sequence[FindingGroupPayload]) -> list[InView]:
-    """Return the incidents that these rows belong to. The rows are in order, the gravest first."""
-    incident_of = {finding: each.id for each in every for finding in each.findings}
-    verdict_of = {finding["id"]: finding["verdict"] for row in rows for finding in row["findings"]}
-    rows_of: dict[str, list[FindingGroupPayload]] = {}
-    findings_of: dict[str, set[str]] = {}
-    for row in rows:
-        for finding in row["findings"]:
-            identity = incident_of[finding["id"]]
-            of_it = rows_of.setdefault(identity, [])
-            if not of_it or of_it[-1] is not row:
-                of_it.append(row)
-            findings_of.setdefault(identity, set()).add(finding["id"])
-    return [
-        InView(
-            incidents.row(each, next(verdict_of[finding] for finding in each.findings if finding in verdict_of)),
-            len(findings_of[each.id]),
-            len(rows_of[each.id]),
-            rows_of[each.id][:ROWS],
-        )
-        for each in every
-        if each.id in rows_of
-    ]
 
 
 def _title(name: str) -> str:

@@ -20,6 +20,7 @@ from dashboard.report.contents import Contents
 from timeline.core.durations import duration
 from timeline.judge import rulebook
 from timeline.judging.rulebook import settings
+from timeline.kinds import kind_of
 from timeline.payloads import documents
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.payloads.incidents.making import InView
@@ -81,10 +82,17 @@ def rendered(contents: Contents) -> str:
         "skipped": skipped[:_SKIPPED],
         "skipped_more": wording.some(contents.skips - sum(len(each.lines) for each in skipped[:_SKIPPED])),
         "held": {
+            "view": drawn.opening.view,
             "overview": drawn.overview,
             "window": window,
             "incidents": [each.incident for each in contents.incidents],
             "findings": rows,
+            "families": {
+                row["key"]: sorted(
+                    {kind_of(each["subject"]["group"], each["subject"]["kind"]).family for each in row["findings"]}
+                )
+                for row in rows
+            },
             "steps": drawn.steps,
         },
         "search": drawn.opening.search,

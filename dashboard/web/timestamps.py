@@ -1,6 +1,7 @@
 """Parse times as people and alerts write them."""
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 
 from timeline.core import times
@@ -16,6 +17,16 @@ _SCIENTIFIC = re.compile(r"\d(?:\.\d{1,18})?[eE][+ ]?(\d{1,2})")  # as Go's temp
 _GO = re.compile(  # as Go's templates print a time: 2026-11-21 07:52:00.841 +0000 UTC, perhaps with m=+0.5 behind it
     r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.\d{1,9})? ?([+\- ])(\d\d)(\d\d)(?: [A-Z+\-0-9]{1,5})?(?: m=[+\- ]?[\d.]+)?"
 )
+
+
+def span(asked: Mapping[str, str]) -> tuple[int, int] | None:
+    """Return the range of time, in microseconds since 1970, that the address of a timeline asks for; None for the whole
+    source, as the page shows it without a valid range."""
+    words = asked.get("start", ""), asked.get("end", "")
+    if not all(word.isascii() and word.isdecimal() and len(word) < 18 for word in words):
+        return None
+    start, end = map(int, words)
+    return (start, end) if start < end <= LAST else None
 
 
 def parsed(text: str) -> int:

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from timeline.kinds import kind_of, qualified
-from timeline.layout.intervals import bounds, committed
 from timeline.layout.lanes import LaneRow, lane_payloads
 from timeline.layout.phases import Event, Reading, Span, spans_and_events
+from timeline.payloads.incidents.ranges import bounds, committed
 from timeline.payloads.views import ViewPayload, within
 from timeline.payloads.windows import Arrows, Bars, Births, Columns, Holes, LaneViewPayload, Marks, Shades, Strips
 

@@ -4,24 +4,23 @@ The module is pure. Times are microseconds since 1970, UTC.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, zip_longest
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from timeline.core.entries import ObjectRef
 from timeline.history.lifelines import Name, Track, name_of
 from timeline.history.world.world import World
 from timeline.judging.findings import Finding, Severity
 from timeline.kinds import NOISE
-from timeline.layout import outline
+from timeline.layout import lists, outline
 from timeline.layout.arrangement import Arrangement
 from timeline.layout.assembly import MARKS, LanePage, Range, assemble
 from timeline.layout.drawing import Drawing
 from timeline.layout.intervals import FREED, gaps
 from timeline.layout.lanes import Count, LaneRow, RootOwner, full
-from timeline.layout.places import Lane, rank_of
+from timeline.layout.places import Lane
 from timeline.payloads.findings import FindingGroupPayload
-from timeline.payloads.incidents import occurrences
 from timeline.payloads.views import ViewPayload, acted_on, views
 from timeline.payloads.windows import Gaps, OverviewPayload, WindowPayload
 
@@ -61,6 +60,34 @@ def _whole(world: World, findings: Iterable[Finding]) -> tuple[int, int]:
     return min([world.first, *(each.first for each in every)]), max([world.last, *(each.last for each in every)])
 
 
+def part(
+    window: WindowPayload,
+    findings: Sequence[FindingGroupPayload],
+    span: tuple[int, int],
+    counts: list[int],
+    actors: list[tuple[str, int]],
+    freed: list[tuple[int, int]],
+) -> OverviewPayload:
+    """Return the overview of what a report shows of a source between two times: its lanes and findings, with `counts`
+    of changes in equal slices of that time, who made most changes, and which time retention has deleted."""
+    ordered = sorted(findings, key=lambda row: row["start"])
+    severities = Counter(row["severity"] for row in findings)
+    return {
+        "first": span[0],
+        "last": span[1],
+        "counts": counts,
+        "ticks": [row["start"] for row in ordered],
+        "severities": [row["severity"] for row in ordered],
+        "families": Counter(lane["family"] for lane in window["lanes"]).most_common(),
+        "namespaces": sorted(Counter(lane["namespace"] for lane in window["lanes"] if lane["namespace"]).items()),
+        "rules": sorted(Counter(row["rule"] for row in findings).items()),
+        "actors": actors,
+        "severity_counts": [(severity, severities[severity]) for severity in _SEVERITIES if severities[severity]],
+        "noise": 0,
+        "freed": freed,
+    }
+
+
 class _Excerpt:
     def __init__(
         self, world: World, findings: Iterable[Finding], namespaces: Collection[str], span: tuple[int, int]
@@ -93,16 +120,17 @@ class _Excerpt:
         chosen = self._chosen(span)
         lanes = [self._lanes[at] for at in sorted(chosen)]
         drawing = self._drawing(lanes, span, chosen)
-        stored = [self._finding(found) for found in self._findings]
-        stored = [each._replace(occurrences=list(filter(self._within, each.occurrences))) for each in stored]
+        stored = lists.stored(self._world, self._findings, self._id, span)
         drawing.add_findings((each.subject, each.occurrences) for each in stored)
         drawing.add_views(self._views(chosen))
-        findings = [row.payload for row in occurrences.rows(stored)]
-        lanes_of = Counter(str(rank_of(at)) for at in self._order)
+        findings = lists.rows(stored)
+        lanes_of = Counter(str(self._root(self._lanes[at])) for at in self._order)
         counts = {heading: Count(count) for heading, count in lanes_of.items()}
         page = LanePage(self._rows(lanes), 0, 0, len(lanes), False, counts, self._roots(lanes))
         window = assemble(Range(0, 0, span, span), page, drawing, self._gaps(), None)
-        return Excerpt(window, findings, self._overview(lanes, findings, span), len(self._order))
+        slices, actors = outline.histogram(self._world, span), outline.actors(self._world)
+        shown = part(window, findings, span, slices, actors, [*self._world.freed.spans])
+        return Excerpt(window, findings, shown, len(self._order))
 
     def _views(self, chosen: Collection[int]) -> Iterator[ViewPayload]:
         for owner in acted_on(self._findings, self._world):
@@ -114,19 +142,11 @@ class _Excerpt:
         start, end = self._span
         return track.first.time <= end and (track.until is None or track.until >= start)
 
-    def _within(self, occurrence: dict[str, Any]) -> bool:
-        start, end = self._span
-        return bool(occurrence["first"] <= end and occurrence["last"] >= start)
-
     def _gaps(self) -> Gaps:
         streams = self._world.streams.items()
         missed = ((full(*kind), gap.since, gap.time, gap.reason) for kind, stream in streams for gap in stream.gaps)
         freed = (("", *span, FREED) for span in self._world.freed.spans)
         return gaps(chain(missed, freed), 0)
-
-    def _finding(self, found: Finding) -> occurrences.StoredFinding:
-        subject = self._subject(found)
-        return occurrences.stored(found, self._number_of, self._id(subject), rank_of(self._lane_of[subject.key]))
 
     def _chosen(self, span: tuple[int, int]) -> dict[int, int]:
         """Return the places of the lanes to draw, each with its `pixel`: the microseconds below which bars and marks
@@ -148,7 +168,7 @@ class _Excerpt:
         drawing = Drawing(self._rows(lanes), span, self._world.last, 1)
         for number, lane in enumerate(lanes, 1):
             drawing.pixel = pixels[lane.place]
-            root = self._id(lane.root)
+            root = self._root(lane)
             for track, born in zip(lane.tracks, lane.numbers, strict=True):
                 drawing.add_track(self._id(track), number, root, born, track.until, outline.lifeline(track))
         return drawing
@@ -157,8 +177,8 @@ class _Excerpt:
         rows = []
         for number, lane in enumerate(lanes, 1):
             first = lane.tracks[0]
-            root, heading, creator = self._id(lane.root), str(rank_of(lane.place)), outline.creator(first)
-            rows.append(LaneRow(number, root, heading, lane.numbers[0], *first.name, first.family, creator=creator))
+            root, creator = self._root(lane), outline.creator(first)
+            rows.append(LaneRow(number, root, str(root), lane.numbers[0], *first.name, first.family, creator=creator))
         return rows
 
     def _roots(self, lanes: list[Lane]) -> dict[int, RootOwner]:
@@ -168,7 +188,7 @@ class _Excerpt:
     def _concerned(self) -> Iterator[int]:
         """Yield the lanes that prove the findings, most severe first; then the lanes of their owners; then the lanes
         that the findings affect."""
-        first = [at for found in self._findings for ref in _named(found) for at in self._lanes_of(ref)]
+        first = [at for found in self._findings for ref in lists.named(found) for at in self._lanes_of(ref)]
         yield from first
         for at in first:
             yield from self._owners(at)
@@ -187,52 +207,19 @@ class _Excerpt:
     def _relatives(self, concerned: list[int], others: list[int]) -> Iterator[int]:
         """Yield the other lanes of the same root owners, one of each group in turn, so that a large group leaves room
         for the others."""
-        families: dict[int, list[int]] = {rank_of(at): [] for at in concerned}
+        families: dict[int, list[int]] = {self._root(self._lanes[at]): [] for at in concerned}
         for at in others:
-            if (rank := rank_of(at)) in families:
-                families[rank].append(at)
+            if (root := self._root(self._lanes[at])) in families:
+                families[root].append(at)
         return (at for turn in zip_longest(*families.values()) for at in turn if at is not None)
-
-    def _overview(self, lanes: list[Lane], groups: list[FindingGroupPayload], span: tuple[int, int]) -> OverviewPayload:
-        firsts = [lane.tracks[0] for lane in lanes]
-        namespaces = Counter(first.ref.namespace for first in firsts if first.ref.namespace)
-        severities = Counter(group["severity"] for group in groups)
-        return {
-            "first": span[0],
-            "last": span[1],
-            "counts": outline.histogram(self._world, span),
-            "ticks": [group["start"] for group in groups],
-            "severities": [group["severity"] for group in groups],
-            "families": Counter(first.family for first in firsts).most_common(),
-            "namespaces": sorted(namespaces.items()),
-            "rules": sorted(Counter(group["rule"] for group in groups).items()),
-            "actors": outline.actors(self._world),
-            "severity_counts": [(severity, severities[severity]) for severity in _SEVERITIES if severities[severity]],
-            "noise": 0,
-            "freed": [*self._world.freed.spans],
-        }
-
-    def _subject(self, found: Finding) -> Track:
-        """Return the track with which a finding is shown: its subject, or, if that was not observed, the first object
-        of its proof."""
-        tracks = (self._world.track((name_of(ref), ref.uid)) for ref in _named(found))
-        return next(track for track in tracks if track)
 
     def _lanes_of(self, ref: ObjectRef) -> list[int]:
         track = self._world.track((name_of(ref), ref.uid))
         return [self._lane_of[track.key]] if track else self._of_name.get(name_of(ref), [])
 
+    def _root(self, lane: Lane) -> int:
+        return self._id(lane.root)
+
     def _id(self, track: Track) -> int:
         """Return the number of a track, which does not depend on the order in which entries were read."""
         return self._ids[track.key]
-
-    def _number_of(self, ref: ObjectRef) -> int | None:
-        return self._ids.get((name_of(ref), ref.uid))
-
-
-def _named(found: Finding) -> Iterator[ObjectRef]:
-    """Yield the objects whose lanes show a finding."""
-    yield found.subject
-    yield from (proof.ref for each in found.occurrences for proof in each.proof)
-    if found.other:
-        yield found.other

@@ -273,6 +273,13 @@ class IncidentsPayload(TypedDict):
     acknowledged_findings: int  # of all of these
 
 
+class RangesPayload(TypedDict):
+    """In which range of time a timeline shows a finding on each of its axes: the first and the last µs since 1970."""
+
+    time: tuple[int, int]
+    order: tuple[int, int]  # of the order of changes, where only these take room
+
+
 class FindingGroupPayload(TypedDict):
     """This is a row of the list of findings: one occurrence, together with all subjects that it concerned alike."""
 
@@ -291,6 +298,7 @@ class FindingGroupPayload(TypedDict):
     advice: list[str]
     start: int
     end: int
+    ranges: RangesPayload
     focus: int  # the window parameter `focus` that brings the lanes of its first subject to the top
     url: str  # the page of its first finding; "" in a report
     acknowledged: AcknowledgementPayload | None  # None unless all of its findings are acknowledged

@@ -226,6 +226,7 @@ class FoundObjectPayload(TypedDict):
     why: str  # how it was found, if not by its names: "on node-3"
     start: int
     end: int | None  # None while it exists
+    range: tuple[int, int]  # of time, in which a timeline shows it
     url: str
 
 

@@ -1,6 +1,6 @@
 """Return what happened as a table that Grafana draws as annotations (Infinity data source)."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from django.http import HttpRequest, HttpResponseBase
 from ninja import Query, Router
@@ -12,8 +12,9 @@ from dashboard.access.signing_in import rights
 from dashboard.web import timestamps
 from dashboard.web.api.answers import Words, json_response
 from timeline.payloads.annotations import AnnotationPayload
+from timeline.payloads.filters import Filter
 from timeline.queries.alerts import lookup
-from timeline.queries.incidents.annotations import AnnotationFilter, annotations
+from timeline.queries.incidents.annotations import annotations
 
 router = Router(tags=["alerts"])
 MOST = 1000  # rows of one answer
@@ -25,11 +26,9 @@ def list_annotations(
     request: HttpRequest,
     begin: Annotated[str, Query(alias="from", max_length=100)],
     to: Annotated[str, Field(max_length=100)],
+    wanted: Query[Filter],
     source: Words = "",
     cluster: Words = "",
-    severity: Literal["", "error", "warning", "info"] = "",
-    rule: Words = "",
-    namespace: Words = "",
     limit: Annotated[int, Field(ge=1, le=MOST)] = 200,
 ) -> HttpResponseBase:
     """Return the occurrences of findings from `from` to `to`, the newest first, without those of silenced incidents.
@@ -46,6 +45,5 @@ def list_annotations(
     sources = lookup.named_sources(source, cluster, rights.readable(request))
     if not sources and (source or cluster):
         raise HttpError(404, f"No cluster and no recording is called {source or cluster}.")
-    wanted = AnnotationFilter(severity=severity or None, rule=rule, namespace=namespace)
     found = annotations(sources, start, end, wanted, limit)
     return json_response(request, [{**each, "url": request.build_absolute_uri(each["url"])} for each in found])

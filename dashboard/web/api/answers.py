@@ -14,10 +14,10 @@ from dashboard.access.signing_in import rights
 from dashboard.access.tokens import links
 from dashboard.web.inputs import NOTE
 from dashboard.web.timestamps import LAST
+from timeline.payloads.filters import Number as Number
+from timeline.payloads.filters import Words as Words
 
 Time = Annotated[int, Field(ge=0, le=LAST)]  # microseconds since 1970
-Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
-Words = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00]*$")]  # PostgreSQL knows no NUL character
 Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]  # of an incident or a finding
 Note = Annotated[str, Field(max_length=NOTE, pattern=r"^[^\x00]*$")]
 

@@ -1,7 +1,6 @@
 """List incidents, and acknowledge them."""
 
-from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from ninja import Query, Router, Schema
@@ -9,55 +8,16 @@ from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.access.roles import needs
-from dashboard.web.api.answers import Asked, Identity, Note, Number, Time, Words, in_order, json_response
+from dashboard.web.api.answers import Asked, Identity, Note, Number, Time, in_order, json_response
 from dashboard.web.inputs import person
-from timeline.payloads.findings import FindingOrder, IncidentRowPayload, IncidentsPayload, IncidentState
+from timeline.payloads.filters import IncidentFilter, SourceIncidentFilter
+from timeline.payloads.findings import FindingOrder, IncidentRowPayload, IncidentsPayload
 from timeline.queries.incidents import lists
-from timeline.queries.incidents.filters import IncidentFilter
 from timeline.queries.incidents.pages import WrongOrder
 from timeline.storage.people import acknowledgements
 
 router = Router(tags=["incidents"])
 Cursor = Annotated[str, Field(pattern=r"^((newest|time|gravest)\.\d{1,16}\.[012]\.[0-9a-f]{16}\.\d{1,18})?$")]
-
-
-class Filter(Schema):
-    """The parameters that select incidents."""
-
-    severity: Literal["", "error", "warning", "info"] = ""
-    rule: Words = ""
-    namespace: Words = ""
-    state: Literal["", "ongoing", "over"] = ""
-    actor: Words = ""
-    q: Words = ""  # words of the title, of names, or of actors
-    silenced: bool = False  # also those that a silence or the baseline takes out of the lists
-    acknowledged: bool = True  # also those that somebody has acknowledged
-
-    def wanted(self) -> IncidentFilter:
-        state: IncidentState | None = self.state or None
-        return IncidentFilter(
-            severity=self.severity or None,
-            rule=self.rule,
-            namespace=self.namespace,
-            state=state,
-            actor=self.actor,
-            words=self.q,
-            silenced=self.silenced,
-            acknowledged=self.acknowledged,
-        )
-
-
-class FilterOfSource(Filter):
-    """The parameters that select incidents of one source."""
-
-    root: Number | None = None  # only those that name this root owner, or an object that it owns
-    track: Number | None = None  # only those that name this object, in any incarnation, or an object that it owns
-    kinds: Words = ""  # families of kinds, as the overview names them; commas separate several
-    name: Words = ""  # part of the summary of a finding, or of the name of its subject
-
-    def wanted(self) -> IncidentFilter:
-        families = tuple(filter(None, self.kinds.split(",")))
-        return replace(super().wanted(), root=self.root, track=self.track, families=families, name=self.name)
 
 
 class Acknowledged(Asked):
@@ -78,7 +38,7 @@ class AcknowledgedCount(Schema):
 def incidents(
     request: HttpRequest,
     source_id: Number,
-    wanted: Query[FilterOfSource],
+    wanted: Query[SourceIncidentFilter],
     start: Time | None = None,
     end: Time | None = None,
     cursor: Cursor = "",
@@ -91,9 +51,7 @@ def incidents(
     """
     in_order(start, end)
     try:
-        found = lists.incidents(
-            source_id, wanted.wanted(), start=start, end=end, cursor=cursor, limit=limit, order=order
-        )
+        found = lists.incidents(source_id, wanted, start=start, end=end, cursor=cursor, limit=limit, order=order)
     except WrongOrder as error:
         raise HttpError(422, str(error)) from None
     return json_response(request, found)
@@ -103,14 +61,14 @@ def incidents(
 @needs.to_read("viewer", action="list")
 def all_incidents(
     request: HttpRequest,
-    wanted: Query[Filter],
+    wanted: Query[IncidentFilter],
     cursor: Cursor = "",
     limit: Annotated[int, Field(ge=1, le=500)] = lists.PAGE,
     order: FindingOrder | None = None,
 ) -> HttpResponseBase:
     """Return incidents of all clusters and recordings: newest first, unless `order` is given."""
     try:
-        found = lists.incidents(None, wanted.wanted(), cursor=cursor, limit=limit, order=order)
+        found = lists.incidents(None, wanted, cursor=cursor, limit=limit, order=order)
     except WrongOrder as error:
         raise HttpError(422, str(error)) from None
     return json_response(request, found)

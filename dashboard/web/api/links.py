@@ -15,12 +15,12 @@ from dashboard.web import alert_links
 from dashboard.web.api.answers import json_response
 from timeline.core.entries import microseconds
 from timeline.payloads.documents import timestamp
+from timeline.payloads.filters import SourceIncidentFilter
 from timeline.payloads.links import LinkChoicePayload, LinkMatchPayload, ResolvedPayload
 from timeline.queries.alerts import landing as landing_queries
 from timeline.queries.alerts import lookup
 from timeline.queries.alerts.lookup import Answer, LinkQuery, Match
 from timeline.queries.incidents import lists
-from timeline.queries.incidents.filters import IncidentFilter
 from timeline.queries.objects import lives
 
 router = Router(tags=["alerts"])
@@ -85,7 +85,7 @@ def _choice(request: HttpRequest, answer: Answer, wanted: LinkQuery) -> Resolved
 def _match(request: HttpRequest, match: Match, wanted: LinkQuery) -> LinkMatchPayload:
     source, row = match.candidate.source, match.candidate.row
     landing = landing_queries.landing(match, wanted.at)
-    named = IncidentFilter(track=row.id)
+    named = SourceIncidentFilter(track=row.id)
     incidents = lists.incidents(
         source.pk, named, start=landing.start, end=landing.end, order="gravest", limit=_INCIDENTS
     )

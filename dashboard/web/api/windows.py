@@ -1,16 +1,16 @@
 """Return what a timeline shows: windows, the overview, findings."""
 
-from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from django.http import HttpRequest, HttpResponseBase
-from ninja import Query, Router, Schema
+from ninja import Query, Router
 from ninja.errors import HttpError
 from pydantic import Field
 
 from dashboard.access.roles import needs
 from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
 from timeline.payloads.events import EventsPayload
+from timeline.payloads.filters import Key
 from timeline.payloads.findings import FindingOrder, FindingsPayload
 from timeline.payloads.measuring import MeasurePayload
 from timeline.payloads.windows import OverviewPayload, SearchPayload, WindowPayload
@@ -21,69 +21,9 @@ from timeline.queries.incidents.pages import WrongOrder
 from timeline.queries.window import overview as overview_queries
 from timeline.queries.window import search as search_queries
 from timeline.queries.window import windows
-from timeline.queries.window.view import Grouping, View
+from timeline.queries.window.view import FindingFilter, View
 
 router = Router(tags=["timeline"])
-_Key = Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")]
-
-
-class Filter(Schema):
-    """What a window shows, by parameters of the address; commas separate the items of a list."""
-
-    kinds: Words = ""  # families, as the overview names them
-    namespace: Words = ""
-    name: Words = ""  # part of it
-    rule: Words = ""
-    severity: Literal["", "error", "warning", "info"] = ""
-    # Only lanes that this account or program changed, and findings of incidents whose proofs it wrote. "?" stands for
-    # changes without a known maker.
-    actor: Words = ""
-
-    def view(self) -> View:
-        return View(
-            families=_listed(self.kinds),
-            namespace=self.namespace,
-            name=self.name,
-            rule=self.rule,
-            severity=self.severity or None,
-            actor=self.actor,
-        )
-
-
-class Arrangement(Filter):
-    group: Grouping = "owner"
-    noise: bool = False  # Events, node leases and the like
-    active: bool = False  # only what changes between start and end
-    focus: Number | None = None  # the root whose group comes first
-    scope: Number | None = None  # show only this root owner, what it owns, and what their findings name
-    finding: _Key = ""  # the selected one
-    open: Words = ""  # keys of strips
-    closed: Words = ""  # keys of groups
-    pins: Words = ""  # keys of lanes
-    fold: bool = False  # leave out lanes that do not change between start and end, and what every namespace has
-    keep: Words = ""  # keys of lanes that are never left out so
-    unfold: Words = ""  # keys of groups in which nothing is left out; "*" for all
-
-    def view(self) -> View:
-        return replace(
-            super().view(),
-            grouping=self.group,
-            noise=self.noise,
-            active=self.active,
-            focus=self.focus if self.scope is None else self.scope,
-            scope=self.scope,
-            finding=self.finding,
-            opened=_listed(self.open),
-            closed=_listed(self.closed),
-            pins=_listed(self.pins),
-            fold=self.fold,
-            kept=_listed(self.keep),
-            unfolded=_listed(self.unfold),
-        )
-
-
-def _listed(words: str) -> tuple[str, ...]:
-    return tuple(word for word in words.split(",") if word)
 
 
 @router.get("/sources/{source_id}/window", response=WindowPayload)
@@ -91,7 +31,7 @@ def _listed(words: str) -> tuple[str, ...]:
 def window(
     request: HttpRequest,
     source_id: Number,
-    arrangement: Query[Arrangement],
+    view: Query[View],
     start: Time | None = None,
     end: Time | None = None,
     offset: Annotated[int, Field(ge=0, le=1_000_000)] = 0,
@@ -100,9 +40,7 @@ def window(
     """Return what is drawn between `start` and `end`, or of the whole recording without them."""
     in_order(start, end)
     limit = max(1, min(limit, 200))
-    return json_response(
-        request, windows.window(source_id, start, end, offset=offset, limit=limit, view=arrangement.view())
-    )
+    return json_response(request, windows.window(source_id, start, end, offset=offset, limit=limit, view=view))
 
 
 @router.get("/sources/{source_id}/events", response=EventsPayload)
@@ -149,13 +87,10 @@ def events(
 def findings(
     request: HttpRequest,
     source_id: Number,
-    wanted: Query[Filter],
+    wanted: Query[FindingFilter],
     start: Time | None = None,
     end: Time | None = None,
-    key: _Key = "",
-    about: Number | None = None,
-    scope: Number | None = None,
-    incident: _Key = "",
+    key: Key = "",
     cursor: Annotated[str, Field(pattern=r"^((newest|time|gravest)\.\d{1,16}\.[012]\.[0-9a-f]{16})?$")] = "",
     limit: Annotated[int, Field(ge=1, le=500)] = 100,
     order: FindingOrder | None = None,
@@ -167,10 +102,9 @@ def findings(
     findings that name it, or an object that it owns. `incident` keeps only the findings of one incident.
     """
     in_order(start, end)
-    view = replace(wanted.view(), about=about, scope=scope, incident=incident)
     try:
         found = findings_queries.findings(
-            source_id, view, start=start, end=end, key=key, cursor=cursor, limit=limit, order=order
+            source_id, wanted, start=start, end=end, key=key, cursor=cursor, limit=limit, order=order
         )
     except WrongOrder as error:
         raise HttpError(422, str(error)) from None

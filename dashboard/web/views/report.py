@@ -1,43 +1,36 @@
 """Send what a timeline shows as one HTML file, to attach to a post-mortem, or as Markdown, to paste."""
 
-from collections import Counter
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from django.core.exceptions import BadRequest
 from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.text import slugify
-from pydantic import Field
 
 from dashboard.access.roles import needs
 from dashboard.presentation import wording
 from dashboard.report import markdown, page
 from dashboard.report.contents import BEFORE, EXPLAINED, INCIDENTS, NOTE, ROWS, Contents, Drawn, Note
 from dashboard.report.figure import opening
-from dashboard.web.api.windows import Arrangement
+from dashboard.web import timestamps
 from dashboard.web.inputs import checked, note_of, person, source_of
-from timeline.core.numbers import whole_number
-from timeline.layout.excerpt import LANES
+from timeline.layout.excerpt import LANES, part
 from timeline.layout.outline import SLICES
 from timeline.models import Incident, Track
 from timeline.payloads import documents
+from timeline.payloads.filters import NOT_KNOWN, Key
 from timeline.queries.changes import before, measuring
 from timeline.queries.incidents import scoping
 from timeline.queries.sources import coverage as coverage_queries
 from timeline.queries.sources import extents
-from timeline.queries.sources.extents import SEVERITIES
 from timeline.queries.window import overview as overview_queries
-from timeline.queries.window import view as view_queries
 from timeline.queries.window import windows
-from timeline.queries.window.view import View
+from timeline.queries.window.view import FindingFilter, View
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
     from timeline.payloads.changes import ChangesPayload
-    from timeline.payloads.findings import FindingGroupPayload
-    from timeline.payloads.windows import OverviewPayload, WindowPayload
     from timeline.queries.sources.extents import SourceRow
 
 _SHOWN = (
@@ -54,19 +47,19 @@ _SHOWN = (
 _MARKDOWN = "text/markdown"
 
 
-class Asked(Arrangement):
+class Asked(View):
     """What is in the report, by parameters of the address."""
 
-    incident: Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")] = ""
-
-    def view(self) -> View:
-        view = replace(super().view(), incident=self.incident)
-        return view if self.object is None else replace(view, focus=self.object, scope=self.object)
+    incident: Key = ""
 
     @property
     def object(self) -> int | None:
         """Return the number of the root owner to which the report is narrowed; None for all."""
         return self.scope if self.focus is None else self.focus
+
+    def findings(self) -> FindingFilter:
+        """Return the filter of the findings in the report."""
+        return super().findings().but(incident=self.incident)
 
 
 @needs.to_read("viewer", action="report", posted=True)
@@ -106,21 +99,15 @@ def _now() -> str:
     return f"{timezone.now():%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _times(asked: dict[str, str]) -> tuple[int, int] | None:
-    """Return start and end in µs; None for the whole recording, as the page shows it without a valid range."""
-    start, end = whole_number(asked.get("start", "")), whole_number(asked.get("end", ""))
-    return (start, end) if start is not None and end is not None and start < end else None
-
-
 def _contents(source: "SourceRow", arrangement: Asked, asked: dict[str, str], *, drawn: bool) -> Contents:
     """Return the report of a view; `drawn` says whether its timeline is part of it."""
     coverage, whole = coverage_queries.coverage(source.id), extents.extent(source)
-    start, end = _times(asked) or whole
+    start, end = timestamps.span(asked) or whole
     start = min(max(start, whole[0]), whole[1])
     end = max(start, min(end, whole[1]))
-    view = replace(arrangement.view(), grouping="owner", closed=(), pins=())
+    view = arrangement.but(group="owner", closed=(), pins=(), focus=arrangement.object, scope=arrangement.object)
     found = scoping.incidents_in_view(
-        source.id, view, start, end, limit=INCIDENTS, rows=ROWS, selected=arrangement.finding
+        source.id, view.findings(), start, end, limit=INCIDENTS, rows=ROWS, selected=arrangement.finding
     )
     scope = _scope(source.id, arrangement)
     if (start, end) != whole:
@@ -152,10 +139,11 @@ def _changes(source_id: int, incident: str) -> "ChangesPayload":
 def _drawn(source_id: int, view: View, contents: Contents, asked: dict[str, str]) -> Drawn:
     overview = overview_queries.overview(source_id)
     span, rows = (contents.first, contents.last), contents.rows
-    opens = opening(rows, {name: asked[name] for name in _SHOWN if name in asked})
-    window = windows.window(source_id, *span, limit=LANES, view=replace(view, finding=opens.finding))
+    opens = opening(contents.incidents, {name: asked[name] for name in _SHOWN if name in asked})
+    window = windows.window(source_id, *span, limit=LANES, view=view.but(finding=opens.view["finding"]))
     if contents.scope:
-        overview = _part(overview, window, rows, span)
+        counts = _slices([*window["births"]["time"], *window["marks"]["time"]], span)
+        overview = part(window, rows, span, counts, overview["actors"], overview["freed"])
     window["first"], window["last"] = span
     return Drawn(
         overview,
@@ -171,7 +159,7 @@ def _scope(source_id: int, arrangement: Asked) -> list[tuple[str, str]]:
     filters = [
         ("Incident", _incident(source_id, arrangement.incident)),
         ("Object", _object(source_id, arrangement.object)),
-        ("Kinds", arrangement.kinds.replace(",", ", ")),
+        ("Kinds", ", ".join(arrangement.kinds)),
         ("Namespace", arrangement.namespace),
         ("Names", arrangement.name and f"with {arrangement.name} in them"),
         ("Rule", arrangement.rule),
@@ -192,7 +180,7 @@ def _incident(source_id: int, identity: str) -> str:
 
 def _writer(actor: str) -> str:
     """Return whose changes the report shows; "" for everybody's."""
-    return "without a known author" if actor == view_queries.NOT_KNOWN else actor and f"by {actor}"
+    return "without a known author" if actor == NOT_KNOWN else actor and f"by {actor}"
 
 
 def _object(source_id: int, focus: int | None) -> str:
@@ -204,33 +192,6 @@ def _object(source_id: int, focus: int | None) -> str:
         return "one that this recording does not have"
     kind, namespace, name = found
     return f"{kind} {name}{f' in {namespace}' if namespace else ''} and what belongs to it"
-
-
-def _part(
-    overview: "OverviewPayload",
-    window: "WindowPayload",
-    groups: "list[FindingGroupPayload]",
-    span: tuple[int, int],
-) -> "OverviewPayload":
-    """Return an overview of only what the report contains."""
-    lanes = window["lanes"]
-    namespaces = Counter(lane["namespace"] for lane in lanes if lane["namespace"])
-    ordered = sorted(groups, key=lambda group: group["start"])
-    severities = Counter(group["severity"] for group in groups)
-    return {
-        "first": span[0],
-        "last": span[1],
-        "counts": _slices([*window["births"]["time"], *window["marks"]["time"]], span),
-        "ticks": [group["start"] for group in ordered],
-        "severities": [group["severity"] for group in ordered],
-        "families": Counter(lane["family"] for lane in lanes).most_common(),
-        "namespaces": sorted(namespaces.items()),
-        "rules": sorted(Counter(group["rule"] for group in groups).items()),
-        "severity_counts": [(severity, severities[severity]) for severity in SEVERITIES if severities[severity]],
-        "actors": overview["actors"],
-        "noise": overview["noise"],
-        "freed": overview["freed"],
-    }
 
 
 def _slices(times: list[int], span: tuple[int, int]) -> list[int]:

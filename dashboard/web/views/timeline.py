@@ -1,7 +1,7 @@
 """Render the frame of a source's timeline. The scripts of the page fetch windows from the API."""
 
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from django.shortcuts import render
 from django.utils import timezone
@@ -15,24 +15,19 @@ from dashboard.presentation import wording
 from dashboard.report import inlining
 from dashboard.report.contents import NOTE
 from dashboard.web import alert_links
+from dashboard.web.api.opening import address_of
 from dashboard.web.inputs import number, source_of
 from dashboard.web.views.people.shared import share_dialog
 from timeline.core.entries import microseconds
 from timeline.models import LogStore, Track
+from timeline.payloads.filters import SourceIncidentFilter
 from timeline.queries.alerts import landing
 from timeline.queries.incidents import lists
-from timeline.queries.incidents.filters import IncidentFilter
 from timeline.queries.sources import clusters, extents
 from timeline.queries.sources import live as live_sources
 
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
-
-# The parameters of the page on which its first requests depend.
-_ASKED = (
-    *("start", "end", "kinds", "namespace", "name", "rule", "severity", "actor", "noise", "active"),
-    *("group", "open", "closed", "unfold", "pins", "focus", "hidden", "finding", "follow"),
-)
 
 
 @needs.to_read("viewer", action="see", links=needs.TIMELINES)
@@ -64,7 +59,7 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
         "may_embed": not embedded and rights.may_embed(request.user, source.id),
         **(share_dialog(request, source.id) if not embedded else {}),
         "link": link,
-        "opening": _opening(request, source.id),
+        "opening": _opening(request, source.id, link),
     }
     if not embedded:
         return render(request, "timeline.html", context)
@@ -74,10 +69,12 @@ def timeline(request: "HttpRequest", source_id: int) -> "HttpResponse":
     return answer
 
 
-def _opening(request: "HttpRequest", source_id: int) -> str:
-    """Return the address of what the page asks for first, which depends on some parameters of its own address."""
-    given = {name: request.GET[name] for name in _ASKED if request.GET.get(name)}
-    return f"/api/sources/{source_id}/opening{'?' + urlencode(given) if given else ''}"
+def _opening(request: "HttpRequest", source_id: int, link: "links.Opened | None") -> str:
+    """Return the address of what the page asks for first: as its own address says, or else its share link."""
+    asked = request.GET.dict()
+    if link is not None and asked.keys() <= {"embed", links.PARAMETER}:
+        asked = dict(parse_qsl(link.query))
+    return address_of(source_id, asked)
 
 
 def _alert_banner(request: "HttpRequest", source_id: int) -> dict[str, str] | None:
@@ -94,13 +91,12 @@ def _alert_banner(request: "HttpRequest", source_id: int) -> dict[str, str] | No
 
 def _incidents(source_id: int, row: Track) -> dict[str, str]:
     """Return the words and the address of a link to what happened to an object and what belongs to its root owner."""
-    wanted = IncidentFilter(root=row.root, silenced=True)
+    wanted = SourceIncidentFilter(root=row.root, silenced=True)
     found = lists.incidents(source_id, wanted, limit=1)
     if found["total"] == 1:
         return {"incident": found["incidents"][0]["title"], "url": found["incidents"][0]["url"]}
-    query = urlencode({"root": row.root, "silenced": "true", "acknowledged": "true"})
     number = f"{found['total']} incidents" if found["total"] else ""
-    return {"incident": number, "url": f"/sources/{source_id}/incidents/?{query}"}
+    return {"incident": number, "url": f"/sources/{source_id}/incidents/{wanted.query(acknowledged=True)}"}
 
 
 def _others(row: Track, at: int | None) -> str:

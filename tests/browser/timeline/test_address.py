@@ -101,10 +101,6 @@ def test_all_times_follow_the_zone_that_the_reader_chooses(timeline: Page, conte
 def test_what_fails_says_so_and_is_tried_again(page: Page, address: str, complaints: Complaints) -> None:
     complaints.expect("Failed to load resource")
     notice, lane = page.locator("#notice"), page.locator(".lane").first
-    page.route(re.compile(r"/opening\b"), lambda route: route.fulfill(status=503))
-    opened(page, address)  # whatever the first request was to bring is asked for one by one
-    expect(page.locator(".finding.selected")).to_be_visible()
-
     page.route(ASKED, lambda route: route.fulfill(status=500))
     page.goto(address)
     expect(notice).to_contain_text("The server failed")

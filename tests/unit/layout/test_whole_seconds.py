@@ -8,8 +8,8 @@ from dashboard.drawing.pictures import Picture
 from dashboard.presentation import wording
 from tests.drawn import boxes
 from timeline.layout.drawing import Drawing
-from timeline.layout.intervals import bounds
 from timeline.layout.lanes import LaneRow
+from timeline.payloads.incidents.ranges import bounds
 
 DAY = "2026-11-21T"
 SECOND = 1_000_000

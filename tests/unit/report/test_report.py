@@ -20,6 +20,7 @@ from tests.clients.markup import without_times
 from tests.inputs.events import event
 from tests.inputs.recordings import QUIET, SAMPLE
 from timeline.payloads.documents import timestamp
+from timeline.payloads.incidents.ranges import ranges
 
 HTML = b"<!doctype html>"
 
@@ -217,7 +218,7 @@ LATE = QUIET.parent.parent / "missing-reference" / "fires-claim-three-seconds-la
 
 def test_the_figure_has_the_axis_of_order_where_events_are_too_close() -> None:
     html = page(analysis_of(LATE))
-    assert re.search(r'data-search="axis=order&amp;start=\d+&amp;end=\d+&amp;finding=[0-9a-f]{16}"', html)
+    assert re.search(r'data-search="axis=order&amp;finding=[0-9a-f]{16}"', html)
     assert "The figure therefore shows the order of the changes, each with equal room." in words(html)
 
 
@@ -227,16 +228,24 @@ def test_the_figure_has_the_axis_of_time_where_they_are_not(written: str) -> Non
 
 
 def test_an_axis_that_is_asked_for_is_kept() -> None:
-    rows = of_analysis(analysis_of(LATE)).rows
+    contents = of_analysis(analysis_of(LATE))
+    rows = contents.rows
     assert figure.too_close(rows[0])
-    assert figure.opening(rows, {"axis": "time"}) == (rows[0]["key"], f"axis=time&finding={rows[0]['key']}", "")
-    assert figure.opening([], {"group": "kind"}) == ("", "group=kind", "")
+    key, shown = rows[0]["key"], rows[0]["ranges"]
+    chosen = figure.opening(contents.incidents, {"axis": "time"})
+    assert (chosen.search, chosen.why) == (f"axis=time&finding={key}", "")
+    assert (chosen.view["start"], chosen.view["end"]) == shown["time"]
+    other = figure.opening(contents.incidents, {"finding": "0" * 16})
+    assert other.search == f"axis=order&finding={key}" and other.why
+    assert (other.view["start"], other.view["end"]) == shown["order"]
+    assert figure.opening([], {"group": "kind"}).search == "group=kind"
 
 
 def test_events_are_too_close_below_five_pixels() -> None:
     row = copy.deepcopy(of_analysis(analysis_of(LATE)).rows[0])
     for each in row["proof"]:
         each["earliest"] = each["latest"] = each["time"]
+    row["ranges"] = ranges(row["start"], row["end"], row["proof"])
     first, second, third = row["proof"]
     least = 5 / figure.WIDTH * 8.7 * (row["end"] - row["start"])
     for apart, close in ((least * 1.01, False), (least * 0.99, True)):

@@ -1,6 +1,6 @@
 """Make incidents of findings, alike for the command line, the report and the database. It does no I/O."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from timeline.core.entries import writer
@@ -129,6 +129,11 @@ def incident_of(each: Members) -> Incident:
         each.actors,
         gravest.advice,
     )
+
+
+def words(title: str, anchor: str, names: Sequence[str], actors: Sequence[str]) -> str:
+    """Return the text of an incident in which words are searched."""
+    return " ".join([title, anchor, *names, *actors]).lower()
 
 
 def row(each: Incident, verdict: VerdictName) -> IncidentRowPayload:

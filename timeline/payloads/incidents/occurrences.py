@@ -13,7 +13,8 @@ from timeline.judging.findings import Finding, Occurrence, digest
 from timeline.judging.incidents.subjects import identity
 from timeline.payloads import documents
 from timeline.payloads.documents import proof_payload, proofs
-from timeline.payloads.findings import FindingGroupPayload, FindingPayload
+from timeline.payloads.findings import FindingGroupPayload, FindingPayload, IncidentRowPayload
+from timeline.payloads.incidents.ranges import ranges
 
 _SEVERITIES = ("error", "warning", "info")
 
@@ -90,12 +91,17 @@ def rows(findings: Iterable[StoredFinding], page: str = "", keys: Collection[str
             if keys is None or each["group"] in keys:
                 members.setdefault(each["group"], []).append((each, finding))
     found = [_row(key, alike, page) for key, alike in members.items()]
-    return sorted(found, key=lambda row: (rank(row.payload["severity"]), row.payload["start"], row.payload["key"]))
+    return sorted(found, key=lambda row: gravest(row.payload))
 
 
 def rank(severity: str) -> int:
     """Return 0 for an error, 1 for a warning, 2 for an info."""
     return _SEVERITIES.index(severity)
+
+
+def gravest(row: FindingGroupPayload | IncidentRowPayload) -> tuple[int, int, str]:
+    """Return by what rows are sorted in the order "gravest": by their severity, and then by time."""
+    return rank(row["severity"]), row["start"], str(row.get("key") or row.get("id"))
 
 
 def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str) -> OccurrenceRow:
@@ -125,6 +131,7 @@ def _row(key: str, alike: list[tuple[dict[str, Any], StoredFinding]], page: str)
         "advice": document["advice"],
         "start": each["first"],
         "end": each["last"],
+        "ranges": ranges(each["first"], each["last"], each["proof"]),
         "focus": first.root,
         "url": f"{page}{document['id']}/" if page else "",
         "acknowledged": None,

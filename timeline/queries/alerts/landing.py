@@ -1,7 +1,6 @@
 """Build the address of the timeline that shows a track at the time of an alert, with a finding nearby."""
 
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 from timeline.core.order import SECOND
 from timeline.kinds import NOISE
@@ -9,6 +8,7 @@ from timeline.models import Finding, Source, Track
 from timeline.queries.alerts.lookup import Match, is_live
 from timeline.queries.objects.lives import lane_key, object_of
 from timeline.queries.sources.extents import extent
+from timeline.queries.window.view import View
 
 _AROUND = 30_000_000  # µs that are shown on both sides of a time
 _BESIDE = 5_000_000  # µs that are shown beyond the alert, if the beginning or end of the track is shown, too
@@ -37,21 +37,17 @@ def landing(match: Match, at: int | None, *, select: bool = True) -> Landing:
     source, row = match.candidate.source, match.candidate.row
     start, end = _range(match, at)
     anchor = end if at is None else at
-    words: dict[str, int | str] = {"focus": row.root, "lane": lane_key(object_of(row)), "about": row.id}
+    shown = View(focus=row.root, noise=row.family in NOISE)
     near = (start, end) if at is None else (min(start, at) - _NEAR, max(end, at) + _NEAR)
     if select and (worst := _worst(source, row, near, anchor)):
         key, begins, ends = worst
         start, end = min(start, begins), max(end, ends)
-        words["finding"] = key
+        shown = shown.but(finding=key)
     first, _ = extent(source)
     room = max((end - start) // 8, 500_000)
-    shown = max(start - room, first - room, 0), max(end, start + 1) + room
-    words |= {"start": shown[0], "end": shown[1]}
-    if at is not None:
-        words["at"] = at
-    if row.family in NOISE:
-        words["noise"] = 1
-    return Landing(f"/sources/{source.pk}/?{urlencode(words)}", *shown)
+    start, end = max(start - room, first - room, 0), max(end, start + 1) + room
+    query = shown.query(lane=lane_key(object_of(row)), about=row.id, start=start, end=end, at=at)
+    return Landing(f"/sources/{source.pk}/{query}", start, end)
 
 
 def _range(match: Match, at: int | None) -> tuple[int, int]:

@@ -1,14 +1,13 @@
 """Read what happened in a range of time, of one source or several, as rows for Grafana's annotations."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from django.db.models import Q
 
 from timeline.core.entries import moment
-from timeline.judging.findings import Severity
 from timeline.models import Incident, Occurrence, Source
 from timeline.payloads.annotations import AnnotationPayload
+from timeline.payloads.filters import Filter
 from timeline.payloads.findings import FindingGroupPayload
 from timeline.queries.incidents import filters, occurrences
 from timeline.queries.people import silences as silencing
@@ -17,25 +16,14 @@ _SOURCES = 100  # the most sources that are asked at once, the newest ones
 _ROUNDS = 5  # how often more rows are read instead of silenced ones
 
 
-@dataclass(frozen=True)
-class AnnotationFilter:
-    """Select annotations; the empty filter selects all that are not silenced."""
-
-    severity: Severity | None = None
-    rule: str = ""
-    namespace: str = ""
-
-
-def annotations(
-    sources: Sequence[Source], start: int, end: int, wanted: AnnotationFilter, limit: int
-) -> list[AnnotationPayload]:
+def annotations(sources: Sequence[Source], start: int, end: int, wanted: Filter, limit: int) -> list[AnnotationPayload]:
     """Return the occurrences in a range of time (microseconds since 1970), the newest first, without silenced ones.
 
     The addresses begin with the path.
     """
     shown = {source.pk: source for source in _with_changes(sources, start, end)}
     condition = Q(source__in=list(shown), first__lte=moment(end), last__gte=moment(start))
-    condition &= filters.like(wanted.severity, wanted.rule, wanted.namespace)
+    condition &= filters.like(wanted)
     query = Occurrence.objects.filter(condition).order_by("-last", "source", "key")
     found: list[AnnotationPayload] = []
     for at in range(_ROUNDS):

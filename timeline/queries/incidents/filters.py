@@ -1,39 +1,20 @@
 """Select incidents, of one source or of all, by the filters that a user sets."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db.models import Exists, Func, OuterRef, Q, QuerySet, TextField
 from django.utils import timezone
 
 from timeline.core.entries import moment
-from timeline.judging.findings import Severity
 from timeline.models import Acknowledgement, Cluster, Finding, Incident, Occurrence
-from timeline.payloads.findings import IncidentChoices, IncidentState
+from timeline.payloads.filters import NOT_KNOWN, Filter, IncidentFilter, SourceIncidentFilter
+from timeline.payloads.findings import IncidentChoices
 from timeline.queries.sources.extents import SEVERITIES
-from timeline.queries.window.view import NOT_KNOWN, View, written_by
+from timeline.queries.window.view import FindingFilter, written_by
 
 RECENT = timedelta(minutes=5)  # at the live edge, an incident goes on for so long after its last occurrence
 _CHOICES = 200  # of each field of the filter
-
-
-@dataclass(frozen=True)
-class IncidentFilter:
-    """Select incidents; the empty filter selects all."""
-
-    severity: Severity | None = None
-    rule: str = ""
-    namespace: str = ""
-    state: IncidentState | None = None
-    actor: str = ""  # one who wrote what a proof shows, or `view.NOT_KNOWN`
-    words: str = ""  # each is part of the title, of a name, or of an actor
-    root: int | None = None  # Track.root, of one source: only those that name this root owner or what it owns
-    track: int | None = None  # Track.id, of one source: only those that name this object or what it owns
-    silenced: bool = False  # also those that a silence or the baseline takes out of the lists
-    acknowledged: bool = True  # also those that somebody has acknowledged
-    families: tuple[str, ...] = ()  # of one source: only those with a subject of these families of kinds
-    name: str = ""  # of one source: only those with a finding that has this in its summary, or in the name of a subject
 
 
 def of(source_id: int | None) -> QuerySet[Incident]:
@@ -45,39 +26,39 @@ def of(source_id: int | None) -> QuerySet[Incident]:
 
 def matching(source_id: int | None, wanted: IncidentFilter) -> QuerySet[Incident]:
     """Return the incidents that match, whether they are silenced or acknowledged or not."""
-    condition = like(wanted.severity, wanted.rule, wanted.namespace)
+    condition = like(wanted)
     if wanted.actor:
         condition &= written_by(wanted.actor)
-    if source_id is not None:
+    if source_id is not None and isinstance(wanted, SourceIncidentFilter):
         condition &= _with_findings(source_id, wanted)
-    for word in wanted.words.lower().split():
+    for word in wanted.q.lower().split():
         condition &= Q(words__contains=word)
     if wanted.state:
         condition &= going_on() if wanted.state == "ongoing" else ~going_on()
     return of(source_id).filter(condition)
 
 
-def like(severity: Severity | None, rule: str, namespace: str) -> Q:
-    """Return the condition for incidents or occurrences with this severity, rule and namespace, as far as each is
-    given."""
+def like(wanted: Filter) -> Q:
+    """Return the condition for incidents or occurrences with the severity, rule and namespace of a filter, as far as
+    each is given."""
     condition = Q()
-    if severity:
-        condition &= Q(rank=SEVERITIES.index(severity))
-    if rule:
-        condition &= Q(rule=rule)
-    if namespace:
-        condition &= Q(namespace=namespace)
+    if wanted.severity:
+        condition &= Q(rank=SEVERITIES.index(wanted.severity))
+    if wanted.rule:
+        condition &= Q(rule=wanted.rule)
+    if wanted.namespace:
+        condition &= Q(namespace=wanted.namespace)
     return condition
 
 
-def _with_findings(source_id: int, wanted: IncidentFilter) -> Q:
+def _with_findings(source_id: int, wanted: SourceIncidentFilter) -> Q:
     """Return the condition for incidents of a source with a finding that matches the filters by objects."""
     condition = Q()
-    scoped = View(scope=wanted.root, about=wanted.track)
+    scoped = FindingFilter(scope=wanted.root, about=wanted.track)
     if scoped.narrowed:
         condition &= Q(identity__in=scoped.members(source_id).values("incident"))
-    if wanted.families or wanted.name:
-        rows = View(families=wanted.families, name=wanted.name).occurrences(source_id)
+    if wanted.kinds or wanted.name:
+        rows = FindingFilter(kinds=wanted.kinds, name=wanted.name).occurrences(source_id)
         condition &= Q(identity__in=_incidents_of(source_id, rows))
     return condition
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from timeline.layout.intervals import bounds
 from timeline.models import Finding, Source, Track
 from timeline.payloads.findings import FindingPayload, ObjectPayload
+from timeline.payloads.incidents.ranges import bounds
 from timeline.payloads.objects import FindingPagePayload, OccurrencePayload
 from timeline.payloads.windows import Columns
-from timeline.queries.objects.lives import lane_key, life, timeline
+from timeline.queries.objects.lives import lane_key, life
 from timeline.queries.people.acknowledgements import acknowledged
 from timeline.queries.window.view import View
 from timeline.queries.window.windows import window
@@ -20,7 +20,7 @@ def finding(source_id: int, identity: str) -> FindingPagePayload:
     source = Source.objects.get(pk=source_id, ready=True)
     row = Finding.objects.get(source=source, identity=identity)
     document: FindingPayload = row.document
-    occurrences = [_occurrence(source, row.root, each) for each in row.occurrences]
+    occurrences = [_occurrence(source, each) for each in row.occurrences]
     named = Track.objects.filter(source=source, id__in=row.tracks).defer("lifeline").order_by("life")
     return {
         **document,
@@ -33,7 +33,7 @@ def finding(source_id: int, identity: str) -> FindingPagePayload:
     }
 
 
-def _occurrence(source: Source, root: int, each: dict[str, Any]) -> OccurrencePayload:
+def _occurrence(source: Source, each: dict[str, Any]) -> OccurrencePayload:
     return {
         "key": each["group"],
         "start": each["first"],
@@ -42,7 +42,7 @@ def _occurrence(source: Source, root: int, each: dict[str, Any]) -> OccurrencePa
         "effect_text": each["effect_text"],
         "why": each["why"],
         "proof": each["proof"],
-        "timeline": timeline(source, each["first"], each["last"], root, each["group"]),
+        "timeline": f"/sources/{source.pk}/{View(finding=each['group']).query()}",
     }
 
 

@@ -1,7 +1,7 @@
 """Read the list of incidents page by page."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
@@ -9,6 +9,7 @@ from django.utils import timezone
 from timeline.core.entries import microseconds
 from timeline.judging.rulebook import VERSION
 from timeline.models import FINDING_RANK, Finding, Incident, Silence, Source
+from timeline.payloads.filters import IncidentFilter
 from timeline.payloads.findings import (
     AcknowledgementPayload,
     FindingOrder,
@@ -18,7 +19,7 @@ from timeline.payloads.findings import (
     SilencedPayload,
     VerdictName,
 )
-from timeline.queries.incidents.filters import RECENT, IncidentFilter, happening, known, matching
+from timeline.queries.incidents.filters import RECENT, happening, known, matching
 from timeline.queries.incidents.pages import after, cursor_of, ordering
 from timeline.queries.people import silences as silencing
 from timeline.queries.people.acknowledgements import acknowledged_in
@@ -82,7 +83,7 @@ def incidents(
 def listed_identities(source_id: int | None, wanted: IncidentFilter) -> dict[int, list[str]]:
     """Return all incidents that match and nobody has acknowledged, by source; the newest ones if they are very many."""
     silences = silencing.active(None if source_id is None else _source(source_id))
-    listed, *_ = _listed(source_id, replace(wanted, acknowledged=False), silences)
+    listed, *_ = _listed(source_id, wanted.but(acknowledged=False), silences)
     found: dict[int, list[str]] = {}
     for source, identity in listed.order_by("-last").values_list("source", "identity")[:AT_ONCE]:
         found.setdefault(source, []).append(identity)
@@ -106,6 +107,12 @@ def _listed(
     found = found if wanted.silenced else found.exclude(quiet)
     noted = {"incidents": 0, "findings": 0} if wanted.acknowledged else found.filter(known()).aggregate(**_TOTALS)
     return (found if wanted.acknowledged else found.exclude(known())), silenced, noted
+
+
+def most_prominent(source_id: int, wanted: IncidentFilter) -> str | None:
+    """Return the incident that a timeline shows first, as `layout.opening.prominence` orders them; None without any."""
+    listed, *_ = _listed(source_id, wanted, silencing.active(_source(source_id)))
+    return listed.order_by("rank", "-findings", "first", "identity").values_list("identity", flat=True).first()
 
 
 def _source(source_id: int) -> Source:

@@ -12,7 +12,7 @@ from timeline.models import FINDING_RANK, Finding, Incident, Occurrence, Source
 from timeline.payloads.incidents.making import InView
 from timeline.queries.incidents.lists import incidents_with
 from timeline.queries.incidents.occurrences import payloads
-from timeline.queries.window.view import View
+from timeline.queries.window.view import FindingFilter
 
 _SHARING = 100  # of this many findings, one row of the list may be shared before fewer rows are listed
 
@@ -28,7 +28,7 @@ class IncidentsInView(NamedTuple):
 
 
 def incidents_in_view(
-    source_id: int, view: View, start: int, end: int, *, limit: int, rows: int, selected: str = ""
+    source_id: int, view: FindingFilter, start: int, end: int, *, limit: int, rows: int, selected: str = ""
 ) -> IncidentsInView:
     """Return at most `limit` incidents with a finding in a view between two times (µs since 1970).
 
@@ -127,7 +127,9 @@ class _Groups(Func):
         super().__init__(occurrences, last=rows - 1)
 
 
-def _matching(source: Source, view: View, start: int, end: int, limit: int, rows: int, selected: str) -> list[_Found]:
+def _matching(
+    source: Source, view: FindingFilter, start: int, end: int, limit: int, rows: int, selected: str
+) -> list[_Found]:
     """Return the gravest incidents with a finding in a view between two times."""
     wanted = view.occurrences(source.pk).filter(first__lte=moment(end), last__gte=moment(start))
     matching, values = wanted.values("key", "rank", "first", "findings").query.sql_with_params()

@@ -71,16 +71,13 @@ def page(source_id: int, track_id: int) -> str:
     return f"/sources/{source_id}/objects/{track_id}/"
 
 
-def timeline(source: Source, start: int, end: int | None, root: int, finding: str = "") -> str:
-    """Return the address of the timeline around a range of time, with a little room on both sides.
-
-    It selects a finding, or else lists only the incidents of a root owner.
-    """
+def timeline(source: Source, start: int, end: int | None, root: int) -> str:
+    """Return the address of the timeline of a root owner around a range of time, with a little room on both sides."""
     first, last = extent(source)
     end = last if end is None else end
     room = max((end - start) // 8, 500_000)
-    query = f"start={max(start - room, first - room)}&end={min(end + room, last + room)}"
-    return f"/sources/{source.pk}/?{query}&" + (f"finding={finding}" if finding else f"focus={root}")
+    span = {"start": max(start - room, first - room), "end": min(end + room, last + room)}
+    return f"/sources/{source.pk}/{View(focus=root).query(**span)}"
 
 
 def lives(rows: QuerySet[Track] | Iterable[Track], source_id: int, role: str = "") -> list[LifePayload]:

@@ -3,8 +3,9 @@
 from django.db.models import BooleanField, Case, Count, Min, Q, Sum, When
 
 from timeline.models import Finding, Source, Track
+from timeline.payloads.filters import SourceIncidentFilter
 from timeline.payloads.objects import ObjectIncidentsPayload, Relation
-from timeline.queries.incidents.filters import IncidentFilter, going_on, matching, of
+from timeline.queries.incidents.filters import going_on, matching, of
 from timeline.queries.incidents.lists import payloads
 from timeline.queries.objects.owned import lives, owned
 from timeline.queries.people import silences as silencing
@@ -17,7 +18,7 @@ def incidents_of(source: Source, row: Track) -> ObjectIncidentsPayload:
     silences = silencing.active(source)
     quiet = silencing.condition(silences)
     # Which incidents these are takes longest to find where there are many findings, so it is asked only once.
-    identities = list(matching(source.pk, IncidentFilter(track=row.id)).values_list("identity", flat=True))
+    identities = list(matching(source.pk, SourceIncidentFilter(track=row.id)).values_list("identity", flat=True))
     found = of(source.pk).filter(identity__in=identities)
     listed = found.exclude(quiet)
     totals = listed.aggregate(

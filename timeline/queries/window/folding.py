@@ -14,7 +14,7 @@ from timeline.layout.lanes import Folded
 from timeline.models import Source, Track
 from timeline.queries.window.view import View
 
-ALL = "*"  # in `View.unfolded`: nothing is folded
+ALL = "*"  # in `View.unfold`: nothing is folded
 MOST = 2000  # the most folded lanes that are counted
 _KEPT = 20  # the most lanes that a reader keeps
 _OCCURRENCES = 300  # the most rows of the list of findings whose objects are not folded
@@ -38,7 +38,7 @@ class Folding:
             "unfolded": unfolded,
         }
         self._heading = heading
-        self._open = ALL in view.unfolded
+        self._open = ALL in view.unfold
 
     @property
     def shown(self) -> str:
@@ -81,7 +81,7 @@ def _named(source: Source, view: View, start: int, end: int) -> list[int]:
 def _kept(source: Source, view: View) -> list[int]:
     """Return the lanes that the reader keeps, because of their logs."""
     lanes: list[int] = []
-    for key in view.kept[:_KEPT]:
+    for key in view.keep[:_KEPT]:
         kind, namespace, name = [*key.split("/", 2), "", ""][:3]
         kind, _, group = kind.partition(".")
         named = Track.objects.filter(source=source, group=group, kind=kind, namespace=namespace, name=name)

@@ -13,7 +13,7 @@ from timeline.models import Occurrence, Source
 from timeline.payloads.windows import OverviewPayload
 from timeline.queries.sources.extents import SEVERITIES, by_rank, extent
 from timeline.queries.window.histograms import histograms
-from timeline.queries.window.view import View
+from timeline.queries.window.view import FindingFilter
 from timeline.storage.keeping.freed import spans
 from timeline.storage.permitted.limits import present
 
@@ -38,7 +38,7 @@ def overview(source_id: int, scope: int | None = None) -> OverviewPayload:
     if scope is None and whole:
         row_counts, ticks = shown.row_counts, _first_ticks(source_id, first, last)
     else:
-        occurrences = View(scope=scope).occurrences(source_id)
+        occurrences = FindingFilter(scope=scope).occurrences(source_id)
         row_counts, ticks = _counted(occurrences, first, last)
     return {
         "first": first,

@@ -16,8 +16,9 @@ from timeline.kinds import NOISE
 from timeline.layout import outline
 from timeline.layout.lanes import Count, Folded, LaneRow
 from timeline.models import Source, Track
+from timeline.payloads.filters import NOT_KNOWN
 from timeline.queries.window.folding import ALL, MOST, NOTHING, Folding
-from timeline.queries.window.view import NOT_KNOWN, View, like
+from timeline.queries.window.view import View, like
 from timeline.storage.permitted.limits import present
 
 LAST = 2**63 - 1  # a place after all others
@@ -43,9 +44,9 @@ class Rows:
 
     def __init__(self, source: Source, view: View, start: int, end: int) -> None:
         self._source, self._view = source, view
-        self._heading = _HEADINGS[view.grouping]
+        self._heading = _HEADINGS[view.group]
         # The lanes of a strip may have different creators.
-        self._strips = not view.searching and view.grouping != "actor"
+        self._strips = not view.searching and view.group != "actor"
         self.by_owner = self._heading == "root"
         shown, families, portions = _families(source, view)
         self._values: dict[str, Any] = {
@@ -56,9 +57,9 @@ class Rows:
             "namespace": view.namespace,
             "name": like(view.name),
             "actor": "" if view.actor == NOT_KNOWN else view.actor,
-            "focus": view.focus,
-            "opened": _numbers(key.rpartition("/")[2] for key in view.opened),
-            "closed": _numbers(view.closed) if view.grouping == "owner" else list(view.closed),
+            "focus": view.top,
+            "opened": _numbers(key.rpartition("/")[2] for key in view.open),
+            "closed": _numbers(view.closed) if view.group == "owner" else list(view.closed),
         }
         self._matching = f"source_id = %(source)s{shown}"
         if view.namespace:
@@ -80,7 +81,7 @@ class Rows:
         self._values["reach"], living = _tide(source, start, end)
         lived = f"{_OVERLAPS if living < SPARSE else _LIVED}{' AND changed >= %(start)s' if view.active else ''}"
         self._lived = " AND place <= %(reach)s" + (f" AND {lived}" if living < SPARSE else _OFTEN.format(lived))
-        unfolded = [key for key in view.unfolded if key != ALL]
+        unfolded = [key for key in view.unfold if key != ALL]
         self._folding = Folding(
             source, view, start, end, self._heading, _numbers(unfolded) if self.by_owner else unfolded
         )
@@ -125,8 +126,8 @@ class Rows:
     def _stored_counts(self, headings: list[str]) -> dict[str, Count]:
         view, counts = self._view, Counter[str]()
         for namespace, family, lanes in self._source.census:
-            shown = view.noise if family in NOISE else not view.families
-            if (shown or family in view.families) and view.namespace in ("", namespace):
+            shown = view.noise if family in NOISE else not view.kinds
+            if (shown or family in view.kinds) and view.namespace in ("", namespace):
                 counts[family if self._heading == "family" else namespace] += lanes
         return {heading: Count(counts[heading]) for heading in headings if counts[heading]}
 
@@ -165,7 +166,7 @@ class Rows:
         strips = strips.replace(" AND lane <> ALL(%(pinned)s)", "")
         if view.scope is not None:
             strips += " AND root = %(focus)s"
-        others = " AND root <> %(focus)s" if view.focus is not None else ""
+        others = " AND root <> %(focus)s" if view.top is not None else ""
         if view.closed:
             others += f" AND {self._heading} <> ALL(%(closed)s)"
         single = f" AND strip = 0{self._folding.shown}" if self._strips else self._folding.shown
@@ -174,9 +175,9 @@ class Rows:
             parts.append((1, f"{strips}{others}{tail}"))
             if self._values["opened"]:
                 parts.append((1, f"{lanes}{others} AND strip = ANY(%(opened)s){tail}"))
-        if view.focus is not None and self._shut:
+        if view.top is not None and self._shut:
             parts.append((0, self._closed("=")))
-        elif view.focus is not None:
+        elif view.top is not None:
             shown = f" AND (strip = 0 OR strip = ANY(%(opened)s)){self._folding.shown}" if self._strips else ""
             if view.closed and not self.by_owner:
                 shown += f" AND {self._heading} <> ALL(%(closed)s)"
@@ -192,7 +193,7 @@ class Rows:
     @property
     def _shut(self) -> bool:
         """Return whether the group in focus is closed."""
-        return self.by_owner and self._view.focus in self._values["closed"]
+        return self.by_owner and self._view.top in self._values["closed"]
 
     def _closed(self, focus: str) -> str:
         """Return the query for the closed groups that have objects in the window: one row for each.
@@ -203,7 +204,7 @@ class Rows:
         if self.by_owner:
             columns = _SHUT.format(root="id", name="''")
             query = f"SELECT place >> 24 << 24 AS place, {columns} FROM timeline_track AS head"
-            apart = f" AND id {focus} %(focus)s" if self._view.focus is not None else ""
+            apart = f" AND id {focus} %(focus)s" if self._view.top is not None else ""
             return f"{query} WHERE source_id = %(source)s AND id = ANY(%(closed)s){apart} AND {lived}head.id)"
         columns = _SHUT.format(root="0", name="shut.value")
         return f"SELECT -1 AS place, {columns} FROM unnest(%(closed)s::text[]) AS shut(value) WHERE {lived}shut.value)"
@@ -218,7 +219,7 @@ class Rows:
     def _concerned(self, source: Source, start: int, end: int) -> list[int]:
         """Return the lanes that are named by findings that match the filter. For a group alone, these are only findings
         between the two times (µs)."""
-        matching = self._view.occurrences(source.pk)
+        matching = self._view.findings().occurrences(source.pk)
         if self._view.scope is not None and not self._view.searching:
             matching = matching.filter(first__lte=moment(end), last__gte=moment(start))
         shown = matching.values_list("tracks", flat=True)
@@ -249,7 +250,7 @@ def _families(source: Source, view: View) -> tuple[str, list[str] | str, list[st
     Events are by far the most lanes, so the indexes of places, namespaces and creators leave them out. The families
     that there are in a source are read only for the index of their order, because limited readers wait for them.
     """
-    if view.families or view.grouping == "kind":
+    if view.kinds or view.group == "kind":
         families = view.shown_families(source)
         shown, is_calm, is_noisy = " AND family = ANY(%(families)s)", families != ["Events"], "Events" in families
     elif view.noise:

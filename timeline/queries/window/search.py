@@ -15,16 +15,19 @@ from timeline.history.lifelines import ANONYMOUS
 from timeline.kinds import address, kind_of
 from timeline.layout.lanes import lane_key
 from timeline.models import Occurrence, Source
+from timeline.payloads.incidents.ranges import ranges
 from timeline.payloads.windows import FoundActorPayload, FoundObjectPayload, SearchPayload
 from timeline.queries.incidents.occurrences import payloads
 from timeline.queries.logs import lines as logs
 from timeline.queries.objects.candidates import kinds_of
+from timeline.queries.sources.extents import extent
 from timeline.queries.window.view import like
 
 FOUND = 20  # the most hits of each sort
 _WORDS = 8  # the most words that are searched; the others are ignored
 _LENGTH = 253  # the most characters of a word, as long as the longest name
 _ROWS = 1000  # the most rows that are read, because several incarnations of a name are one hit
+_SHOWN = 60_000_000  # µs of an object that a timeline shows, from its beginning on
 _WHY = 160  # the most characters that say why an object was found
 _beginning = re.compile(r"[0-9a-f][0-9a-f-]{7,}", re.IGNORECASE)  # the beginning of a UID
 
@@ -36,11 +39,11 @@ def search(source_id: int, text: str) -> SearchPayload:
     or UID, or the first eight or more characters of a UID; of findings a part of the summary or of the rule's id; of
     actors a part of the name; of lines a part of the text. Raises Source.DoesNotExist.
     """
-    source = Source.objects.only("actors").get(pk=source_id)
+    source = Source.objects.only("actors", "first", "last", "cluster", "sequence").get(pk=source_id)
     words = [word[:_LENGTH] for word in text.replace("/", " ").replace("\0", " ").split()[:_WORDS]]
     if not words:
         return {"objects": [], "findings": [], "actors": [], "lines": [], "more": False}
-    objects = _objects(source_id, words)
+    objects = _objects(source_id, extent(source)[1], words)
     matching = Occurrence.objects.filter(source_id=source_id)
     for word in words:
         matching = matching.filter(
@@ -62,7 +65,7 @@ def _actors(actors: list[tuple[str, int]], text: str) -> list[FoundActorPayload]
     return [FoundActorPayload(name=name, changes=changes) for name, changes in matching if name][:FOUND]
 
 
-def _objects(source_id: int, words: list[str]) -> list[FoundObjectPayload]:
+def _objects(source_id: int, last: int, words: list[str]) -> list[FoundObjectPayload]:
     """Return the objects that match, those of that very name first. There are more than FOUND if more match."""
     values: dict[str, Any] = {"source": source_id, "most": _ROWS, "whole": words[-1].lower()}
     conditions, by_facts, exact = [], [], []
@@ -96,7 +99,7 @@ def _objects(source_id: int, words: list[str]) -> list[FoundObjectPayload]:
         cursor.execute(query, values)
         for lane, *row in cursor:
             if lane not in found and len(found) <= FOUND:
-                found[lane] = _found(source_id, words, *row)
+                found[lane] = _found(source_id, last, words, *row)
     return list(found.values())
 
 
@@ -109,6 +112,7 @@ def _uid_pattern(word: str) -> str:
 
 def _found(
     source_id: int,
+    last: int,
     words: list[str],
     track: int,
     root: int,
@@ -126,6 +130,7 @@ def _found(
     named = {word for word in words if _in(word, name) or _in(word, namespace) or kind.lower() in kinds_of(word)}
     why = _why([word for word in words if word not in named], uid, addresses or [], clues.split("\n"))
     when = life if why or span is None else span
+    start, end = microseconds(when.lower), microseconds(when.upper) if when.upper else None
     return {
         "track": track,
         "root": root,
@@ -136,8 +141,9 @@ def _found(
         "namespace": namespace,
         "name": name,
         "why": why,
-        "start": microseconds(when.lower),
-        "end": microseconds(when.upper) if when.upper else None,
+        "start": start,
+        "end": end,
+        "range": ranges(start, min(last if end is None else end, start + _SHOWN), ())["time"],
         "url": f"/sources/{source_id}/objects/{track}/",
     }
 

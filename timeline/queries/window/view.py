@@ -1,60 +1,32 @@
 """Define the view of a timeline: its filter, its grouping, and what is opened, closed or pinned."""
 
-from dataclasses import dataclass, replace
 from typing import Literal
 
 from django.db.models import F, Func, JSONField, Q, QuerySet
 from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KeyTextTransform
 
-from timeline.judging.findings import Severity
 from timeline.kinds import NOISE
 from timeline.models import Finding, Incident, Occurrence, Source, Track
+from timeline.payloads.filters import NOT_KNOWN, Key, Listed, Number, ObjectFilter
 from timeline.queries.objects.owned import owned
 from timeline.queries.sources.extents import SEVERITIES
 
 Grouping = Literal["owner", "kind", "namespace", "actor"]
-NOT_KNOWN = "?"  # filters by this actor select changes without a known maker
 
 
-@dataclass(frozen=True)
-class View:
-    """The filter and the arrangement of a timeline. The default shows everything but noise, by owner.
+class FindingFilter(ObjectFilter):
+    """What the list of findings is narrowed by."""
 
-    Grouped by actor, lanes are under the actor that created their first object.
-    """
-
-    families: tuple[str, ...] = ()
-    namespace: str = ""
-    name: str = ""  # a part of the names of the objects to show
-    rule: str = ""  # show only objects that findings of this rule name
-    severity: Severity | None = None
-    actor: str = ""  # show only objects that this actor changed, and findings whose proof it wrote; or NOT_KNOWN
-    about: int | None = None  # Track.id: show only findings that name this object or what it owns
-    scope: int | None = None  # Track.root: show only this root owner, what it owns, and the findings that name these
-    incident: str = ""  # show only the findings of this incident
-    noise: bool = False  # whether to show noise such as Events
-    active: bool = False  # whether to show only objects that change in the range
-    grouping: Grouping = "owner"
-    focus: int | None = None  # the track number of the root owner whose group comes first
-    finding: str = ""  # the key of the selected row of the list of findings, whose arrows are always drawn
-    opened: tuple[str, ...] = ()  # the keys of opened strips
-    closed: tuple[str, ...] = ()  # the keys of closed groups
-    pins: tuple[str, ...] = ()  # the keys of pinned lanes
-    fold: bool = False  # whether lanes without a change in the range, and furniture, are folded (see `folding`)
-    kept: tuple[str, ...] = ()  # the keys of lanes that are not folded
-    unfolded: tuple[str, ...] = ()  # the keys of groups in which nothing is folded; "*" for all groups
-
-    @property
-    def searching(self) -> bool:
-        """Return whether the view asks for certain objects, so that their lanes are shown instead of strips."""
-        return bool(self.name or self.rule or self.severity or self.actor)
+    about: Number | None = None  # Track.id: only findings that name this object, or what belongs to it
+    scope: Number | None = None  # Track.root: only findings that name this root owner, or an object that it owns
+    incident: Key = ""  # only the findings of this incident
 
     def occurrences(self, source_id: int) -> QuerySet[Occurrence]:
-        """Return the rows of the list of findings that match the filter."""
+        """Return the rows of the list of findings that match."""
         wanted = Q(source_id=source_id)
-        if self.families:
-            wanted &= Q(families__overlap=list(self.families))
+        if self.kinds:
+            wanted &= Q(families__overlap=list(self.kinds))
         if self.namespace:
             wanted &= Q(namespace=self.namespace)
         if self.name:
@@ -71,28 +43,27 @@ class View:
 
     @property
     def unfiltered(self) -> bool:
-        """Return whether every finding matches the filter."""
-        filtered = self.families, self.namespace, self.name, self.rule, self.severity
-        return not any(filtered) and not self.narrowed
+        """Return whether every finding matches."""
+        return not self.parameters()
 
     def counted(self, source: Source) -> int | None:
-        """Return the number of rows that match the filter, if the source has counted them; else None."""
-        if not replace(self, rule="", severity=None).unfiltered:
+        """Return the number of rows that match, if the source has counted them; else None."""
+        if not self.but(rule="", severity="").unfiltered:
             return None
-        rank = slice(None) if self.severity is None else slice(at := SEVERITIES.index(self.severity), at + 1)
+        rank = slice(at := SEVERITIES.index(self.severity), at + 1) if self.severity else slice(None)
         return sum(
             sum(counts[rank]) for rule, counts in source.row_counts.items() if not self.rule or rule == self.rule
         )
 
     @property
     def narrowed(self) -> bool:
-        """Return whether the view shows only some findings of a row: those in its scope, of one incident, or of
-        incidents with one actor."""
+        """Return whether only some findings of a row match: those in a scope, of one incident, or of incidents with one
+        actor."""
         return self.scope is not None or self.about is not None or bool(self.incident or self.actor)
 
     def members(self, source_id: int) -> QuerySet[Finding]:
-        """Return the findings in the scope of the view, about its object and of its incident, however they are
-        filtered otherwise. Lists of incidents, rows of findings, counts and reports all take their scope from here."""
+        """Return the findings in the scope, about the object and of the incident, however they are filtered otherwise.
+        Lists of incidents, rows of findings, counts and reports all take their scope from here."""
         found = Finding.objects.filter(source=source_id, withdrawn=False)
         if self.scope is not None:
             found = found.filter(_naming(source_id, RawSQL(_GROUP, [source_id, self.scope])))
@@ -104,10 +75,44 @@ class View:
             found = found.filter(incident__in=written.values("identity"))
         return found.filter(incident=self.incident) if self.incident else found
 
+
+class View(ObjectFilter):
+    """The filter and the arrangement of a timeline. The default shows everything but noise, by owner.
+
+    Grouped by actor, lanes are under the actor that created their first object.
+    """
+
+    group: Grouping = "owner"
+    noise: bool = False  # whether to show noise, such as Events and node leases
+    active: bool = False  # only objects that change between start and end
+    focus: Number | None = None  # Track.root: the root owner whose group comes first
+    scope: Number | None = None  # Track.root: only this root owner, what it owns, and what their findings name
+    finding: Key = ""  # the selected row of the list of findings, whose arrows are always drawn
+    open: Listed = ()  # keys of strips
+    closed: Listed = ()  # keys of groups
+    pins: Listed = ()  # keys of lanes
+    fold: bool = False  # leave out lanes that do not change between start and end, and what every namespace has
+    keep: Listed = ()  # keys of lanes that are never left out so
+    unfold: Listed = ()  # keys of groups in which nothing is left out; "*" for all
+
+    @property
+    def top(self) -> int | None:
+        """Return the root owner whose group comes first."""
+        return self.focus if self.scope is None else self.scope
+
+    @property
+    def searching(self) -> bool:
+        """Return whether the view asks for certain objects, so that their lanes are shown instead of strips."""
+        return bool(self.name or self.rule or self.severity or self.actor)
+
+    def findings(self) -> FindingFilter:
+        """Return the filter of the findings in the view."""
+        return FindingFilter(**self.narrowing(), scope=self.scope)
+
     def shown_families(self, source: Source) -> list[str]:
         """Return the families that are shown: those that are asked for, or those of the source."""
-        if self.families:
-            return sorted({*self.families, *(NOISE if self.noise else ())})
+        if self.kinds:
+            return sorted({*self.kinds, *(NOISE if self.noise else ())})
         there = sorted({family for _, family, _ in source.census})
         return [family for family in there if self.noise or family not in NOISE]
 

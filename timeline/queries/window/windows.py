@@ -66,7 +66,7 @@ def window(
         found = findings()
     _add_findings(source, drawing, found, lives.crowded, view.finding)
     if source.views:
-        drawing.add_views(views_of(source.pk, drawing.tracks), view.opened)
+        drawing.add_views(views_of(source.pk, drawing.tracks), view.open)
     return assemble(
         Range(source_id, source.sequence, padded, (first, last)),
         page,
@@ -88,7 +88,7 @@ def _page(source: Source, view: View, rows: Rows, offset: int, limit: int) -> La
                 [source.pk, list({row.root for row in page})],
             )
             roots = {row[-1]: row for row in cursor.fetchall()}
-    unnamed = "not known" if view.grouping == "actor" else "cluster"
+    unnamed = "not known" if view.group == "actor" else "cluster"
     folded = rows.folded() if last else None
     return LanePage(rows.pinned + page, len(rows.pinned), offset, total, more, counts, roots, unnamed, folded)
 

@@ -197,7 +197,6 @@ def _acknowledge_new(source: models.Source, new: Iterable[Members]) -> None:
 
 def _row(source: models.Source, each: Members) -> tuple[Any, ...]:
     gravest, actors, title, names = each.gravest, each.actors, each.title, each.names
-    words = " ".join([title, each.anchor.name, *names, *actors]).lower()
     return (
         source.pk,
         each.id,
@@ -222,6 +221,6 @@ def _row(source: models.Source, each: Members) -> tuple[Any, ...]:
         list(map(as_text, gravest.advice)),
         each.roots[-_ROOTS:],
         gravest.id,
-        as_text(words),
+        as_text(incidents.words(title, each.anchor.name, names, actors)),
         None if each.namespaces is None else list(map(as_text, each.namespaces)),
     )

@@ -6,12 +6,11 @@ import { BLOCK, Lanes, MARGIN } from "./draw/lanes.js";
 import { Picture } from "./draw/picture.js";
 import { ROW } from "./shapes.js";
 import { addressBar } from "./state/address.js";
-import { Windows, change, dropOpening, findings, incident, incidents, loadOpening, measure, overview } from "./state/api.js";
+import { Windows, change, findings, incident, incidents, measure, opening, overview } from "./state/api.js";
 import { IncidentsList } from "./state/incidentsList.js";
-import { Loader, filterOf } from "./state/loading.js";
-import { latest, rangeAround } from "./state/ranges.js";
+import { Loader } from "./state/loading.js";
 import { Selection } from "./state/selection.js";
-import { Store } from "./state/store.js";
+import { Store, filterOf } from "./state/store.js";
 import { birthsOf, lanesOfAll } from "./state/window.js";
 import { foldIntoSheet } from "./ui/bottomSheet.js";
 import { ChangePanel } from "./ui/changePanel.js";
@@ -217,11 +216,11 @@ store.subscribe((changed) => {
 
 // -- start ------------------------------------------------------------------------------------------------------------
 
-/** Loads the overview of the whole source, with the findings in the scope, and resolves with it. Rejects with an ApiError. */
-export async function outline() {
+/** Shows the overview of the whole source, with the findings in the scope, and loads it if it is not given. Rejects with an ApiError. */
+export async function outline(given = null) {
   const scope = store.focus;
-  const whole = await overview(source, scope);
-  if (scope !== store.focus) return whole; // another one is on its way
+  const whole = given ?? (await overview(source, scope));
+  if (scope !== store.focus) return; // another one is on its way
   const { first, last } = whole;
   const begun = last - first > 1; // otherwise nothing has been observed yet
   document.body.classList.toggle("empty", live && !begun);
@@ -229,20 +228,20 @@ export async function outline() {
   toolbar.fill(whole);
   filters.fill(whole);
   minimap.draw(whole);
-  return whole;
 }
 
-/** Loads overview, findings and window, and chooses what the page shows first. */
+/** Returns in one text on what windows and lists depend beside the range. */
+const arranged = () => JSON.stringify([filterOf(store), ...["group", "open", "closed", "unfold", "pins", "focus", "hidden"].map((name) => store[name])]);
+const asked = arranged();
+
+/** Asks the server what the page shows first, and shows it. */
 export async function start() {
   try {
-    const [whole] = await Promise.all([outline(), selection.load()]);
-    if (live && whole.last - whole.first <= 1) store.start = store.end = null;
-    else if (live && (store.follow || (store.start === null && !store.finding))) {
-      store.set({ follow: true, ...latest(whole, store.start === null ? LEAST : store.end - store.start) });
-    } else if (store.start === null) {
-      const shown = store.finding ? selection.selected : await list.gravest();
-      if (shown) store.set({ finding: shown.key, ...rangeAround(shown) });
-    }
+    const first = await opening(() => arranged() === asked);
+    await outline(first.overview);
+    const changed = Object.entries(first.view ?? {}).filter(([name, value]) => store[name] !== value);
+    if (changed.length) store.set(Object.fromEntries(changed));
+    await selection.load(first);
     reveal.wanted = store.offset ? null : selection.selected && !store.about ? "finding" : "lane";
   } catch (error) {
     return failed(error);
@@ -257,4 +256,4 @@ export async function start() {
 // These are the parts that a live source changes (live/live.js).
 export const parts = { source, loader, picture, list, selection, notices, minimap, panel, changes, failed, drawSoon };
 
-export const begun = loadOpening().then(start).finally(dropOpening);
+export const begun = start();

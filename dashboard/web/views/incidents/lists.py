@@ -13,13 +13,13 @@ from dashboard.access.roles import needs
 from dashboard.presentation import incidents as words
 from dashboard.presentation import wording
 from dashboard.web.api.answers import Time
-from dashboard.web.api.incidents import Cursor, Filter, FilterOfSource
+from dashboard.web.api.incidents import Cursor
 from dashboard.web.inputs import NOTE, checked, note_of, person, source_of
 from timeline.core.entries import microseconds, moment
 from timeline.judging.findings import Severity
+from timeline.payloads.filters import IncidentFilter, SourceIncidentFilter
 from timeline.payloads.findings import FindingOrder, IncidentState
 from timeline.queries.incidents import filters, lists
-from timeline.queries.incidents.filters import IncidentFilter
 from timeline.queries.incidents.pages import WrongOrder
 from timeline.queries.people import acknowledgements
 from timeline.storage.people import acknowledgements as acknowledgements_storage
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"(\d{1,18})\.([0-9a-f]{16})")
 _CHECKED = 1000  # rows that a form can name; a page has fewer
-_SELECTING = FilterOfSource.model_fields.keys() - {"silenced", "acknowledged"}
+_SELECTING = SourceIncidentFilter.model_fields.keys() - {"silenced", "acknowledged"}
 _HIDDEN = ("silenced", "acknowledged", "root", "track", "kinds", "name")  # parameters without a field in the form
 _ORDERS = {"newest": "Newest first", "time": "In order of time", "gravest": "Gravest first"}
 
@@ -63,7 +63,7 @@ class Asked(NamedTuple):
 @needs.to_change("responder", action="acknowledge")
 def show_incidents(request: "HttpRequest") -> "HttpResponse":
     """Show the incidents of all sources. Raises BadRequest for an address that is not valid."""
-    return _show(request, None, Filter)
+    return _show(request, None, IncidentFilter)
 
 
 @needs.to_read("viewer", action="see")
@@ -71,20 +71,21 @@ def show_incidents(request: "HttpRequest") -> "HttpResponse":
 def show_incidents_of_source(request: "HttpRequest", source_id: int) -> "HttpResponse":
     """Show the incidents of a source. Raises Http404, and BadRequest for an address that is not valid."""
     source = source_of(source_id)
-    return _show(request, source, FilterOfSource)
+    return _show(request, source, SourceIncidentFilter)
 
 
-def _show(request: "HttpRequest", source: "SourceRow | None", fields: type[Filter]) -> "HttpResponse":
+def _show(request: "HttpRequest", source: "SourceRow | None", fields: type[IncidentFilter]) -> "HttpResponse":
     asked = _asked(request, fields)
     if request.method == "POST":
         return _change(request, asked, source.id if source else None)
     return render(request, "incidents.html", _context(request, source, asked))
 
 
-def _asked(request: "HttpRequest", fields: type[Filter]) -> Asked:
+def _asked(request: "HttpRequest", fields: type[IncidentFilter]) -> Asked:
     given = {name: value for name, value in request.GET.dict().items() if value}
     hides = acknowledgements.has_acknowledged(person(request))
-    wanted = checked(fields, {"acknowledged": not hides, **given}).wanted()
+    named = {name: text for name, text in given.items() if name in fields.model_fields}
+    wanted = checked(fields, {"acknowledged": not hides, **named})
     return Asked(wanted, checked(_Place, given), given)
 
 
@@ -138,7 +139,7 @@ def _context(request: "HttpRequest", source: "SourceRow | None", asked: Asked) -
         "states": get_args(IncidentState),
         "choices": filters.choices(number),
         "orders": {name: _ORDERS[name] for name in get_args(FindingOrder)},
-        "asked": {**dict.fromkeys((*FilterOfSource.model_fields, "order"), ""), **asked.given},
+        "asked": {**dict.fromkeys((*SourceIncidentFilter.model_fields, "order"), ""), **asked.given},
         "wanted": wanted,
         "filtered": bool(_SELECTING & asked.given.keys()),
         "kept": {name: asked.given[name] for name in _HIDDEN if name in asked.given},

@@ -22,13 +22,13 @@ from tests.database.storage.sources import asked, imported
 from tests.inputs.recordings import SAMPLE
 from tests.properties import sampled
 from timeline.models import Finding, Occurrence, Source
+from timeline.payloads.filters import SourceIncidentFilter
 from timeline.payloads.findings import IncidentPayload
 from timeline.queries.incidents import findings as findings_queries
 from timeline.queries.incidents import lists, scoping
-from timeline.queries.incidents.filters import IncidentFilter
 from timeline.queries.sources.extents import SEVERITIES, extent
 from timeline.queries.window import overview as overview_queries
-from timeline.queries.window.view import View
+from timeline.queries.window.view import FindingFilter
 from timeline.storage.exports import document
 
 pytestmark = pytest.mark.django_db
@@ -86,17 +86,17 @@ def test_page_api_command_line_and_report_count_the_same(path: Path, client: Cli
     ranks = Counter(SEVERITIES[rank] for rank in rows.values_list("rank", flat=True))
     assert dict(overview["severity_counts"]) == ranks
     for severity, number in ranks.items():
-        assert findings_queries.findings(source.pk, View(severity=severity), limit=1)["total"] == number
+        assert findings_queries.findings(source.pk, FindingFilter(severity=severity), limit=1)["total"] == number
     the_scope_of_an_owner_is_the_same_in_list_and_report(source.pk)
 
 
 def the_scope_of_an_owner_is_the_same_in_list_and_report(source: int) -> None:
     for root in sorted({*Finding.objects.filter(source=source).values_list("root", flat=True)})[:_ROOTS]:
-        listed = lists.incidents(source, IncidentFilter(root=root), limit=500)
-        reported = scoping.incidents_in_view(source, View(scope=root), 0, LAST, limit=500, rows=500)
+        listed = lists.incidents(source, SourceIncidentFilter(root=root), limit=500)
+        reported = scoping.incidents_in_view(source, FindingFilter(scope=root), 0, LAST, limit=500, rows=500)
         assert {each["id"] for each in listed["incidents"]} == {each.incident["id"] for each in reported.incidents}
         assert listed["total"] == reported.incidents_total > 0
-        named = View(scope=root).members(source)
+        named = FindingFilter(scope=root).members(source)
         assert reported.findings_total == named.count() <= listed["findings"]
 
 
@@ -109,7 +109,7 @@ def test_a_report_of_everything_lists_what_a_report_of_all_kinds_lists() -> None
         for limit, rows in ((100, 10), (2, 1)):
             everything, filtered = (
                 scoping.incidents_in_view(source.pk, view, *span, limit=limit, rows=rows)
-                for view in (View(), View(families=tuple(families)))
+                for view in (FindingFilter(), FindingFilter(kinds=tuple(families)))
             )
             assert everything == filtered
 

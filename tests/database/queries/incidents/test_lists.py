@@ -17,7 +17,7 @@ from timeline.judging.incidents.subjects import identity
 from timeline.models import Cluster, Finding, Incident, Source, Track
 from timeline.queries.incidents import scoping
 from timeline.queries.window import deltas
-from timeline.queries.window.view import View
+from timeline.queries.window.view import FindingFilter
 from timeline.storage.judged import incidents
 
 pytestmark = pytest.mark.django_db
@@ -103,7 +103,7 @@ def test_an_incident_is_in_view_only_if_an_occurrence_is(client: Client, sample:
 
     def seen(start: int, end: int) -> list[str]:
         reported = listed(client, sample, start=start, end=end)
-        view = scoping.incidents_in_view(sample.pk, View(), start, end, limit=50, rows=50)
+        view = scoping.incidents_in_view(sample.pk, FindingFilter(), start, end, limit=50, rows=50)
         assert reported["total"] == len(reported["incidents"]) == view.incidents_total
         assert {each["id"] for each in reported["incidents"]} == {each.incident["id"] for each in view.incidents}
         return [each["rule"] for each in reported["incidents"]]

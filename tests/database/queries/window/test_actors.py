@@ -65,24 +65,24 @@ def grouped(shown: WindowPayload) -> list[tuple[str, str, int]]:
 
 
 def test_lanes_stand_under_the_actor_that_created_them(two: Source, sample: Source) -> None:
-    assert grouped(window(two, grouping="actor")) == [("ann", "ann", 2)]
-    whole = window(sample, grouping="actor")
+    assert grouped(window(two, group="actor")) == [("ann", "ann", 2)]
+    whole = window(sample, group="actor")
     of_groups = [group["key"] for group in whole["groups"]]
     assert of_groups == sorted(of_groups)
     assert sorted(names(whole)) == sorted(names(window(sample)))
     created = {key_of(head): head.creator for head in Track.objects.filter(source=sample, span__isnull=False)}
     assert all(lane["group"] == created[lane["key"]] for lane in whole["lanes"])
     assert sum(group["lanes"] for group in whole["groups"]) == whole["lanes_total"]
-    paged(whole, sample, 7, grouping="actor")
+    paged(whole, sample, 7, group="actor")
     first = whole["groups"][0]["key"]
-    closed = window(sample, grouping="actor", closed=(first,))
+    closed = window(sample, group="actor", closed=(first,))
     assert (closed["groups"][0]["closed"], closed["groups"][0]["key"]) == (True, first)
     assert closed["lanes_total"] == whole["lanes_total"] - whole["groups"][0]["lanes"] + 1
 
 
 def test_who_created_what_was_there_before_is_not_known() -> None:
     source = recorded(change("p", 1, by="bob", verb="update"))
-    assert grouped(window(source, grouping="actor")) == [("", "not known", 1)]
+    assert grouped(window(source, group="actor")) == [("", "not known", 1)]
     assert names(window(source, actor="bob")) == ["p"]
 
 
@@ -91,7 +91,7 @@ def test_lanes_of_a_strip_stand_under_their_own_creators() -> None:
     whose = ["bob", "ann"] * 15
     lines = [change(f"p{at:02d}", at, by=by, ownerReferences=[owner]) for at, by in enumerate(whose)]
     source = recorded(*lines)
-    assert grouped(window(source, grouping="actor")) == [("ann", "ann", 15), ("bob", "bob", 15)]
+    assert grouped(window(source, group="actor")) == [("ann", "ann", 15), ("bob", "bob", 15)]
     assert len(window(source, actor="bob")["lanes"]) == 15, "a strip would also show those of ann"
 
 

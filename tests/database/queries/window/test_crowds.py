@@ -60,7 +60,7 @@ def test_a_crowd_stands_as_one_strip_until_it_is_opened() -> None:
     strip, cells = shown["lanes"][1]["key"], shown["strips"]
     assert set(cells["lane"]) == {1} and (min(cells["count"]), max(cells["count"])) == (1, 25)
     assert cells["start"] == sorted(cells["start"])
-    opened = window(source, opened=(strip,))
+    opened = window(source, open=(strip,))
     assert opened["lanes"][1]["opened"] and opened["lanes_total"] == 27
     assert [lane["strip"] for lane in opened["lanes"]] == ["", "", *[strip] * 25]
     assert names(window(source, name="P00")) == [f"p{number:03d}" for number in range(10)]

@@ -57,7 +57,7 @@ def test_a_group_says_how_many_it_folds_and_can_be_unfolded(sample: Source, grou
     begin = overview(sample.pk)["first"] + 40_000_000  # a part of the job ring changes then
 
     def seen(**view: Any) -> WindowPayload:
-        return whole_window(sample, begin, begin + 2_000_000, grouping=grouping, **view)
+        return whole_window(sample, begin, begin + 2_000_000, group=grouping, **view)
 
     def of_group(shown: WindowPayload) -> list[str]:
         return [lane["key"] for lane in shown["lanes"] if lane["group"] == group["key"]]
@@ -65,10 +65,10 @@ def test_a_group_says_how_many_it_folds_and_can_be_unfolded(sample: Source, grou
     whole, shown = seen(), seen(fold=True)
     group = next(each for each in shown["groups"] if sum(each["folded"].values()))  # type: ignore[arg-type]
     assert len(of_group(whole)) - len(of_group(shown)) == group["folded"]["quiet"] + group["folded"]["furniture"]
-    opened = seen(fold=True, unfolded=(group["key"],))
+    opened = seen(fold=True, unfold=(group["key"],))
     assert of_group(opened) == of_group(whole)
     assert next(each for each in opened["groups"] if each["key"] == group["key"])["folded"] == group["folded"]
-    everything = seen(fold=True, unfolded=(ALL,))
+    everything = seen(fold=True, unfold=(ALL,))
     assert keys(everything) == keys(whole) and everything["folded"] == shown["folded"]
 
 

@@ -36,7 +36,7 @@ def test_of_several_actors_the_one_with_the_oldest_copy_is_shown_until_the_other
     ObjectView.objects.filter(source=source).update(document=Packer(ENTRIES).pack(document))
     (first,) = window(source)["views"]
     assert (first["actor"], first["others"]) == ("job-controller", 1)
-    opened = window(source, opened=(first["key"],))["views"]
+    opened = window(source, open=(first["key"],))["views"]
     assert [(each["actor"], each["others"]) for each in opened] == [("job-controller", 1), ("another", 0)]
 
 

@@ -20,7 +20,7 @@ from timeline.payloads.windows import WindowPayload
 from timeline.queries.incidents.findings import findings
 from timeline.queries.window import windows
 from timeline.queries.window.overview import overview
-from timeline.queries.window.view import Grouping, View
+from timeline.queries.window.view import FindingFilter, Grouping
 
 pytestmark = pytest.mark.django_db
 GAP = (1795247520841106, 1795247520894060)  # the Service ring does not exist, from its deletion to its creation
@@ -28,7 +28,7 @@ MINUTE = 60_000_000
 
 
 def listed(sample: Source, **view: Any) -> list[FindingGroupPayload]:
-    return findings(sample.pk, View(**view))["findings"]
+    return findings(sample.pk, FindingFilter(**view))["findings"]
 
 
 def of_rule(sample: Source, rule: str) -> FindingGroupPayload:
@@ -75,7 +75,7 @@ def test_a_lane_carries_the_lives_of_its_name_with_their_births_and_deletions(sa
     births = [number for lane, number in rows(shown, "births", "lane", "number") if lane == weak]
     assert births == sorted(births) and len(births) == 4
     assert (weak, "deleted", "580") in rows(shown, "marks", "lane", "mark", "resource_version")
-    leases = window(sample, families=("Leases",))
+    leases = window(sample, kinds=("Leases",))
     assert {is_open: end == leases["last"] for end, is_open in rows(leases, "bars", "end", "open_end")}[True]
 
 
@@ -99,7 +99,7 @@ def test_holes_shades_and_arrows_lie_on_the_lanes_of_their_finding(sample: Sourc
 def test_an_arrow_ends_nowhere_without_its_lane_and_is_always_reported_if_its_finding_is_selected(
     sample: Source,
 ) -> None:
-    arrows = window(sample, families=("Pods",))["arrows"]
+    arrows = window(sample, kinds=("Pods",))["arrows"]
     assert set(arrows["to_lane"]) == {-1} and min(arrows["from_lane"]) >= 0
     early, finding = window(sample)["first"], of_rule(sample, "pod-before-service")
     assert finding["key"] not in window(sample, early, early + 1)["arrows"]["finding"]
@@ -129,10 +129,10 @@ def test_a_window_beside_the_recording_is_no_error(sample: Source, start: int | 
 def test_lanes_are_chosen_by_kind_namespace_finding_and_activity(sample: Source) -> None:
     whole = window(sample)
     assert {lane["family"] for lane in whole["lanes"]}.isdisjoint({"Events", "Cluster"})
-    chosen = window(sample, families=("Pods", "Services"))["lanes"]
+    chosen = window(sample, kinds=("Pods", "Services"))["lanes"]
     assert {lane["family"] for lane in chosen} == {"Pods", "Services"}
-    assert {lane["kind"] for lane in window(sample, families=("Events",))["lanes"]} == {"Event"}
-    none: list[dict[str, Any]] = [{"families": ("Nothing",)}, {"namespace": "' OR 1=1 --"}, {"severity": "error"}]
+    assert {lane["kind"] for lane in window(sample, kinds=("Events",))["lanes"]} == {"Event"}
+    none: list[dict[str, Any]] = [{"kinds": ("Nothing",)}, {"namespace": "' OR 1=1 --"}, {"severity": "error"}]
     for nothing in none:
         assert window(sample, **nothing)["lanes"] == []
     shown = window(sample, namespace="vol-restart")
@@ -170,7 +170,7 @@ def test_pages_follow_each_other_and_count_so_many_lanes(sample: Source, monkeyp
 
 @pytest.mark.parametrize(("grouping", "field"), [("kind", "family"), ("namespace", "namespace")])
 def test_lanes_can_stand_by_kind_or_namespace(sample: Source, grouping: Grouping, field: str) -> None:
-    shown = window(sample, grouping=grouping)
+    shown = window(sample, group=grouping)
     headings = [lane["group"] for lane in shown["lanes"]]
     assert headings == [lane[field] for lane in shown["lanes"]]  # type: ignore[literal-required]
     assert list(dict.fromkeys(headings)) == [group["key"] for group in shown["groups"]] == sorted(set(headings))
@@ -241,7 +241,7 @@ def test_a_closed_group_is_one_row_without_lanes(sample: Source) -> None:
     firsts = [each["first"] for each in shown["groups"]]
     assert firsts == sorted(firsts)
     assert all(each["closed"] or shown["lanes"][each["first"]]["group"] == each["key"] for each in shown["groups"])
-    by_kind = window(sample, grouping="kind", closed=("Pods",))
+    by_kind = window(sample, group="kind", closed=("Pods",))
     assert "Pods" not in {lane["family"] for lane in by_kind["lanes"]}
     assert [each["key"] for each in by_kind["groups"] if each["closed"]] == ["Pods"]
 

@@ -18,9 +18,9 @@ from collectors.uploads.recordings import Count, import_into
 from tests.database.web.views.pages import asked, page_text, track_of
 from tests.inputs.recordings import SAMPLE
 from timeline.models import Incident, Source, Track
+from timeline.payloads.filters import SourceIncidentFilter
 from timeline.queries.incidents import filters as incident_filter
 from timeline.queries.incidents import lists
-from timeline.queries.incidents.filters import IncidentFilter
 from timeline.queries.objects import lives
 from timeline.queries.objects import page as object_page
 from timeline.storage import store
@@ -148,7 +148,7 @@ def test_the_incidents_of_an_owner_are_those_that_a_focus_on_it_lists(client: Cl
         assert (of_it["total"], of_it["findings"]) == (listed["total"], listed["findings"])
         assert {each["id"] for each in of_it["incidents"]} == {each["id"] for each in listed["incidents"]}
         if not track.owner:
-            focused = lists.incidents(volcano.pk, IncidentFilter(root=track.root))
+            focused = lists.incidents(volcano.pk, SourceIncidentFilter(root=track.root))
             assert (of_it["total"], of_it["findings"]) == (focused["total"], focused["findings"])
 
 
@@ -260,7 +260,7 @@ def test_the_list_of_incidents_can_be_limited_to_an_object(client: Client, volca
     pod = track_of(volcano, "Pod", "ring-weak-0")
     page = page_text(client, f"/sources/{volcano.pk}/incidents/?track={pod.id}&silenced=true")
     assert "of one object and what it owns" in page and "1 incident · " in page
-    assert not incident_filter.matching(volcano.pk, IncidentFilter(track=2**40)).exists()
+    assert not incident_filter.matching(volcano.pk, SourceIncidentFilter(track=2**40)).exists()
 
 
 def test_an_incident_leads_to_the_page_of_what_it_is_about(client: Client, volcano: Source) -> None:

@@ -2,7 +2,7 @@
 
 import { byId } from "../draw/dom.js";
 import { creations } from "../state/api.js";
-import { NOISE } from "../state/window.js";
+import { objectMatches } from "../state/matching.js";
 import { announce, begun, keys, outline, parts, start, store } from "../timeline.js";
 import { Clock } from "./clock.js";
 import { Completeness } from "./completeness.js";
@@ -143,8 +143,8 @@ function refetch() {
 
 /** Returns whether a track on a lane that is not loaded may match the filter. */
 function concerns({ family, lane }) {
-  const [, namespace] = lane.split("/");
-  return (store.kinds.length ? store.kinds.includes(family) : store.noise || !NOISE.includes(family)) && (!store.namespace || namespace === store.namespace);
+  const [, namespace, name] = lane.split("/");
+  return objectMatches({ family, namespace, name }, store);
 }
 
 /** Returns whether the list shows only some incidents, so that the server has to say whether it shows a changed one. */

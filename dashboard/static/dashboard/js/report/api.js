@@ -1,9 +1,14 @@
-// This module replaces ../state/api.js in a report: it answers requests as the server would, from the data in the report.
+// This module replaces ../state/api.js in a report: it answers requests as the server would, from the payloads of the server's code in the report.
 
-import { NOBODY, isOf } from "../state/actors.js";
+import { isOf } from "../state/actors.js";
 import { eventsOf } from "../state/events.js";
+import { findingMatches, objectMatches } from "../state/matching.js";
+import { inRange } from "../state/ranges.js";
 
-const embedded = JSON.parse(document.getElementById("held").textContent); // {overview, window of all lanes that it draws, incidents, findings}
+const embedded = JSON.parse(document.getElementById("held").textContent); // {view that is shown first, overview, window of all lanes that it draws, incidents, findings, families of their subjects by key}
+
+/** Returns what the report shows first, unless the address says it. */
+export const opening = async () => ({ view: location.hash.includes("=") ? {} : embedded.view });
 
 export async function overview(_, root) {
   const { overview: whole, findings: all } = embedded;
@@ -11,21 +16,11 @@ export async function overview(_, root) {
   return root ? { ...whole, ticks: own.map(({ start }) => start), severities: own.map(({ severity }) => severity) } : whole;
 }
 
-const within = ({ start, end }, from, until) => start <= until && end >= from;
-const has = (text, part) => text.toLowerCase().includes(part.toLowerCase());
-
-/** Returns whether an actor wrote what the proofs of an incident show, or, for NOBODY, whether they name nobody. */
-const writtenBy = ({ actors } = { actors: [] }, actor) => (actor === NOBODY ? actors.length === 0 : actors.includes(actor));
-
 /** Returns the findings that match the filter, all in one page. */
-export async function findings(_, { key, incident: of, kinds = [], namespace, name, rule, severity, actor }) {
-  const { lanes } = embedded.window;
-  const families = new Map(lanes.map((lane) => [`${lane.kind} ${lane.namespace} ${lane.name}`, lane.family]));
-  const found = embedded.findings.filter((group) =>
-    (!key || group.key === key) && (!of || group.incidents.includes(of)) && (!namespace || group.namespace === namespace) && (!rule || group.rule === rule) && (!severity || group.severity === severity)
-    && (!actor || group.incidents.some((id) => writtenBy(embedded.incidents.find((one) => one.id === id), actor)))
-    && (!name || has(group.summary, name) || group.findings.some(({ subject }) => has(subject.name, name)))
-    && (!kinds.length || group.findings.some(({ subject }) => kinds.includes(families.get(`${subject.kind} ${subject.namespace} ${subject.name}`)))));
+export async function findings(_, { key, incident: of, ...filter }) {
+  const actorsOf = (id) => embedded.incidents.find((one) => one.id === id)?.actors ?? [];
+  const found = embedded.findings.filter((group) => (!key || group.key === key) && (!of || group.incidents.includes(of))
+    && findingMatches(group, { families: embedded.families[group.key], actors: group.incidents.map(actorsOf) }, filter));
   return { findings: found, order: "gravest", next: null, total: found.length };
 }
 
@@ -37,8 +32,8 @@ function inScope(group, root) {
 }
 
 /** Returns the incidents of the findings that match the filter, all in one page. */
-export async function incidents(_, { kinds, namespace, name, rule, severity, actor, root, start = 0, end = Infinity }) {
-  const groups = (await findings(0, { kinds, namespace, name, rule, actor })).findings.filter((group) => inScope(group, root) && within(group, start, end));
+export async function incidents(_, { severity, root, start = 0, end = Infinity, ...filter }) {
+  const groups = (await findings(0, filter)).findings.filter((group) => inScope(group, root) && inRange(group, { start, end }));
   const ids = new Set(groups.flatMap((group) => group.incidents));
   const found = embedded.incidents.filter((one) => ids.has(one.id) && (!severity || one.severity === severity));
   return { incidents: found, order: "time", next: null, total: found.length, findings: found.reduce((sum, one) => sum + one.findings, 0), acknowledged: 0, acknowledged_findings: 0, silenced: 0 };
@@ -59,14 +54,13 @@ export async function measure(_, { start, end }) {
   return { start: upTo(start), end: upTo(end) };
 }
 
-/** Returns what the report holds of a change: its time and revision, and its writer if a finding names it. */
 // A report has no logs of programs.
 export const isAway = () => false;
-export const loadOpening = async () => {}, dropOpening = () => {}; // everything is in the page
 export const logs = async () => ({ logs: [], more: false });
 export const logMarks = async () => [];
 export const logLine = async () => null;
 
+/** Returns what the report holds of a change: its time and revision, and its writer if a finding names it. */
 export async function change(_, track, { sequence, at, revision }) {
   const { lanes } = embedded.window;
   const events = eventsOf(embedded.window).filter((event) => event.track === track);
@@ -107,16 +101,15 @@ function lanesOf({ bars, holes, shades, arrows }, groups) {
 
 /** Returns the indices of the lanes that match a query, in order: first the group in focus, then the groups of the selected finding, then the others. */
 async function matching(all, heading, question) {
-  const { start, end, kinds, namespace, name, rule, severity, actor, active, focus, scope, finding } = question;
+  const { start, end, rule, severity, actor, active, focus, scope, finding } = question;
   const { lanes, bars, births, marks } = all;
-  const alive = new Set(bars.lane.filter((_, i) => within({ start: bars.start[i], end: bars.end[i] }, start, end)));
+  const alive = new Set(bars.lane.filter((_, i) => inRange({ start: bars.start[i], end: bars.end[i] }, question)));
   const changed = new Set([births, marks].flatMap(({ lane, time }) => lane.filter((_, i) => time[i] >= start && time[i] <= end)));
   const concerned = rule || severity ? lanesOf(all, (await findings(0, { rule, severity })).findings) : null;
-  const own = scope ? lanesOf(all, embedded.findings.filter((group) => group.start <= end && group.end >= start && inScope(group, scope))) : null;
+  const own = scope ? lanesOf(all, embedded.findings.filter((group) => inRange(group, question) && inScope(group, scope))) : null;
   const written = new Set([bars, births, marks].flatMap(({ lane, actor: by }) => lane.filter((_, i) => isOf(all, by[i], actor))));
   const found = lanes.flatMap((lane, i) =>
-    (alive.has(i) && (!actor || written.has(i)) && (!own || lane.group === scope || own.has(i)) && (!active || changed.has(i)) && (!concerned || concerned.has(i)) && (!kinds.length || kinds.includes(lane.family))
-      && (!namespace || lane.namespace === namespace) && (!name || has(lane.name, name)) ? [i] : []));
+    (alive.has(i) && (!actor || written.has(i)) && (!own || lane.group === scope || own.has(i)) && (!active || changed.has(i)) && (!concerned || concerned.has(i)) && objectMatches(lane, { ...question, noise: true }) ? [i] : []));
   const proof = new Set([...lanesOf(all, embedded.findings.filter(({ key }) => key === finding))].map((i) => lanes[i]?.group));
   const rank = (i) => (lanes[i].group === String(focus) ? 0 : proof.has(lanes[i].group) ? 1 : 2);
   const ordered = found.sort((a, b) => rank(a) - rank(b)); // the sort is stable
@@ -134,7 +127,7 @@ function scopeOf({ lanes, groups }, root) {
 function still({ lanes, bars, births, marks, ...all }, { start, end, finding, fold, name, rule, severity, active, actor, scope }) {
   const changed = new Set([births, marks].flatMap(({ lane, time }) => lane.filter((_, i) => time[i] >= start && time[i] <= end)));
   bars.lane.forEach((lane, i) => bars.start[i] >= start && bars.start[i] <= end && changed.add(lane));
-  const named = lanesOf({ bars, ...all }, embedded.findings.filter((group) => group.key === finding || (group.start <= end && group.end >= start)));
+  const named = lanesOf({ bars, ...all }, embedded.findings.filter((group) => group.key === finding || inRange(group, { start, end })));
   const quiet = new Set(lanes.flatMap((lane, i) => (!named.has(i) && (lane.furniture || !changed.has(i)) ? [i] : [])));
   return { quiet, folded: fold && !(name || rule || severity || active || actor || scope) ? quiet : new Set() };
 }

@@ -17,37 +17,23 @@ export class ApiError extends Error {
 /** Returns whether a request failed because no server was there to answer it, as while it restarts. */
 export const isAway = ({ status }) => [0, 502, 503, 504].includes(status);
 
-let answers = new Map(); // of the opening, by the addresses of requests; each is used once
-let first = null; // the first window {asked, window} of the opening, until a window is asked for
+let first = null; // the opening, whose window answers the first question for one
 
-/**
- * Waits for the answer to what ahead.js has asked for, and keeps its parts for `request` and `Windows`. Never rejects, because
- * whatever is missing is asked for as usual.
- */
-export async function loadOpening() {
-  try {
-    const response = await globalThis.causelineOpening;
-    if (!response?.ok) return;
-    const opening = await response.json();
-    answers = new Map(Object.entries(opening.answers));
-    first = opening.first;
-  } catch { /* the next request says why */ }
+/** Fetches what the page shows first, for which ahead.js has asked already: {view, overview, incidents, finding, findings, window, lanes}. If `fresh()` says that it is not what the page asks for any more, it is only the view. */
+export async function opening(fresh) {
+  const { asked, answer } = globalThis.causelineOpening;
+  globalThis.causelineOpening = { asked };
+  const found = await request(asked, {}, answer);
+  first = fresh() ? found : null;
+  return first ?? { view: found.view };
 }
 
-/** Drops what came with the opening and was not asked for. */
-export function dropOpening() {
-  answers.clear();
-  first = null;
-}
-
-/** Sends a request and resolves with the decoded JSON, or null if the answer is empty. Rejects with an ApiError, or an AbortError. */
-export async function request(path, options = {}) {
-  const known = answers.get(path);
-  if (answers.delete(path)) return known;
+/** Sends a request, unless it was `sent` already, and resolves with the decoded JSON, or null if the answer is empty. Rejects with an ApiError, or an AbortError. */
+export async function request(path, options = {}, sent = null) {
   let response;
   try {
     const view = viewToken();
-    response = await fetch(path, { headers: { Accept: "application/json", ...unattended(), ...(view && { "Causeline-View": view }) }, ...options });
+    response = await (sent ?? fetch(path, { headers: { Accept: "application/json", ...unattended(), ...(view && { "Causeline-View": view }) }, ...options }));
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError("The server cannot be reached", "It may be restarting; try again in a moment.", 0);
@@ -113,15 +99,11 @@ export const logMarks = (source, question) => request(`/api/sources/${source}/lo
 /** Fetches one line of a log: that with a `sequence`, or the first one from a time `at` (µs) on. */
 export const logLine = (source, log, question) => request(`/api/sources/${source}/logs/${log}/line?${query(question)}`);
 
-/**
- * Returns whether a window that was fetched can be drawn in place of the one that is asked for: it contains that range, has at least as many
- * lanes from the first one on, the same filters, and a scale that differs by less than a factor of two.
- */
-function fits({ asked, window }, { start, end, offset, limit, ...rest }) {
-  const written = (parameters) => JSON.stringify([...parameters].sort());
+/** Returns whether the window of the opening answers a question: it contains that range, with a scale that differs by less than a factor of two, and has at least as many lanes. */
+function fits({ view, window, lanes }, { start, end, offset, limit, keep = [] }) {
   const inside = Math.max(start, window.first) >= window.start && Math.min(end, window.last) <= window.end;
-  const scale = (asked.end - asked.start) / (end - start);
-  return inside && scale > 0.5 && scale < 2 && offset === 0 && limit <= asked.limit && written(query(rest)) === written(new URLSearchParams(asked.rest));
+  const scale = (view.start === null ? window.last - window.first : view.end - view.start) / (end - start);
+  return inside && scale > 0.5 && scale < 2 && offset === 0 && limit <= lanes && !keep.length;
 }
 
 /** Fetches windows of one source. A new request aborts the previous one, which then never resolves. */
@@ -143,6 +125,6 @@ export class Windows {
   #first(question) {
     const given = first;
     first = null;
-    return given && fits(given, question) ? given.window : null;
+    return given?.window && fits(given, question) ? given.window : null;
   }
 }

@@ -2,9 +2,10 @@
 // the DOM.
 
 import { Numbers } from "./numbers.js";
-import { counted, earliest, gravestOf, newest } from "./ordering.js";
+import { counted, earliest, newest } from "./ordering.js";
 import { happensIn, inRange } from "./ranges.js";
 import { Rows } from "./rows.js";
+import { narrowing } from "./store.js";
 import { MINUTE } from "./time.js";
 
 const RECENT = 5 * MINUTE; // an incident of a connected cluster goes on for so long after its last occurrence
@@ -49,16 +50,15 @@ export class IncidentsList {
     return this.#next !== null;
   }
 
-  /** Loads the incidents that match if the filter has changed. Resolves with whether something was loaded. */
-  async load(filter) {
+  /** Loads the incidents that match if the filter has changed; their first page may be given. Resolves with whether something was loaded. */
+  async load(filter, given = null) {
     const written = JSON.stringify(filter);
     if (written === this.#filter) return false;
     this.#filter = written;
     const asked = ++this.#asked;
     this.#since = [];
     try {
-      const { kinds, namespace, name, rule, severity, actor } = filter;
-      const [page, own] = await Promise.all([this.ask.incidents(filter), this.about ? this.ask.findings({ kinds, namespace, name, rule, severity, actor, about: this.about }) : { findings: [] }]);
+      const [page, own] = await Promise.all([given ?? this.ask.incidents(filter), this.about ? this.ask.findings({ ...narrowing(filter), about: this.about }) : { findings: [] }]);
       if (asked !== this.#asked) return false;
       this.#own = new Set(own.findings.flatMap(({ incidents }) => incidents));
       this.#incidents.clear();
@@ -188,6 +188,12 @@ export class IncidentsList {
     return ids.includes(preferred) ? preferred : (ids.find((id) => this.#incidents.has(id)) ?? ids[0]);
   }
 
+  /** Keeps a finding, and the first page of the findings of its incident if there is one. */
+  hold(group, page) {
+    this.rows.hold(group);
+    if (page) this.rows.take(this.incidentOf(group.key), page);
+  }
+
   /** Loads the incident of a loaded finding if it is not loaded, and its first findings. */
   async bringIncident(key) {
     const id = this.incidentOf(key);
@@ -197,15 +203,6 @@ export class IncidentsList {
       this.#keep(await this.ask.incident(id));
     }
     await this.rows.of(id);
-  }
-
-  /** Returns the most severe finding of the most severe incident that matches, also of a later page, or null. */
-  async gravest() {
-    let incident = gravestOf(this.incidents);
-    if (this.more) [incident] = (await this.ask.incidents({ ...JSON.parse(this.#filter), order: "gravest", limit: 1 })).incidents;
-    if (!incident) return null;
-    this.#keep(incident);
-    return this.rows.gravest(incident.id);
   }
 
   // -- changes of a live source ---------------------------------------------------------------------------------------------

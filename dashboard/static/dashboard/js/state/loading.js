@@ -1,20 +1,16 @@
 // This module loads a new window when the loaded one no longer fits the state of the store. It does not use the DOM.
 
+import { filterOf, narrowing } from "./store.js";
+
 const SOON = 100; // ms without a change of the view before a window is loaded
 const LONGEST = 500; // ms after which one is loaded even if the view goes on changing
 const SETTLED = 400; // ms without a change after which the lanes are updated, if the view has moved inside the loaded window
 const MOVED = 0.25; // the part of its width by which the view has to move for that
 
-/** Returns the filter of the store, on which lanes and findings depend. */
-export function filterOf(store) {
-  const { kinds, namespace, name, rule, severity, actor, noise, active } = store;
-  return { kinds, namespace, name, rule, severity, actor, noise, active };
-}
-
 /** Returns the filter of incidents: that of the store, the scope, and whether those that somebody knows of are shown. */
 export function incidentFilterOf(store) {
-  const { kinds, namespace, name, rule, severity, actor, focus, hidden } = store;
-  return { kinds, namespace, name, rule, severity, actor, root: focus, acknowledged: hidden ? 1 : 0, silenced: hidden ? 1 : 0, limit: 100 };
+  const { focus, hidden } = store;
+  return { ...narrowing(store), root: focus, acknowledged: hidden ? 1 : 0, silenced: hidden ? 1 : 0, limit: 100 };
 }
 
 export class Loader {

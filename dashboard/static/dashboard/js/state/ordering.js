@@ -3,10 +3,9 @@
 const SEVERITIES = ["error", "warning", "info"];
 const rank = ({ severity }) => SEVERITIES.indexOf(severity);
 const keyOf = (one) => one.key ?? one.id;
-const several = ({ findings }) => findings.length ?? findings; // a finding lists its subjects, an incident counts its findings
 
-/** Returns the most severe incident or finding; of several, the one with the most findings or subjects. */
-export const gravestOf = (all) => [...all].sort((one, other) => rank(one) - rank(other) || several(other) - several(one))[0] ?? null;
+/** Orders by severity, and what is equally severe by time. */
+export const gravest = (one, other) => rank(one) - rank(other) || earliest(one, other);
 
 /** Orders by time, and what began at the same time by severity. */
 export const earliest = (one, other) => one.start - other.start || rank(one) - rank(other) || (keyOf(one) < keyOf(other) ? -1 : 1);

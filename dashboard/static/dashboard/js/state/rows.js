@@ -1,6 +1,6 @@
 // This module keeps the loaded findings of incidents. It does not use the DOM.
 
-import { earliest, gravestOf } from "./ordering.js";
+import { earliest, gravest } from "./ordering.js";
 
 const ROWS = 50; // findings of an incident that are loaded at once
 
@@ -37,6 +37,16 @@ export class Rows {
   async #further(rows, id) {
     const { stale } = rows;
     const page = await this.ask({ incident: id, limit: ROWS, cursor: stale ? "" : rows.next });
+    this.#put(rows, page, stale);
+  }
+
+  /** Keeps the first page of the findings of an incident. */
+  take(id, page) {
+    this.#rows.set(id, { groups: [], next: "", coming: null, stale: false });
+    this.#put(this.#rows.get(id), page, true);
+  }
+
+  #put(rows, page, stale) {
     const known = new Set(page.findings.map(({ key }) => key));
     rows.stale = false;
     rows.groups = [...(stale ? [] : rows.groups).filter(({ key }) => !known.has(key)), ...page.findings].sort(this.before);
@@ -62,18 +72,23 @@ export class Rows {
     return this.#single.get(key);
   }
 
+  /** Keeps a finding that need not be of a loaded incident. */
+  hold(group) {
+    this.#single.set(group.key, group);
+  }
+
   /** Loads the findings with these keys, because a link may name one of any page, or of a hidden incident. */
   async bring(keys) {
     for (const key of keys.filter((each) => each && !this.get(each))) {
       const { findings: [group] } = await this.ask({ key });
-      if (group) this.#single.set(key, group);
+      if (group) this.hold(group);
     }
   }
 
   /** Returns the most severe finding of an incident, or null. */
   async gravest(id) {
     const groups = await this.of(id);
-    if (!this.shown(id).more) return gravestOf(groups);
+    if (!this.shown(id).more) return [...groups].sort(gravest)[0] ?? null;
     const { findings: [group] } = await this.ask({ incident: id, order: "gravest", limit: 1 });
     if (group) await this.bring([group.key]);
     return group ?? null;

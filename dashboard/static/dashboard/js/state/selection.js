@@ -1,7 +1,7 @@
 // This module selects a finding: from the list, by stepping through it, or by a link. It does not use the DOM.
 
 import { incidentFilterOf } from "./loading.js";
-import { closeAround, rangeAround } from "./ranges.js";
+import { rangeOf } from "./ranges.js";
 
 const SOON = 150; // ms without a change of the view before the incidents in it are asked for
 
@@ -24,11 +24,12 @@ export class Selection {
     return this.list.incidentOf(this.store.finding, this.#incident);
   }
 
-  /** Loads the incidents that match the filter, and the findings that the address names. Resolves with whether the list was loaded anew; rejects with an ApiError. */
-  async load() {
+  /** Loads the incidents that match the filter, and the findings that the address names, as far as the opening of the page has not brought them. Resolves with whether the list was loaded anew; rejects with an ApiError. */
+  async load({ incidents = null, finding = null, findings = null } = {}) {
     const { store, list } = this;
     list.about = store.about;
-    const fresh = await list.load(incidentFilterOf(store));
+    const fresh = await list.load(incidentFilterOf(store), incidents);
+    if (finding) list.hold(finding, findings);
     await list.rows.bring([store.finding, ...store.arrows]);
     await list.bringIncident(store.finding);
     return fresh;
@@ -73,7 +74,7 @@ export class Selection {
     if (!group) return;
     this.onChosen();
     const closed = store.closed.filter((other) => other !== String(group.focus));
-    store.set({ finding: key, offset: 0, closed, ...rangeAround(group), ...changes }, { push: store.finding !== key || changes.axis !== undefined });
+    store.set({ finding: key, offset: 0, closed, ...rangeOf(group), ...changes }, { push: store.finding !== key || changes.axis !== undefined });
     this.announce(group.summary);
     this.#come(async () => (await list.bringIncident(key), true));
   }
@@ -81,7 +82,7 @@ export class Selection {
   /** Shows the events of a loaded finding in their order, each with the same room. */
   order(key) {
     const group = this.list.rows.get(key);
-    if (group) this.select(key, { axis: "order", ...closeAround(group) });
+    if (group) this.select(key, { axis: "order", ...rangeOf(group, "order") });
   }
 
   /** Opens an incident and selects its most severe finding; closes it if it is open. */

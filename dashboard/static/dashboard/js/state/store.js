@@ -22,8 +22,16 @@ const FIELDS = {
   kinds: list, namespace: text, name: text, rule: text, severity: text, actor: text, noise: flag, active: flag,
   open: list, closed: list, unfold: list, pins: list, focus: text, hidden: flag, lane: text, finding: text, arrows: list, change: text, line: text, logs: list, table: flag, follow: flag, at: text, about: text,
 };
-export const FILTERS = ["kinds", "namespace", "name", "rule", "severity", "actor", "noise", "active"];
+const NARROWING = ["kinds", "namespace", "name", "rule", "severity", "actor"]; // lanes, findings and incidents alike
+const FILTERS = [...NARROWING, "noise", "active"];
 const NONE = Object.fromEntries(FILTERS.map((name) => [name, FIELDS[name].read(null)])); // the filter that matches everything
+
+/** Returns the part of a state or of a question that narrows lanes, findings and incidents alike. */
+export const narrowing = (question) => Object.fromEntries(NARROWING.map((name) => [name, question[name]]));
+
+/** Returns the whole filter of a state, on which lanes depend. */
+export const filterOf = (store) => Object.fromEntries(FILTERS.map((name) => [name, store[name]]));
+
 const MOST_ARROWS = 100; // the most findings whose arrows can be pinned
 
 export class Store {

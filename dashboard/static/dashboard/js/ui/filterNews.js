@@ -1,6 +1,7 @@
 // This module tells screen readers what a new filter shows.
 
-import { filterOf, incidentFilterOf } from "../state/loading.js";
+import { incidentFilterOf } from "../state/loading.js";
+import { filterOf } from "../state/store.js";
 import { countsOf, lanesOfAll } from "../state/window.js";
 
 /** Returns a function that announces, once for each new filter, how many lanes of a window and how many incidents match. */

@@ -1,6 +1,5 @@
 // This module does what readers ask of lanes: it keeps one on top, selects one, closes groups, and shows objects.
 
-import { rangeAround } from "../state/ranges.js";
 import { NOISE } from "../state/window.js";
 
 export class LaneActs {
@@ -33,10 +32,9 @@ export class LaneActs {
   }
 
   /** Shows an object: moves the view to its time, its group to the top, and selects its lane. */
-  show({ key, root, start, end, family }) {
+  show({ key, root, family, range: [start, end] }) {
     const { store } = this;
     this.onShow();
-    const until = Math.min(end ?? store.bounds.last, start + 60e6);
-    store.set({ finding: "", focus: String(root), lane: key, offset: 0, noise: store.noise || NOISE.includes(family), closed: store.closed.filter((other) => other !== String(root)), ...rangeAround({ start, end: until }) }, { push: true });
+    store.set({ finding: "", focus: String(root), lane: key, offset: 0, noise: store.noise || NOISE.includes(family), closed: store.closed.filter((other) => other !== String(root)), start, end }, { push: true });
   }
 }

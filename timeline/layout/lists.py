@@ -1,0 +1,95 @@
+"""List the findings and the incidents of a world in memory, as `timeline.queries.incidents` lists those of a database.
+
+The module is pure. Times are microseconds since 1970, UTC.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from timeline.core.entries import ObjectRef
+from timeline.history.lifelines import Track, name_of
+from timeline.history.world.world import World
+from timeline.judging.findings import Finding
+from timeline.judging.incidents import subjects
+from timeline.payloads import documents
+from timeline.payloads.findings import FindingGroupPayload
+from timeline.payloads.incidents import making, occurrences
+from timeline.payloads.incidents.making import Incident, InView
+from timeline.payloads.incidents.occurrences import StoredFinding
+
+Number = Callable[[Track], int]
+
+
+def stored(
+    world: World, findings: Iterable[Finding], number: Number, span: tuple[int, int] | None = None
+) -> list[StoredFinding]:
+    """Return findings as they are stored, with the occurrences that overlap a span, or with all. `number` returns the
+    numbers of objects."""
+
+    def number_of(ref: ObjectRef) -> int | None:
+        track = world.track((name_of(ref), ref.uid))
+        return number(track) if track else None
+
+    return [
+        StoredFinding(
+            number(subject := _subject(world, found)),
+            number(root_of(world, subject)),
+            documents.finding(found),
+            [
+                occurrences.occurrence(found, each, number_of)
+                for each in found.occurrences
+                if span is None or (each.first <= span[1] and each.last >= span[0])
+            ],
+            subjects.identity(found.rule, found.anchor) if found.anchor else "",
+        )
+        for found in findings
+    ]
+
+
+def rows(findings: Iterable[StoredFinding]) -> list[FindingGroupPayload]:
+    """Return the list of findings, the gravest first."""
+    return [row.payload for row in occurrences.rows(findings)]
+
+
+def incidents(every: Sequence[Incident], found: Sequence[FindingGroupPayload]) -> list[InView]:
+    """Return the incidents that rows of the list of findings belong to. The rows are in order, the gravest first."""
+    incident_of = {finding: each.id for each in every for finding in each.findings}
+    verdict_of = {finding["id"]: finding["verdict"] for row in found for finding in row["findings"]}
+    rows_of: dict[str, list[FindingGroupPayload]] = {}
+    findings_of: dict[str, set[str]] = {}
+    for row in found:
+        for finding in row["findings"]:
+            identity = incident_of[finding["id"]]
+            of_it = rows_of.setdefault(identity, [])
+            if not of_it or of_it[-1] is not row:
+                of_it.append(row)
+            findings_of.setdefault(identity, set()).add(finding["id"])
+    return [
+        InView(
+            making.row(each, next(verdict_of[finding] for finding in each.findings if finding in verdict_of)),
+            len(findings_of[each.id]),
+            len(rows_of[each.id]),
+            rows_of[each.id],
+        )
+        for each in every
+        if each.id in rows_of
+    ]
+
+
+def named(found: Finding) -> Iterator[ObjectRef]:
+    """Yield the objects whose lanes show a finding."""
+    yield found.subject
+    yield from (proof.ref for each in found.occurrences for proof in each.proof)
+    if found.other:
+        yield found.other
+
+
+def root_of(world: World, track: Track) -> Track:
+    """Return the first incarnation of the name at the end of a track's chain of owners."""
+    return world.incarnations(world.root(track).name)[0]
+
+
+def _subject(world: World, found: Finding) -> Track:
+    """Return the track with which a finding is shown: its subject, or, if that was not observed, the first object of
+    its proof."""
+    tracks = (world.track((name_of(ref), ref.uid)) for ref in named(found))
+    return next(track for track in tracks if track)

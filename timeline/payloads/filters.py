@@ -1,0 +1,109 @@
+"""Declare what narrows lists and windows: the fields of filters, which are the parameters of addresses.
+
+Pages, the HTTP API, reports, shared and embedded views and the tools for agents read and write their parameters by
+these classes. `js/state/store.js` has the same names.
+"""
+
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlencode
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from timeline.judging.findings import Severity
+from timeline.payloads.findings import IncidentRowPayload, IncidentState
+from timeline.payloads.incidents.making import words
+
+NOT_KNOWN = "?"  # as an actor: changes without a known maker
+
+Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Words = Annotated[str, Field(max_length=1000, pattern=r"^[^\x00]*$")]  # PostgreSQL knows no NUL character
+Key = Annotated[str, Field(max_length=16, pattern=r"^[0-9a-f]*$")]  # of a finding or an incident
+
+
+def _listed(given: Any) -> Any:
+    """Return the items of a parameter, between which commas stand, in one text or in several."""
+    texts = [given] if isinstance(given, str) else given
+    if any("\0" in text or len(text) > 1000 for text in texts):
+        raise ValueError("it has more than 1000 characters, or a NUL character")
+    return tuple(word for text in texts for word in text.split(",") if word)
+
+
+Listed = Annotated[tuple[str, ...], BeforeValidator(_listed), WithJsonSchema({"type": "string"})]
+
+
+class Filter(BaseModel):
+    """What everything is narrowed by that findings are about. The default matches everything."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    namespace: Words = ""
+    rule: Words = ""
+    severity: Literal[Severity, ""] = ""
+
+    def parameters(self, **further: int | str | bool | None) -> dict[str, str]:
+        """Return the parameters of an address with this filter, and further ones, without those that say nothing."""
+        own = {name: _written(value) for name, value in self.model_dump(exclude_defaults=True).items()}
+        further = {name: value for name, value in further.items() if value is not None and value is not False}
+        return {name: _written(value) for name, value in further.items() if value != ""} | own
+
+    def query(self, **further: int | str | bool | None) -> str:
+        """Return the query of an address with these parameters: "?namespace=shop"; "" without any."""
+        return f"?{urlencode(given)}" if (given := self.parameters(**further)) else ""
+
+    def but(self, **changed: Any) -> Self:
+        """Return the same filter with some fields changed, which are not checked again."""
+        return self.model_copy(update=changed)
+
+
+class ActorFilter(Filter):
+    """A filter that also knows who wrote what."""
+
+    # An account or a program: only lanes that it changed, and incidents whose proofs it wrote, with their findings.
+    actor: Words = ""
+
+
+class ObjectFilter(ActorFilter):
+    """A filter that also knows kinds and names of objects, which are those of one source."""
+
+    kinds: Listed = ()  # families, as the overview names them
+    name: Words = ""  # a part of the names of objects, or of the summary of a finding
+
+    def narrowing(self) -> dict[str, Any]:
+        """Return the fields by which lanes, findings and incidents are narrowed alike."""
+        return {name: getattr(self, name) for name in ObjectFilter.model_fields}
+
+
+class IncidentFilter(ActorFilter):
+    """What a list of incidents is narrowed by."""
+
+    state: Literal[IncidentState, ""] = ""
+    q: Words = ""  # words of the title, of names, or of actors
+    silenced: bool = False  # also those that a silence or the baseline takes out of the lists
+    acknowledged: bool = True  # also those that somebody has acknowledged
+
+    def matches(self, row: IncidentRowPayload, start: int | None = None, end: int | None = None) -> bool:
+        """Return whether an incident matches, as the database decides it, and overlaps a range (µs since 1970)."""
+        text = words(row["title"], row["anchor"]["name"], row["names"], row["actors"])
+        return (
+            self.severity in ("", row["severity"])
+            and self.rule in ("", row["rule"])
+            and self.namespace in ("", row["anchor"]["namespace"])
+            and self.state in ("", row["state"])
+            and (not self.actor or (not row["actors"] if self.actor == NOT_KNOWN else self.actor in row["actors"]))
+            and all(word in text for word in self.q.lower().split())
+            and (start is None or row["end"] >= start)
+            and (end is None or row["start"] <= end)
+        )
+
+
+class SourceIncidentFilter(IncidentFilter, ObjectFilter):
+    """What the incidents of one source are narrowed by."""
+
+    root: Number | None = None  # only those that name this root owner (`Track.root`), or an object that it owns
+    track: Number | None = None  # only those that name this object (`Track.id`), in any incarnation, or what it owns
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return str(int(value) if isinstance(value, bool) else value)

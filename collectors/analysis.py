@@ -18,7 +18,8 @@ from timeline.history.world.world import World
 from timeline.judge import matters, rulebook
 from timeline.judging.findings import Finding
 from timeline.payloads import documents
-from timeline.payloads.findings import DocumentPayload
+from timeline.payloads.findings import DocumentPayload, ThirdDocumentPayload
+from timeline.payloads.incidents import caused
 from timeline.payloads.incidents.making import Incident, incidents_of, parts_of, payload
 
 Report = Callable[[AnyReading, int], None]  # called with the reading and its number of entries so far
@@ -64,6 +65,12 @@ class Analysis(NamedTuple):
             rules=rulebook(),
             incidents=[payload(each) for each in self.incidents()],
         )
+
+    def third_document(self) -> ThirdDocumentPayload:
+        """Return the findings document `causeline.findings/v3`."""
+        rules = rulebook()
+        incidents = [caused.payload(each, rules) for each in caused.caused(self.findings, rules)]
+        return documents.third_version(self.document(), incidents)
 
 
 def group_by_reason(skipped: Iterable[Skipped]) -> list[list[Skipped]]:

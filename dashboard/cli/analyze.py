@@ -42,9 +42,10 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     command.add_argument(
         "--schema",
-        choices=["v1", "v2"],
+        choices=["v1", "v2", "v3"],
         default="v2",
-        help="the version of the findings document; v1 has no incidents (%(default)s)",
+        help="the version of the findings document: v1 has no incidents, v2 one for each rule and object, v3 one for "
+        "each cause (%(default)s)",
     )
     shown = command.add_mutually_exclusive_group()
     shown.add_argument("--findings", action="store_true", help="show every finding with its proof instead of incidents")
@@ -77,7 +78,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command.add_argument(
         "version",
         nargs="?",
-        choices=["v1", "v2", "comparison", "tables", "audit"],
+        choices=["v1", "v2", "v3", "comparison", "tables", "audit"],
         default="v2",
         help="the version of the findings document, or the comparison document, or the tables as Markdown, or a "
         "line of the audit trail (%(default)s)",
@@ -100,8 +101,9 @@ def analyze(options: argparse.Namespace) -> int:
         if options.output == "json":
             from timeline.payloads.documents import first_version
 
-            document = analysis._replace(findings=findings).document()
-            print_json(first_version(document) if options.schema == "v1" else document)
+            chosen = analysis._replace(findings=findings)
+            document = chosen.third_document() if options.schema == "v3" else chosen.document()
+            print_json(first_version(chosen.document()) if options.schema == "v1" else document)
         else:
             chosen = analysis._replace(findings=findings)
             terminal = Terminal(sys.stdout)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from timeline.core import times
+from timeline.core.numbers import whole_number
 
 HOW = (
     "Write it as RFC 3339, such as 2026-11-21T07:52:00.841Z, or as a count since 1970: "
@@ -22,11 +23,8 @@ _GO = re.compile(  # as Go's templates print a time: 2026-11-21 07:52:00.841 +00
 def span(asked: Mapping[str, str]) -> tuple[int, int] | None:
     """Return the range of time, in microseconds since 1970, that the address of a timeline asks for; None for the whole
     source, as the page shows it without a valid range."""
-    words = asked.get("start", ""), asked.get("end", "")
-    if not all(word.isascii() and word.isdecimal() and len(word) < 18 for word in words):
-        return None
-    start, end = map(int, words)
-    return (start, end) if start < end <= LAST else None
+    start, end = whole_number(asked.get("start", "")), whole_number(asked.get("end", ""))
+    return (start, end) if start is not None and end is not None and start < end <= LAST else None
 
 
 def parsed(text: str) -> int:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Literal
 
 import msgspec
@@ -40,12 +40,47 @@ class Effect(StrEnum):
 _SEVERITY: dict[Effect, Severity] = {Effect.NONE: "info", Effect.POSSIBLE: "warning", Effect.OBSERVED: "error"}
 
 
+class Part(StrEnum):
+    """What an event is in a violation. Violations that share an act, or what came late or was removed, have one cause.
+    What merely stood is shared by innocent ones, too, such as the `parallelism` that all excess Pods of a Job exceed.
+    """
+
+    ACT = "act"  # the write that went wrong
+    LATE = "late"  # what came too late
+    REMOVED = "removed"  # what was taken away
+    STATE = "state"  # what stood meanwhile, such as a spec, or the last renewal of a Lease
+
+
 class Proof(msgspec.Struct, frozen=True, gc=False):
     """One event that proves a finding: its role in the finding, the object, and the change of that object."""
 
     role: str
     ref: ObjectRef
     moment: Moment
+    part: Part = Part.STATE
+
+
+class Root(IntEnum):
+    """What a cause begins with. Of several that are connected, the first in this order is the root."""
+
+    LOST_LEASE = 0  # a process went on after it had lost a Lease
+    CONFIGURATION = 1  # a setting that cannot work
+    OLD_COPIES = 2  # a controller acted on old copies of objects
+    MISSING = 3  # an object that others need did not exist
+
+
+class Link(msgspec.Struct, frozen=True, gc=False):
+    """What connects an occurrence with all others that have a link of the same key: one cause is behind them.
+
+    `names` are the names by which the cause is known again, such as those of the Lease, whenever it acts. `since` and
+    `until` are the drawn times of what this link states, in microseconds since 1970.
+    """
+
+    root: Root
+    key: str
+    names: tuple[str, ...]
+    since: int
+    until: int
 
 
 class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +95,8 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
     effect: Effect
     effect_text: str  # {names} stands for the names of the subjects
     proof: tuple[Proof, ...]  # in commit order
+    acts: tuple[Proof, ...] = ()  # further writes that went wrong, which the proof does not show one by one
+    links: tuple[Link, ...] = ()  # what connects it with others, besides the events that they share
     arrow: str = ""  # the label of an arrow from the first proof to the last; "" draws none
     hole: str = ""  # the label of a hole between the two proofs, on the lane of the first; "" draws none
     interval: Length | None = None  # how long it lasted, or how late the last event came, as far as that is known
@@ -84,6 +121,8 @@ def occurrence(
     effect: tuple[Effect, str],
     first: int | None = None,
     last: int | None = None,
+    acts: tuple[Proof, ...] = (),
+    links: tuple[Link, ...] = (),
     arrow: str = "",
     hole: str = "",
     interval: Length | None = None,
@@ -106,6 +145,8 @@ def occurrence(
         effect=effect[0],
         effect_text=effect[1],
         proof=proof,
+        acts=acts,
+        links=links,
         arrow=arrow,
         hole=hole,
         interval=interval,

@@ -18,7 +18,7 @@ from timeline.judging.findings import Finding
 # Increase this number with every change after which a rule reports something else, or the same in other words, for the
 # same entries, after which more is stored of what it reports, or after which it is said to judge more or less. Sources
 # that an older version judged are then judged again (see `timeline.rejudging`).
-VERSION = 11
+VERSION = 12
 ATTEMPTS = 5  # how often judging a source again is tried, since a worker may be stopped or run out of memory
 
 
@@ -35,7 +35,8 @@ class Rule(msgspec.Struct, frozen=True):
     title: str
     page: str  # the docstring of its module, which is its page in the catalogue
     judge: Judge
-    incident: str = ""  # the title of an incident of several findings (see `judging.incidents.subjects`)
+    incident: str = ""  # the title of a symptom with several findings (see `judging.incidents.subjects`)
+    harm: str = ""  # what a cause did by which such symptoms came: "{count} Pods too many in {anchors}"
     times: bool = False  # whether it measures durations, so that clocks of whole seconds make its findings bounded
     recordings: bool = False  # whether it judges recordings only, and no connected cluster
     also: tuple[Line, ...] = ()  # lines that it reads where there are any, such as those that show what is harmless
@@ -64,6 +65,7 @@ def rule(
     judges: tuple[str, ...],
     needs: tuple[Need, ...] = (),
     incident: str,
+    harm: str,
     times: bool = False,
     recordings: bool = False,
     also: tuple[Line, ...] = (),
@@ -92,6 +94,7 @@ def rule(
             page,
             judge,
             incident,
+            harm,
             times,
             recordings,
             also,

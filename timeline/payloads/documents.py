@@ -11,6 +11,7 @@ from timeline.judging.coverage.sources import coverage, partly_read
 from timeline.judging.findings import Finding, Occurrence, Proof
 from timeline.judging.rulebook import Rule
 from timeline.payloads.findings import (
+    CausedIncidentPayload,
     DocumentPayload,
     FindingPayload,
     FirstDocumentPayload,
@@ -20,6 +21,7 @@ from timeline.payloads.findings import (
     RulePayload,
     SourceDocumentPayload,
     SourcePayload,
+    ThirdDocumentPayload,
 )
 
 
@@ -277,6 +279,16 @@ def assembled(
         "last": timestamp(last) if last else None,
     }
     return {"schema": "causeline.findings/v2", "source": source, "incidents": incidents, "findings": findings}
+
+
+def third_version(document: DocumentPayload, incidents: list[CausedIncidentPayload]) -> ThirdDocumentPayload:
+    """Return the same document in the third version, which has an incident for each cause."""
+    return {
+        "schema": "causeline.findings/v3",
+        "source": document["source"],
+        "incidents": incidents,
+        "findings": document["findings"],
+    }
 
 
 def first_version(document: DocumentPayload) -> FirstDocumentPayload:

@@ -176,6 +176,43 @@ class DocumentPayload(TypedDict):
     findings: list[FindingPayload]  # in order of time
 
 
+class EpisodePayload(TypedDict):
+    """One time that a cause acted: occurrences that proof connects with each other, or one alone."""
+
+    first_time: str
+    last_time: str
+    findings: list[str]  # the ids of the findings that have an occurrence in it
+
+
+class CausedIncidentPayload(TypedDict):
+    """What one cause did, each time it did it."""
+
+    id: str
+    title: str
+    severity: Severity  # the worst of its symptoms
+    status: Literal["suspected", "confirmed"]  # confirmed if one of its symptoms is
+    state: Literal["ongoing", "over"]  # ongoing: a symptom had not ended when the source ended
+    root: str  # what it begins with, in words; "" where nothing proves that
+    first_time: str
+    last_time: str
+    effect: Literal["none", "possible", "observed"]
+    effect_text: str  # of the worst symptom
+    actors: list[str]
+    advice: list[str]
+    episodes: list[EpisodePayload]  # in order of time
+    symptoms: list[IncidentPayload]  # the gravest first
+    findings: list[str]  # the ids of all findings that have an occurrence in it
+
+
+class ThirdDocumentPayload(TypedDict):
+    """The findings document with an incident for each cause."""
+
+    schema: Literal["causeline.findings/v3"]
+    source: SourcePayload
+    incidents: list[CausedIncidentPayload]  # the gravest first
+    findings: list[FindingPayload]  # in order of time
+
+
 class FirstDocumentPayload(TypedDict):
     """The findings document of the first version, for programs that do not know incidents."""
 

@@ -74,6 +74,7 @@ def _untracked(world: World) -> Iterator[Finding]:
     untracked=_untracked,
     needs=(need(log_of("kube-vip")),),
     incident="{anchor} was overlooked by the program that announces it{times}",
+    harm="{anchors} not announced",
 )
 def judge(service: Track, world: World) -> Iterator[Finding]:
     if world.live:

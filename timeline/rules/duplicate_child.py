@@ -42,7 +42,7 @@ from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.cleanup import MOST
 from timeline.judging.coverage.lines import line, need
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, occurrence
 from timeline.judging.jobs.surplus import Surplus, surpluses
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
@@ -62,6 +62,7 @@ WITHIN = setting("duplicate-child", "within", 60, "s", "How soon after its creat
         need(line("Pod", verbs="status"), misses="ReplicaSets whose Pods may have ended"),
     ),
     incident="{anchor} got more Pods than it asked for{times}",
+    harm="{count} Pods too many in {anchors}",
 )
 def judge(owner: Track, world: World) -> Iterator[Finding]:
     found = list(surpluses(owner, world, NOTICE.microseconds, WITHIN.microseconds))
@@ -90,11 +91,11 @@ def _occurrence(owner: Track, surplus: Surplus) -> Occurrence:
     first, last, deleted = surplus.created[0], surplus.created[-1], surplus.deleted
     proof = [
         Proof(f"asks for {surplus.allowed}", owner.ref, surplus.state),
-        Proof("first surplus Pod created", first.pod.ref, first.moment),
+        Proof("first surplus Pod created", first.pod.ref, first.moment, Part.ACT),
     ]
     if last is not first:
-        proof.append(Proof("last surplus Pod created", last.pod.ref, last.moment))
-    proof.append(Proof("first one deleted", deleted[0].pod.ref, deleted[0].moment))
+        proof.append(Proof("last surplus Pod created", last.pod.ref, last.moment, Part.ACT))
+    proof.append(Proof("first one deleted", deleted[0].pod.ref, deleted[0].moment, Part.ACT))
     proof[1:] = sorted(proof[1:], key=lambda each: each.moment.at)
     count = len(surplus.created)
     return occurrence(
@@ -107,4 +108,8 @@ def _occurrence(owner: Track, surplus: Surplus) -> Occurrence:
         effect=(Effect.POSSIBLE, f"{len(deleted)} {'Pods were' if len(deleted) > 1 else 'Pod was'} deleted again"),
         first=first.moment.time,
         last=max(last.moment.time, deleted[-1].moment.time),
+        acts=tuple(
+            Proof(each.moment.change.value, each.pod.ref, each.moment, Part.ACT)
+            for each in (*surplus.created, *surplus.deleted)
+        ),
     )

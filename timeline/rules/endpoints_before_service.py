@@ -49,7 +49,7 @@ from timeline.history.world.world import World
 from timeline.judging.advice import kubectl, ordered
 from timeline.judging.coverage.lines import line, need
 from timeline.judging.endpoints.writers import Orphan, last_sign, orphaned, written_by_hand, written_by_kubernetes
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, occurrence
 from timeline.judging.references.incarnations import split_at
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict, between, dated, order_of, so_far, why
@@ -92,6 +92,7 @@ class Case(NamedTuple):
         need(line("Service", verbs="state"), misses="what the Services are"),
     ),
     incident="{subjects} existed without {anchor}{times}",
+    harm="endpoints without {anchors}",
 )
 def judge(endpoints: Track, world: World) -> Iterator[Finding]:
     ref = endpoints.ref
@@ -142,8 +143,8 @@ def _early(endpoints: Track, name: Name, world: World) -> Case | None:
         effect = Effect.NONE, "the endpoints of that Service are written by hand"
     kind, ref = endpoints.ref.kind, endpoints.ref
     once = occurrence(
-        Proof(f"{kind} created", ref, born),
-        Proof("Service created", service.ref, came),
+        Proof(f"{kind} created", ref, born, Part.ACT),
+        Proof("Service created", service.ref, came, Part.LATE),
         headline=f"{{subjects}} created before Service {name.name}",
         plural="endpoints objects",
         why=DOUBT if doubt else why(order, born, came),

@@ -42,7 +42,7 @@ from timeline.history.lifelines import Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import USUAL, line, need
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, occurrence
 from timeline.judging.incidents.fights import Fight, Setting, fights
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
@@ -57,6 +57,7 @@ WITHIN = setting("field-fight", "within", 600, "s", "The time within which a fie
     judges=(),
     needs=(need(line(*USUAL, verbs="update", others=True)),),
     incident="Two programs take fields of {subjects} back from each other{times}",
+    harm="{count} fields taken back and forth in {anchors}",
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:
     found = list(fights(track, int(TIMES.value), WITHIN.microseconds))
@@ -89,7 +90,7 @@ def _occurrence(track: Track, fight: Fight) -> Occurrence:
     one, other = _managers(fight)
     length = Length(max(0, last.time - first.time), max(0, last.time - first.time))
     return occurrence(
-        *(Proof(f"{_short(each)} set {field}{_value(each)}", ref, each.moment) for each in _shown(settings)),
+        *(Proof(f"{_short(each)} set {field}{_value(each)}", ref, each.moment, Part.ACT) for each in _shown(settings)),
         headline=f"{one} and {other} took {field} of {{subjects}} back from each other {fight.undone} times in "
         f"{length}",
         plural=f"objects of kind {ref.kind}",

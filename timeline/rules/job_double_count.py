@@ -41,7 +41,7 @@ from timeline.history.lifelines import Moment, Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import line, need
-from timeline.judging.findings import Effect, Finding, Proof, occurrence
+from timeline.judging.findings import Effect, Finding, Part, Proof, occurrence
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, why
 
@@ -66,6 +66,7 @@ class Return(NamedTuple):
         need(line("Pod", verbs="status"), misses="counters that are higher than the number of Pods that ended"),
     ),
     incident="{subjects} counted more Pods than ended",
+    harm="{count} Pods counted twice in {anchors}",
 )
 def judge(job: Track, world: World) -> Iterator[Finding]:
     known = [job.first, job.last] if job.first.entry.facts and job.last.entry.facts else []
@@ -117,8 +118,8 @@ def _counted_twice(job: Track, pod: ObjectRef | None, found: list[Return]) -> Fi
         occurrences=tuple(
             occurrence(
                 Proof("Pod listed", job.ref, each.listed),
-                Proof("counted", job.ref, each.counted),
-                Proof("listed again", job.ref, each.again),
+                Proof("counted", job.ref, each.counted, Part.ACT),
+                Proof("listed again", job.ref, each.again, Part.ACT),
                 headline=summary,
                 plural="Jobs",
                 why=why(Verdict.EXACT, each.listed, each.again),
@@ -144,7 +145,7 @@ def _counted_too_many(job: Track, states: list[Moment], world: World) -> Iterato
     counted = next(moment for moment in states if moment.facts.succeeded > possible)
     summary = f"Job {job.ref.name} counts {last.facts.succeeded} succeeded Pods, and only {possible} can have succeeded"
     once = occurrence(
-        Proof("counter too high", job.ref, counted),
+        Proof("counter too high", job.ref, counted, Part.ACT),
         headline=summary,
         plural="Jobs",
         why="Inconclusive: no write of a Pod is known to be missing, and these are all of the Job's.",

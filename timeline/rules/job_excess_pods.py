@@ -44,8 +44,9 @@ from timeline.history.lifelines import Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import line, need
-from timeline.judging.findings import Effect, Finding, Proof, occurrence
+from timeline.judging.findings import Effect, Finding, Part, Proof, occurrence
 from timeline.judging.jobs.limits import after_the_end, beyond_completions, beyond_parallelism
+from timeline.judging.leases.lost import late_child
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import between
 
@@ -65,6 +66,7 @@ NOTICE = setting("job-excess-pods", "notice", 30, "s", "How long a Job may take 
         need(line("Pod", verbs="status"), misses="Pods that had ended"),
     ),
     incident="{anchor} got {subjects} more than it asked for",
+    harm="{count} Pods too many in {anchors}",
 )
 def judge(pod: Track, world: World) -> Iterator[Finding]:
     born, job = pod.created, world.owner_of(pod)
@@ -82,9 +84,10 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
     ran = any(moment.facts.started or moment.facts.phase in {"Running", "Succeeded"} for moment in pod.moments)
     late = between(excess.since, born) if excess.late else None
     created = f"{late} {excess.words}" if excess.words.startswith("after") else excess.words
+    filler = None if excess.late else late_child(job, "active", born.at, world)
     once = occurrence(
         Proof(excess.role, job.ref, excess.since),
-        Proof("Pod created", pod.ref, born),
+        Proof("Pod created", pod.ref, born, Part.ACT),
         first=None if excess.late else born.time,
         headline=f"{{subjects}} created {excess.words}",
         plural="Pods",
@@ -92,6 +95,9 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
         effect=(Effect.OBSERVED, "{names} ran: work was done that nobody asked for")
         if ran
         else (Effect.POSSIBLE, "{names} was not seen to run"),
+        acts=(Proof("created by a process that had lost its Lease", filler[0].ref, filler[1], Part.ACT),)
+        if filler
+        else (),
         arrow="one Pod too many",
         interval=late,
     )

@@ -45,7 +45,7 @@ from timeline.history.lifelines import Track, public_uid
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import line, need
-from timeline.judging.findings import Effect, Finding, Proof, occurrence
+from timeline.judging.findings import Effect, Finding, Part, Proof, occurrence
 from timeline.judging.jobs.tracking import (
     Release,
     StatusHistory,
@@ -78,6 +78,7 @@ _EFFECTS = {
     ),
     dense="Pods whose Job is known not to have counted them only by the absence of a status",
     incident="{subjects} left {anchor} before being counted",
+    harm="{count} Pods of {anchors} not counted",
 )
 def judge(pod: Track, world: World) -> Iterator[Finding]:
     job = world.owner_of(pod)
@@ -93,7 +94,7 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
     if not reason:
         return
     phase, released = release.ended.facts.phase, release.released
-    proof = [Proof(f"Pod {phase}", pod.ref, release.ended), Proof("finalizer removed", pod.ref, released)]
+    proof = [Proof(f"Pod {phase}", pod.ref, release.ended), Proof("finalizer removed", pod.ref, released, Part.ACT)]
     if history.next:
         proof.append(Proof("Job afterwards", job.ref, history.after[-1]))
     once = occurrence(

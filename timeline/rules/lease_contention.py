@@ -44,9 +44,10 @@ from timeline.history.lifelines import Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import line, need
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, occurrence
 from timeline.judging.leases.elections import Election, Handover
 from timeline.judging.leases.holders import WORKLOADS, last_ref
+from timeline.judging.leases.sharing import links_of
 from timeline.judging.leases.terms import is_heartbeat
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
@@ -68,6 +69,7 @@ AFFECTED = 100  # the most Pods that a finding names
     ),
     also=(line(*WORKLOADS, verbs="delete"),),
     incident="{anchor} went between holders that need Leases of their own{times}",
+    harm="{anchors} went from one to the other",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:
     if is_heartbeat(lease):
@@ -111,11 +113,12 @@ def _occurrence(election: Election, handover: Handover, verdict: Verdict, effect
     unsure = f"Inconclusive: {whose}; nothing says whether the first was still wanted."
     return occurrence(
         Proof(f"held by {was}", ref, election.write(old.renewed)),
-        Proof(f"taken by {now}", ref, election.write(new.taken)),
+        Proof(f"taken by {now}", ref, election.write(new.taken), Part.ACT),
         headline=f"Lease {ref.name} went from {was} to {now}",
         plural="Leases",
         why=unsure if verdict is Verdict.INCONCLUSIVE else sure,
         effect=effect,
+        links=links_of(election, [handover]),
     )
 
 

@@ -38,7 +38,7 @@ from timeline.history.lifelines import Moment, Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import OWNERS, line, need
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence, worst
+from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, occurrence, worst
 from timeline.judging.leases.elections import Election
 from timeline.judging.leases.terms import is_heartbeat, renews, sureness, sureness_words
 from timeline.judging.rulebook import rule, setting
@@ -59,6 +59,7 @@ SHARE = setting("lease-expired", "share", 1 / 3, "", "How late a renewal may be,
     ),
     also=(OWNERS,),
     incident="{anchor} was not renewed in time{times}",
+    harm="{anchors} not renewed in time",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:
     if is_heartbeat(lease):
@@ -120,7 +121,7 @@ def _occurrence(election: Election, start: int, end: int | None) -> Occurrence |
     if not (_nothing_follows(election, start, before) if end is None else election.unbroken(start, end)):
         return None
     last = max(before.time, after.time if after else world.last)
-    proof = (Proof("last renewal", ref, before), *((Proof("next write", ref, after),) if after else ()))
+    proof = (Proof("last renewal", ref, before), *((Proof("next write", ref, after, Part.LATE),) if after else ()))
     effect = Effect.POSSIBLE, f"{before.facts.holder} held it, and nobody led"
     if after is None:
         effect = Effect.NONE, "its holder may have ended, too"

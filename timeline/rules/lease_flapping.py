@@ -38,8 +38,9 @@ from timeline.history.lifelines import Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import line, need
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, occurrence
 from timeline.judging.leases.elections import Election, Handover
+from timeline.judging.leases.sharing import links_of
 from timeline.judging.leases.terms import is_heartbeat, sureness, sureness_words
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import between
@@ -56,6 +57,7 @@ from timeline.judging.verdicts import between
         need(line("Pod", verbs="state"), misses="holders whose Pods had ended"),
     ),
     incident="{anchor} kept changing hands{times}",
+    harm="{anchors} changed hands again and again",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:
     if is_heartbeat(lease):
@@ -86,11 +88,12 @@ def _occurrence(election: Election, stretch: list[Handover]) -> Occurrence:
     length = between(taken[0], taken[-1])
     holders = len({term.holder for handover in stretch for term in handover})
     return occurrence(
-        *(Proof("taken over", ref, moment) for moment in taken),
+        *(Proof("taken over", ref, moment, Part.ACT) for moment in taken),
         headline=f"Lease {ref.name} changed hands {len(stretch)} times in {length}",
         plural="Leases",
         why=f"{sureness_words(*taken)}: the take-overs are writes of one Lease, and the API server's clock tells when "
         "each came.",
         effect=(Effect.POSSIBLE, f"{holders} holders led in turn"),
+        links=links_of(election, stretch),
         interval=length,
     )

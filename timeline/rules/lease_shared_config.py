@@ -34,36 +34,19 @@ Give each scheduler a Lease of its own: `--leader-elect-resource-name=<its --sch
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from timeline.core.entries import FOREVER, Change, Level
-from timeline.history.lifelines import Key, Moment, Name, Track
+from timeline.core.entries import Change, Level
+from timeline.history.lifelines import Key, Name, Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import line, need
 from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
-from timeline.judging.leases.elections import runs
 from timeline.judging.leases.holders import WORKLOADS, last_ref
+from timeline.judging.leases.sharing import Clash, Configured, clashes_on, configuration_links, users_of
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
-from timeline.kinds.deployment import Lock
 
 BRIEF = setting("lease-shared-config", "brief", 30, "s", "How long one may overlap with the one that it replaces.")
-
-
-class Configured(NamedTuple):
-    """A workload, with the write from which on its arguments name a Lease."""
-
-    workload: Track
-    since: Moment
-    lock: Lock
-
-
-class Clash(NamedTuple):
-    """Two workloads that elect on one Lease at the same time, for different schedulers."""
-
-    sides: tuple[Configured, Configured]  # in the order in which they were configured to do so
-    sure: bool  # whether the first was observed to exist after the second was configured
 
 
 @rule(
@@ -76,25 +59,21 @@ class Clash(NamedTuple):
         need(line(*WORKLOADS, verbs="delete", level=Level.METADATA), misses="workloads that were deleted before"),
     ),
     incident="Workloads with different schedulers elect on {anchor}",
+    harm="workloads with different schedulers elect on {anchors}",
 )
 def judge(workload: Track, world: World) -> Iterator[Finding]:
     for lease in sorted(workload.references()):
         if _first(lease, world) == workload.key:  # there is one finding about all workloads of a Lease
-            yield from _finding(lease, _users(lease, world), world)
+            yield from _finding(lease, users_of(lease, world), world)
 
 
 def _first(lease: Name, world: World) -> Key | None:
     """Return the key of the first workload that refers to a Lease; None if there is none."""
-    return world.computed(("first workload", lease), lambda: next((user.key for user in _users(lease, world)), None))
-
-
-def _users(lease: Name, world: World) -> list[Track]:
-    return [user for user in world.referrers(lease) if user.ref.kind in WORKLOADS]
+    return world.computed(("first workload", lease), lambda: next((user.key for user in users_of(lease, world)), None))
 
 
 def _finding(lease: Name, users: list[Track], world: World) -> Iterator[Finding]:
-    found = [clash for pair in _together(users) if (clash := _clash(lease, *pair, world))]
-    clashes = [clash for clash in found if clash.sure] or found
+    clashes = clashes_on(lease, world)
     if not clashes:
         return
     sides = [side for clash in clashes for side in clash.sides]
@@ -116,19 +95,6 @@ def _finding(lease: Name, users: list[Track], world: World) -> Iterator[Finding]
     )
 
 
-def _together(users: list[Track]) -> Iterator[tuple[Track, Track]]:
-    """Yield the pairs of workloads that may have existed at one time, in the order of `users`."""
-    lives = [(user.first.time, FOREVER if user.until is None else user.until) for user in users]
-    began = sorted(range(len(users)), key=lambda place: lives[place])
-    pairs = []
-    for at, one in enumerate(began):
-        for other in began[at + 1 :]:
-            if lives[other][0] > lives[one][1]:
-                break
-            pairs.append((min(one, other), max(one, other)))
-    yield from ((users[one], users[other]) for one, other in sorted(pairs))
-
-
 def _occurrence(lease: Name, clash: Clash) -> Occurrence:
     first, second = clash.sides
     together = min((end for end in map(_until, clash.sides) if end is not None), default=None)
@@ -141,6 +107,7 @@ def _occurrence(lease: Name, clash: Clash) -> Occurrence:
             Proof(f"elects for {' and '.join(side.lock.schedulers)}", side.workload.ref, side.since)
             for side in clash.sides
         ),
+        links=tuple(configuration_links(lease, clash.sides[1].since.time, [clash])),
         headline=f"{one} and {other} elect on Lease {lease.namespace}/{lease.name}",
         plural="workloads",
         open=together is None,
@@ -160,43 +127,3 @@ def _until(side: Configured) -> int | None:
         ):
             return moment.time
     return None
-
-
-def _clash(lease: Name, one: Track, other: Track, world: World) -> Clash | None:
-    """Return the writes that show two workloads electing on one Lease at the same time, for different schedulers; None
-    if there are none."""
-    unsure = None
-    for a in _configured(lease, one):
-        for b in _configured(lease, other):
-            first, second = sorted((a, b), key=lambda side: side.since.at)
-            if a.lock.schedulers != b.lock.schedulers:
-                overlap = _overlap(first, second, world)
-                if overlap:
-                    return Clash((first, second), sure=True)
-                if overlap is None:
-                    unsure = unsure or Clash((first, second), sure=False)
-    return unsure
-
-
-def _configured(lease: Name, workload: Track) -> Iterator[Configured]:
-    """Yield the writes from which on a workload wants replicas and elects on a Lease, for other schedulers than before
-    or after it did not."""
-    before: Lock | None = None
-    for moment in workload.moments:
-        locks = moment.facts.locks if moment.facts.replicas != 0 else ()
-        lock = next((each for each in locks if each[:2] == (lease.namespace, lease.name) and each.schedulers), None)
-        if lock and lock != before:
-            yield Configured(workload, moment, lock)
-        before = lock
-
-
-def _overlap(first: Configured, second: Configured, world: World) -> bool | None:
-    """Return whether the first still existed, with the same configuration, when the second was configured; None if the
-    only evidence is that its end was not observed."""
-    workload, at = first.workload, second.since
-    facts = workload.facts_at(at.time)
-    if first.lock not in facts.locks or facts.replicas == 0:
-        return False
-    same_list = workload.last.place and at.place and workload.last.place.file == at.place.file
-    listed = workload.last.change is at.change is Change.OBSERVED and same_list
-    return True if listed else runs(workload, at, world)

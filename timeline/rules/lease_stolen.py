@@ -43,8 +43,9 @@ from timeline.history.lifelines import Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import line, need
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, occurrence
 from timeline.judging.leases.elections import Election
+from timeline.judging.leases.sharing import links_of
 from timeline.judging.leases.terms import Term, at_most, is_heartbeat, sureness, sureness_words
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import between
@@ -60,6 +61,7 @@ from timeline.judging.verdicts import between
         need(line("Lease", verbs="update"), misses="holders that do not create the Lease anew"),
     ),
     incident="{anchor} was taken over while its term was running{times}",
+    harm="{anchors} taken over while its term was running",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:
     if is_heartbeat(lease):
@@ -112,12 +114,13 @@ def _occurrence(election: Election, old: Term, new: Term) -> Occurrence:
     unbroken = "it replaced what the renewal wrote" if chained else "no release between, and no line known to be lost"
     return occurrence(
         Proof("last renewal", ref, renewed),
-        Proof("taken over", ref, taken),
+        Proof("taken over", ref, taken, Part.ACT),
         headline=f"Lease {ref.name} was taken over {length} into a term of {duration} s",
         plural="Leases",
         why=f"{sureness_words(renewed, taken)}: the API server received the renewal and the take-over, {unbroken}, and "
         f"of the {duration} s from the renewal {left} were left.",
         effect=(Effect.OBSERVED, f"{new.holder} led while {old.holder} could take itself for the leader"),
+        links=links_of(election, [(old, new)]),
         arrow=f"{length} of {duration} s",
         interval=length,
     )

@@ -68,6 +68,7 @@ _STARTS = {READY: "it had a ready endpoint", REQUESTED: "a load balancer was ask
         need(line("EndpointSlice", "Endpoints", verbs="update"), misses="endpoints that became ready later"),
     ),
     incident="{anchor} waited for an address of its load balancer{times}",
+    harm="{anchors} without an address",
 )
 def judge(service: Track, world: World) -> Iterator[Finding]:
     wait = first_long_wait(service, LATE.microseconds, world)

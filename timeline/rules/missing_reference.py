@@ -47,12 +47,13 @@ from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import line, need
-from timeline.judging.findings import Effect, Finding, Proof, occurrence
+from timeline.judging.findings import Effect, Finding, Part, Proof, occurrence
 from timeline.judging.references.missing import (
     Missing,
     Reports,
     events_about,
     logged_in_full,
+    missing_link,
     needed,
     never_existed,
     not_found_events,
@@ -110,6 +111,7 @@ class Evidence(NamedTuple):
     ),
     also=(line(*_NEEDED, verbs="delete", level=Level.METADATA),),
     incident="{subjects} waited for {anchor}",
+    harm="{count} objects waited for {anchors}",
 )
 def judge(user: Track, world: World) -> Iterator[Finding]:
     ran = went_on(user)
@@ -179,6 +181,7 @@ def _finding(user: Track, name: Name, missing: Missing, evidence: Evidence) -> F
         effect=(Effect.NONE if short or expected else Effect.POSSIBLE, f"{{names}} {fared}"),
         arrow=f"{name.kind} {waited.arrow}" if came else "",
         open=goes_on,
+        links=(missing_link(name, missing, evidence.end),),
         interval=waited,
     )
     return Finding(
@@ -214,14 +217,14 @@ def _later(ran: int, came: Moment | None, evidence: Evidence) -> str:
 def _proof(user: Track, name: Name, missing: Missing, events: Sequence[tuple[Track, Moment]]) -> list[Proof]:
     proof = []
     if missing.went:
-        proof.append(Proof(f"{name.kind} deleted", missing.went[0].ref, missing.went[1]))
+        proof.append(Proof(f"{name.kind} deleted", missing.went[0].ref, missing.went[1], Part.REMOVED))
     if missing.went is None or missing.went[1] is not missing.start:
         begun = "created" if missing.start.change is Change.CREATED else "seen"
         proof.append(Proof(f"{user.ref.kind} {begun}", user.ref, missing.start))
     if events:
         proof.append(Proof("reported missing", events[-1][0].ref, events[-1][1]))
     if missing.came:
-        proof.append(Proof(f"{name.kind} created", missing.came[0].ref, missing.came[1]))
+        proof.append(Proof(f"{name.kind} created", missing.came[0].ref, missing.came[1], Part.LATE))
     return sorted(proof, key=lambda each: each.moment.at)
 
 

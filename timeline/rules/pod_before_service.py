@@ -50,7 +50,7 @@ from timeline.history.world.tracks import began
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import OWNERS, line, need
-from timeline.judging.findings import Effect, Finding, Proof, occurrence
+from timeline.judging.findings import Effect, Finding, Part, Proof, occurrence
 from timeline.judging.references.endings import surely_live
 from timeline.judging.references.failures import failure, no_failure
 from timeline.judging.references.incarnations import split_at
@@ -79,6 +79,7 @@ _ENDED = "Inconclusive: writes are missing from this source, perhaps one that en
     ),
     also=(OWNERS,),
     incident="{subjects} created before {anchor}",
+    harm="{count} Pods before {anchors}",
 )
 def judge(pod: Track, world: World) -> Iterator[Finding]:
     born, subdomain = pod.created, pod.value("subdomain")
@@ -99,8 +100,8 @@ def judge(pod: Track, world: World) -> Iterator[Finding]:
     doubt = _OVERLAP if Verdict.INCONCLUSIVE in gone else _doubt(pod, name, earlier, came, world)
     verdict = Verdict.INCONCLUSIVE if doubt else order
     once = occurrence(
-        Proof("Pod created", pod.ref, born),
-        Proof("Service created", service.ref, came),
+        Proof("Pod created", pod.ref, born, Part.ACT),
+        Proof("Service created", service.ref, came, Part.LATE),
         headline=f"{{subjects}} created before Service {subdomain}",
         plural="Pods",
         why=doubt or why(verdict, born, came),

@@ -50,7 +50,7 @@ from timeline.history.lifelines import Track
 from timeline.history.world.world import World
 from timeline.judging.cleanup import MOST, deletion_advice
 from timeline.judging.coverage.lines import line, need
-from timeline.judging.findings import Effect, Finding, Proof, occurrence
+from timeline.judging.findings import Effect, Finding, Part, Proof, occurrence
 from timeline.judging.jobs.children import (
     by_generation,
     came_quickly,
@@ -62,6 +62,7 @@ from timeline.judging.jobs.children import (
     was_kept,
 )
 from timeline.judging.jobs.volcano_claims import claims_of, leaked_claims, surely_exists
+from timeline.judging.references.missing import links_of
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
 from timeline.kinds import qualified
@@ -98,6 +99,7 @@ class Runaway(NamedTuple):
     dense="claims of Volcano that are known to have stayed only by the absence of a deletion",
     also=(line("Event", verbs="create"),),
     incident="{subjects} made {count} objects too many",
+    harm="{count} objects too many of {anchors}",
 )
 def judge(owner: Track, world: World) -> Iterator[Finding]:
     kind = qualified(owner.ref.group, owner.ref.kind)
@@ -206,7 +208,10 @@ def _finding(owner: Track, found: Runaway, world: World) -> Finding:
     first, last = leaked[0], leaked[-1]
     kind = first.ref.kind if count == 1 else f"{first.ref.kind}s"
     standing = [each.ref for each in leaked if each.until is None]
-    proof = [Proof("first one created", first.ref, first.first), Proof("last one created", last.ref, last.first)]
+    proof = [
+        Proof("first one created", first.ref, first.first, Part.ACT),
+        Proof("last one created", last.ref, last.first, Part.ACT),
+    ]
     still = "it still stands" if count == len(standing) == 1 else f"{len(standing)} of them still stand"
     once = occurrence(
         *proof[: min(count, 2)],
@@ -214,6 +219,7 @@ def _finding(owner: Track, found: Runaway, world: World) -> Finding:
         plural=f"{owner.ref.kind}s",
         why=found.why,
         effect=(found.effect, still),
+        links=tuple(links_of(owner, first.first.time, last.first.time + SETTLE.microseconds, world)),
         open=_goes_on(owner, leaked, world),
     )
     return Finding(

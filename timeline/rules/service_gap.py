@@ -45,7 +45,7 @@ from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import OWNERS, line, need
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
+from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, longest, occurrence
 from timeline.judging.references.endings import namespace_ended, owner_ended, surely_live
 from timeline.judging.references.failures import failure, no_failure
 from timeline.judging.references.incarnations import absences
@@ -88,6 +88,7 @@ class Gap(NamedTuple):
     ),
     also=(OWNERS,),
     incident="{anchor} was away under {subjects}{times}",
+    harm="{anchors} away under running Pods",
 )
 def judge(pod: Track, world: World) -> Iterator[Finding]:
     subdomain = pod.value("subdomain")
@@ -170,9 +171,9 @@ def _doubt(pod: Track, gap: Gap, world: World) -> str:
 
 
 def _occurrence(pod: Track, gap: Gap, world: World) -> Occurrence:
-    proof = [Proof("Service deleted", gap.service.ref, gap.went)]
+    proof = [Proof("Service deleted", gap.service.ref, gap.went, Part.REMOVED)]
     if gap.next and gap.back:
-        proof.append(Proof("created again", gap.next.ref, gap.back))
+        proof.append(Proof("created again", gap.next.ref, gap.back, Part.LATE))
         reason = why(_verdict(pod, gap, world), gap.went, gap.back)
     else:
         reason = "Exact: the deletion is in the log, and no creation of that name follows; the log goes on for "

@@ -37,7 +37,7 @@ from timeline.core.entries import Level
 from timeline.history.lifelines import Track
 from timeline.history.world.world import World
 from timeline.judging.coverage.lines import CREATORS, events, line, need
-from timeline.judging.findings import Cause, Effect, Finding, Proof, occurrence
+from timeline.judging.findings import Cause, Effect, Finding, Part, Proof, occurrence
 from timeline.judging.references.gone_owners import MistakenDeletion, mistaken_deletion
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict, between
@@ -59,6 +59,7 @@ from timeline.judging.verdicts import Verdict, between
         need(line(*CREATORS, verbs="update status", others=True), misses="owners that went on"),
     ),
     incident="{subjects} was deleted for an owner that was gone{times}",
+    harm="{count} objects deleted for an owner that was gone",
 )
 def judge(child: Track, world: World) -> Iterator[Finding]:
     found = mistaken_deletion(child, world)
@@ -68,13 +69,13 @@ def judge(child: Track, world: World) -> Iterator[Finding]:
     named = f"{owner.kind} {owner.name}"
     late = between(found.went, found.done)
     shown = (
-        Proof(f"Event {found.act.event.name}: deleted for the old one", ref, found.done)
+        Proof(f"Event {found.act.event.name}: deleted for the old one", ref, found.done, Part.ACT)
         if found.act
-        else Proof("deleted", ref, found.done)
+        else Proof("deleted", ref, found.done, Part.ACT)
     )
     proof = [Proof(f"old {named} deleted", found.gone.ref, found.went), shown]
     if found.instead and found.instead.created:
-        proof.append(Proof("created again, for the old one", found.instead.ref, found.instead.created))
+        proof.append(Proof("created again, for the old one", found.instead.ref, found.instead.created, Part.ACT))
     once = occurrence(
         *proof,
         headline=f"{found.actor} deleted {{subjects}} for the old {named}, gone {late} before",

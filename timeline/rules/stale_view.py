@@ -38,13 +38,13 @@ from collections.abc import Iterator
 from timeline.core.entries import Level
 from timeline.history.lifelines import Track
 from timeline.history.world.world import World
+from timeline.judging.copies import spans
+from timeline.judging.copies.spans import LAG
 from timeline.judging.copies.staleness import StaleAct, stale_acts
 from timeline.judging.coverage.lines import CREATORS, events, line, need
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
-from timeline.judging.rulebook import rule, setting
+from timeline.judging.findings import Effect, Finding, Link, Occurrence, Part, Proof, longest, occurrence
+from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict
-
-LAG = setting("stale-view", "lag", 0.5, "s", "From which age on an old copy is more than an info.")
 
 
 @rule(
@@ -66,6 +66,7 @@ LAG = setting("stale-view", "lag", 0.5, "s", "From which age on an old copy is m
         need(line(*CREATORS, verbs="status", sent=True, others=True), misses="owners whose status was written"),
     ),
     incident="Children of {anchor} were created or deleted on old copies of it",
+    harm="{count} children of {anchors} created or deleted on them",
 )
 def judge(child: Track, world: World) -> Iterator[Finding]:
     if child.owner is None:
@@ -73,7 +74,7 @@ def judge(child: Track, world: World) -> Iterator[Finding]:
     stale = [each for each in stale_acts(child, world) if each.matters or each.lag.least >= LAG.microseconds]
     if not stale:
         return
-    occurrences = tuple(_occurrence(child, each) for each in stale)
+    occurrences = tuple(_occurrence(child, each, world) for each in stale)
     ref, first = child.ref, stale[0]
     owner = first.owner.ref
     yield Finding(
@@ -98,7 +99,7 @@ def _verb(stale: StaleAct) -> str:
     return "created" if stale.created else "deleted"
 
 
-def _occurrence(child: Track, stale: StaleAct) -> Occurrence:
+def _occurrence(child: Track, stale: StaleAct, world: World) -> Occurrence:
     owner, act = stale.owner.ref, stale.act
     newer = stale.unseen.stamp.resource_version
     state = f", when {owner.kind} {owner.name} {stale.matters}" if stale.matters else ""
@@ -109,13 +110,22 @@ def _occurrence(child: Track, stale: StaleAct) -> Occurrence:
         effect = Effect.NONE, "the newer state need not have led to another act"
     return occurrence(
         Proof(f"unseen: revision {newer}", owner, stale.unseen),
-        Proof(f"{_verb(stale)} on revision {act.revision}", child.ref, stale.done),
+        Proof(f"{_verb(stale)} on revision {act.revision}", child.ref, stale.done, Part.ACT),
         headline=f"{stale.actor} {_verb(stale)} {{subjects}} on revision {act.revision} of {owner.kind} {owner.name}"
         f"{state}",
         plural=f"{child.ref.kind}s",
         why=f"Exact: the Event {act.event.name} names revision {act.revision}; revision {newer} was answered before "
         "the request was received.",
         effect=effect,
+        links=tuple(_links(stale, world)),
         arrow=f"{stale.lag} unseen",
         interval=stale.lag,
     )
+
+
+def _links(stale: StaleAct, world: World) -> Iterator[Link]:
+    """Yield what connects an act with others on old copies: not if its copy was new when its sync began."""
+    sent = stale.done.entry.received
+    began = spans.began(stale.actor, stale.owner, stale.act.revision, sent, world)
+    if stale.matters or began - stale.unseen.entry.staged >= LAG.microseconds:
+        yield spans.link(stale.actor, stale.owner, stale.unseen, sent, world)

@@ -39,8 +39,9 @@ from timeline.core.durations import Length
 from timeline.core.entries import Clock, Level, Request
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
+from timeline.judging.copies import spans
 from timeline.judging.coverage.lines import USUAL, line, need
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
+from timeline.judging.findings import Effect, Finding, Link, Occurrence, Part, Proof, longest, occurrence
 from timeline.judging.requests import Explaining, moment_of, overtaken_by, refused_as_old, replaced_by
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
@@ -81,6 +82,7 @@ class _Conflict:
         need(line(verbs="update status", sent=True), misses="refused patches during which something else was written"),
     ),
     incident="{anchor} tried to update {subjects} from replaced revisions{times}",
+    harm="{count} updates refused",
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor | None, list[_Conflict]] = defaultdict(list)
@@ -92,7 +94,11 @@ def judge(track: Track, world: World) -> Iterator[Finding]:
         if explaining and explaining.may(request) and (conflict := _conflict(track, request, world)):
             by_actor[actor_of(request)].append(conflict)
     occurrences = sorted(
-        (_occurrence(track, actor, conflicts) for actor, conflicts in by_actor.items()),
+        (
+            _occurrence(track, actor, links, conflicts)
+            for actor, of_actor in by_actor.items()
+            for links, conflicts in _spans(track, actor, of_actor, world)
+        ),
         key=lambda each: (each.first, each.last, each.headline),
     )
     if not occurrences:
@@ -127,8 +133,38 @@ def _conflict(track: Track, request: Request, world: World) -> _Conflict | None:
     return _Conflict(request, latest, known=False) if latest else None
 
 
-def _occurrence(track: Track, actor: Actor | None, conflicts: Sequence[_Conflict]) -> Occurrence:
-    """Return all conflicts of one actor as one occurrence, proved by the one whose copy was the oldest."""
+def _spans(
+    track: Track, actor: Actor | None, conflicts: Sequence[_Conflict], world: World
+) -> Iterator[tuple[tuple[Link, ...], list[_Conflict]]]:
+    """Yield the conflicts of one actor by the span of old copies to which they belong, each with its links; those of
+    copies that were new shortly before have none."""
+    by_revision: dict[int | None, list[_Conflict]] = defaultdict(list)
+    for each in conflicts:
+        by_revision[each.request.named].append(each)
+    spans_of: dict[str, tuple[list[Link], list[_Conflict]]] = defaultdict(lambda: ([], []))
+    for named, of_revision in by_revision.items():
+        oldest = max(of_revision, key=lambda each: each.lag.least)
+        links = []
+        if actor and _was_old(track, actor, named, oldest, world):
+            links = [spans.link(actor, track, each.replacing, each.request.received, world) for each in of_revision]
+        found = spans_of[links[-1].key if links else ""]
+        found[0].extend(links)
+        found[1].extend(of_revision)
+    for links, of_span in spans_of.values():
+        yield tuple(spans.joined(links)), of_span
+
+
+def _was_old(track: Track, actor: Actor, named: int | None, conflict: _Conflict, world: World) -> bool:
+    """Return whether a copy was old already when the sync began whose update was refused."""
+    sent = conflict.request.received
+    began = sent if named is None else spans.began(actor, track, named, sent, world)
+    return began - conflict.replacing.entry.staged >= spans.LAG.microseconds
+
+
+def _occurrence(
+    track: Track, actor: Actor | None, links: tuple[Link, ...], conflicts: Sequence[_Conflict]
+) -> Occurrence:
+    """Return conflicts of one actor as one occurrence, proved by the one whose copy was the oldest."""
     worst = max(conflicts, key=lambda each: (each.lag.least, -each.request.received))
     still = _stands_still(conflicts)
     request, replacing = worst.request, worst.replacing
@@ -140,13 +176,14 @@ def _occurrence(track: Track, actor: Actor | None, conflicts: Sequence[_Conflict
         effect = Effect.NONE, "the API server refused the write"
     return occurrence(
         Proof(f"replaced {named}" if worst.known else "last write before it", ref, replacing),
-        Proof(f"refused: it named {named}", ref, moment_of(request)),
+        Proof(f"refused: it named {named}", ref, moment_of(request), Part.ACT),
         headline=f"{actor or 'somebody'} tried to update {{subjects}} from {named}, replaced {worst.lag} before",
         plural=f"objects of kind {ref.kind}",
         why=_why(worst),
         effect=effect,
         first=min(min(each.request.received, replacing.time) for each in conflicts),
         last=max(each.request.received for each in conflicts),
+        links=links,
         arrow=worst.lag.arrow,
         interval=worst.lag,
     )

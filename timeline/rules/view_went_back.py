@@ -45,9 +45,10 @@ from timeline.core.durations import Length
 from timeline.core.entries import Level, Request, revision
 from timeline.history.lifelines import Key, Moment, Name, Track, name_of
 from timeline.history.world.world import World
+from timeline.judging.copies import spans
 from timeline.judging.copies.past_acts import PastAct, past_act
 from timeline.judging.coverage.lines import USUAL, line, need
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof, longest, occurrence
+from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, longest, occurrence
 from timeline.judging.requests import moment_of
 from timeline.judging.rulebook import rule
 from timeline.judging.verdicts import Verdict
@@ -85,6 +86,7 @@ class _Return(NamedTuple):
         need(line(verbs="create update status delete"), misses="the changes that were not seen again"),
     ),
     incident="{anchor} saw the past{times}",
+    harm="{anchors} saw the past",
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:
     everywhere, there = _scopes(*track.name[:3])
@@ -114,7 +116,7 @@ def _findings(world: World) -> dict[Key, list[Finding]]:
     for actor, returns in sorted(by_actor.items()):
         if returns:
             returns.sort(key=lambda each: (each.older.received, each.older.identity))
-            found[returns[0].track.key].append(_finding(actor, returns))
+            found[returns[0].track.key].append(_finding(actor, returns, world))
     return found
 
 
@@ -155,8 +157,8 @@ def _without_revision(scope: Name, world: World) -> Track | None:
     return next(unclear, None)
 
 
-def _finding(actor: Actor, returns: list[_Return]) -> Finding:
-    occurrences = tuple(_occurrence(actor, each) for each in returns[:_SHOWN])
+def _finding(actor: Actor, returns: list[_Return], world: World) -> Finding:
+    occurrences = tuple(_occurrence(actor, each, world) for each in returns[:_SHOWN])
     kinds = sorted({each.older.ref.kind for each in returns})
     return Finding(
         rule="view-went-back",
@@ -175,7 +177,7 @@ def _finding(actor: Actor, returns: list[_Return]) -> Finding:
     )
 
 
-def _occurrence(actor: Actor, back: _Return) -> Occurrence:
+def _occurrence(actor: Actor, back: _Return, world: World) -> Occurrence:
     newest, older = back.newest, back.older
     lag, proof, changes = None, [], "what was changed in between is not known"
     if back.unseen:
@@ -192,7 +194,7 @@ def _occurrence(actor: Actor, back: _Return) -> Occurrence:
         *proof,
         Proof(f"watched from revision {newest.since}", back.track.ref, moment_of(newest)),
         Proof(f"went on from revision {older.since}", back.track.ref, moment_of(older)),
-        *([Proof("acted on what it saw", back.act.track.ref, back.act.moment)] if back.act else []),
+        *([Proof("acted on what it saw", back.act.track.ref, back.act.moment, Part.ACT)] if back.act else []),
         headline=f"{actor} had watched {older.ref.kind}s from revision {newest.since}, and went on from {older.since}: "
         f"{changes}",
         plural="clients",
@@ -200,6 +202,7 @@ def _occurrence(actor: Actor, back: _Return) -> Occurrence:
         effect=_effect(back),
         first=newest.received,
         last=back.act.moment.time if back.act else older.received,
+        links=(spans.link(actor, back.track, back.unseen, older.received, world),) if back.unseen else (),
         arrow=f"{lag} back" if lag else "back",
         interval=lag,
     )

@@ -40,7 +40,7 @@ from timeline.history.lifelines import Name, Track
 from timeline.history.world.world import World
 from timeline.judging.advice import kubectl
 from timeline.judging.coverage.lines import line, need
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.findings import Effect, Finding, Link, Occurrence, Part, Proof, Root, occurrence
 from timeline.judging.leases.lost import LateWrite, late_writes
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
@@ -63,6 +63,7 @@ SOON = setting("write-after-lease-lost", "soon", 60, "s", "Within which time a w
         need(line(verbs="create"), misses="what was created under a generated name"),
     ),
     incident="The old holder of {anchor} went on writing after it had lost it",
+    harm="{count} objects written",
 )
 def judge(lease: Track, world: World) -> Iterator[Finding]:
     by_object: dict[Name, list[LateWrite]] = {}  # whatever its UID, which not every line of a log tells
@@ -112,9 +113,9 @@ def _occurrence(late: LateWrite, world: World) -> Occurrence:
         effect = Effect.OBSERVED, f"{holder}, which holds the Lease, wrote {written} as well"
     else:
         effect = Effect.POSSIBLE, f"{holder} held the Lease and could have written {written} as well"
-    proof = [Proof("Lease taken over", late.lease.ref, taken), Proof("written by the old holder", ref, first)]
+    proof = [Proof("Lease taken over", late.lease.ref, taken), Proof("written by the old holder", ref, first, Part.ACT)]
     if last is not first:
-        proof.append(Proof("last write by the old holder", ref, last))
+        proof.append(Proof("last write by the old holder", ref, last, Part.ACT))
     times = f" and {len(late.writes) - 1} more times" if len(late.writes) > 1 else ""
     sure = (
         "Exact: the token of one Pod sent"
@@ -128,6 +129,16 @@ def _occurrence(late: LateWrite, world: World) -> Occurrence:
         plural="Leases",
         why=f"{sure} the renewals of the Lease and the write, which was received after the take-over was answered.",
         effect=effect,
+        acts=tuple(Proof("written by the old holder", ref, each, Part.ACT) for each in late.writes[1:-1]),
+        links=(_link(late),),
         arrow=f"{late.late} after",
         interval=late.late,
     )
+
+
+def _link(late: LateWrite) -> Link:
+    """Return what connects all writes of one holder after one loss of a Lease."""
+    lease, taken = late.lease, late.new.first
+    names = (lease.ref.namespace, lease.ref.name)
+    key = "\n".join(("lost", *names, lease.ref.uid, late.old.actor.process, taken.identity or str(taken.time)))
+    return Link(Root.LOST_LEASE, key, names, taken.time, late.writes[-1].time)

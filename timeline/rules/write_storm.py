@@ -39,7 +39,7 @@ from timeline.core.entries import FOREVER, Level, Request
 from timeline.history.lifelines import Track
 from timeline.history.world.world import World
 from timeline.judging.coverage.lines import USUAL, line, need
-from timeline.judging.findings import Effect, Finding, Occurrence, Proof, occurrence
+from timeline.judging.findings import Effect, Finding, Occurrence, Part, Proof, occurrence
 from timeline.judging.requests import moment_of
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
@@ -66,6 +66,7 @@ _READS = frozenset({"get", "list", "watch"})
         need(line(*USUAL, verbs="update", sent=True, others=True), misses="updates that changed nothing"),
     ),
     incident="{subjects} was written again and again without effect",
+    harm="{anchors} written again and again",
 )
 def judge(track: Track, world: World) -> Iterator[Finding]:
     by_actor: dict[Actor, list[Request]] = defaultdict(list)
@@ -134,8 +135,8 @@ def _occurrence(track: Track, actor: Actor, storm: Sequence[Request]) -> Occurre
     length = Length(last.received - first.received, last.received - first.received)
     in_vain = f"{refused} were refused, the others changed nothing" if refused else "none of them changed anything"
     return occurrence(
-        Proof("first write", track.ref, moment_of(first)),
-        Proof("last write", track.ref, moment_of(last)),
+        Proof("first write", track.ref, moment_of(first), Part.ACT),
+        Proof("last write", track.ref, moment_of(last), Part.ACT),
         headline=f"{actor} wrote {{subjects}} {len(storm)} times in {length} without effect",
         plural=f"objects of kind {track.ref.kind}",
         why=f"Exact: of the {len(storm)} requests {in_vain}, as their answers show.",

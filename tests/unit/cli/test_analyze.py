@@ -105,6 +105,23 @@ def test_the_first_version_of_the_document_has_no_incidents() -> None:
     }
 
 
+def test_the_third_version_of_the_document_has_an_incident_for_each_cause() -> None:
+    second, third = (
+        json.loads(causeline("analyze", SAMPLE, "--output", "json", "--schema", version)[1]) for version in ("v2", "v3")
+    )
+    assert third["schema"] == "causeline.findings/v3" and third["findings"] == second["findings"]
+    of_second = {each["id"] for each in second["incidents"]}
+    assert {each["id"] for incident in third["incidents"] for each in incident["symptoms"]} == of_second
+    assert len(third["incidents"]) < len(second["incidents"])
+    shared = next(each for each in third["incidents"] if each["root"])
+    assert shared["title"] == (
+        "Workloads with different schedulers elect on Lease volcano: Lease volcano went from one to the other"
+    )
+    assert {each["rule"] for each in shared["symptoms"]} == {"lease-contention", "lease-shared-config"}
+    away = next(each for each in third["incidents"] if each["symptoms"][0]["rule"] == "service-gap")
+    assert len(away["episodes"]) == 2 and len(away["findings"]) == 5
+
+
 def test_nothing_found_is_a_success() -> None:
     status, output, _ = causeline("analyze", QUIET)
     assert status == 0

@@ -36,6 +36,7 @@ from timeline.core.order import SECOND
 from timeline.history.streams import PASSES
 from timeline.judge import judged
 from timeline.judging.findings import Finding, Status
+from timeline.judging.incidents.partition import episodes, pieces_of
 from timeline.judging.verdicts import Verdict
 from timeline.kinds.deployment import WorkloadFacts
 from timeline.kinds.endpointslice import EndpointSliceFacts
@@ -75,6 +76,12 @@ def causes(findings: Iterable[Finding]) -> set[tuple[str, str, str, str]]:
     return {(each.rule, each.subject.name, each.status, each.cause.rule if each.cause else "") for each in findings}
 
 
+def together(findings: Iterable[Finding]) -> set[tuple[str, frozenset[tuple[str, int]]]]:
+    """Return what belongs to each incident."""
+    found = episodes(piece for each in findings for piece in pieces_of(each))
+    return {(each.identity, frozenset((piece.finding, piece.number) for piece in each.pieces)) for each in found}
+
+
 @pytest.mark.parametrize("path", [EXCESS, LEADER], ids=["old copy", "lost Lease"])
 @pytest.mark.parametrize("size", [1, 7, 10_000])
 def test_an_audit_log_that_is_added_gives_the_findings_of_the_recording(path: Path, size: int) -> None:
@@ -90,7 +97,9 @@ def test_an_audit_log_that_is_added_gives_the_findings_of_the_recording(path: Pa
     assert found_on_requests & {rule for rule, *_ in expected}
     live.commit(log)
     assert causes(live.findings().values()) == expected
-    assert causes(findings_of(world_of([*watched(log), *log]))) == expected  # as in its export
+    exported = findings_of(world_of([*watched(log), *log]))
+    assert causes(exported) == expected
+    assert together(live.findings().values()) == together(exported)
 
 
 def test_who_takes_over_knows_what_the_log_showed() -> None:

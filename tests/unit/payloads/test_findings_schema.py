@@ -19,9 +19,13 @@ from timeline.payloads.documents import first_version
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     version: json.loads((ROOT / f"timeline/payloads/schemas/findings-{version}.json").read_text(encoding="utf-8"))
-    for version in ("v1", "v2")
+    for version in ("v1", "v2", "v3")
 }
-TYPES = {"v1": findings.FirstDocumentPayload, "v2": findings.DocumentPayload}
+TYPES = {
+    "v1": findings.FirstDocumentPayload,
+    "v2": findings.DocumentPayload,
+    "v3": findings.ThirdDocumentPayload,
+}
 VALIDATORS = {version: jsonschema.Draft202012Validator(schema) for version, schema in SCHEMAS.items()}
 OBJECTS = sorted(path for path in (DATA / "objects").rglob("*.zst"))
 
@@ -32,6 +36,7 @@ def document_of(analysis: Analysis) -> Any:
     document = json.loads(msgspec.json.encode(result))
     VALIDATORS["v2"].validate(document)
     VALIDATORS["v1"].validate(json.loads(msgspec.json.encode(first_version(result))))
+    VALIDATORS["v3"].validate(json.loads(msgspec.json.encode(analysis.third_document())))
     return document
 
 

@@ -48,7 +48,7 @@ def test_every_rule_has_a_page_and_fixtures_and_every_fixture_a_rule() -> None:
 
 def test_no_rule_is_registered_that_does_not_declare_which_lines_it_needs() -> None:
     with pytest.raises(TypeError, match="Rule silent must declare which lines it needs"):
-        declared("silent", judges=("Pod",), incident="{subjects}")
+        declared("silent", judges=("Pod",), incident="{subjects}", harm="{count}")
     assert "silent" not in {each.id for each in rulebook()}
 
 

@@ -58,7 +58,7 @@ def stale_acts(child: Track, world: World) -> Iterator[StaleAct]:
     owner = world.owner_of(child)
     if owner is None:
         return
-    for done in _done(child):
+    for done in done_to(child):
         actor = actor_of(done.entry)
         act = actor and _act(child, done, owner, actor, world)
         if act and actor and (stale := resting_on(owner, act, done, actor)):
@@ -75,7 +75,7 @@ def resting_on(owner: Track, act: Act, done: Moment, actor: Actor) -> StaleAct |
     return StaleAct(actor, act, done, owner, moment, words)
 
 
-def _done(child: Track) -> Iterator[Moment]:
+def done_to(child: Track) -> Iterator[Moment]:
     """Yield the creation of an object, and the first request for its deletion, if an audit log shows who sent them."""
     asked = next((each for each in child.moments if each.change is Change.DELETED or each.facts.deleting), None)
     for moment in (child.created, asked):
@@ -107,7 +107,7 @@ def _act(child: Track, done: Moment, owner: Track, actor: Actor, world: World) -
     nearest = min(found, key=lambda act: (_apart(act, done), act.event), default=None)
     if nearest is None:
         return None
-    others = (each for life in world.incarnations(child.name) if life is not child for each in _done(life))
+    others = (each for life in world.incarnations(child.name) if life is not child for each in done_to(life))
     same = (each for each in others if (each.change is Change.CREATED) == (done.change is Change.CREATED))
     return None if any(_apart(nearest, each) <= _apart(nearest, done) for each in same) else nearest
 

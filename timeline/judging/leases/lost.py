@@ -12,6 +12,7 @@ from typing import NamedTuple
 from timeline.core.actors import Actor, actor_of
 from timeline.core.durations import Length
 from timeline.core.entries import Change, Clock
+from timeline.core.order import At
 from timeline.history.lifelines import Key, Moment, Track
 from timeline.history.world.world import World
 from timeline.judging.leases.terms import is_heartbeat
@@ -139,3 +140,27 @@ def _needless(terms: Sequence[Term], term: Term, world: World) -> set[tuple[tupl
 def _component(moment: Moment) -> str:
     actor = actor_of(moment.entry)
     return actor.component if actor else ""
+
+
+def late_child(owner: Track, spell: str, at: At, world: World) -> tuple[Track, Moment] | None:
+    """Return the first child of an owner, with its creation, that a process created after it had lost a Lease, and that
+    was in a spell (as `Kind.spells` gives it) right after `at`, a `Moment.at`; None if there was none."""
+    late = world.once(("late children", owner.key), lambda: list(_late_children(owner, world)))
+    return next(
+        (
+            (child, created)
+            for child, created in late
+            if created.at < at
+            and any(
+                name == spell and start <= at and (not end or at < end) for name, start, end in child.kind.spells(child)
+            )
+        ),
+        None,
+    )
+
+
+def _late_children(owner: Track, world: World) -> Iterator[tuple[Track, Moment]]:
+    for child in world.children(owner):
+        created = child.created
+        if created and any(each is created for late in late_writes_of(child.key, world) for each in late.writes):
+            yield child, created

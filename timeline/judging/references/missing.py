@@ -8,6 +8,7 @@ from typing import NamedTuple
 from timeline.core.order import SECOND
 from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
+from timeline.judging.findings import Link, Root
 from timeline.judging.verdicts import Verdict, order_of
 from timeline.kinds import kind_of
 from timeline.kinds.volcano_job import makes_claim
@@ -61,6 +62,28 @@ def times_missing(since: Moment, lives: Sequence[Track]) -> Iterator[Missing]:
         if order_of(start, life.ended):
             start = life.ended
     yield Missing(start, None, Verdict.EXACT, went)
+
+
+def missing_link(name: Name, missing: Missing, until: int) -> Link:
+    """Return what connects all that wait for an object while it is missing, until a drawn time."""
+    went = missing.went[1] if missing.went else None
+    came = missing.came[1] if missing.came else None
+    bounds = (f"{each.at}" if each else "" for each in (went, came))
+    since = went.time if went else missing.start.time
+    return Link(Root.MISSING, "\n".join(("missing", *name, *bounds)), tuple(name), since, until)
+
+
+def links_of(user: Track, start: int, end: int, world: World) -> Iterator[Link]:
+    """Yield what connects what a Volcano Job did between two drawn times with all that wait for the objects of which an
+    Event of that time says that the Job lacked them."""
+    volcano = user.ref.group == "batch.volcano.sh"
+    reports = events_about(user, end, world) if volcano else []
+    for name, since in needed(user) if volcano else ():
+        for missing in times_missing(since, world.incarnations(name, end, after=since)):
+            events, _ = not_found_events(reports, name, missing.start.time)
+            until = missing.came[1].time if missing.came else end
+            if any(start <= moment.time <= min(end, until) for _, moment in events):
+                yield missing_link(name, missing, min(end, until))
 
 
 def went_on(user: Track) -> int | None:

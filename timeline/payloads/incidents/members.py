@@ -141,6 +141,16 @@ class Members:
         return self._parts[self._gravest[0][-1]]
 
     @property
+    def gravest_effect(self) -> int:
+        """The place of the worst effect in `Effect`."""
+        return _EFFECTS.index(Effect(self.gravest.effect))
+
+    @property
+    def excess(self) -> int:
+        """How often it happened, or how many objects were too many."""
+        return self._excess
+
+    @property
     def findings(self) -> list[str]:
         """The ids of its findings, the gravest first."""
         return [key[-1] for key in self._gravest]

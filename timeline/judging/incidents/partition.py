@@ -1,0 +1,125 @@
+"""Find out which occurrences of findings have one cause: what proof connects is one episode. It does no I/O.
+
+Two occurrences are connected if their proofs share an event that went wrong, came late or was removed, or if they have
+a link of the same key. Nothing else connects them: not that they are near in time, nor in one namespace, nor of one
+owner. The result depends neither on the order of the findings nor on that in which they were found.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from timeline.core.entries import Change
+from timeline.history.lifelines import Name, name_of
+from timeline.judging.findings import Finding, Link, Occurrence, Part, Proof, Status, digest
+from timeline.judging.incidents import subjects
+from timeline.judging.verdicts import Verdict
+
+
+class Piece(NamedTuple):
+    """One occurrence of a finding, as far as it matters for what it belongs to."""
+
+    finding: str  # the id of the finding
+    number: int  # of the occurrence, from 0
+    rule: str
+    anchor: Name  # of the finding
+    first: int  # drawn times in microseconds since 1970
+    last: int
+    keys: tuple[str, ...]  # occurrences with one key in common have one cause
+    links: tuple[Link, ...]
+    cause: tuple[
+        str, ...
+    ]  # the names of the object that came late or was removed; () if its creation or deletion was not
+
+
+class Episode(NamedTuple):
+    """Occurrences that proof connects, or one alone. `identity` is equal for all episodes of one cause."""
+
+    identity: str
+    root: Link | None  # what it begins with; None if no link of it says that
+    pieces: tuple[Piece, ...]  # in the order of time
+
+
+def pieces_of(finding: Finding) -> Iterator[Piece]:
+    """Yield the occurrences of a finding. It must have been judged by `timeline.judge`."""
+    assert finding.anchor
+    sure = finding.verdict is not Verdict.INCONCLUSIVE
+    for number, each in enumerate(finding.occurrences):
+        links = each.links if sure else ()
+        keys = {*(link.key for link in links), *map(_key, _shared(each) if sure else ())}
+        yield Piece(
+            finding.id,
+            number,
+            finding.rule,
+            finding.anchor,
+            each.first,
+            each.last,
+            tuple(sorted(keys)),
+            links,
+            _cause(each),
+        )
+
+
+def episodes(pieces: Iterable[Piece]) -> list[Episode]:
+    """Return the episodes of these occurrences, in the order of time."""
+    ordered = sorted(pieces, key=lambda each: (each.first, each.last, each.finding, each.number))
+    groups: dict[int, list[Piece]] = {}
+    for place, each in zip(_connected(ordered), ordered, strict=True):
+        groups.setdefault(place, []).append(each)
+    return [_episode(tuple(of_it)) for of_it in groups.values()]
+
+
+def _connected(pieces: list[Piece]) -> list[int]:
+    """Return the place of the first occurrence to which each of these is connected."""
+    parents = list(range(len(pieces)))
+
+    def first(place: int) -> int:
+        while parents[place] != place:
+            parents[place] = place = parents[parents[place]]
+        return place
+
+    holders: dict[str, int] = {}
+    for place, each in enumerate(pieces):
+        for key in each.keys:
+            one, other = sorted((first(holders.setdefault(key, place)), first(place)))
+            parents[other] = one
+    return [first(place) for place in range(len(pieces))]
+
+
+def _episode(pieces: tuple[Piece, ...]) -> Episode:
+    links = [link for each in pieces for link in each.links]
+    if links:
+        root = min(links, key=lambda each: (each.root, each.names, each.key))
+        times = [each for each in links if each.key == root.key]
+        whole = Link(
+            root.root, root.key, root.names, min(each.since for each in times), max(each.until for each in times)
+        )
+        return Episode(digest("root", root.root.name, *root.names), whole, pieces)
+    if causes := [each.cause for each in pieces if each.cause]:
+        return Episode(digest("late", *min(causes)), None, pieces)
+    return Episode(min(subjects.identity(each.rule, each.anchor) for each in pieces), None, pieces)
+
+
+def _shared(each: Occurrence) -> Iterator[Proof]:
+    return (proof for proof in (*each.proof, *each.acts) if proof.part is not Part.STATE)
+
+
+def _key(proof: Proof) -> str:
+    """Return a text that tells one write of an object from all others."""
+    moment = proof.moment
+    revision = None if moment.change is Change.OBSERVED else moment.entry.resource_version
+    written = moment.entry.identity if revision is None else str(revision)
+    return "\n".join((*name_of(proof.ref), proof.ref.uid, moment.change.value, written or str(moment.at)))
+
+
+def _cause(each: Occurrence) -> tuple[str, ...]:
+    """Return the name of the object that was created too late, or else of the one that was deleted; () without any."""
+    for part, change in ((Part.LATE, Change.CREATED), (Part.REMOVED, Change.DELETED)):
+        for proof in each.proof:
+            if proof.part is part and proof.moment.change is change:
+                return tuple(name_of(proof.ref))
+    return ()
+
+
+def is_counted(finding: Finding) -> bool:
+    """Return whether a finding belongs to an incident. A withdrawn one does not."""
+    return finding.status is not Status.WITHDRAWN

@@ -26,6 +26,6 @@ class Command(migrate.Command):
             if missing := sorted(gone - applied if gone & applied else ()):
                 raise CommandError(
                     f"This database is too old for this version: {'.'.join(missing[0])} was never applied to it. "
-                    f"Nothing was changed. Migrate it with commit {OLDEST[:12]} of Causeline first, then with this version."
+                    f"Nothing was changed. Migrate it with commit {OLDEST[:12]} first, and then with this version."
                 )
         super().handle(*args, **options)

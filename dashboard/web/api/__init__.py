@@ -229,7 +229,7 @@ def _not_understood(request: HttpRequest, error: ValidationError) -> HttpRespons
     return problem(422, "A parameter is not valid", where)
 
 
-def _missing(request: HttpRequest, error: Exception) -> HttpResponse:
+def _missing(request: HttpRequest, error: Any) -> HttpResponse:
     return problem(404, *next(said for kind, said in _MISSING.items() if isinstance(error, kind)))
 
 
@@ -244,6 +244,7 @@ def _declared_urls() -> Any:
         for path, view in router.path_operations.items():
             of_path = {method: each.view_func for each in view.operations for method in each.methods}
             operations[_route_of(path)] = of_path
+    patterns: list[Any]
     patterns, *names = api.urls
     for each in patterns:
         if found := operations.get(str(each.pattern)):

@@ -237,7 +237,8 @@ def test_sockets_have_needs_and_open_for_whoever_has_a_role(things: Things) -> N
         for consumer in (UploadsConsumer, IncidentsConsumer, SourceConsumer):
             for thing in things:
                 assert policy.may_listen(user, consumer.need, thing.pk) == any(person), (person, consumer)
-    assert {each.callback.consumer_class.need.role for each in websocket.routes} == {"viewer", "anybody"}
+    sockets: list[Any] = [*websocket.routes]
+    assert {each.callback.consumer_class.need.role for each in sockets} == {"viewer", "anybody"}
 
 
 def test_tools_for_models_ask_only_for_what_viewers_read() -> None:

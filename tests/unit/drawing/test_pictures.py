@@ -107,7 +107,8 @@ def test_names_in_a_recording_are_text_in_the_picture_of_a_page() -> None:
     marks = {"lane": [0], "time": [5], "mark": ["ready"], "text": [hostile]}
     empty: dict[str, list[int]] = {name: [] for name in ("lane", "from_lane", "to_lane", "finding", "time", "number")}
     columns: Any = {"lanes": [lane], "bars": {**bars, "open_start": [False], "open_end": [False]}, "marks": marks}
-    shown = Picture({**columns, **dict.fromkeys(("arrows", "births", "holes", "shades"), empty)}, 0, 10)
+    columns |= dict.fromkeys(("arrows", "births", "holes", "shades"), empty)
+    shown = Picture(columns, 0, 10)
     assert "<img" not in shown.svg()
     assert [layer(shown, name).findtext(part) for name, part in (("text", ".//text"), ("mark", ".//title"))] == [
         hostile

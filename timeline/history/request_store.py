@@ -6,7 +6,7 @@ are read together: most watches are in a log twice, when they begin and when the
 """
 
 from array import array
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 
 from timeline.core.entries import Request
@@ -78,13 +78,13 @@ class RequestStore:
                 found.update(part)
         return (found | warm if found else warm).values()
 
-    def keep(self, name: Name, requests: dict[object, Request]) -> None:
-        """Replace all requests about a name, which must be in memory, by these."""
-        self._held += len(requests) - len(self._warm[name])
-        if requests:
-            self._warm[name] = requests
-        else:
-            del self._warm[name]
+    def drop(self, name: Name, over: Callable[[Request], bool]) -> bool:
+        """Remove requests about a name, which must be in memory; return whether there were any."""
+        requests = self._warm.pop(name)
+        if kept := {key: each for key, each in requests.items() if not over(each)}:
+            self._warm[name] = kept
+        self._held += len(kept) - len(requests)
+        return len(kept) < len(requests)
 
     def room(self, answers: Collection[Collection[Request]]) -> bool:
         """Return whether there is room in memory for these answers."""

@@ -47,7 +47,7 @@ class Requests:
     def learn(self, request: Request) -> bool:
         """Learn a request; return whether that added information. A log shows the start and the end of a watch."""
         name = name_of(request.ref)
-        key = _key(request)
+        key = request.identity or (request.verb, request.received)
         before = self._known.get(name, key)
         if before is not None and _precedence(before) <= _precedence(request):
             return False
@@ -126,11 +126,8 @@ class Requests:
         It is not called if requests are in a file.
         """
         for name in [*self._known]:
-            requests = self._known.about(name)
-            kept = {_key(each): each for each in requests if min(each.staged, each.received + _LONGEST) >= before}
-            if len(kept) < len(requests):
+            if self._known.drop(name, lambda each: min(each.staged, each.received + _LONGEST) < before):
                 self._outdated(name)
-                self._known.keep(name, kept)
 
     def _has(self, name: Name) -> bool:
         return name in self._known or any(
@@ -154,11 +151,6 @@ class Requests:
 
 
 _order = attrgetter("received", "identity")  # requests are sorted by it
-
-
-def _key(request: Request) -> object:
-    """Return what identifies a request about a name."""
-    return request.identity or (request.verb, request.received)
 
 
 def _precedence(request: Request) -> tuple[bool, int, str, int]:

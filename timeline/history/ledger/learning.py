@@ -274,9 +274,9 @@ class Learned:
 
     def _note(self, known: ObjectEntries, entry: Entry, before: Entry | None = None) -> None:
         """Note that an entry is new, or replaces what was known of the same change before."""
-        if before is None:
-            self._objects.count()
-            if self._spilling and not self.is_spilled and self._objects.held > self._spilling.entries:
+        if self._spilling and before is None:
+            self._objects.held += 1
+            if not self.is_spilled and self._objects.held > self._spilling.entries:
                 self._spill(self._spilling)
         if not self.is_spilled:
             self._unsettled[known.name] = None

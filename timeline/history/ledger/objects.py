@@ -15,7 +15,7 @@ class Objects:
     def __init__(self) -> None:
         self._by_key: dict[ObjectKey, ObjectEntries] = {}
         self._by_name: dict[Name, list[ObjectEntries]] = {}
-        self.held = 0  # entries that were counted and are in memory, or a few more
+        self.held = 0  # entries in memory, or a few more; whoever adds one counts it if too many are to be in a file
 
     def get(self, key: ObjectKey) -> ObjectEntries | None:
         """Return an object; None if it is not known."""
@@ -40,10 +40,6 @@ class Objects:
             if not self._by_name[known.name]:
                 del self._by_name[known.name]
         return known
-
-    def count(self) -> None:
-        """Note that an object in memory has one more entry."""
-        self.held += 1
 
     def values(self) -> Iterable[ObjectEntries]:
         """Return all objects, in no order."""

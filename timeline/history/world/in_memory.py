@@ -106,6 +106,7 @@ class TracksInMemory(Tracks):
 
     def settle(self, lives: Mapping[Name, list[Track]]) -> Settlement:
         """Replace all tracks of each of these names by the given ones, and return what that changed."""
+        self._ordered, self._owners = [], {}
         replaced: list[Replacement] = []
         removed: list[Track] = []
         for name, tracks in lives.items():
@@ -133,11 +134,11 @@ class TracksInMemory(Tracks):
 
     def remove(self, track: Track) -> None:
         """Forget a track."""
+        self._ordered, self._owners = [], {}
         self._leave(track)
         self._set_lane(track.name, [each for each in self._lanes[track.name] if each is not track])
 
     def _set_lane(self, name: Name, lane: list[Track]) -> None:
-        self._ordered, self._owners = [], {}
         if lane:
             self._lanes[name] = lane
             self._names[name[:2]][name] = None

@@ -28,10 +28,10 @@ need_venv_module() {
     DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$package"
 }
 
-if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
+if ! .venv/bin/python -c '' 2>/dev/null; then
     python=$(find_python)
     need_venv_module "$python"
-    "$python" -m venv --clear .venv
+    "$python" -m venv --without-pip --clear .venv
 fi
 
 exec .venv/bin/python deploy/install.py "$1"

@@ -2,22 +2,24 @@
 
     .venv/bin/python deploy/install.py requirements.lock
 
-pip fetches uv, which then downloads and unpacks the rest side by side, in a tenth of pip's time; if uv fails, pip
-installs the rest, too. Both check the hashes of the lock. The checkout is on the environment's path, so edits take
-effect at once and nothing has to be built. It needs the standard library alone.
+Python's own pip fetches uv, which then downloads and unpacks the rest side by side, in a tenth of pip's time; if uv
+fails, pip installs the rest, too. Both check the hashes of the lock. The checkout is on the environment's path, so
+edits take effect at once and nothing has to be built. It needs the standard library alone.
 """
 
 import ast
+import ensurepip
 import os
 import re
 import shlex
 import subprocess
 import sys
 import sysconfig
+from importlib.util import find_spec
 from pathlib import Path
 
 VENV = Path(".venv")
-PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+WHEELS = (Path(ensurepip.__file__).parent / "_bundled", Path("/usr/share/python-wheels"))  # the second is Debian's
 AS_UV = {  # how uv is told what pip is told by its files and variables: where packages are, and how to get there
     "cert": "SSL_CERT_FILE",
     "client-cert": "SSL_CLIENT_CERT",
@@ -35,17 +37,18 @@ CODE = "import sys; from dashboard.cli.__main__ import main; sys.argv[0] = 'caus
 
 def main() -> None:
     lock = sys.argv[1]
-    uv = VENV / "bin/uv"
+    uv, pip = VENV / "bin/uv", own_pip()
     if not uv.exists():
         pinned = re.search(r"^uv==(?:.*\\\n)*.*\n", Path("requirements-dev.lock").read_text("utf-8"), re.MULTILINE)
         assert pinned
-        (VENV / "uv.lock").write_text(pinned[0], encoding="utf-8")
-        subprocess.run([*PIP, "install", "--no-compile", "--require-hashes", "-r", VENV / "uv.lock"], check=True)
+        only = VENV / "uv.lock"
+        only.write_text(pinned[0], encoding="utf-8")
+        subprocess.run([*pip, "install", "--quiet", "--no-compile", "--require-hashes", "-r", only], check=True)
     wanted = ["--require-hashes", "-r", lock]
     by_uv = [uv, "pip", "install", "--quiet", "--python", sys.executable, *wanted]
-    if subprocess.run(by_uv, env=os.environ | settings_of_pip()).returncode:
+    if subprocess.run(by_uv, env=os.environ | settings_of(pip)).returncode:
         print("causeline: uv could not install the packages; pip tries it.", file=sys.stderr)
-        subprocess.run([*PIP, "install", *wanted], check=True)
+        subprocess.run([*pip, "install", "--quiet", *wanted], check=True)
     packages = sysconfig.get_path("purelib")
     Path(packages, "causeline.pth").write_text(f"{Path.cwd()}\n", encoding="utf-8")
     script = VENV / "bin/causeline"
@@ -56,9 +59,22 @@ def main() -> None:
         subprocess.run([sys.executable, "-m", "compileall", "-q", "-j", "0", "-x", UNCOMPILED, *folders], check=False)
 
 
-def settings_of_pip() -> dict[str, str]:
+def own_pip() -> list[str]:
+    """Return the command pip: that of the environment, or the one that Python would install, as it is packed."""
+    wheels = (each for folder in WHEELS for each in folder.glob("pip-*.whl"))
+    if find_spec("pip"):
+        pip = ["-m", "pip"]
+    elif wheel := next(wheels, None):
+        pip = [f"{wheel}/pip"]
+    else:
+        subprocess.run([sys.executable, "-m", "ensurepip"], check=True, stdout=subprocess.DEVNULL)
+        pip = ["-m", "pip"]
+    return [sys.executable, *pip, "--disable-pip-version-check"]
+
+
+def settings_of(pip: list[str]) -> dict[str, str]:
     """Return the variables with which uv installs from where pip would. Variables of pip win over its files."""
-    listed = subprocess.run([*PIP, "config", "list"], capture_output=True, text=True).stdout.splitlines()
+    listed = subprocess.run([*pip, "config", "list"], capture_output=True, text=True).stdout.splitlines()
     found = {}
     for line in sorted(listed, key=lambda each: each.startswith(":env:")):
         name, _, value = line.partition("=")

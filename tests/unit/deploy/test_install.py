@@ -18,7 +18,7 @@ def test_uv_is_told_what_pip_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     )
     monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
     monkeypatch.setenv("PIP_INDEX_URL", "https://variable.example.org/simple")
-    told = install.settings_of_pip()
+    told = install.settings_of(install.own_pip())
     assert told["UV_DEFAULT_INDEX"] == "https://variable.example.org/simple"
     assert told["UV_INDEX"] == "https://one.example.org https://two.example.org"
     assert told["UV_FIND_LINKS"] == "/one,/two"

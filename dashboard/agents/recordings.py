@@ -1,7 +1,7 @@
 """Answer from recordings, without a server and a database. What is returned is redacted."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from timeline.payloads.incidents.occurrences import gravest
 
 SOURCE = 0  # the number of the recording
 _SKIPPED = 200  # skipped lines that are listed
-_ORDERS = {
+_ORDERS: dict[str, Callable[[IncidentRowPayload], Any]] = {
     "newest": lambda row: (-row["end"], row["id"]),
     "time": lambda row: (row["start"], row["id"]),
     "gravest": gravest,
@@ -63,7 +63,9 @@ class Recordings:
 
     async def incidents(self, source: int | None, asked: Parameters) -> Payload:
         _check(SOURCE if source is None else source)
-        wanted = IncidentFilter(**{name: asked[name] for name in IncidentFilter.model_fields if name in asked})
+        wanted = IncidentFilter.model_validate(
+            {name: asked[name] for name in IncidentFilter.model_fields if name in asked}
+        )
         start, end = (None if (at := asked.get(side)) is None else int(at) for side in ("start", "end"))
         matching = [row for row in self._incidents if wanted.matches(row, start, end)]
         matching.sort(key=_ORDERS[str(asked.get("order") or "time")])

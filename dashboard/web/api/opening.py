@@ -40,8 +40,7 @@ class Address(View):
     @property
     def incidents(self) -> SourceIncidentFilter:
         """Return the filter of the incidents that the page lists."""
-        known = {"acknowledged": self.hidden, "silenced": self.hidden}
-        return SourceIncidentFilter(**self.narrowing(), **known, root=self.focus)
+        return SourceIncidentFilter(**self.narrowing(), root=self.focus, acknowledged=self.hidden, silenced=self.hidden)
 
 
 ASKED = [name for name in Address.model_fields if name not in ("fold", "keep", "scope")]

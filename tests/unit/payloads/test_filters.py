@@ -60,7 +60,7 @@ def test_an_incident_matches_by_each_field() -> None:
     rows = incidents()
     gap = next(row for row in rows if row["rule"] == "service-gap")
     for named, value in (("severity", gap["severity"]), ("rule", "service-gap"), ("namespace", "vol-restart")):
-        assert IncidentFilter(**{named: value}).matches(gap)
+        assert IncidentFilter.model_validate({named: value}).matches(gap)
     assert not IncidentFilter(rule="lease-stolen").matches(gap)
     assert IncidentFilter(state=gap["state"], actor=gap["actors"][0], q=f"{gap['names'][0].upper()} ring").matches(gap)
     assert not IncidentFilter(q="ring no-such-word").matches(gap)

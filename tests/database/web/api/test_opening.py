@@ -50,9 +50,10 @@ def agree(client: Client, source: Source, found: dict[str, Any], address: dict[s
         assert found["findings"] == asked_of(client, source, "findings", incident=incident, limit=50)
         assert finding["key"] in {row["key"] for row in found["findings"]["findings"]}
     if found["window"]:
-        arranged = {name: address[name] for name in ("noise", "group", "closed") if name in address}
-        asked = {"fold": 1, "limit": found["lanes"], "focus": finding["focus"] if finding else scope, "scope": scope}
-        asked |= {**narrowing, **arranged, **{name: view[name] for name in ("start", "end", "finding")}}
+        asked: dict[str, Any] = {**narrowing, "fold": 1, "limit": found["lanes"], "scope": scope}
+        asked["focus"] = finding["focus"] if finding else scope
+        for given, names in ((address, ("noise", "group", "closed")), (view, ("start", "end", "finding"))):
+            asked |= {name: given[name] for name in names if name in given}
         asked = {name: value for name, value in asked.items() if value is not None}
         assert found["window"] == asked_of(client, source, "window", **asked)
 

@@ -79,6 +79,7 @@ def write(rate: int, pods: int) -> None:
     django.setup(set_prefix=False)
     from msgspec.structs import replace
 
+    from collectors.gate import Limits, admit
     from collectors.normalise.objects import observed_object
     from timeline import pipeline
     from timeline.core.entries import Change, Entry, moment
@@ -96,7 +97,9 @@ def write(rate: int, pods: int) -> None:
         seen = observed_object(
             pod(number, lives[number], next(revisions), ready[number], now), change, None, bodies=True
         )
-        return replace(seen.entry, received=int(now * 1e6), arrived=int(now * 1e6))
+        (admitted,) = admit([replace(seen.entry, received=int(now * 1e6), arrived=int(now * 1e6))], Limits())
+        assert isinstance(admitted, Entry)
+        return admitted
 
     pipeline.follow(held, [entry(number, Change.OBSERVED) for number in range(pods)])
     numbers = itertools.cycle(range(pods))

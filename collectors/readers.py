@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from queue import LifoQueue
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from collectors import redaction
+from collectors.redaction import policy
 from timeline.core.machine.memory import give_back
 
 AT_ONCE = 2  # processes of one web process, which start when they are needed; further calls wait
@@ -44,7 +44,7 @@ def call(function: Callable[Concatenate[Pieces, P], T], pieces: Iterable[bytes],
     process = _free.get()
     try:
         process = process or _Process()
-        answered, value = process.call((function, args, named, redaction.current(), SECONDS), pieces)
+        answered, value = process.call((function, args, named, policy.current(), SECONDS), pieces)
     except (OSError, EOFError):
         if process:
             process.close()
@@ -124,14 +124,14 @@ def _answer(
     function: Callable[..., Any],
     args: Sequence[Any],
     named: dict[str, Any],
-    policy: redaction.Policy,
+    used: policy.Policy,
     seconds: int,
 ) -> None:
     """Answer one call. The process ends if it takes too long, or if there is not enough memory even for the answer."""
-    used = int(time.process_time())
-    resource.setrlimit(resource.RLIMIT_CPU, (used + 1 + seconds, resource.RLIM_INFINITY))
-    if policy != redaction.current():
-        redaction.use(policy)
+    spent = int(time.process_time())
+    resource.setrlimit(resource.RLIMIT_CPU, (spent + 1 + seconds, resource.RLIM_INFINITY))
+    if used != policy.current():
+        policy.use(used)
     pieces = iter(pipe.recv_bytes, b"")
     answer: tuple[bool, Any]
     try:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from collectors.gate import Limits
 from collectors.watch.output import RecordingFile
 from collectors.watch.server.api import Api
 from collectors.watch.server.failures import ApiError
@@ -38,9 +39,10 @@ class Recorder:
         exclude: Sequence[str] = (),
         namespace: str = "",
         completion_seconds: float = _COMPLETION_SECONDS,
+        limits: Limits = Limits(),  # noqa: B008
     ) -> None:
         self._api, self._output = api, output
-        self._namespace, self._completion_seconds = namespace, completion_seconds
+        self._namespace, self._completion_seconds, self._limits = namespace, completion_seconds, limits
         self._halt = threading.Event()
         self._lock = threading.Lock()
         self._reflectors: list[Reflector] = []
@@ -94,6 +96,7 @@ class Recorder:
                 resume_from=None,
                 report_state=self._on_state,
                 namespace=namespace,
+                limits=self._limits,
             )
             thread = threading.Thread(target=reflector.run, args=[self._halt], name=each.name, daemon=True)
             self._reflectors.append(reflector)

@@ -12,7 +12,7 @@ import msgspec
 
 from collectors.analysis import Skips
 from collectors.formats import Line, Skipped
-from collectors.formats.rejections import reason_of
+from collectors.gate import reason_of
 from collectors.normalise import is_present
 from collectors.normalise.audit_event import ObjectReference, instant
 from timeline.core.bounds import FAULTS

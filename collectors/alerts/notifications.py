@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from functools import lru_cache
 from hashlib import sha256
 from typing import Annotated, Literal, NamedTuple, NoReturn, get_args
 from urllib.parse import urlsplit, urlunsplit
@@ -12,10 +11,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from collectors.alerts.objects import named_objects
-from collectors.redaction.objects import clean_text
+from collectors.gate import admit_fields, admit_text
 from timeline.core.entries import microseconds
-from timeline.core.masks import BY_NAME
-from timeline.core.secret_names import Grade, grade
 from timeline.core.values import check_values
 
 ALERTS = 20_000  # the most alerts in one notification
@@ -23,7 +20,6 @@ VALUES = 400_000  # in all of them
 EARLY = 24 * 3600 * 1_000_000  # µs by which the clock of a sender may be ahead
 _URL = 8192  # the most characters of a link; a longer one is left out
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")  # all but tabs and new lines
-_CACHED = 20_000  # texts: alerts repeat most of what they say
 
 Kind = Literal["alertmanager", "grafana", "json"]
 KINDS = get_args(Kind)
@@ -185,15 +181,7 @@ def _notification(alert: _Alert, started: int, ended: int | None) -> Notificatio
 
 def _clean(texts: dict[str, str]) -> dict[str, str]:
     """Return names and values without credentials and without control characters."""
-    return {
-        _printable(name): BY_NAME if value and grade(name) is Grade.WHOLE else _cleaned(value)
-        for name, value in texts.items()
-    }
-
-
-@lru_cache(_CACHED)
-def _cleaned(text: str) -> str:
-    return _printable(clean_text(text))
+    return {_printable(name): _printable(value) for name, value in admit_fields(texts).items()}
 
 
 def _printable(text: str) -> str:
@@ -210,7 +198,7 @@ def _link(text: str) -> str:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             return ""
         found = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-        cleaned = clean_text(found)
+        cleaned = admit_text(found)
         return cleaned if urlsplit(cleaned).hostname == parts.hostname else ""
     except ValueError:
         return ""

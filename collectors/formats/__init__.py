@@ -8,8 +8,6 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from collectors.formats.depth import is_deeper
-from collectors.formats.redacted import BATCH, Redacted, redacted
 from collectors.formats.rejections import (
     KUBECONFIG,
     certain_rejection,
@@ -19,7 +17,6 @@ from collectors.formats.rejections import (
     rejection_message,
 )
 from collectors.formats.stream import (
-    TOO_DEEP,
     Limits,
     Line,
     NotARecording,
@@ -29,6 +26,7 @@ from collectors.formats.stream import (
     fewer,
     open_all,
 )
+from collectors.gate import Admitted, admit
 from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
 
 __all__ = [
@@ -46,9 +44,11 @@ __all__ = [
     "refuse",
     "refused",
 ]
+BATCH = 500  # observations that are admitted at a time
 LOG_LINES = 1_000_000  # lines of logs of programs that one reading keeps; each takes half a kilobyte of memory
 IN_A_ROW = 1_000_000  # lines in a row that cannot be used, after which the rest of a file is not read
 _UNKNOWN = "is not a recording that Causeline knows: "
+AdmittedItems = Admitted[Observation | Skipped]  # of a helper process, which has the gate, too
 
 
 class Format(NamedTuple):
@@ -56,8 +56,8 @@ class Format(NamedTuple):
 
     name: str  # how it is called in messages
     sniff: Callable[[bytes], bool]  # say whether a recording that begins with these bytes has this format
-    # Reads a recording; True keeps the whole objects.
-    read: Callable[[Recording, bool], Iterator[Observation | Skipped | Redacted]]
+    # Reads a recording as it is; with True, the observations have the whole objects.
+    read: Callable[[Recording, bool], Iterator[Observation | Skipped | AdmittedItems]]
     events: Callable[[Recording], Iterator[Line | Skipped]] | None = None  # its audit events, one a line, unread
     rank: int = 0  # a format of a higher rank recognises only what none of a lower rank does (see `is_of_rank_below`)
 
@@ -202,8 +202,8 @@ class Reading:
             self.files[recording.name] = format.name
             recording.processes = self._processes
             in_a_row = 0
-            for batch in _batches(fewer(format.read(recording, self._bodies))):
-                yield from bounds.admitted(batch, recording.name)
+            for batch in self._batches(fewer(format.read(recording, self._bodies))):
+                yield from bounds.kept(batch, recording.name)
                 if bounds.reached:
                     self.close()
                     return
@@ -215,25 +215,25 @@ class Reading:
             else:
                 yield from recording.report_error()
 
-
-def _batches(items: Iterator[Observation | Skipped | Redacted]) -> Iterator[list[Observation | Skipped]]:
-    """Yield the items in batches, with all credentials in them replaced."""
-    batch: list[Observation | Skipped] = []
-    for item in items:
-        if isinstance(item, Redacted):
-            yield redacted(batch)
-            yield item.items
-            batch = []
-            continue
-        batch.append(item)
-        if len(batch) == BATCH:
-            yield redacted(batch)
-            batch = []
-    yield redacted(batch)
+    def _batches(self, items: Iterator[Observation | Skipped | AdmittedItems]) -> Iterator[AdmittedItems]:
+        """Yield the items in batches, as the gate admits them."""
+        limits, bodies = self._usage.limits, self._bodies
+        batch: list[Observation | Skipped] = []
+        for item in items:
+            if isinstance(item, Admitted):
+                yield admit(batch, limits, bodies=bodies)
+                yield item
+                batch = []
+                continue
+            batch.append(item)
+            if len(batch) == BATCH:
+                yield admit(batch, limits, bodies=bodies)
+                batch = []
+        yield admit(batch, limits, bodies=bodies)
 
 
 class Bounds:
-    """Leave out what is more than one reading may keep: objects, lines of logs, and depth of objects."""
+    """Leave out what is more than one reading may keep: objects, and lines of logs."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -242,8 +242,8 @@ class Bounds:
         self._cut: set[str] = set()  # the files whose lines of logs were partly left out
         self.reached = False  # whether nothing more is to be read
 
-    def admitted(self, batch: list[Observation | Skipped], file: str) -> Iterator[Observation | Skipped]:
-        """Yield those items of one file that may be kept, and a Skipped for others, as `admit` does; nothing after the
+    def kept(self, batch: AdmittedItems, file: str) -> Iterator[Observation | Skipped]:
+        """Yield those items of one file that may be kept, and a Skipped for others, as `keep` does; nothing after the
         item with which `reached` becomes true."""
         if self._fits(batch):
             yield from batch
@@ -252,19 +252,17 @@ class Bounds:
             if isinstance(item, Skipped):
                 yield item
                 continue
-            if (admitted := self.admit(item, file)) is not None:
-                yield admitted
+            if (kept := self.keep(item, file)) is not None:
+                yield kept
             if self.reached:
                 return
 
-    def _fits(self, batch: list[Observation | Skipped]) -> bool:
+    def _fits(self, batch: AdmittedItems) -> bool:
         """Return whether all items may be kept, which is quicker to find out for many at once; count them if so."""
         new: set[object] = set()
         for each in batch:
             if isinstance(each, Entry | Request):
                 new.add(each.ref.uid or each.ref)
-                if isinstance(each, Entry) and each.body and is_deeper(each.body, self._limits.depth):
-                    return False
             elif not isinstance(each, Skipped | Mark):
                 return False
         new -= self._objects
@@ -273,7 +271,7 @@ class Bounds:
         self._objects |= new
         return True
 
-    def admit(self, item: Observation, file: str) -> Observation | Skipped | None:
+    def keep(self, item: Observation, file: str) -> Observation | Skipped | None:
         """Return the item of this file if it may be kept; else a Skipped with the reason, or None if that was said."""
         if isinstance(item, Mark):
             return item
@@ -292,8 +290,6 @@ class Bounds:
                 reason = f"more than {self._limits.objects} objects; CAUSELINE_OBJECT_LIMIT raises the limit"
                 return Skipped(file, 0, f"not read further: {reason}")
             self._objects.add(which)
-        if isinstance(item, Entry) and item.body and is_deeper(item.body, self._limits.depth):
-            return Skipped(file, item.place.line if item.place else 0, TOO_DEEP)
         return item
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from collectors.formats import Format
 from collectors.formats.json_items import items, outline
 from collectors.formats.json_stream import Item
-from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Recording, Skipped
+from collectors.gate import reason_of
 from collectors.normalise.admission import AdmissionRequest, AdmissionResponse, attempt, review_of, stored
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import Observation, Place

@@ -10,16 +10,15 @@ from msgspec.structs import replace
 
 from collectors.formats import Format
 from collectors.formats.json_items import outline
-from collectors.formats.redacted import Redacted
-from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Line, Recording, Skipped
 from collectors.formats.waiting import Waiting
+from collectors.gate import Admitted, reason_of
 from collectors.normalise.audit import entries_of
 from collectors.normalise.audit_event import AuditEvent
 from collectors.normalise.interning import Interner
 from collectors.normalise.requests import request_of
 from timeline.core.bounds import FAULTS
-from timeline.core.entries import Entry, Place, Request
+from timeline.core.entries import Entry, Observation, Place, Request
 
 Observed = Entry | Request
 _event = msgspec.json.Decoder(AuditEvent)
@@ -31,7 +30,7 @@ def sniff(head: bytes) -> bool:
     return ("auditID",) in outline(head) and any(b'"auditID"' in line for line in lines)
 
 
-def read(recording: Recording, bodies: bool) -> Iterator[Observed | Skipped | Redacted]:
+def read(recording: Recording, bodies: bool) -> Iterator[Observed | Skipped | Admitted[Observation | Skipped]]:
     """Yield the entries of an audit log, in the order of its lines, and what was skipped."""
     if recording.processes == 1:
         yield from read_lines(recording.lines(), bodies)
@@ -68,7 +67,7 @@ class AuditEvents:
     """Read the lines of one log, and keep until the end the entries that need all lines."""
 
     def __init__(self, bodies: bool, kinds: dict[tuple[str, str], str] | None = None) -> None:
-        self._bodies = bodies
+        self.bodies = bodies
         self._interner = Interner()
         if kinds is not None:
             self._interner.kind_names = kinds
@@ -76,7 +75,7 @@ class AuditEvents:
         self._unnamed: Waiting[tuple[str, Observed]] = Waiting(_line)
 
     def read(self, lines: Iterable[Line | Skipped]) -> Iterator[Observed | Skipped]:
-        interner, bodies = self._interner, self._bodies
+        interner, bodies = self._interner, self.bodies
         for line in lines:
             if isinstance(line, Skipped):
                 yield line

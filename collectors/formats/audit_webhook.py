@@ -1,7 +1,7 @@
 """Read what an API server sends to an audit webhook: a list of audit events, as it arrives.
 
 https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/#webhook-backend describes what is sent. Only one event is
-held in memory at a time, and what it shows is redacted, normalised and packed at once.
+held in memory at a time, and what it shows is normalised, admitted and packed at once.
 """
 
 import zlib
@@ -12,15 +12,13 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from collectors.formats.audit import read_events
-from collectors.formats.depth import is_deeper
 from collectors.formats.documents import header_of
 from collectors.formats.json_stream import JsonStream, MalformedJson
-from collectors.formats.redacted import cleaned
-from collectors.formats.stream import TOO_DEEP, Limits, Line, Skipped
+from collectors.formats.stream import Limits, Line, Skipped
 from collectors.formats.stream.byte_stream import ByteStream
 from collectors.formats.stream.compression import inflate
 from collectors.formats.stream.limits import Unreadable, too_long
-from timeline.core.entries import Entry, LogLine, Mark
+from collectors.gate import admit
 from timeline.history.codec import line_of
 from timeline.history.packing import ENTRIES, Packer
 
@@ -66,17 +64,13 @@ def read(pieces: Iterator[bytes], packed: bool, most: int, kinds: Kinds, limits:
                 skipped += 1
                 problem = problem or f"event {each.line}: {each.reason}"
                 continue
-            clean = cleaned(replace(each, place=None))  # the same event has another place in another batch
-            assert not isinstance(clean, Mark | LogLine)
-            if isinstance(clean, Skipped):
+            # The same event has another place in another batch.
+            (admitted,) = admit([replace(each, place=None)], limits)
+            if isinstance(admitted, Skipped):
                 skipped += 1
-                problem = problem or f"event: {clean.reason}"
+                problem = problem or f"event: {admitted.reason}"
                 continue
-            if isinstance(clean, Entry) and clean.body and is_deeper(clean.body, limits.depth):
-                skipped += 1
-                problem = problem or TOO_DEEP
-                continue
-            lines.append(line_of(clean))
+            lines.append(line_of(admitted))
             if len(lines) > OBSERVED:
                 raise NotAList(f"It shows more than {OBSERVED} changes. Lower --audit-webhook-batch-max-size.")
     except MalformedJson as error:

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Skipped, too_long
+from collectors.gate import reason_of
 from collectors.normalise import is_present
 from collectors.normalise.initial_events import InitialEvents
 from collectors.normalise.objects import failure, observed_object

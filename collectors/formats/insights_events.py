@@ -11,8 +11,8 @@ import msgspec
 from collectors.formats import Format
 from collectors.formats.json_items import items, outline
 from collectors.formats.logs import LINES, line_of_text
-from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Recording, Skipped
+from collectors.gate import reason_of
 from collectors.normalise.log_lines import LogText
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import LogLine, Observation, Place, Unknown

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from collectors.formats import Format, yaml_documents
 from collectors.formats.documents import Piece
-from collectors.formats.rejections import reason_of
 from collectors.formats.strategic_merge import merged
 from collectors.formats.stream import Recording, Skipped
+from collectors.gate import reason_of
 from collectors.normalise.objects import ObservedObject, Signature, observed_object, signed_by
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import Change, Entry, Observation, Place, microseconds

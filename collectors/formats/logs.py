@@ -12,18 +12,16 @@ from msgspec.structs import replace
 from collectors.formats import Format, is_of_rank_below
 from collectors.formats.stream import Recording, Skipped
 from collectors.formats.waiting import Waiting
+from collectors.gate import LINE_KEPT
 from collectors.normalise.log_levels import level_of
 from collectors.normalise.log_lines import LONGEST, LogText, log_text, plain, without_prefix
-from collectors.normalise.log_objects import objects_in
 from collectors.normalise.log_times import written_at
-from collectors.redaction.objects import clean_text
 from timeline.core.entries import LogLine, Observation, Place, Unknown
 from timeline.history.logs import DAY, shifted, without_year
 
 LINES = 200_000  # lines of one log that are kept
 LONGEST_BYTES = 4 * LONGEST  # bytes of a line that are looked at
-KEPT = 1000  # characters of the text of a line that are kept
-_CLEANED = 2 * KEPT  # characters of it that are searched for credentials and objects
+_READ = 2 * LINE_KEPT  # characters of the text of a line that are read, for credentials and objects in them
 _DAYS = 3650  # of a log without dates that are counted
 _SNIFFED = 60  # lines that show whether a file is a log
 _WEAK = 3  # lines that are needed if they have no more than a time before the text
@@ -158,7 +156,7 @@ class _Reader:
         said, place = self._begun
         if said.partial or (origin and origin != said.origin):
             return False
-        if len(said.text) < _CLEANED:
+        if len(said.text) < _READ:
             level = said.level or (level_of(text) if _LEVEL.match(text) else "")
             self._begun = said._replace(text=f"{said.text}\n{text}", level=level), place
         return True
@@ -176,7 +174,7 @@ class _Reader:
 
 
 def log_line(data: bytes, log: str, place: Place) -> LogLine | None:
-    """Return a line of a log, without credentials; None if it has no time. `log` is the name of the log."""
+    """Return a line of a log as it is; None if it has no time. `log` is the name of the log."""
     said = _said(data)
     return line_of_text(said, log, place) if said else None
 
@@ -186,13 +184,12 @@ def _said(data: bytes) -> LogText | None:
 
 
 def line_of_text(said: LogText, log: str, place: Place) -> LogLine:
-    """Return a line of a log without credentials, and with the objects that it names."""
+    """Return a line of a log as it is. The gate shortens it, and finds the objects that it names."""
     text = said.text
-    if len(text) > _CLEANED or said.partial:  # what is cut off may be the end of a credential
-        text = text[:_CLEANED].rpartition(" ")[0]
-    text = " ".join(clean_text(text.replace("\0", "\N{REPLACEMENT CHARACTER}")).splitlines())
+    if len(text) > _READ or said.partial:  # what is cut off may be the end of a credential
+        text = text[:_READ].rpartition(" ")[0]
     name = _at_prefix(log, said.origin) if said.origin else log
-    return LogLine(name, said.time, text[:KEPT], said.level, said.unknown, objects_in(text), place)
+    return LogLine(name, said.time, text, said.level, said.unknown, place=place)
 
 
 def log_of_path(path: str) -> str:

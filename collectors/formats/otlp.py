@@ -17,9 +17,9 @@ from collectors.formats.audit import AuditEvents
 from collectors.formats.documents import WATCH_TYPES, Piece, entries_of
 from collectors.formats.json_items import items, outline
 from collectors.formats.logs import LINES, line_of_text, log_of_path
-from collectors.formats.rejections import reason_of
 from collectors.formats.stream import TOO_DEEP, Line, Recording, Skipped
 from collectors.formats.wrapped import event_in_value
+from collectors.gate import reason_of
 from collectors.normalise.log_levels import level_of
 from collectors.normalise.log_lines import LogText, log_text
 from timeline.core import times

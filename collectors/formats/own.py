@@ -14,12 +14,11 @@ from msgspec.structs import replace
 
 from collectors.formats import Format
 from collectors.formats.json_items import outline
-from collectors.formats.rejections import reason_of
 from collectors.formats.stream import NotARecording, Recording, Skipped
-from collectors.redaction import redact_json
+from collectors.gate import reason_of
 from timeline.core.bounds import FAULTS, check
 from timeline.core.entries import Change, Entry, Intent, LogLine, Mark, Observation, Place, Request
-from timeline.core.intent import has_intent, intent_of
+from timeline.core.intent import has_intent
 from timeline.history.codec import Known, line_of, observation_of
 
 VERSION = 3
@@ -79,16 +78,13 @@ def _entry(line: bytes, here: Place, bodies: bool, known: Known) -> Observation:
         return replace(entry, place=entry.place or here)
     if isinstance(entry, Request):
         return replace(entry, place=entry.place or here)
-    ref = entry.ref
-    wanted = entry.change is not Change.DELETED and entry.action == "" and has_intent(ref.group, ref.kind)
-    body = redact_json(entry.body, ref.kind) if entry.body and (bodies or wanted) else b""
-    if bodies or not body:
-        return replace(entry, place=entry.place or here, body=body, intent=_scaled(entry))
-    return replace(entry, place=entry.place or here, body=b"", intent=intent_of(ref.group, ref.kind, body))
+    wanted = entry.change is not Change.DELETED and entry.action == "" and has_intent(entry.ref.group, entry.ref.kind)
+    body = entry.body if bodies or wanted else b""
+    return replace(entry, place=entry.place or here, body=body, intent=_scaled(entry))
 
 
 def _scaled(entry: Entry) -> Intent | None:
-    """Return the number of replicas that a scaling set. What else is wanted is read from the redacted object alone."""
+    """Return the number of replicas that a scaling set. What else is wanted is read from the object alone."""
     replicas = dict(entry.intent or ()).get("replicas", "") if entry.action == "scale" else ""
     return (("replicas", replicas),) if replicas.isdecimal() and len(replicas) < 11 else None
 

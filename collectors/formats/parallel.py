@@ -19,10 +19,10 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn, Protocol
 
-from collectors import redaction
-from collectors.formats.redacted import BATCH, Redacted, redacted
 from collectors.formats.stream import Block, Limits, Line, Recording, Skipped, fewer
+from collectors.gate import Admitted, admit
 from collectors.readers import start_program
+from collectors.redaction import policy
 from timeline.core.entries import Entry, Observation, Request
 
 READ_ALONE = 4 * 1024**2  # bytes that are read before there are helpers: they begin with what was learned from these
@@ -31,10 +31,13 @@ _BLOCK_BYTES = 4 * 1024**2  # bytes that a block or an answer may have in shared
 _BLOCKS_AHEAD = 4  # blocks that a helper may have at a time
 _BLOCKS_WAITING = 12  # blocks for each helper that may wait for an earlier one; with more, this process waits
 _MOST_HELPERS = 7  # more could not be given work as fast as they do it
+Read = Entry | Request | Skipped | Admitted[Observation | Skipped]
 
 
 class Reader(Protocol):
     """What reads the lines of one recording."""
+
+    bodies: bool  # whether the whole objects are kept
 
     def read(self, lines: Iterable[Line | Skipped]) -> Iterator[Entry | Request | Skipped]: ...
 
@@ -45,7 +48,7 @@ class Reader(Protocol):
         """Add what a reader of other lines has learned."""
 
 
-def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | Request | Skipped | Redacted]:
+def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Read]:
     """Yield the entries of a recording, in the order of its lines, and what was skipped."""
     blocks = recording.blocks(LEAST_BYTES)
     bytes_read = 0
@@ -58,7 +61,7 @@ def read_in_parallel(recording: Recording, reader: Reader) -> Iterator[Entry | R
         return
     helpers: list[_Helper] = []
     pending_numbers: deque[int] = deque()  # first lines of the blocks that are not yielded yet
-    read: dict[int, Iterable[Entry | Request | Skipped | Redacted]] = {}  # first line -> entries of a block
+    read: dict[int, Iterable[Read]] = {}  # first line -> entries of a block
     try:
         for _ in range(min(recording.processes - 1, _MOST_HELPERS)):
             try:
@@ -111,7 +114,7 @@ class _Helper:
             os.close(shared_memory)
         if is_program:
             try:
-                self._pipe.send((redaction.current(), reader, recording.name, recording.limits))
+                self._pipe.send((policy.current(), reader, recording.name, recording.limits))
             except OSError:
                 self._dead = True
 
@@ -132,7 +135,7 @@ class _Helper:
         self._pending.append((self._free_slots.pop(), block))
         return True
 
-    def results(self, until: int) -> Iterator[tuple[int, Iterable[Entry | Request | Skipped | Redacted]]]:
+    def results(self, until: int) -> Iterator[tuple[int, Iterable[Read]]]:
         """Yield the first line and the entries of each block that the helper has read. Wait for those up to the block
         that begins with the line `until`; for none if it is 0."""
         while self._pending and (self._pending[0][1].number <= until or self._dead or self._pipe.poll()):
@@ -147,7 +150,7 @@ class _Helper:
             else:
                 self._free_slots.append(slot)
                 self._reader.merge(learned)
-                yield block.number, (Redacted(items),)
+                yield block.number, (items,)
 
     def _read_result(self, start: int) -> bytes:
         length = self._pipe.recv()
@@ -170,8 +173,8 @@ _PROGRAM = "from collectors.formats.parallel import run_helper; run_helper()"
 def run_helper() -> None:
     """Be the helper process that `_PROGRAM` starts."""
     pipe, memory = Connection(int(sys.argv[1])), mmap(int(sys.argv[2]), 0)
-    policy, reader, name, limits = pipe.recv()
-    redaction.use(policy)
+    used, reader, name, limits = pipe.recv()
+    policy.use(used)
     _help(pipe, memory, reader, name, limits)
 
 
@@ -197,9 +200,8 @@ def _help(
         reader.learned()  # discard what was learned before there was a helper
         while True:
             number, start, end = pipe.recv()
-            items: list[Observation | Skipped] = []
-            items += fewer(reader.read(Block(name, number, memory[start:end]).lines(limits)))
-            items = [each for at in range(0, len(items), BATCH) for each in redacted(items[at : at + BATCH])]
+            read: Iterator[Observation | Skipped] = reader.read(Block(name, number, memory[start:end]).lines(limits))
+            items = admit(fewer(read), limits, bodies=reader.bodies)
             answer = pickle.dumps((items, reader.learned()), pickle.HIGHEST_PROTOCOL)
             if len(answer) <= _BLOCK_BYTES:  # put it where the block was: the reader may be busy for a while
                 memory[start : start + len(answer)] = answer

@@ -4,9 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 
-import msgspec
-
-from collectors.formats.stream import HEAD_BYTES, TOO_DEEP, Skipped
+from collectors.formats.stream import HEAD_BYTES, Skipped
 from collectors.normalise.log_lines import is_timeless, log_text
 
 WANTED = (
@@ -210,19 +208,3 @@ def _fault_of_json(head: bytes) -> str:
     except RecursionError:
         pass
     return _NO_EVENTS
-
-
-def reason_of(error: Exception) -> str:
-    """Return why a line, a record or a document cannot be used, from the exception that reading it raised."""
-    match error:
-        case RecursionError():
-            return TOO_DEEP
-        case UnicodeDecodeError():
-            return f"it is not UTF-8: {error}"
-        case msgspec.ValidationError():
-            return f"a field is not as Kubernetes writes it: {error}"
-        case msgspec.DecodeError():
-            return f"not JSON: {error}"
-        case ValueError():
-            return str(error)
-    return f"it cannot be read ({type(error).__name__})"

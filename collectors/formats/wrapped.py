@@ -15,8 +15,8 @@ from collectors.formats.audit import read_lines
 from collectors.formats.json_items import Pattern, items, outline
 from collectors.formats.json_stream import Item
 from collectors.formats.logs import LINES, log_line
-from collectors.formats.rejections import reason_of
 from collectors.formats.stream import Line, Recording, Skipped
+from collectors.gate import reason_of
 from timeline.core.bounds import FAULTS
 from timeline.core.entries import Observation, Place
 

@@ -14,10 +14,8 @@ from collectors.normalise.deletion import (
     has_namespace_finalizers,
     outlives_delete,
 )
-from collectors.normalise.intents import wanted_of
 from collectors.normalise.interning import Interner
 from collectors.normalise.requests import named_revision
-from collectors.redaction import redact_json
 from timeline.core.entries import FOREVER, Change, Clock, Entry, Facts, Intent, Level, Place, revision
 from timeline.core.intent import has_intent
 from timeline.core.values import check_object, check_values
@@ -150,21 +148,15 @@ class _EventReader:
         change, own_version = outcome(
             change, metadata, kind.kind == "Namespace" and has_namespace_finalizers(bytes(event.responseObject))
         )
-        body = redact_json(bytes(event.responseObject), kind.kind) if self._bodies else b""
-        intent = None if self._bodies else self._intent(kind)
-        return self._entry(kind, change, own_version, metadata, facts=kind.facts(shape), body=body, intent=intent)
+        body = bytes(event.responseObject) if self._bodies or self._has_intent(kind) else b""
+        return self._entry(kind, change, own_version, metadata, facts=kind.facts(shape), body=body)
 
-    def _intent(self, kind: Kind) -> Intent | None:
-        """Return what is wanted of the object after a write of it, for rules that compare that. Only few lines of a log
-        are such writes."""
+    def _has_intent(self, kind: Kind) -> bool:
+        """Return whether rules compare what is wanted of the object after this write of it. Only few lines of a log are
+        such writes."""
         event, ref = self._event, self._ref
-        if (
-            ref.subresource
-            or event.verb not in ("create", "update", "patch")
-            or not has_intent(ref.apiGroup, kind.kind)
-        ):
-            return None
-        return wanted_of(kind.group, kind.kind, bytes(event.responseObject))
+        written = not ref.subresource and event.verb in ("create", "update", "patch")
+        return written and has_intent(ref.apiGroup, kind.kind)
 
     def _no_object(self, change: Change, kind: Kind) -> Entry | None:
         """Return the entry of a response that is a Status, or metadata alone."""
@@ -215,7 +207,7 @@ class _EventReader:
                 sets = (*metadata.stated.items(), ("deleting", True), ("asked", requested))
                 entry = self._entry(kind, Change.MODIFIED, None, metadata, sets=sets)
             else:
-                body = redact_json(bytes(item), kind.kind) if self._bodies and facts else b""
+                body = bytes(item) if self._bodies and facts else b""
                 entry = self._entry(kind, Change.DELETED, None, metadata, facts=facts, body=body)
             if entry:
                 yield entry

@@ -2,7 +2,7 @@
 
 import re
 
-_NAMED = 8  # objects that a line names at most
+MOST = 8  # objects that a line names at most
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _OBJECT = r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?"
 _QUALIFIED = re.compile(rf"(?<![\w./:@-])({_LABEL})/({_OBJECT})(?![\w/-])")
@@ -33,7 +33,7 @@ def objects_in(text: str) -> tuple[str, ...]:
     found |= dict.fromkeys(
         f"{kind}*/{name}" for kind, name in alone if name not in named and any(map(str.isalpha, name))
     )
-    return tuple(found)[:_NAMED]
+    return tuple(found)[:MOST]
 
 
 def _kind(key: str | None) -> str:

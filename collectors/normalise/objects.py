@@ -7,8 +7,6 @@ import msgspec
 
 from collectors.normalise import decoder, is_present, outcome, owner
 from collectors.normalise.deletion import has_namespace_finalizers
-from collectors.normalise.intents import wanted_of
-from collectors.redaction import redact_json
 from timeline.core.bounds import check_names
 from timeline.core.entries import (
     FOREVER,
@@ -16,7 +14,6 @@ from timeline.core.entries import (
     Clock,
     Entry,
     Facts,
-    Intent,
     ObjectRef,
     Place,
     revision,
@@ -99,8 +96,9 @@ def observed_object(
 ) -> ObservedObject:
     """Return one object in JSON as an entry.
 
-    `api_version` and `kind` are used if the object has none: the items of typed lists have those of the list. Raise
-    ValueError (msgspec.ValidationError is one) with a reason if the object cannot be used.
+    Its body is the object as it is: with `bodies`, or if rules compare what somebody wants of it. `api_version` and
+    `kind` are used if the object has none: the items of typed lists have those of the list. Raise ValueError
+    (msgspec.ValidationError is one) with a reason if the object cannot be used.
     """
     check_object(raw)
     head = _head.decode(raw)
@@ -132,8 +130,9 @@ def observed_object(
             owner=owner(metadata),
             user_agent=signed_by(signature) if change is not Change.DELETED else "",
             place=place,
-            body=_body(raw, head, api_version, kind) if bodies else b"",
-            intent=None if bodies else _intent(raw, group, kind, change, managers, written),
+            body=_body(raw, head, api_version, kind)
+            if bodies or _has_intent(group, kind, change, managers, written)
+            else b"",
         ),
         managers=managed_fields if managers else b"",
         signature=signature,
@@ -206,22 +205,18 @@ def signed_by(now: Signature | None, before: Signature | None = None) -> str:
     return new[0][0] if len(found) == 1 else ""
 
 
-def _intent(
-    raw: bytes, group: str, kind: str, change: Change, managers: tuple[_Manager, ...], written: int
-) -> Intent | None:
-    """Return what is wanted of an object, for rules that compare that; None if it was deleted, or modified by writes of
+def _has_intent(group: str, kind: str, change: Change, managers: tuple[_Manager, ...], written: int) -> bool:
+    """Return whether rules compare what is wanted of an object. They do not if it was deleted, or modified by writes of
     a subresource alone, such as its status."""
     if change is Change.DELETED or not has_intent(group, kind):
-        return None
+        return False
     latest = (each for each in managers if each.time and seconds(each.time) == written)
-    if change is Change.MODIFIED and all(each.subresource not in ("", "scale") for each in latest):
-        return None
-    return wanted_of(group, kind, raw)
+    return change is not Change.MODIFIED or any(each.subresource in ("", "scale") for each in latest)
 
 
 def _body(raw: bytes, head: _Head, api_version: str, kind: str) -> bytes:
-    """Return the redacted object with its apiVersion and kind, which the items of a typed list lack."""
+    """Return the object with its apiVersion and kind, which the items of a typed list lack."""
     if not head.apiVersion or not head.kind:
         names = b'{"apiVersion":%s,"kind":%s,' % (msgspec.json.encode(api_version), msgspec.json.encode(kind))
         raw = names + raw.lstrip()[1:]
-    return redact_json(raw, kind)
+    return raw

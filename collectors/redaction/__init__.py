@@ -1,14 +1,12 @@
-"""Remove from everything that is observed what must never be stored, before anything else sees it. It does no I/O.
+"""Remove from what was observed what must never be stored. It does no I/O.
 
 `timeline/core/secret_names.py` decides which names belong to credentials; `forms.py` recognises credentials by their
 form. `objects.py` walks an object, `field_names.py` judges its fields, and `roles.py` says what the name of one makes
 of others. `text.py` cleans free text: `named_values.py`, `spaced_values.py` and `sections.py` find values by names in
 it, and `commands.py` reads arguments and command lines.
-`cached.py` cleans objects in JSON quickly: `unchanged.py` skips those that hold nothing to redact, which
-`neutral.py` tells by their strings, `apart.py` redacts single fields such as environments by themselves, and
-`parts.py` looks up what is known of specs and managedFields.
-`entries.py` cleans everything in an entry except the object, and `screening.py` finds out for many entries at once that
-nothing in them has to be cleaned.
+`cached.py` cleans objects in JSON in parts, and remembers what it made of parts that rarely change. `intents.py` reads
+what somebody wants of an object, from the parts that say it. `entries.py` cleans everything in an entry except the
+object. `collectors/gate.py` calls all of this for whatever comes from outside.
 docs/redaction.md is for users.
 """
 

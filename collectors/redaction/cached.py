@@ -11,15 +11,11 @@ import msgspec
 import orjson
 
 from collectors.redaction import policy
-from collectors.redaction.budget import Budget, OutOfTime, is_over
+from collectors.redaction.budget import Budget, is_over
 from collectors.redaction.objects import clean_fields, clean_managed, redact_in_place
-from collectors.redaction.parts import redact_by_parts
 from collectors.redaction.roles import CONTEXTS, is_flag, naming
-from collectors.redaction.unchanged import has_fields_to_cut, redact_by_strings
-from timeline.core.values import check_object
 
 _SMALL_BYTES = 1024  # bytes; a smaller object is redacted whole
-_LARGE_BYTES = 16_384  # bytes; a larger object is always split
 _CACHED_BYTES = 262_144  # bytes of a part that is cached at most
 _MEMORY = 4 << 20  # bytes of the parts in each cache; their results take as much
 _OVERHEAD = 400  # bytes that a part and its result take besides their length, about
@@ -34,35 +30,19 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
     """Return the object without the data of Secrets, environment values, copies of whole objects, and credentials.
 
     The keys are sorted, so that equal objects are equal bytes. Return b"" if the policy is to keep no objects. Raise
-    ValueError if it is not JSON or holds too many values, and RecursionError if it is nested too deeply to be written.
+    ValueError if it is not JSON, and RecursionError if it is nested too deeply to be written.
     """
     if policy.current().strict:
         return b""
-    check_object(raw)
     with Budget(len(raw)):
         try:
-            if kind != "Secret" and (redacted := _redact_known(raw)) is not None:
-                return redacted
+            if kind != "Secret" and len(raw) > _SMALL_BYTES and (fields := _redact_parts(raw, "")) is not None:
+                return orjson.dumps(fields, option=_SORTED)
             return orjson.dumps(redact_in_place(orjson.loads(raw), kind), option=_SORTED)
         except orjson.JSONEncodeError as error:
             if "Recursion" in str(error):
                 raise RecursionError(str(error)) from None
             raise ValueError(f"the object cannot be kept: {error}") from None
-
-
-def _redact_known(raw: bytes) -> bytes | None:
-    """Redact an object with what is known of its parts; return None if that takes a walk through the whole."""
-    try:
-        if has_fields_to_cut(raw):
-            if (redacted := redact_by_parts(raw)) is not None:
-                return redacted
-        elif len(raw) <= _LARGE_BYTES and (redacted := redact_by_strings(raw)) is not None:
-            return orjson.dumps(orjson.loads(redacted), option=_SORTED)
-    except OutOfTime:
-        return None
-    if len(raw) > _SMALL_BYTES and (fields := _redact_parts(raw, "")) is not None:
-        return orjson.dumps(fields, option=_SORTED)
-    return None
 
 
 def forget() -> None:

@@ -6,16 +6,12 @@ from typing import Any
 import orjson
 
 from collectors.redaction import text
-from collectors.redaction.roles import is_data, is_environment
-from timeline.core.secret_names import LONGEST_NAME, Grade, grade, remembered, word_set
+from collectors.redaction.roles import is_data, is_environment, valuing
+from timeline.core.secret_names import LONGEST_NAME, Grade, grade, remembered
 
 _COPIES = re.compile(  # annotations in which tools store a whole object
     r"(?i)(?:^|[/.])(?:last-?applied(?:-configuration)?|kapp\.k14s\.io/original(?:-diff.*)?|objectset\.rio\.cattle\.io/applied"
     r"|original-?(?:object|spec|manifest)|last-?configuration|rendered-?(?:object|manifest))$|kapp\.k14s\.io/original"
-)
-COPY_LETTERS = word_set(  # in each name that _COPIES matches, if everything but its letters is left out
-    "lastapplied kappksiooriginal objectsetriocattleioapplied originalobject originalspec originalmanifest "
-    "lastconfiguration renderedobject renderedmanifest"
 )
 _OBJECT_FIELDS = frozenset(
     {"apiVersion", "spec", "data", "stringData", "template", "metadata"}
@@ -29,7 +25,7 @@ NEVER_BY_NAME = frozenset(
 REMEMBERED = 20_000  # names in each cache
 SHORTEST_FORM = 14  # characters; no credential that is recognised by its form is shorter
 harmless_names: set[str] = set()  # names that are not credentials themselves
-plain_fields: set[str] = set()  # names of fields whose values are not credentials by this name
+plain_fields: set[str] = set()  # names that make no value a credential, neither that of the field nor one beside it
 
 
 def is_credential(key: str) -> bool:
@@ -38,7 +34,7 @@ def is_credential(key: str) -> bool:
         return False
     if len(key) >= SHORTEST_FORM and text.without_known_forms(key) != key:
         return True
-    if not grade(key) and not is_data(key) and key != "managedFields":
+    if not grade(key) and not is_data(key) and key != "managedFields" and valuing(key) is None:
         remember(plain_fields, key)
     remember(harmless_names, key)
     return False

@@ -126,7 +126,7 @@ def clean_fields(body: dict[str, Any], parent: str, depth: int = 0) -> None:
         if cleaned is not value:
             body[key] = cleaned
         renamed = is_credential(key) or renamed
-    if values := [key for key in body if valuing(key) is not None]:
+    if values := [key for key in body if key not in plain_fields and valuing(key) is not None]:
         _clean_pairs(body, values)
     for known in WITH_CONTEXT.intersection(body):
         mask_context(body, known)

@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from uuid import uuid4
 
 from collectors import readers
-from collectors.normalise import reviews
+from collectors.formats import Limits, admission_webhook
 from timeline.models import Way
 from timeline.storage.entries import inbox
 
 
-def store(cluster_id: int, bodies: Sequence[tuple[int, bytes]], dropped: int, most: int) -> None:
+def store(cluster_id: int, bodies: Sequence[tuple[int, bytes]], dropped: int, limits: Limits, most: int) -> None:
     """Store reviews of the writes of a cluster, each with when it arrived in microseconds since 1970. `dropped` says
     how many more were answered. Raise inbox.NotWatched and inbox.Full; then nothing is stored."""
-    read = reviews.read(iter(()), ())
+    read = admission_webhook.read(iter(()), (), limits)
     try:
         if bodies:
-            read = readers.call(reviews.read, (body for _, body in bodies), [at for at, _ in bodies])
+            read = readers.call(admission_webhook.read, (body for _, body in bodies), [at for at, _ in bodies], limits)
     except readers.Died:
         read = read._replace(unread=len(bodies))
     if not read.identities and not read.unread and not dropped:

@@ -97,8 +97,8 @@ class Portions:
                 if isinstance(item, Skipped):
                     yield item
                     continue
-                if (admitted := bounds.admit(item, _file_of(item))) is not None:
-                    yield admitted
+                if (kept := bounds.keep(item, _file_of(item))) is not None:
+                    yield kept
                 if bounds.reached:
                     return
             if self._decompressed > self._limits.content_bytes:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 from django import db
+from django.conf import settings
 from django.utils import timezone
 from structlog.contextvars import bind_contextvars
 
@@ -109,7 +110,9 @@ class ClusterWatcher(threading.Thread):
     def _feed_of(self, cluster: Cluster) -> Watched | Collected:
         if cluster.reference.get("how") == BY_COLLECTOR:
             return Collected(cluster)
-        return Watched(Streams(self._connect(cluster), cluster.include, cluster.exclude, cluster.namespaces))
+        return Watched(
+            Streams(self._connect(cluster), cluster.include, cluster.exclude, cluster.namespaces, settings.LIMITS)
+        )
 
     def _begin_new_source(self, cluster: Cluster, why: str, feed: Feed) -> None:
         """End the source, which keeps what was observed, and begin a new one for what follows."""

@@ -97,6 +97,7 @@ def record(options: argparse.Namespace) -> int:
     path = Path(options.output)
     try:
         environment.redaction()
+        limits = environment.limits()
         writable(path, [])
         api = _api(options)
         output = RecordingFile(path)
@@ -108,7 +109,12 @@ def record(options: argparse.Namespace) -> int:
         say(plain(str(error)))
         return 1
     recorder = Recorder(
-        api, output, include=options.include, exclude=options.exclude, namespace=options.namespace or ""
+        api,
+        output,
+        include=options.include,
+        exclude=options.exclude,
+        namespace=options.namespace or "",
+        limits=limits,
     )
     line = StatusLine(sys.stderr)
     with stopped_by_signals(_STOPPING, _interrupt) as stop:

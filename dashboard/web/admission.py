@@ -151,7 +151,7 @@ class Writer(threading.Thread):
             reviews = by_cluster[cluster]
             try:
                 close_old_connections()
-                admission_batches.store(cluster, reviews, dropped[cluster], settings.AUDIT_INBOX_BYTES)
+                admission_batches.store(cluster, reviews, dropped[cluster], settings.LIMITS, settings.AUDIT_INBOX_BYTES)
             except inbox.NotWatched:
                 continue
             except (inbox.Full, Error) as error:

@@ -176,7 +176,7 @@ def _accept(cluster: int, epoch: int, number: int, body: IO[bytes], restored: st
     """Check and store a batch; return the number of the last one that was accepted, once it is committed."""
     aside = ""
     try:
-        lines = readers.call(batches.checked, pieces_of(body), BATCH_BYTES, settings.LIMITS.depth)
+        lines = readers.call(batches.checked, pieces_of(body), BATCH_BYTES, settings.LIMITS)
     except (batches.Malformed, readers.Died) as error:  # it could only be sent again: what was in it is a gap
         lines, aside = b"", str(error)
         logger.warning("batch %s of cluster %s is put aside: %s", number, cluster, error)

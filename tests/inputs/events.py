@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
-from collectors.formats import Skipped
+from collectors.formats import Limits, Skipped
 from collectors.formats.audit import read_lines
 from collectors.formats.stream import Line
+from collectors.gate import admit
 from tests import DATA
 from timeline.core.entries import Entry
 
@@ -40,7 +41,7 @@ def items_of(*lines: bytes | dict[str, Any], bodies: bool = False) -> list[Entry
     """Return the entries of these lines of a file named `log`, and what was skipped."""
     raw = (line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
     read = read_lines((Line("log", number, data) for number, data in enumerate(raw, 1)), bodies)
-    return [item for item in read if isinstance(item, Entry | Skipped)]
+    return [item for item in admit(read, Limits(), bodies=bodies) if isinstance(item, Entry | Skipped)]
 
 
 def entries_of(*lines: bytes | dict[str, Any], bodies: bool = False) -> list[Entry]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from django.db.models import F
 
 from collectors.watch.storing.adding import add_batches, add_part
-from collectors.watch.storing.admitted import Admitted
+from collectors.watch.storing.makers import Makers
 from timeline import pipeline
 from timeline.core.entries import Observation
 from timeline.history.world.world import World
@@ -36,7 +36,7 @@ class Followed:
 
     def follow_admitted(self, batch: Sequence[Observation]) -> None:
         """Commit a batch, and who made its changes as far as an admission webhook says it."""
-        found = Admitted(self._live)
+        found = Makers(self._live)
         found.name(lambda: None)  # from the first batch on, changes are noted
         self.commit(batch)
         found.note(batch)

@@ -5,8 +5,9 @@ anything to disk.
 """
 
 from collectors.formats.stream.inputs import open_all
-from collectors.formats.stream.limits import TOO_DEEP, Limits, Usage, too_long
-from collectors.formats.stream.recording import HEAD_BYTES, Block, Line, NotARecording, Recording, Skipped, fewer
+from collectors.formats.stream.limits import Usage, too_long
+from collectors.formats.stream.recording import HEAD_BYTES, Block, Line, NotARecording, Recording, fewer
+from collectors.gate import TOO_DEEP, Limits, Skipped
 
 __all__ = [
     "HEAD_BYTES",

@@ -9,9 +9,10 @@ from typing import BinaryIO, NamedTuple
 from collectors.formats.stream.byte_stream import PIECE, ByteStream
 from collectors.formats.stream.compression import decompress_frames, decompressor_of
 from collectors.formats.stream.limits import Unreadable, Usage
-from collectors.formats.stream.recording import NotARecording, Recording, Skipped
+from collectors.formats.stream.recording import NotARecording, Recording
 from collectors.formats.stream.tar import is_tar, tar_members
 from collectors.formats.stream.zip import is_zip, zip_members
+from collectors.gate import Skipped
 
 STANDARD_INPUT = Path("-")
 _LAYERS = 6  # layers of packing; a compressed archive of compressed archives of compressed files has five

@@ -1,20 +1,8 @@
 """Count what a reading has consumed, against the limits that protect memory and time from bad input."""
 
-from typing import NamedTuple
+from collectors.gate import Limits
 
-TOO_DEEP = "it is nested deeper than CAUSELINE_DEPTH_LIMIT allows"
 RATIO_FLOOR = 256 * 1024**2  # bytes; below this size any ratio is accepted, since real logs can compress very well
-
-
-class Limits(NamedTuple):
-    """How much one reading may take. An environment variable raises each limit (docs/settings.md)."""
-
-    line_bytes: int = 64 * 1024**2  # far longer than the largest object that the API accepts
-    content_bytes: int = 1024**4  # bytes that decompression may produce in all
-    ratio: int = 250  # of decompressed bytes to bytes read, per input, once they exceed RATIO_FLOOR
-    members: int = 100_000  # files in folders and archives
-    depth: int = 200  # of the JSON of objects that are kept; orjson, which writes them, allows 254
-    objects: int = 5_000_000  # different objects
 
 
 def too_long(limit: int) -> str:

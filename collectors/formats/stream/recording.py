@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import compress
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from collectors.formats.stream.byte_stream import ByteStream
-from collectors.formats.stream.limits import Limits, Unreadable, too_long
+from collectors.formats.stream.limits import Unreadable, too_long
+from collectors.gate import Limits, Skipped
 
 HEAD_BYTES = 64 * 1024
 _SPACE = 32  # the code of a space; white space and NUL have no higher code
@@ -19,25 +20,6 @@ _LENGTHS = (1, 2, 3)  # NUL bytes with which the length of a message of protobuf
 
 class NotARecording(Exception):
     """The input cannot be understood at all. The message says what to do."""
-
-
-class Skipped(NamedTuple):
-    """A piece of a recording that could not be used."""
-
-    file: str
-    line: int  # 0 if it is not a single line
-    reason: str
-    lines: int = 1  # that it stands for; if there are more, `line` is the last of them
-
-    @property
-    def place(self) -> tuple[str, int, str]:
-        """Return all but the number of lines, as it is stored and written."""
-        return self[:3]
-
-    def __str__(self) -> str:
-        if self.lines > 1:
-            return f"{self.file}: {self.lines} more up to line {self.line}: {self.reason}"
-        return f"{self.file} line {self.line}: {self.reason}" if self.line else f"{self.file}: {self.reason}"
 
 
 T = TypeVar("T")

@@ -14,7 +14,7 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from collectors.redaction import redact
+from collectors.gate import admit_text
 from collectors.watch.server.failures import Unusable
 
 _SECONDS, _INTERACTIVE_SECONDS = 60.0, 600.0  # seconds in which a program has to end
@@ -100,9 +100,8 @@ def _output(command: list[str], variables: dict[str, str], *, interactive: bool)
                 process.wait()
         if status:
             complaints.seek(0)
-            complaint = (
-                redact(complaints.read(10_000).decode(errors="replace")).strip().partition("\n")[0][:_SHOWN_CHARACTERS]
-            )
+            complaint = admit_text(complaints.read(10_000).decode(errors="replace"))
+            complaint = complaint.strip().partition("\n")[0][:_SHOWN_CHARACTERS]
             raise Unusable(f"There are no credentials: exec: process returned {status}. {complaint}".rstrip(" .") + ".")
         written.seek(0)
         return written.read(_MOST_BYTES + 1)

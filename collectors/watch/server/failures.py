@@ -2,7 +2,7 @@
 
 import msgspec
 
-from collectors.redaction import redact
+from collectors.gate import admit_text
 
 _SHOWN_CHARACTERS = 300  # characters of a server's message that are shown
 _SCANNED_CHARACTERS = 10_000  # characters of it that are searched for credentials
@@ -102,4 +102,4 @@ def refused(body: bytes, status: int = 0, retry_after: str | None = None) -> Req
 def safe_text(text: str | None) -> str:
     """Return a server's text in a form that can be stored and shown: short, on one line, without credentials."""
     plain = "".join(letter if letter.isprintable() else " " for letter in (text or "")[:_SCANNED_CHARACTERS])
-    return str(redact(plain))[:_SHOWN_CHARACTERS].strip()
+    return admit_text(plain)[:_SHOWN_CHARACTERS].strip()

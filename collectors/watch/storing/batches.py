@@ -10,9 +10,7 @@ import msgspec
 import zstandard
 from msgspec.structs import replace
 
-from collectors.formats.depth import is_deeper
-from collectors.redaction import redact_json
-from collectors.redaction.entries import entry_without_credentials
+from collectors.gate import Limits, Skipped, admit, admit_text
 from collectors.watch.streams.resources import Resource, Target
 from collectors.watch.streams.threads import StreamStatus
 from timeline.core.bounds import FAULTS
@@ -113,32 +111,32 @@ def read(packed: bytes, most: int) -> Iterator[Item]:
             raise Malformed(f"Line {number} is not as a collector writes it ({type(error).__name__}).") from None
 
 
-def checked(pieces: Iterator[bytes], most: int, depth: int) -> bytes:
-    """Return a batch that came from outside, in pieces, after checking it and redacting it again. Raise Malformed."""
-    try:
-        return written(_checked(read(b"".join(pieces), most), depth))
-    except ValueError as error:
-        raise Malformed(f"An object cannot be kept: {error}.") from None
+def checked(pieces: Iterator[bytes], most: int, limits: Limits) -> bytes:
+    """Return a batch that came from outside, in pieces, as far as the gate admits it. Raise Malformed."""
+    return written(_checked(read(b"".join(pieces), most), limits))
 
 
-def _checked(items: Iterable[Item], depth: int) -> Iterator[Item]:
+def _checked(items: Iterable[Item], limits: Limits) -> Iterator[Item]:
     for each in items:
         if isinstance(each, Entry):
-            ref = each.ref
-            if each.body and is_deeper(each.body, depth):
-                raise Malformed("An object is nested deeper than CAUSELINE_DEPTH_LIMIT allows.")
-            body = redact_json(each.body, ref.kind) if each.body else b""
-            yield entry_without_credentials(replace(each, place=None, body=body))
+            yield _admitted(replace(each, place=None), limits)
         elif isinstance(each, Mark):
             if each.what is MarkType.FREED:
                 raise Malformed("A collector cannot say that changes were deleted.")
             if "\0" in "".join((each.group, each.version, each.kind, each.namespace, each.reason, each.other)):
                 raise Malformed("A NUL character stands in a mark of a watch.")
-            yield replace(each, reason=each.reason[:_TEXT])
+            yield _admitted(replace(each, reason=each.reason[:_TEXT]), limits)
         elif isinstance(each, StreamStatus):
-            yield each
+            yield each._replace(error=admit_text(each.error))
         else:
             raise Malformed("A collector sends changes of objects and marks of watches, and nothing else.")
+
+
+def _admitted(each: Observation, limits: Limits) -> Observation:
+    (admitted,) = admit([each], limits)
+    if isinstance(admitted, Skipped):
+        raise Malformed(f"An object cannot be kept: {admitted.reason}.")
+    return admitted
 
 
 def _lines(packed: bytes, most: int) -> Iterator[bytes]:

@@ -11,10 +11,10 @@ from django import db
 from django.db import transaction
 
 from collectors.watch.storing.adding import add_batches, add_part
-from collectors.watch.storing.admitted import Admitted
 from collectors.watch.storing.attribution import Attribution
 from collectors.watch.storing.dividing import Dividing, described
 from collectors.watch.storing.feeds import Collected, Watched
+from collectors.watch.storing.makers import Makers
 from collectors.watch.streams.discovery import DiscoveryResult
 from collectors.watch.streams.resources import Resource, Target
 from collectors.watch.streams.targets import Known, Targets
@@ -83,7 +83,7 @@ class Ingester:
         self._committed = 0.0
         self._given_back = time.monotonic()
         self._most = BATCH  # observations in the next commit at most
-        self._admitted = Admitted(live_source, self._dividing)
+        self._makers = Makers(live_source, self._dividing)
         self._attribution = Attribution(live_source)
         self._more = False  # whether more of the audit log may wait
 
@@ -110,8 +110,8 @@ class Ingester:
             add_part(self._live, part, self._hold, self._dividing)
         if adds:
             self._more = add_batches(self._live, self._hold, self._dividing)
-            self._admitted.note(batch)
-            self._admitted.name(self._hold)
+            self._makers.note(batch)
+            self._makers.name(self._hold)
             self._attribution.note(batch)
             self._attribution.compare()
         for each in items:

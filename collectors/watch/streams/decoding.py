@@ -1,6 +1,6 @@
 """Decode a list and the watch events of one kind into entries, and track which objects exist. It does no I/O."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -8,14 +8,12 @@ import orjson
 from msgspec.structs import replace
 
 from collectors.formats.json_stream import JsonStream, MalformedJson
-from collectors.formats.rejections import reason_of
+from collectors.gate import reason_of
 from collectors.normalise.objects import Signature, observed_object, signed_by
-from collectors.redaction.entries import entry_without_credentials
-from collectors.redaction.screening import have_no_credentials
 from collectors.watch.server.failures import RequestRefused, refused, safe_text
 from collectors.watch.streams.resources import Resource
 from timeline.core.bounds import FAULTS
-from timeline.core.entries import Change, Clock, Entry, ObjectRef, Observation, Owner, revision
+from timeline.core.entries import Change, Clock, Entry, ObjectRef, Owner, revision
 from timeline.core.values import check_object
 
 _CHANGES = {"ADDED": Change.CREATED, "MODIFIED": Change.MODIFIED, "DELETED": Change.DELETED}
@@ -149,19 +147,14 @@ class ObjectDecoder:
         self.why = ""
 
     def listed(self, item: bytes, arrived: int) -> Entry | None:
-        """Return the entry of an item of a list; None if it cannot be used. `arrived` is in µs since 1970."""
-        entry = self._observe(item, Change.OBSERVED, arrived)
-        try:
-            return entry and entry_without_credentials(entry)
-        except FAULTS as error:
-            self.refuse(error)
-            return None
+        """Return the entry of an item of a list as it is; None if it cannot be used. `arrived` is in µs since 1970."""
+        return self._observe(item, Change.OBSERVED, arrived)
 
     def event(self, line: bytes, arrived: int, resume_version: int) -> Entry | Bookmark | RequestRefused | None:
         """Decode one line of a watch. Return None if its object cannot be used, or if it was delivered before.
 
-        Everything up to `resume_version` was delivered before. Of an entry only the object is redacted: the caller
-        calls `redacted` with what many lines say. Raise Malformed.
+        Everything up to `resume_version` was delivered before. An entry is as it was observed: the caller lets the gate
+        admit it. Raise Malformed.
         """
         try:
             event = _event_decoder.decode(line)
@@ -180,14 +173,14 @@ class ObjectDecoder:
         """Yield a deletion for each known object that is not in a list: it happened between `since` and `answered`."""
         for uid in self.live_objects.keys() - seen:
             gone = self.live_objects.pop(uid)
-            yield entry_without_credentials(
-                Entry(gone.ref, Change.DELETED, None, Clock.OBJECT, since, answered, owner=gone.owner, arrived=answered)
+            yield Entry(
+                gone.ref, Change.DELETED, None, Clock.OBJECT, since, answered, owner=gone.owner, arrived=answered
             )
 
-    def refuse(self, error: Exception) -> None:
+    def refuse(self, reason: str) -> None:
         """Count an object that cannot be used."""
         self.unusable += 1
-        self.why = safe_text(reason_of(error))
+        self.why = safe_text(reason)
 
     def _observe(self, raw: bytes, change: Change, arrived: int, resume_version: int = 0) -> Entry | None:
         resource = self._resource
@@ -200,7 +193,7 @@ class ObjectDecoder:
             if observed.entry.resource_version is None:
                 raise ValueError("it has no resourceVersion that can be compared")
         except FAULTS as error:
-            self.refuse(error)
+            self.refuse(reason_of(error))
             return None
         entry, owner = observed.entry, observed.entry.owner
         if owner == self._last_owner:
@@ -222,28 +215,6 @@ class ObjectDecoder:
                 known.revision, known.owner, known.signature = own_version, owner, observed.signature
         ref = known.ref if known and known.ref == entry.ref else entry.ref  # share one copy in memory
         return replace(entry, ref=ref, owner=owner, arrived=arrived, user_agent=writer)
-
-
-def redacted(observations: list[Observation], refuse: Callable[[Exception], None] | None = None) -> list[Observation]:
-    """Return observations of a watch without credentials in names and facts of entries; the same list if all have none.
-    Where an entry cannot be searched for credentials, `refuse` is called with why, and the entry is left out.
-
-    To look at many together takes a third of the time.
-    """
-    try:
-        if have_no_credentials([each for each in observations if isinstance(each, Entry)]):
-            return observations
-    except FAULTS:  # which one it is turns out below
-        pass
-    found: list[Observation] = []
-    for each in observations:
-        try:
-            found.append(entry_without_credentials(each) if isinstance(each, Entry) else each)
-        except FAULTS as error:
-            if refuse is None:
-                raise
-            refuse(error)
-    return found
 
 
 def key_of(entry: Entry) -> str:

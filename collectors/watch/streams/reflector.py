@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from collectors.gate import Admitted, Limits, admit, admit_text
 from collectors.watch.server.api import Api
 from collectors.watch.server.bodies import LIST_BYTES
 from collectors.watch.server.failures import (
@@ -32,7 +33,6 @@ from collectors.watch.streams.decoding import (
     key_in,
     key_of,
     page_of,
-    redacted,
 )
 from collectors.watch.streams.resources import Resource
 from timeline.core.entries import Entry, Mark, MarkType, Observation
@@ -51,7 +51,7 @@ _WATCH_SECONDS = (240, 480)  # seconds after which the server shall end a watch:
 _LOCK_SECONDS = 0.5  # seconds between two checks of `stop` while it waits to list
 _LIST_ATTEMPTS = 5  # times that a list whose pages were too slow is restarted before that is a failure
 
-Deliver = Callable[[list[Observation]], None]
+Deliver = Callable[[Admitted[Observation]], None]
 ReportState = Callable[[Resource, str, str], None]
 
 
@@ -75,6 +75,7 @@ class Reflector:
         namespace: str = "",
         page: int = PAGE,
         retry_seconds: float = 30.0,
+        limits: Limits = Limits(),  # noqa: B008
     ) -> None:
         """Prepare to resume from what was delivered before.
 
@@ -82,7 +83,7 @@ class Reflector:
         existed then. After `retry_seconds`, a forbidden or missing resource is requested again.
         """
         self._api, self.resource = api, resource
-        self._deliver, self._report_state = deliver, report_state
+        self._deliver_admitted, self._report_state, self._limits = deliver, report_state, limits
         self.namespace, self.path = namespace, resource.path(namespace)
         self._page_size, self._retry_seconds = page, retry_seconds
         self.decoder = ObjectDecoder(resource, known_objects)
@@ -164,6 +165,10 @@ class Reflector:
             self._last_version, self.revision = max(self._last_version, self.revision), None
             self._gap_reason = why
 
+    def _deliver(self, observations: list[Observation]) -> None:
+        """Deliver what the gate admits, and count what it does not."""
+        self._deliver_admitted(admit(observations, self._limits).used(self.decoder.refuse))
+
     # Listing
 
     def _list(self, stop: threading.Event) -> None:
@@ -234,9 +239,10 @@ class Reflector:
                 entries.append(entry)
                 seen.add(key := key_of(entry))
                 if (entry.resource_version or 0) < (before := self.decoder.live_objects[key].revision):
+                    name = f"{entry.ref.kind} {admit_text(entry.ref.name)}"
                     raise RevisionsWentBack(
-                        f"{entry.ref.kind} {entry.ref.name} has revision {entry.resource_version}, and had {before}"
-                        " before: the cluster's etcd was restored."
+                        f"{name} has revision {entry.resource_version}, and had {before} before: the cluster's etcd"
+                        " was restored."
                     )
         return entries
 
@@ -301,7 +307,7 @@ class Reflector:
                 observations.append(self._mark(MarkType.BOOKMARK, arrived, event.revision))
         if observations:
             self._complete_at, self._attempts = arrived, 0
-            self._deliver(redacted(observations, self.decoder.refuse))
+            self._deliver(observations)
         if self.decoder.unusable.bit_length() != before.bit_length():  # report it at 1, 2, 4, 8, … of them
             self._set_state("watching", self._problems())
         if isinstance(failure, Malformed):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
+from collectors.gate import Limits
 from collectors.watch.streams.discovery import Discovery, DiscoveryResult
 from collectors.watch.streams.event_queue import EventQueue
 from collectors.watch.streams.reflector import Reflector
@@ -45,9 +46,14 @@ class Streams:
     """
 
     def __init__(
-        self, api: Api, include: Sequence[str], exclude: Sequence[str], namespaces: Sequence[str] = ()
+        self,
+        api: Api,
+        include: Sequence[str],
+        exclude: Sequence[str],
+        namespaces: Sequence[str] = (),
+        limits: Limits = Limits(),  # noqa: B008
     ) -> None:
-        self.api = api
+        self.api, self._limits = api, limits
         self.queue: EventQueue[StreamItem] = EventQueue(_size_of)
         self._stop = threading.Event()
         self._running: dict[Target, threading.Event] = {}
@@ -90,6 +96,7 @@ class Streams:
             resumed_at=resumed_at,
             report_state=report,
             namespace=target.namespace,
+            limits=self._limits,
         )
         threading.Thread(target=self._run, args=[reflector, stop], name=target.name, daemon=True).start()
 

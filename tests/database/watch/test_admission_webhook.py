@@ -14,9 +14,11 @@ import yaml
 from django.utils import timezone
 from msgspec.structs import replace
 
+from collectors.formats import Limits
+from collectors.gate import admit
 from collectors.normalise.objects import observed_object
 from collectors.uploads import admission_batches
-from collectors.watch.storing import admitted
+from collectors.watch.storing import makers
 from collectors.watch.webhook_files import admission_manifest, audit_policy, kubeconfig
 from dashboard.web import admission
 from dashboard.web.webhooks import Webhooks, hide_token
@@ -36,6 +38,7 @@ ROBOT = "system:serviceaccount:n:robot"
 def entry(body: dict[str, Any], change: Change) -> Entry:
     """Return what a watch shows of a change now."""
     found = observed_object(json.dumps(body).encode(), change, None, bodies=True).entry
+    (found,) = [each for each in admit([found], Limits()) if isinstance(each, Entry)]
     return replace(found, arrived=microseconds(timezone.now()), received=microseconds(timezone.now()))
 
 
@@ -70,7 +73,7 @@ class Scene:
 
     def reviewed(self, *bodies: bytes, dropped: int = 0) -> None:
         at = microseconds(timezone.now())
-        admission_batches.store(self.followed.cluster.pk, [(at, body) for body in bodies], dropped, 10**9)
+        admission_batches.store(self.followed.cluster.pk, [(at, body) for body in bodies], dropped, Limits(), 10**9)
 
     def names(self, changes: Sequence[Entry]) -> list[str]:
         """Return who made the changes, as far as that is known."""
@@ -82,7 +85,7 @@ class Scene:
 
 @pytest.fixture
 def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
-    monkeypatch.setattr(admitted, "SETTLED", 0.0)
+    monkeypatch.setattr(makers, "SETTLED", 0.0)
     return Scene()
 
 

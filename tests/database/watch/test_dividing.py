@@ -5,7 +5,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,13 @@ from django.test import Client
 from msgspec.structs import replace
 
 import collectors.formats.audit as audit_format
-from collectors.formats import Skipped, read
+from collectors import gate
+from collectors.formats import Limits, Skipped, read
 from collectors.replay import serve
 from collectors.watch import cluster_watcher
 from collectors.watch.storing.dividing import STREAK, Dividing
 from collectors.watch.streams import decoding
-from collectors.watch.streams.decoding import ObjectDecoder, redacted
+from collectors.watch.streams.decoding import ObjectDecoder
 from collectors.watch.streams.resources import Resource
 from tests.database.watch.collector import ITEMS, Sent, Worker
 from tests.inputs.events import event, pod
@@ -40,7 +40,6 @@ from timeline.storage import leases, store
 from timeline.storage.entries import additions, chunks, inbox
 
 pytestmark = pytest.mark.django_db(transaction=True)
-redacted_format = import_module("collectors.formats.redacted")  # the package has a function of this name, too
 NAME = "poison"
 SAMPLE = next(each for each in ITEMS if isinstance(each, Entry) and each.change is Change.CREATED)
 POISON = replace(SAMPLE, ref=replace(SAMPLE.ref, name=NAME, uid=NAME), resource_version=5_000_000, owner=None)
@@ -202,18 +201,17 @@ def test_an_object_that_cannot_be_read_or_redacted_costs_itself_alone(monkeypatc
         for number, name in enumerate(("a", NAME, "b"), 1):
             line = json.dumps({"type": "ADDED", "object": made(name, number)}).encode()
             entry = decoder.event(line, 1, 0)
-            for each in redacted([entry], decoder.refuse) if isinstance(entry, Entry) else ():
+            for each in gate.admit([entry], Limits()).used(decoder.refuse) if isinstance(entry, Entry) else ():
                 yield each.ref.name if isinstance(each, Entry) else each
         yield decoder.unusable
 
     assert [*events()] == ["a", NAME, "b", 0]
-    for name, condition in {
-        "observed_object": unreadable,
-        "entry_without_credentials": lambda entry: entry.ref.name == NAME,
-    }.items():
+    for module, name, condition in (
+        (decoding, "observed_object", unreadable),
+        (gate, "without_credentials", lambda entry: entry.ref.name == NAME),
+    ):
         with monkeypatch.context() as patch:
-            patch.setattr(decoding, name, fails(getattr(decoding, name), condition, AttributeError("x")))
-            patch.setattr(decoding, "have_no_credentials", lambda _: False)
+            patch.setattr(module, name, fails(getattr(module, name), condition, AttributeError("x")))
             assert [*events()] == ["a", "b", 1]
 
 
@@ -226,11 +224,10 @@ def test_a_line_of_a_file_that_cannot_be_read_or_redacted_costs_itself_alone(
     for each in lines:
         each["objectRef"]["name"] = each["auditID"]
     path.write_text("".join(json.dumps(each) + "\n" for each in lines))
-    module = {"entries_of": audit_format, "without_credentials": redacted_format}[step]
+    module = {"entries_of": audit_format, "without_credentials": gate}[step]
     monkeypatch.setattr(
         module, step, fails(getattr(module, step), lambda each, *_: NAME in str(each), AttributeError("secret"))
     )
-    monkeypatch.setattr(redacted_format, "have_no_credentials", lambda _: False)
     found = [*read([(path, "log")], bodies=True)]
     assert [each.ref.name for each in found if isinstance(each, Entry)] == ["a", "b"]
     skipped = [str(each) for each in found if isinstance(each, Skipped)]

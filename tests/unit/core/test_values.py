@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from collectors.normalise.reviews import content_of
+from collectors.formats.admission_webhook import content_of
 from timeline.comparing.specs import spec_of
 from timeline.core.entries import ObjectRef
 from timeline.core.intent import intent_of

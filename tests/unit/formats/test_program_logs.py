@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from collectors import formats
 from collectors.analysis import analyse
 from collectors.formats import Limits, Skipped, logs, own, read
-from collectors.formats.logs import KEPT
+from collectors.gate import LINE_KEPT as KEPT
 from collectors.normalise.log_lines import LONGEST
 from dashboard.cli.terminal import Terminal
 from dashboard.cli.text import show_input

@@ -9,6 +9,7 @@ import msgspec
 from collectors.formats import Skipped
 from collectors.formats.audit import read_lines
 from collectors.formats.stream import Line
+from collectors.gate import Limits, admit
 from tests.inputs.mutations import Log, logged_at
 from tests.inputs.recordings import SAMPLE, lines_of
 from timeline.core.entries import Observation
@@ -32,7 +33,7 @@ def sample() -> Log:
 
 def observed(log: Iterable[dict[str, object]], file: str = "log") -> list[Observation]:
     lines = (Line(file, number, msgspec.json.encode(event)) for number, event in enumerate(log, 1))
-    return [item for item in read_lines(lines, False) if not isinstance(item, Skipped)]
+    return [item for item in admit(read_lines(lines, False), Limits(), bodies=False) if not isinstance(item, Skipped)]
 
 
 def at_level(level: str, log: Log) -> Log:

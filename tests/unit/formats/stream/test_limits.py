@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from collectors import formats
 from collectors.formats import Limits, NotARecording, Skipped, parallel, read
-from collectors.formats.depth import is_deeper
 from collectors.formats.stream import TOO_DEEP, fewer, limits
+from collectors.gate import is_deeper
 from dashboard import environment
 from tests.inputs.events import event, pod
 from tests.patience import processor_seconds

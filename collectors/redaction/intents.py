@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from collectors.redaction import redact_json
+from collectors.redaction.cached import redact_json
 from collectors.redaction.policy import on_policy_change, patterns
 from timeline.core.entries import Intent
 from timeline.core.intent import LONGEST_INTENT, condition, intent_of

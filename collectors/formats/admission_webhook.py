@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from collectors.gate import Limits, Skipped, admit
 from collectors.normalise import admission, is_present
 from collectors.normalise.admission import WHOLE, AdmissionRequest
-from collectors.redaction import redact_json
-from collectors.redaction.entries import clean_name
 from timeline.core.bounds import FAULTS
-from timeline.core.entries import revision
+from timeline.core.entries import Change, Clock, Entry, ObjectRef, revision
 from timeline.core.values import check_object, decoded
 from timeline.history.packing import ENTRIES, Packer
 from timeline.kinds import Metadata
@@ -47,7 +46,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 _lines = msgspec.json.Decoder(Review)
 
 
-def review_of(request: AdmissionRequest, at: int) -> Review | None:
+def review_of(request: AdmissionRequest, at: int, limits: Limits) -> Review | None:
     """Return what a request says of the write that may follow it; None for a dry run, and for what is no write of an
     object with a UID. Raise ValueError if a field cannot be used."""
     if request.dryRun or request.operation not in OPERATIONS or request.subResource not in WHOLE:
@@ -55,16 +54,21 @@ def review_of(request: AdmissionRequest, at: int) -> Review | None:
     before = _object.decode(request.oldObject).metadata if is_present(request.oldObject) else None
     after = _object.decode(request.object).metadata if is_present(request.object) else None
     uid = (before and before.uid) or (after and after.uid)
-    actor = clean_name(request.userInfo.username)
-    if not uid or not actor or (request.operation == "CREATE") is (before is not None):
+    if not uid or not request.userInfo.username or (request.operation == "CREATE") is (before is not None):
         return None
-    content = ""
-    if after is not None and request.operation != "DELETE":
-        content = content_of(redact_json(bytes(request.object), request.kind.kind))
-    replaces = before.resourceVersion if before else ""
+    replaces = (before.resourceVersion or "") if before else ""
     if before and revision(replaces) is None:
         return None
-    return Review(clean_name(request.uid), at, request.operation, clean_name(uid), replaces or "", content, actor)
+    ref = ObjectRef(request.kind.group, request.kind.version, request.kind.kind, "", "", uid)
+    whole = bytes(request.object) if after is not None and request.operation != "DELETE" else b""
+    actor = request.userInfo.username
+    written = Entry(ref, Change.OBSERVED, None, Clock.AUDIT, at, at, actor=actor, identity=request.uid, body=whole)
+    (admitted,) = admit([written], limits)
+    if isinstance(admitted, Skipped):
+        raise ValueError(admitted.reason)
+    assert isinstance(admitted, Entry)
+    content = content_of(admitted.body)
+    return Review(admitted.identity, at, request.operation, admitted.ref.uid, replaces, content, admitted.actor)
 
 
 def content_of(body: bytes) -> str:
@@ -89,14 +93,14 @@ class Read(NamedTuple):
     unread: int  # requests that could not be read
 
 
-def read(bodies: Iterator[bytes], times: Sequence[int]) -> Read:
+def read(bodies: Iterator[bytes], times: Sequence[int], limits: Limits) -> Read:
     """Read requests to the webhook, each with when it arrived in microseconds since 1970."""
     lines, identities, unread = [], [], 0
     for body, at in zip(bodies, times, strict=False):
         try:
             check_object(body)
             asked = admission.review_of(body).request
-            review = review_of(asked, at) if asked else None
+            review = review_of(asked, at, limits) if asked else None
         except FAULTS:
             unread += 1
             continue

@@ -7,8 +7,8 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.normalise.intents import wanted_of
 from collectors.redaction import Policy, redact_json
+from collectors.redaction.intents import wanted_of
 from tests.inputs.credentials import BODIES, TEXTS
 from tests.properties import examples
 from tests.unit.redaction.conftest import policy as policy  # a fixture

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from collectors.normalise.reviews import Review, content_of, from_line
+from collectors.formats.admission_webhook import Review, content_of, from_line
 from collectors.watch.storing.dividing import Dividing
 from timeline import pipeline
 from timeline.core.bounds import FAULTS
@@ -41,7 +41,7 @@ class _Waiting(NamedTuple):
     since: float  # monotonic
 
 
-class Admitted:
+class Makers:
     """Find who made the changes of one live source, for the worker of the source."""
 
     def __init__(self, live: Live, dividing: Dividing | None = None) -> None:

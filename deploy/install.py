@@ -45,7 +45,7 @@ def main() -> None:
         only.write_text(pinned[0], encoding="utf-8")
         subprocess.run([*pip, "install", "--quiet", "--no-compile", "--require-hashes", "-r", only], check=True)
     wanted = ["--require-hashes", "-r", lock]
-    by_uv = [uv, "pip", "install", "--quiet", "--python", sys.executable, *wanted]
+    by_uv = [str(uv), "pip", "install", "--quiet", "--python", sys.executable, *wanted]
     if subprocess.run(by_uv, env=os.environ | settings_of(pip)).returncode:
         print("causeline: uv could not install the packages; pip tries it.", file=sys.stderr)
         subprocess.run([*pip, "install", "--quiet", *wanted], check=True)

@@ -1,10 +1,10 @@
-"""Read the shapes and lengths that pictures have in common with the browser's timeline: `js/shapes.js`."""
+"""Read the shapes and lengths that pictures have in common with the browser's timeline: `js/state/shapes.js`."""
 
 import json
 import re
 from pathlib import Path
 
-_FILE = Path(__file__).parent.parent / "static/dashboard/js/shapes.js"
+_FILE = Path(__file__).parent.parent / "static/dashboard/js/state/shapes.js"
 _CONSTANT = re.compile(r"^export const (\w+) = ([^;]+);", re.MULTILINE)
 _CONSTANTS = {name: json.loads(value) for name, value in _CONSTANT.findall(_FILE.read_text(encoding="utf-8"))}
 

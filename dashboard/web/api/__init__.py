@@ -247,10 +247,11 @@ def _declared_urls() -> Any:
     patterns: list[Any]
     patterns, *names = api.urls
     for each in patterns:
+        address: Any = each.callback
         if found := operations.get(str(each.pattern)):
-            needs.gather(each.callback, found)
+            needs.gather(address, found)
         else:  # the page about the API, the document that it reads, and the root that both are under
-            needs.to_read("signed in", action=None)(each.callback)
+            needs.to_read("signed in", action=None)(address)
     return patterns, *names
 
 

@@ -240,7 +240,8 @@ def test_what_needs_an_extra_says_what_to_install(without_extras: Path, tmp_path
 
 def test_without_extras_recordings_are_analysed_and_reported(without_extras: Path, tmp_path: Path) -> None:
     sample = ROOT / "dashboard/samples/one-pod-too-many.jsonl.zst"
-    for command in (["analyze", sample], ["report", sample, "-o", tmp_path / "report.html"]):
+    commands: list[list[str | Path]] = [["analyze", sample], ["report", sample, "-o", tmp_path / "report.html"]]
+    for command in commands:
         result = run([without_extras / "causeline", *command], tmp_path)
         assert result.returncode in (0, 1) and "Traceback" not in result.stderr, result.stderr
     assert (tmp_path / "report.html").stat().st_size > 100_000

@@ -7,7 +7,7 @@ import pytest
 from deploy import install
 
 
-def test_uv_is_told_what_pip_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uv_gets_the_settings_of_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PIP_INDEX_URL", "PIP_FIND_LINKS", "PIP_CERT"):
         monkeypatch.delenv(name, raising=False)
     file = tmp_path / "pip.conf"
@@ -18,8 +18,8 @@ def test_uv_is_told_what_pip_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     )
     monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
     monkeypatch.setenv("PIP_INDEX_URL", "https://variable.example.org/simple")
-    told = install.settings_of(install.own_pip())
-    assert told["UV_DEFAULT_INDEX"] == "https://variable.example.org/simple"
-    assert told["UV_INDEX"] == "https://one.example.org https://two.example.org"
-    assert told["UV_FIND_LINKS"] == "/one,/two"
-    assert not any("timeout" in name.lower() for name in told)
+    given = install.settings_of(install.own_pip())
+    assert given["UV_DEFAULT_INDEX"] == "https://variable.example.org/simple"
+    assert given["UV_INDEX"] == "https://one.example.org https://two.example.org"
+    assert given["UV_FIND_LINKS"] == "/one,/two"
+    assert not any("timeout" in name.lower() for name in given)

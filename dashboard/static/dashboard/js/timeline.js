@@ -4,7 +4,7 @@ import { byId } from "./draw/dom.js";
 import { Frames } from "./draw/frames.js";
 import { BLOCK, Lanes, MARGIN } from "./draw/lanes.js";
 import { Picture } from "./draw/picture.js";
-import { ROW } from "./shapes.js";
+import { ROW } from "./state/shapes.js";
 import { addressBar } from "./state/address.js";
 import { Windows, change, findings, incident, incidents, measure, opening, overview } from "./state/api.js";
 import { IncidentsList } from "./state/incidentsList.js";

@@ -15,7 +15,7 @@
 
 import { SEVERAL, isOf } from "../state/actors.js";
 import { arrowsOf } from "./arrows.js";
-import { BAR } from "../shapes.js";
+import { BAR } from "../state/shapes.js";
 
 export const HALF_BAR = BAR / 2;
 export const PALE = 0.3; // opacity of marks by others than the actor of the filter

@@ -1,6 +1,6 @@
 // This module makes elements without markup. Every text becomes a text node, so no name can become HTML.
 
-import { SEVERITIES } from "../shapes.js";
+import { SEVERITIES } from "../state/shapes.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const TURNS = /[\u202a-\u202e\u2066-\u2069]/g; // bidirectional control characters are shown as symbols, so that they do not reorder the text

@@ -7,7 +7,7 @@ import { clock, digitsFor, instant, linesOf } from "../state/time.js";
 import { kindOf } from "../state/window.js";
 import { scaleOf } from "./columns.js";
 import { linesAt, tipOf } from "./logs.js";
-import { ROW } from "../shapes.js";
+import { ROW } from "../state/shapes.js";
 import { useAt } from "./views.js";
 
 /** Returns who made a change, for the tooltip. `index` is that of an actor in the window. */

@@ -5,7 +5,7 @@ import { foldedIn } from "../state/window.js";
 import { byId, el } from "./dom.js";
 import { folding, heading, label, logLabel, logsHeading, viewLabel } from "./labels.js";
 import { ALONE, HEADING, layOut, layOutPins, viewsOf } from "./layout.js";
-import { ROW } from "../shapes.js";
+import { ROW } from "../state/shapes.js";
 
 export const MARGIN = 12, BLOCK = 40;
 const ALL = "*"; // stands for all groups

@@ -1,6 +1,6 @@
 // This module computes the position of each lane.
 
-import { ROW } from "../shapes.js";
+import { ROW } from "../state/shapes.js";
 
 export const HEADING = 30, FOLDED = 26, VIEW = 44, LOG = 24; // px: heights of a heading, of the button below a group that shows its folded lanes, of the view of an actor, and of a log
 const DOT = 4; // px between a heading and the dot at which an arrow ends

@@ -4,7 +4,7 @@
 import { isOf } from "../state/actors.js";
 import { PALE, inkOf } from "./columns.js";
 import { svg } from "./dom.js";
-import { MARKS } from "../shapes.js";
+import { MARKS } from "../state/shapes.js";
 
 const ORDER = Object.keys(MARKS);
 const ROOM = 10; // px beyond the edges, where marks are still visible

@@ -9,7 +9,7 @@ import { svg } from "./dom.js";
 import { logShapes } from "./logs.js";
 import { markShapes } from "./marks.js";
 import { drawMeasure } from "./measure.js";
-import { ROW } from "../shapes.js";
+import { ROW } from "../state/shapes.js";
 import { viewShapes } from "./views.js";
 
 const measure = document.createElement("canvas").getContext("2d");

@@ -9,7 +9,7 @@ import { scaleOf } from "./columns.js";
 import { byId } from "./dom.js";
 import { whatIsAt } from "./hits.js";
 import { HEADING } from "./layout.js";
-import { ROW } from "../shapes.js";
+import { ROW } from "../state/shapes.js";
 
 const BESIDE = 6 * ROW; // px that are drawn above and below the visible part, for scrolling
 

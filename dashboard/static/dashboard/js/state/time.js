@@ -1,7 +1,7 @@
 // This module formats times, which are whole microseconds since 1970 (UTC), as text: in the zone that is shown (see zone.js),
 // or in another one.
 
-import { STEPS } from "../shapes.js";
+import { STEPS } from "./shapes.js";
 import { zone as shown, zones } from "./zone.js";
 
 export const MS = 1000, SECOND = 1e6, MINUTE = 60e6, HOUR = 3600e6, DAY = 86400e6;

@@ -8,7 +8,7 @@ from django.db import connections
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-OLDEST = "7b0d36963cf425e5cc5f82bc3ffb9200bd2242b3"  # the first commit that has all migrations that were replaced
+OLDEST = "7b0d36963cf425e5cc5f82bc3ffb9200bd2242b3"  # a commit that has all migrations that were replaced
 
 
 class Command(migrate.Command):

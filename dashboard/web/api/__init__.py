@@ -54,6 +54,8 @@ _MISSING: dict[type[Exception], tuple[str, str]] = {
     Finding.DoesNotExist: ("No such finding", _GONE),
     Incident.DoesNotExist: ("No such incident", "It is over and was explained, or the link is wrong."),
 }
+# The page about the API, the document that it reads, and the root that both are under.
+_PAGES = {"openapi-view", "openapi-json", "api-root"}
 _FORMS = {"application/x-www-form-urlencoded", "multipart/form-data"}
 
 
@@ -243,16 +245,14 @@ def _declared_urls() -> Any:
     for router in _ROUTERS:
         for path, view in router.path_operations.items():
             of_path = {method: each.view_func for each in view.operations for method in each.methods}
-            operations[_route_of(path)] = of_path
-    patterns: list[Any]
-    patterns, *names = api.urls
-    for each in patterns:
-        address: Any = each.callback
+            operations.setdefault(_route_of(path), of_path)  # as Django takes the first of two
+    made: Any = api.urls
+    for each in made[0]:
         if found := operations.get(str(each.pattern)):
-            needs.gather(address, found)
-        else:  # the page about the API, the document that it reads, and the root that both are under
-            needs.to_read("signed in", action=None)(address)
-    return patterns, *names
+            needs.gather(each.callback, found)
+        elif each.name in _PAGES:
+            needs.to_read("signed in", action=None)(each.callback)
+    return made
 
 
 urls = _declared_urls()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from dashboard import environment
 from dashboard.cli.record import duration
+from dashboard.cli.servers.beside import Commands, leaves_root, perform_beside
 from dashboard.cli.terminal import StatusLine, confirmed, give_up, say, stopped_by_signals
 from dashboard.services import ServiceError
 from timeline.core import times
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from collectors.stores.kinds import Cost, Kind, Store, Window
     from collectors.stores.pulling import Progress
-    from dashboard.cli.servers.beside import Commands
 
 STORES = ("cloudwatch", "cloud-logging", "log-analytics", "loki", "elasticsearch", "s3")
 
@@ -145,7 +145,6 @@ def _pulled(kind: Kind, options: argparse.Namespace, stop: threading.Event) -> P
 def _import(options: argparse.Namespace, path: Path, progress: Progress) -> int:
     """Import what was pulled, and remove the file if that succeeds. Return the exit status."""
     from collectors.stores.pulling import finish
-    from dashboard.cli.servers.beside import perform_beside
 
     if not progress.records:
         say("The window has no records, so there is nothing to import.")
@@ -158,7 +157,7 @@ def _import(options: argparse.Namespace, path: Path, progress: Progress) -> int:
             else {"cluster": options.cluster, "or_name": f"{options.cluster} {begin:%Y-%m-%d %H:%M}"}
         )
         given = {"files": [str(path)], **where}
-        status = _in_child(lambda: perform_beside(options, "recordings.import_files", given, [str(path)]))
+        status = _in_child(options, lambda: perform_beside(options, "recordings.import_files", given, [str(path)]))
     if status == 0:
         path.unlink(missing_ok=True)
         finish(path)
@@ -167,10 +166,10 @@ def _import(options: argparse.Namespace, path: Path, progress: Progress) -> int:
     return status
 
 
-def _in_child(command: Callable[[], int]) -> int:
-    """Return the exit status of a command. Started as root, it changes to another account, which could not remove the
-    file that root has written, so it runs in a child."""
-    if os.geteuid() != 0:
+def _in_child(options: argparse.Namespace, command: Callable[[], int]) -> int:
+    """Return the exit status of a command. If it leaves root, its account could not remove the file that root has
+    written, so it runs in a child."""
+    if not leaves_root(options):
         return command()
     child = os.fork()
     if child:

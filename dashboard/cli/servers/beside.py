@@ -85,10 +85,15 @@ def beside(data_dir: Path, command: Sequence[str], reads: Sequence[str] = ()) ->
             signal.signal(signal.SIGINT, before)
 
 
-def to_file(path: str, command: Callable[[str], int], otherwise: int) -> int:
+def leaves_root(options: argparse.Namespace) -> bool:
+    """Return whether what runs beside the servers changes from root to another account."""
+    return os.geteuid() == 0 and getattr(options, "perform", None) is None
+
+
+def to_file(options: argparse.Namespace, path: str, command: Callable[[str], int], otherwise: int) -> int:
     """Run a command that writes to the path, and return its exit status, or `otherwise` if the path is not writable.
-    Started as root, the command changes to another account, so root writes what it prints to the file."""
-    if os.geteuid() != 0 or path == "-":
+    If the command leaves root, then root writes what it prints to the file."""
+    if path == "-" or not leaves_root(options):
         return command(path)
     try:
         return written_by_root(Path(path), lambda: command("-"))

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from dashboard.cli import arguments
-from dashboard.cli.servers.beside import Commands, perform_beside, to_file
+from dashboard.cli.servers.beside import Commands, leaves_root, perform_beside, to_file
 
 if TYPE_CHECKING:
     import argparse
@@ -60,11 +60,11 @@ def export(options: argparse.Namespace, source: str, format: str, output: str) -
         arguments = {"source": source, "format": format, "output": path, "packed": packed}
         return perform_beside(options, "recordings.export", arguments)
 
-    return to_file(output, export_to, 2)
+    return to_file(options, output, export_to, 2)
 
 
 def back_up(options: argparse.Namespace) -> int:
     """Write the database to a file, which only its owner can read. Return the exit status."""
-    if os.geteuid() == 0:
+    if leaves_root(options):
         os.umask(0o077)
-    return to_file(options.file, lambda file: perform_beside(options, "backups.back_up", {"file": file}), 1)
+    return to_file(options, options.file, lambda file: perform_beside(options, "backups.back_up", {"file": file}), 1)

@@ -137,7 +137,7 @@ def configured(
     return values
 
 
-def opened(kind: Kind, values: Mapping[str, str]) -> Store:
+def open_store(kind: Kind, values: Mapping[str, str]) -> Store:
     """Open a store with configured values. Raise Transient, and Refused, also if its client is not installed."""
     try:
         return kind.open(values)

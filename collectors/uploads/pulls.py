@@ -26,7 +26,7 @@ from collectors.formats import NotARecording
 from collectors.hosts import origin
 from collectors.stores import all_kinds as all_kinds  # the server has `collectors.stores` from here alone
 from collectors.stores.kinds import Kind as Kind
-from collectors.stores.kinds import Store, Window, configured, opened
+from collectors.stores.kinds import Store, Window, configured, open_store
 from collectors.stores.kinds import StoreRefused as StoreRefused
 from collectors.stores.kinds import Transient as Transient
 from collectors.stores.patience import Stopped
@@ -302,7 +302,7 @@ def _opened(row: LogStore, check: Check) -> "Iterator[Store]":
         raise StoreRefused(f"This version knows no log store {row.kind}.")
     values = configured(kind, {**row.fields, **_secrets(row)}, row.cluster.name, os.environ)
     _check_addresses(kind, values, check)
-    store = opened(kind, values)
+    store = open_store(kind, values)
     try:
         yield store
     finally:

@@ -97,8 +97,7 @@ def pull(options: argparse.Namespace) -> int:
 
 def _pulled(kind: Kind, options: argparse.Namespace, stop: threading.Event) -> Progress | None:
     """Pull the window into a file, and return how it went; None for a dry run. Raises GaveUp."""
-    from collectors.stores.kinds import StoreRefused, configured
-    from collectors.stores.kinds import opened as opened_store
+    from collectors.stores.kinds import StoreRefused, configured, open_store
     from collectors.stores.patience import Stopped, patiently
     from collectors.stores.pulling import Busy, Progress, fingerprint, unfinished
     from collectors.stores.pulling import pull as pull_into
@@ -120,7 +119,7 @@ def _pulled(kind: Kind, options: argparse.Namespace, stop: threading.Event) -> P
             )
         else:
             say(f"going on with {_words(progress)}: {progress.records:,} records are here")
-        store = opened = opened_store(kind, values)
+        store = opened = open_store(kind, values)
         if not progress.done and not progress.pages:
             cost = patiently(lambda: opened.cost(progress.window), stop, say)
             say(f"{kind.label}, {_words(progress)}: {_cost(cost)}")

@@ -114,8 +114,8 @@ def shows_what_comes_and_then_recordings_and_a_live_cluster(address: str) -> Non
     eventually(comes_or_is_there, 20)
 
     def moves() -> bool:
-        (cluster,) = visitor.ask("GET", "/api/clusters")[1]["clusters"]
-        return bool(cluster["state"] == "live" and cluster["health"]["entries"] > 50)
+        clusters = visitor.ask("GET", "/api/clusters")[1]["clusters"]
+        return [each["state"] == "live" and each["health"]["entries"] > 50 for each in clusters] == [True]
 
     eventually(moves, 60)
     eventually(lambda: not visitor.ask("GET", "/api/uploads")[1]["uploads"], 30)

@@ -113,13 +113,13 @@ def _admitted(each: Observation, limits: Limits, bodies: bool) -> Observation | 
 
 def _with_object(entry: Entry, limits: Limits, bodies: bool) -> Entry:
     """Return the entry with its object redacted, or with what that says somebody wants. Raise ValueError if it is too
-    large or nested too deeply."""
+    large, or if it is kept and nested too deeply."""
     check_object(entry.body)
+    if not bodies:
+        return replace(entry, body=b"", intent=wanted_of(entry.ref.group, entry.ref.kind, entry.body))
     if is_deeper(entry.body, limits.depth):
         raise ValueError(TOO_DEEP)
-    if bodies:
-        return replace(entry, body=redact_json(entry.body, entry.ref.kind))
-    return replace(entry, body=b"", intent=wanted_of(entry.ref.group, entry.ref.kind, entry.body))
+    return replace(entry, body=redact_json(entry.body, entry.ref.kind))
 
 
 def _line(line: LogLine) -> LogLine:

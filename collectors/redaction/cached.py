@@ -1,7 +1,7 @@
 """Redact an object in JSON as `objects.redact` does, but quickly. It does no I/O.
 
-Most changes of an object repeat what the previous one had. So an object is split into parts, and the results for parts
-that rarely change are cached.
+Objects in which nothing is to be redacted are recognised first (`unchanged.py`). Most changes of another object repeat
+what the previous one had, so it is split into parts, and the results for parts that rarely change are cached.
 """
 
 from collections.abc import Callable
@@ -11,11 +11,13 @@ import msgspec
 import orjson
 
 from collectors.redaction import policy
-from collectors.redaction.budget import Budget, is_over
+from collectors.redaction.budget import Budget, OutOfTime, is_over
 from collectors.redaction.objects import clean_fields, clean_managed, redact_in_place
 from collectors.redaction.roles import CONTEXTS, is_flag, naming
+from collectors.redaction.unchanged import is_unchanged
 
 _SMALL_BYTES = 1024  # bytes; a smaller object is redacted whole
+_LARGE_BYTES = 16_384  # bytes; a larger object is always split
 _CACHED_BYTES = 262_144  # bytes of a part that is cached at most
 _MEMORY = 4 << 20  # bytes of the parts in each cache; their results take as much
 _OVERHEAD = 400  # bytes that a part and its result take besides their length, about
@@ -36,13 +38,23 @@ def redact_json(raw: bytes, kind: str = "") -> bytes:
         return b""
     with Budget(len(raw)):
         try:
-            if kind != "Secret" and len(raw) > _SMALL_BYTES and (fields := _redact_parts(raw, "")) is not None:
-                return orjson.dumps(fields, option=_SORTED)
+            if kind != "Secret":
+                if len(raw) <= _LARGE_BYTES and _is_unchanged(raw):
+                    return orjson.dumps(orjson.loads(raw), option=_SORTED)
+                if len(raw) > _SMALL_BYTES and (fields := _redact_parts(raw, "")) is not None:
+                    return orjson.dumps(fields, option=_SORTED)
             return orjson.dumps(redact_in_place(orjson.loads(raw), kind), option=_SORTED)
         except orjson.JSONEncodeError as error:
             if "Recursion" in str(error):
                 raise RecursionError(str(error)) from None
             raise ValueError(f"the object cannot be kept: {error}") from None
+
+
+def _is_unchanged(raw: bytes) -> bool:
+    try:
+        return is_unchanged(raw)
+    except OutOfTime:
+        return False
 
 
 def forget() -> None:

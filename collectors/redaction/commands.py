@@ -33,6 +33,7 @@ _OPTIONS = {  # program -> its short options that a credential follows
     "openssl": ("-k", "-K", "-pass", "-passin", "-passout"),
     "curl": ("-b", "-E"),
 }
+PROGRAMS = frozenset(_OPTIONS)
 _ATTACHED = frozenset([*_MYSQL.split(), "sshpass", "7z", "7za", "rar", "unrar", *_MONGO.split()])
 _PORTS = word_set("psql ssh nc ncat mkdir cp tar install ps docker-compose unzip read test kill pkill lsof")
 _USER = frozenset(
@@ -52,6 +53,7 @@ _WORDS_BEFORE = {  # word -> which word after it is a credential
     "unseal": 1,
 }
 _PAIRS_BEFORE = {("vault", "login"): 1, ("alias", "set"): 4, ("host", "add"): 4, ("stats", "auth"): 1}
+SECOND_WORDS = frozenset(second for _, second in _PAIRS_BEFORE)
 _COMMANDS = frozenset(["vault", "mc", "redis-cli", "valkey-cli"])
 _NAME = re.compile(rf"[{LETTER}]+")
 _PORT = re.compile(r"[\d.:\[\]*]+(?:-\d+)?(?:/\w+)?|[./~$].*|\d+:\S*|")
@@ -117,6 +119,34 @@ def arguments(words: list[Any]) -> Iterator[tuple[Any, bool]]:
             pending = option if word.startswith(("-", "/p:")) and "=" not in option and not _is_text(word) else ""
         before = word
         yield (word, False) if masked is None else (masked, True)
+
+
+COMMAND_LETTERS = word_set(  # in each text without options, brackets and quotes that `clean_commands` may change
+    "fromliteral htpasswd initialpassword requirepass masterauth authtoken rocommunity rwcommunity sqlplus sqlcl expdp "
+    "impdp sqlldr lftp authplain secret securestring vault statsauth mcaliasset mcconfighostadd adduser changepassword "
+    "authenticateuser unseal vaultauth cargologin wandblogin snykauth nugetpush netuse snmpservercommunity connectto "
+    "nickservidentify useradd keydbcli"
+)
+
+
+def concerns_other_words(word: str) -> bool:
+    """Return whether a word may make another argument of its list a credential, or is itself one as an argument.
+
+    Of two words that do so only together, it is enough that this is true of one.
+    """
+    option = word.removesuffix("=")
+    return (
+        base(word) in _OPTIONS
+        or "redis" in word
+        or "valkey" in word
+        or word in _WORDS_BEFORE
+        or word in SECOND_WORDS
+        or option in _LITERAL
+        or option in _USER
+        or option == "-p"
+        or bool(grade(option))
+        or _masked_word(word, "", (), attached=False, takes_port=False) is not None
+    )
 
 
 def _masked_word(word: str, option: str, short: Iterable[str], attached: bool, takes_port: bool) -> str | None:

@@ -7,11 +7,15 @@ import orjson
 
 from collectors.redaction import text
 from collectors.redaction.roles import is_data, is_environment, valuing
-from timeline.core.secret_names import LONGEST_NAME, Grade, grade, remembered
+from timeline.core.secret_names import LONGEST_NAME, Grade, grade, remembered, word_set
 
 _COPIES = re.compile(  # annotations in which tools store a whole object
     r"(?i)(?:^|[/.])(?:last-?applied(?:-configuration)?|kapp\.k14s\.io/original(?:-diff.*)?|objectset\.rio\.cattle\.io/applied"
     r"|original-?(?:object|spec|manifest)|last-?configuration|rendered-?(?:object|manifest))$|kapp\.k14s\.io/original"
+)
+COPY_LETTERS = word_set(  # in each name that _COPIES matches, if everything but its letters is left out
+    "lastapplied kappksiooriginal objectsetriocattleioapplied originalobject originalspec originalmanifest "
+    "lastconfiguration renderedobject renderedmanifest"
 )
 _OBJECT_FIELDS = frozenset(
     {"apiVersion", "spec", "data", "stringData", "template", "metadata"}

@@ -12,6 +12,9 @@ import re
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterator
+from re import _constants as constants  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
 
 from collectors.redaction.values import has
 from timeline.core.masks import BY_FORM
@@ -260,6 +263,46 @@ def _by_first_letter() -> str:
     return f"(?<![A-Za-z0-9])(?=[{''.join(groups)}])(?:{branches})"
 
 
+def beginnings() -> frozenset[str]:
+    """Return the texts with which tokens begin that have a fixed beginning: each begins with one of these."""
+    forms = (each for forms in _all_tokens() for each in _alternatives(forms))
+    return frozenset(text for form in forms for text in _beginnings(parser.parse(form))[0])
+
+
+def _few_letters(parsed: Any) -> list[str]:
+    """Return the letters of a class; none if it is not a list of letters and ranges."""
+    letters = list[str]()
+    for operation, argument in parsed:
+        if operation is constants.LITERAL:
+            letters.append(chr(argument))
+        elif operation is constants.RANGE:
+            letters += map(chr, range(argument[0], argument[1] + 1))
+        else:
+            return []
+    return letters
+
+
+def _beginnings(parsed: Any) -> tuple[list[str], bool]:
+    """Return the texts with which matches of an expression can begin, and whether they are the whole matches."""
+    texts = [""]
+    for operation, argument in parsed:
+        if operation is constants.LITERAL:
+            more, whole = [chr(argument)], True
+        elif operation is constants.SUBPATTERN:
+            more, whole = _beginnings(argument[-1])
+        elif operation is constants.BRANCH:
+            branches = [_beginnings(each) for each in argument[1]]
+            more, whole = [text for texts, _ in branches for text in texts], all(whole for _, whole in branches)
+        elif operation is constants.IN and 0 < len(letters := _few_letters(argument)) < 16:
+            more, whole = letters, True
+        else:
+            return texts, False
+        texts = [text + each for text in texts for each in more]
+        if not whole:
+            return texts, False
+    return texts, True
+
+
 _TOKEN = re.compile(_by_first_letter())
 _HINTED = {hint: re.compile(rf"(?<![A-Za-z0-9]){form}") for hint, form in _TOKENS_BY_HINT.items()}
 _JSON = re.compile(r"eyJ[\w+/-]{16,}(?:[.=][\w=-]*){0,5}")  # also after other letters
@@ -317,6 +360,11 @@ def is_random(word: str) -> bool:
         return False
     mixed = any(map(str.isdigit, word)) and any(map(str.isupper, word)) and any(map(str.islower, word))
     return mixed and 3 * len(_CHANGES.findall(word)) > len(word)
+
+
+def is_webhook(text: str) -> bool:
+    """Return whether a text holds an address that gives access to anybody who knows it."""
+    return _HOOK.search(text) is not None
 
 
 def decode_base64(text: str) -> str | None:

@@ -37,6 +37,8 @@ CONTEXTS = {  # a name that an object or a text has -> names that are those of c
     "Private-key-format": word_set("PrivateExponent Prime1 Prime2 Exponent1 Exponent2 Coefficient"),  # a key of DNSSEC
 }
 WITH_CONTEXT = frozenset(CONTEXTS)
+TELLING = frozenset({"instances", "Secret", "SecretList", *CONTEXTS})
+TELLING_LETTERS = FLAGS | _DATA
 DEPENDENT = word_set("key community code phrase")  # fields that are credentials in one of PARENTS
 
 
@@ -71,6 +73,11 @@ def _before_last(field: str, last_words: frozenset[str]) -> str | None:
         return None
     before = " ".join(words[:-1])
     return None if grade(before) else before  # secretName is the name of a Secret
+
+
+def is_telling(text: str) -> bool:
+    """Return whether a string says, as a name or as a value, how the fields beside it are read."""
+    return text in TELLING or letters(text) in TELLING_LETTERS
 
 
 @remembered

@@ -230,6 +230,18 @@ def names_issuer(name: str) -> bool:
     return not _ISSUERS.isdisjoint((*words, *map("".join, pairwise(words)))) and words[-1] not in _REFERS
 
 
+def telling_letters() -> frozenset[str]:
+    """Return pieces of text, in lower case. Each name that is not PLAIN contains at least one of them, if everything
+    but the letters of ASCII is left out of the name.
+
+    So a text of ASCII without them holds no such name, in whatever notation.
+    """
+    pieces = {*_STEMS, *_WORDS, *_LAST, *_LAST_SCALAR, *_ALL_SECRET, "key", "pass", "pwd"}
+    for _ in range(2):  # three words at most are joined, and the plural of each word counts as its singular
+        pieces |= {each[:at] + "s" + each[at:] for each in pieces for at in range(3, len(each))}
+    return frozenset(pieces)
+
+
 @lru_cache(1)
 def _foreign() -> tuple[str, ...]:
     return tuple(sorted({letters(each) for each in _FOREIGN}))

@@ -1,4 +1,4 @@
-"""These tests check that an object is redacted in parts, of which many are known, as by a walk through the whole."""
+"""These tests check that redaction skips the walk through an object only if the walk would change nothing."""
 
 import json
 import re
@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.redaction import cached, redact, redact_json
+from collectors.redaction import cached, commands, redact, redact_json, unchanged
+from collectors.redaction.forms import beginnings
+from collectors.redaction.neutral import are_ordinary, is_neutral
 from collectors.redaction.objects import clean_fields
 from tests.inputs.credentials import FORMS, TEXTS, M
 from tests.properties import examples, sampled
+from timeline.core.secret_names import Grade, grade, telling_letters
 
 # Words of names, so that generated texts often are names of credentials, or nearly.
 _WORDS = """
@@ -43,6 +46,7 @@ BODY_VALUES = st.recursive(
 
 @pytest.fixture(autouse=True)
 def fresh() -> None:
+    unchanged.forget()
     cached.forget()
 
 
@@ -62,8 +66,10 @@ def redacted_as_by_walking(body: Any) -> bytes:
     st.dictionaries(st.sampled_from(FIELDS) | STYLED, BODY_VALUES, max_size=5), st.sampled_from(["", "Pod", "Secret"])
 )
 @examples(40)
-def test_an_object_is_redacted_as_by_a_walk(body: dict[str, Any], kind: str) -> None:
+def test_an_object_that_is_not_walked_would_not_be_changed(body: dict[str, Any], kind: str) -> None:
     for raw in (orjson.dumps(body), json.dumps(body).encode(), json.dumps(body, indent=1).encode()):
+        if unchanged.is_unchanged(raw):
+            assert redact(body) == body
         assert redact_json(raw, kind) == sorted_bytes(body, kind)
 
 
@@ -104,6 +110,61 @@ def test_parts_that_are_known_are_not_judged_again_and_keep_no_credentials(monke
     assert M.encode() not in redact_json(orjson.dumps(pod))
 
 
+FEW_LETTERS = st.text(alphabet="aeknopstwyAKPST0129 -_./:()'\"", max_size=40)
+
+
+@given(st.lists(STYLED, min_size=1, max_size=3) | st.lists(FEW_LETTERS, min_size=1, max_size=1))
+@examples(150)
+def test_ordinary_texts_are_neutral(texts: list[str]) -> None:
+    if are_ordinary([_quoted(text) for text in texts]):
+        assert [text for text in texts if not is_neutral(text)] == []
+
+
+def _quoted(text: str) -> bytes:
+    """Return a text as it is in JSON, with a quote as an escape of its code."""
+    return json.dumps(text).encode()[1:-1].replace(rb"\\", rb"\u005c").replace(rb"\"", rb"\u0022")
+
+
+@given(st.from_regex(re.compile(unchanged._DIFFERING.decode(), re.ASCII), fullmatch=True))
+@examples(25)
+def test_times_ids_and_addresses_are_neutral(value: str) -> None:
+    for text in (value, f'v:"{value}"', f'k:{{"uid":"{value}"}}', f'k:{{"ip":"{value}"}}'):
+        assert is_neutral(text)
+        assert text == value or unchanged._KEYS.fullmatch(_quoted(text))
+
+
+@given(STYLED)
+@examples(100)
+def test_each_name_of_a_credential_has_telling_letters(name: str) -> None:
+    letters = "".join(letter for letter in name.lower() if letter.isalpha())
+    if grade(name) is not Grade.PLAIN:
+        assert any(piece in letters for piece in telling_letters())
+
+
+def test_that_a_pod_was_assigned_hides_no_name_of_a_credential() -> None:
+    assert are_ordinary([b"Successfully assigned default/web-0 to node-1"])
+    for text in ("as-sig: nedhorse99", "a pod assigned as-sig: nedhorse99", "x assigned token: nedhorse99"):
+        assert not are_ordinary([text.encode()])
+        assert b"nedhorse" not in redact_json(orjson.dumps({"kind": "Event", "note": text}))
+    assert [piece for piece in telling_letters() if piece in "assigned" and piece != "sig"] == []
+
+
+@pytest.mark.parametrize("credential", FORMS.values(), ids=FORMS)
+def test_no_credential_is_neutral(credential: str) -> None:
+    assert not is_neutral(credential)
+    assert not are_ordinary([credential.encode()])
+    assert not are_ordinary([f"see {credential} there".encode(), b"x"])
+
+
+def test_each_fixed_beginning_of_a_form_is_known() -> None:
+    assert {"ghp_", "AKIA", "glpat-", "eyJ", "xox", "v1.local.", "sk-ant-"} <= beginnings()
+
+
+def test_names_are_found_whatever_stands_between_their_letters() -> None:
+    for name in ("pass_word", "to-ken", "toks.en", "web0hook", "PassWord", "api/key"):
+        assert not are_ordinary([name.encode()])
+
+
 @pytest.mark.parametrize("text", sampled([*TEXTS.values(), *FORMS.values()], 24))
 def test_escapes_hide_nothing(text: str) -> None:
     """Each letter may be written as an escape: `\\u0070assword` is a password."""
@@ -112,6 +173,16 @@ def test_escapes_hide_nothing(text: str) -> None:
     raw = escaped.encode()
     assert json.loads(raw) == body
     assert redact_json(raw) == sorted_bytes(body)
+
+
+def test_an_ordinary_pod_is_not_walked() -> None:
+    token = {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}
+    volume = {"name": "kube-api-access-x7kq2", "projected": {"sources": [token], "defaultMode": 420}}
+    pod: dict[str, Any] = {"kind": "Pod", "metadata": {"name": "web-0"}, "spec": {"volumes": [volume]}}
+    assert unchanged.is_unchanged(orjson.dumps(pod))
+    assert redact(pod) == pod
+    pod["spec"]["containers"] = [{"name": "a", "args": ["--password", M]}]
+    assert not unchanged.is_unchanged(orjson.dumps(pod))
 
 
 ENV: list[dict[str, Any]] = [{"name": "A", "value": M}, {"name": "B", "valueFrom": {"secretKeyRef": {"name": "b"}}}]
@@ -142,6 +213,22 @@ def test_a_field_is_redacted_by_itself_only_where_it_does_not_matter_what_holds_
             body = {"kind": "Pod", **AROUND[around](name, value)}
             for _ in range(2):  # the second time from memory
                 redacted_as_by_walking(body)
+
+
+def test_what_is_remembered_is_bounded_and_holds_no_credentials() -> None:
+    for number in range(3):
+        redact_json(orjson.dumps({"kind": "Pod", "spec": {"text": f"password=hunter2-{number}", "token": M}}))
+    remembered = b" ".join(unchanged._strings | unchanged._pieces)
+    assert b"hunter2" not in remembered and M.encode() not in remembered
+    memory = unchanged._Memory()
+    for number in range(100_000):
+        memory.remember([b"%099d" % number])
+    assert sum(map(len, memory)) < 4 << 20
+
+
+def test_programs_that_take_credentials_are_not_neutral() -> None:
+    assert not any(is_neutral(program) or are_ordinary([program.encode()]) for program in commands._OPTIONS)
+    assert not any(is_neutral(word) or are_ordinary([word.encode()]) for word in commands._WORDS_BEFORE)
 
 
 def test_a_name_in_managed_fields_is_redacted_although_it_was_a_text_before() -> None:

@@ -22,9 +22,9 @@ from timeline.layout import events, lists, outline
 from timeline.layout.bodies import Work
 from timeline.payloads import changes as changes_payloads
 from timeline.payloads import documents
-from timeline.payloads.filters import IncidentFilter
 from timeline.payloads.findings import FindingGroupPayload, IncidentRowPayload
 from timeline.payloads.incidents.occurrences import gravest
+from timeline.queries.filters import IncidentFilter
 
 SOURCE = 0  # the number of the recording
 _SKIPPED = 200  # skipped lines that are listed

@@ -4,7 +4,7 @@ from typing import Any
 
 from dashboard.presentation.wording import count, number_of
 from timeline.payloads.actors import ActorRowPayload, ActorsPayload
-from timeline.payloads.filters import NOT_KNOWN, ActorFilter
+from timeline.queries.filters import NOT_KNOWN, ActorFilter
 
 COLUMNS: tuple[dict[str, str], ...] = (
     {"order": "name", "name": "Actor", "help": "A part of a process: the component and the Pod or address"},

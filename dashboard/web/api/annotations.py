@@ -12,8 +12,8 @@ from dashboard.access.signing_in import rights
 from dashboard.web import timestamps
 from dashboard.web.api.answers import Words, json_response
 from timeline.payloads.annotations import AnnotationPayload
-from timeline.payloads.filters import Filter
 from timeline.queries.alerts import lookup
+from timeline.queries.filters import Filter
 from timeline.queries.incidents.annotations import annotations
 
 router = Router(tags=["alerts"])

@@ -14,8 +14,8 @@ from dashboard.access.signing_in import rights
 from dashboard.access.tokens import links
 from dashboard.web.inputs import NOTE
 from dashboard.web.timestamps import LAST
-from timeline.payloads.filters import Number as Number
-from timeline.payloads.filters import Words as Words
+from timeline.queries.filters import Number as Number
+from timeline.queries.filters import Words as Words
 
 Time = Annotated[int, Field(ge=0, le=LAST)]  # microseconds since 1970
 Identity = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]  # of an incident or a finding

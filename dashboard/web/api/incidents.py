@@ -10,8 +10,8 @@ from pydantic import Field
 from dashboard.access.roles import needs
 from dashboard.web.api.answers import Asked, Identity, Note, Number, Time, in_order, json_response
 from dashboard.web.inputs import person
-from timeline.payloads.filters import IncidentFilter, SourceIncidentFilter
 from timeline.payloads.findings import FindingOrder, IncidentRowPayload, IncidentsPayload
+from timeline.queries.filters import IncidentFilter, SourceIncidentFilter
 from timeline.queries.incidents import lists
 from timeline.queries.incidents.pages import WrongOrder
 from timeline.storage.people import acknowledgements

@@ -15,11 +15,11 @@ from dashboard.web import alert_links
 from dashboard.web.api.answers import json_response
 from timeline.core.entries import microseconds
 from timeline.payloads.documents import timestamp
-from timeline.payloads.filters import SourceIncidentFilter
 from timeline.payloads.links import LinkChoicePayload, LinkMatchPayload, ResolvedPayload
 from timeline.queries.alerts import landing as landing_queries
 from timeline.queries.alerts import lookup
 from timeline.queries.alerts.lookup import Answer, LinkQuery, Match
+from timeline.queries.filters import SourceIncidentFilter
 from timeline.queries.incidents import lists
 from timeline.queries.objects import lives
 

@@ -15,8 +15,8 @@ from dashboard.access.roles import needs
 from dashboard.web import timestamps
 from dashboard.web.api.answers import Number, Time, in_order, json_response
 from timeline.layout.opening import Axis, OpeningPayload, first_view, prominence
-from timeline.payloads.filters import SourceIncidentFilter
 from timeline.payloads.findings import FindingGroupPayload, IncidentsPayload
+from timeline.queries.filters import SourceIncidentFilter
 from timeline.queries.incidents import lists
 from timeline.queries.incidents.findings import findings
 from timeline.queries.sources import live as live_sources

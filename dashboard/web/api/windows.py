@@ -10,12 +10,12 @@ from pydantic import Field
 from dashboard.access.roles import needs
 from dashboard.web.api.answers import Number, Time, Words, in_order, json_response
 from timeline.payloads.events import EventsPayload
-from timeline.payloads.filters import Key
 from timeline.payloads.findings import FindingOrder, FindingsPayload
 from timeline.payloads.measuring import MeasurePayload
 from timeline.payloads.windows import OverviewPayload, SearchPayload, WindowPayload
 from timeline.queries.changes import events as events_queries
 from timeline.queries.changes import measuring
+from timeline.queries.filters import Key
 from timeline.queries.incidents import findings as findings_queries
 from timeline.queries.incidents.pages import WrongOrder
 from timeline.queries.window import overview as overview_queries

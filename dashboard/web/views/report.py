@@ -18,8 +18,8 @@ from timeline.layout.excerpt import LANES, part
 from timeline.layout.outline import SLICES
 from timeline.models import Incident, Track
 from timeline.payloads import documents
-from timeline.payloads.filters import NOT_KNOWN, Key
 from timeline.queries.changes import before, measuring
+from timeline.queries.filters import NOT_KNOWN, Key
 from timeline.queries.incidents import scoping
 from timeline.queries.sources import coverage as coverage_queries
 from timeline.queries.sources import extents

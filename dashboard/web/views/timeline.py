@@ -20,8 +20,8 @@ from dashboard.web.inputs import number, source_of
 from dashboard.web.views.people.shared import share_dialog
 from timeline.core.entries import microseconds
 from timeline.models import LogStore, Track
-from timeline.payloads.filters import SourceIncidentFilter
 from timeline.queries.alerts import landing
+from timeline.queries.filters import SourceIncidentFilter
 from timeline.queries.incidents import lists
 from timeline.queries.sources import clusters, extents
 from timeline.queries.sources import live as live_sources

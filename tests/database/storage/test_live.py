@@ -20,9 +20,9 @@ from timeline.core.entries import Change, Entry, Mark, MarkType, ObjectRef, Obse
 from timeline.judge import judged
 from timeline.judging.incidents.subjects import identity
 from timeline.models import Acknowledgement, BaselineIncident, Cluster, Delta, Incident, Source, Track
-from timeline.payloads.filters import IncidentFilter
 from timeline.payloads.findings import DocumentPayload, FindingPayload
 from timeline.pipeline import TwoClusters, follow
+from timeline.queries.filters import IncidentFilter
 from timeline.queries.incidents import lists
 from timeline.queries.window.deltas import Deltas, Missed
 from timeline.storage import live

@@ -7,8 +7,8 @@ from django.db.models import Q
 from timeline.core.entries import moment
 from timeline.models import Incident, Occurrence, Source
 from timeline.payloads.annotations import AnnotationPayload
-from timeline.payloads.filters import Filter
 from timeline.payloads.findings import FindingGroupPayload
+from timeline.queries.filters import Filter
 from timeline.queries.incidents import filters, occurrences
 from timeline.queries.people import silences as silencing
 

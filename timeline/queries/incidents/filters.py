@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from timeline.core.entries import moment
 from timeline.models import Acknowledgement, Cluster, Finding, Incident, Occurrence
-from timeline.payloads.filters import NOT_KNOWN, Filter, IncidentFilter, SourceIncidentFilter
 from timeline.payloads.findings import IncidentChoices
+from timeline.queries.filters import NOT_KNOWN, Filter, IncidentFilter, SourceIncidentFilter
 from timeline.queries.sources.extents import SEVERITIES
 from timeline.queries.window.view import FindingFilter, written_by
 

@@ -9,7 +9,6 @@ from django.utils import timezone
 from timeline.core.entries import microseconds
 from timeline.judging.rulebook import VERSION
 from timeline.models import FINDING_RANK, Finding, Incident, Silence, Source
-from timeline.payloads.filters import IncidentFilter
 from timeline.payloads.findings import (
     AcknowledgementPayload,
     FindingOrder,
@@ -19,6 +18,7 @@ from timeline.payloads.findings import (
     SilencedPayload,
     VerdictName,
 )
+from timeline.queries.filters import IncidentFilter
 from timeline.queries.incidents.filters import RECENT, happening, known, matching
 from timeline.queries.incidents.pages import after, cursor_of, ordering
 from timeline.queries.people import silences as silencing

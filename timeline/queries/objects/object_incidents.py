@@ -3,8 +3,8 @@
 from django.db.models import BooleanField, Case, Count, Min, Q, Sum, When
 
 from timeline.models import Finding, Source, Track
-from timeline.payloads.filters import SourceIncidentFilter
 from timeline.payloads.objects import ObjectIncidentsPayload, Relation
+from timeline.queries.filters import SourceIncidentFilter
 from timeline.queries.incidents.filters import going_on, matching, of
 from timeline.queries.incidents.lists import payloads
 from timeline.queries.objects.owned import lives, owned

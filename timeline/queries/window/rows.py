@@ -16,7 +16,7 @@ from timeline.kinds import NOISE
 from timeline.layout import outline
 from timeline.layout.lanes import Count, Folded, LaneRow
 from timeline.models import Source, Track
-from timeline.payloads.filters import NOT_KNOWN
+from timeline.queries.filters import NOT_KNOWN
 from timeline.queries.window.folding import ALL, MOST, NOTHING, Folding
 from timeline.queries.window.view import View, like
 from timeline.storage.permitted.limits import present

@@ -8,7 +8,7 @@ from django.db.models.fields.json import KeyTextTransform
 
 from timeline.kinds import NOISE
 from timeline.models import Finding, Incident, Occurrence, Source, Track
-from timeline.payloads.filters import NOT_KNOWN, Key, Listed, Number, ObjectFilter
+from timeline.queries.filters import NOT_KNOWN, Key, Listed, Number, ObjectFilter
 from timeline.queries.objects.owned import owned
 from timeline.queries.sources.extents import SEVERITIES
 

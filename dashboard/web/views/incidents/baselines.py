@@ -6,7 +6,7 @@ from django.shortcuts import redirect, render
 
 from dashboard.access.roles import needs
 from dashboard.web.inputs import person, source_of
-from timeline.payloads.filters import IncidentFilter
+from timeline.queries.filters import IncidentFilter
 from timeline.queries.incidents import lists
 from timeline.queries.people import baselines
 from timeline.storage.people import baselines as baselines_storage

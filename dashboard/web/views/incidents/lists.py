@@ -17,8 +17,8 @@ from dashboard.web.api.incidents import Cursor
 from dashboard.web.inputs import NOTE, checked, note_of, person, source_of
 from timeline.core.entries import microseconds, moment
 from timeline.judging.findings import Severity
-from timeline.payloads.filters import IncidentFilter, SourceIncidentFilter
 from timeline.payloads.findings import FindingOrder, IncidentState
+from timeline.queries.filters import IncidentFilter, SourceIncidentFilter
 from timeline.queries.incidents import filters, lists
 from timeline.queries.incidents.pages import WrongOrder
 from timeline.queries.people import acknowledgements

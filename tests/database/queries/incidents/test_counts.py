@@ -22,8 +22,8 @@ from tests.database.storage.sources import asked, imported
 from tests.inputs.recordings import SAMPLE
 from tests.properties import sampled
 from timeline.models import Finding, Occurrence, Source
-from timeline.payloads.filters import SourceIncidentFilter
 from timeline.payloads.findings import IncidentPayload
+from timeline.queries.filters import SourceIncidentFilter
 from timeline.queries.incidents import findings as findings_queries
 from timeline.queries.incidents import lists, scoping
 from timeline.queries.sources.extents import SEVERITIES, extent

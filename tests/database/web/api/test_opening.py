@@ -12,8 +12,8 @@ from dashboard.web.api import opening as opening_api
 from tests import ENGINE, ROOT
 from tests.inputs.live import observations
 from timeline.models import Cluster, Source
-from timeline.payloads.filters import ObjectFilter
 from timeline.pipeline import follow
+from timeline.queries.filters import ObjectFilter
 from timeline.storage import live
 
 ENGINE = ENGINE / "jobs-watch"

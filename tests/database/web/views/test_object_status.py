@@ -18,7 +18,7 @@ from collectors.uploads.recordings import Count, import_into
 from tests.database.web.views.pages import asked, page_text, track_of
 from tests.inputs.recordings import SAMPLE
 from timeline.models import Incident, Source, Track
-from timeline.payloads.filters import SourceIncidentFilter
+from timeline.queries.filters import SourceIncidentFilter
 from timeline.queries.incidents import filters as incident_filter
 from timeline.queries.incidents import lists
 from timeline.queries.objects import lives

@@ -12,8 +12,8 @@ from collectors.formats import Limits
 from tests import ROOT
 from tests.inputs.recordings import SAMPLE
 from timeline.layout import lists
-from timeline.payloads.filters import NOT_KNOWN, IncidentFilter, ObjectFilter, SourceIncidentFilter
 from timeline.payloads.findings import IncidentRowPayload
+from timeline.queries.filters import NOT_KNOWN, IncidentFilter, ObjectFilter, SourceIncidentFilter
 
 STORE = ROOT / "dashboard/static/dashboard/js/state/store.js"
 

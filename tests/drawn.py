@@ -15,7 +15,12 @@ def layer(drawn: Picture, name: str) -> ElementTree.Element:
 
 def boxes(drawn: Picture, name: str) -> list[tuple[str, str]]:
     """Return where the boxes of a layer begin, and how wide they are, in per cent."""
-    return [(each.attrib["x"], each.attrib["width"]) for each in layer(drawn, name).findall("rect")]
+    return places(layer(drawn, name))
+
+
+def places(layer: ElementTree.Element) -> list[tuple[str, str]]:
+    """Return where the boxes of a layer begin, and how wide they are, in per cent. A bar holds what belongs to it."""
+    return [(each.attrib["x"], each.attrib["width"]) for each in layer if "width" in each.attrib]
 
 
 def size(file: bytes) -> tuple[int, int]:

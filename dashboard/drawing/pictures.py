@@ -164,7 +164,7 @@ class _Chart:
     def _bar(self, each: dict[str, Any]) -> None:
         if each["end"] < self._picture.start or each["start"] > self._picture.end:
             return
-        box, layer = self._box(each["lane"], each["start"], each["end"]), self._layers["bar"]
+        box = self._box(each["lane"], each["start"], each["end"])
         family = self._picture.family(each["lane"])
 
         def ground(palette: Mapping[str, str]) -> str:
@@ -173,15 +173,13 @@ class _Chart:
             return figures.mix(palette[f"family-{family}"], palette["paper"], figures.TONES[each["tone"]])
 
         fill = self._canvas.colour(ground)
-        add(layer, "rect", **box, fill=self._pattern("hatch") if each["tone"] == "ended" else fill)
-        unseen = each["open_start"] and each["start"] >= self._picture.start
-        if unseen or each["open_end"]:
-            ends = add(layer, "svg", **box)
-            if unseen:
-                add(ends, "rect", width=_BEFORE, height=BAR, fill=self._pattern("hatch"))
-            if each["open_end"]:
-                end = add(ends, "svg", x="100%", overflow="visible")
-                add(end, "rect", x=-_FADE, width=_FADE, height=BAR, fill=self._pattern("fade"))
+        bar = add(self._layers["bar"], "svg", **box)  # which clips its text where there is less room than usual
+        add(bar, "rect", width="100%", height=BAR, fill=self._pattern("hatch") if each["tone"] == "ended" else fill)
+        if each["open_start"] and each["start"] >= self._picture.start:
+            add(bar, "rect", width=_BEFORE, height=BAR, fill=self._pattern("hatch"))
+        if each["open_end"]:
+            end = add(bar, "svg", x="100%", overflow="visible")
+            add(end, "rect", x=-_FADE, width=_FADE, height=BAR, fill=self._pattern("fade"))
         on_it = (hole for hole in self._holes if hole["lane"] == each["lane"])
         if not each["text"] or any(hole["start"] <= each["start"] < hole["end"] for hole in on_it):
             return
@@ -191,8 +189,7 @@ class _Chart:
         after = 22 if each["open_end"] else 5
         room = (self._x(each["end"]) - left) * self._pixels - pad - after
         ink = self._canvas.colour(lambda palette: figures.readable(ground(palette)))
-        place = add(self._layers["text"], "svg", **box)
-        inner = add(place, "svg", x=-after, width="100%", height=BAR)  # it ends before the bar does
+        inner = add(bar, "svg", x=-after, width="100%", height=BAR)  # it ends before the bar does
         self._canvas.text(inner, pad + after, 13, each["text"], colour=ink, room=room, halo=(fill, 2.5))
 
     def _birth(self, each: dict[str, Any]) -> None:

@@ -23,7 +23,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         "CAUSELINE_ORIGINS": f"https://{HOST}",
     }
     with running(tmp_path_factory.mktemp("site"), "web", **settings) as started:
-        started.manage("createuser", "--admin", "sre", CAUSELINE_PASSWORD=PASSWORD)
+        started.manage("causeline", "createuser", "--admin", "sre", CAUSELINE_PASSWORD=PASSWORD)
         yield started
 
 

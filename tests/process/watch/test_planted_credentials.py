@@ -35,7 +35,7 @@ def test_credentials_are_nowhere_in_clear(observed: Running, tmp_path: Path) -> 
 
     with serve([SAMPLE], token=SECRET, paused=True, bookmark_seconds=0.5) as replay:
         kubeconfig.write_text(json.dumps(replay.kubeconfig))
-        observed.manage("clusters", "connect", "--name=planted", f"--kubeconfig={kubeconfig}")
+        observed.manage("causeline", "connect", "--name=planted", f"--kubeconfig={kubeconfig}")
         eventually(lambda: cluster()["state"] == "live", seconds=30)
         source = cluster()["source"]
         resets = [{"kind": "reset", "resource": "*", "count": 100}]
@@ -49,4 +49,4 @@ def test_credentials_are_nowhere_in_clear(observed: Running, tmp_path: Path) -> 
     for text in (str(answers), rows(observed.database), *logs):
         assert SECRET not in text
     assert '"level": "DEBUG"' in logs[1]
-    observed.manage("clusters", "disconnect", "--delete", "--", "planted")
+    observed.manage("causeline", "disconnect", "--delete", "--yes", "planted")

@@ -16,7 +16,7 @@ from dashboard.drawing.png import SCALE, png
 from dashboard.drawing.shapes import SEVERITIES
 from dashboard.drawing.standalone import WIDTH, Heading, svg
 from dashboard.presentation.examples import example
-from tests.drawn import boxes, layer, size, texts
+from tests.drawn import boxes, layer, places, size, texts
 from timeline.judge import rulebook
 
 LETTERS = Letters()
@@ -84,13 +84,13 @@ def test_a_page_and_a_message_have_the_same_lanes_and_a_page_both_themes() -> No
     shown = picture("service-gap")
     of_message = ElementTree.fromstring(drawn().replace(' xmlns="http://www.w3.org/2000/svg"', ""))
     for name in ("bar", "hole", "shade"):
-        found = of_message.findall(f".//g[@data-layer='{name}']/rect")
-        assert boxes(shown, name) == [(each.attrib["x"], each.attrib["width"]) for each in found] != []
+        found = of_message.find(f".//g[@data-layer='{name}']")
+        assert found is not None and boxes(shown, name) == places(found) != []
     pods = [
         figures.mix(figures.palette(each)["family-pods"], figures.palette(each)["paper"], 0.85)
         for each in figures.THEMES
     ]
-    assert f"light-dark({','.join(pods)})" in {each.attrib["fill"] for each in layer(shown, "bar").findall("rect")}
+    assert f"light-dark({','.join(pods)})" in {each.attrib["fill"] for each in layer(shown, "bar").findall("svg/rect")}
 
 
 def test_the_label_of_an_arrow_stays_inside_a_narrow_page() -> None:
@@ -110,7 +110,7 @@ def test_names_in_a_recording_are_text_in_the_picture_of_a_page() -> None:
     columns |= dict.fromkeys(("arrows", "births", "holes", "shades"), empty)
     shown = Picture(columns, 0, 10)
     assert "<img" not in shown.svg()
-    assert [layer(shown, name).findtext(part) for name, part in (("text", ".//text"), ("mark", ".//title"))] == [
+    assert [layer(shown, name).findtext(part) for name, part in (("bar", ".//text"), ("mark", ".//title"))] == [
         hostile
     ] * 2
 

@@ -69,8 +69,8 @@ def test_a_pan_needs_no_new_drawing_until_it_rests(whole: Page) -> None:
     for key in "dddd":
         moved(whole, key)
     becomes(whole, f"() => {DRAWN} > {before}")
+    whole.wait_for_timeout(600)  # the lanes are updated when the view has rested for 400 ms
     settled(whole)
-    whole.wait_for_timeout(300)
     written = whole.evaluate(AREAS)
     whole.evaluate("Plotly.redraw(document.getElementById('plot'))")
     drawn = whole.evaluate(AREAS)  # the page has drawn what Plotly would draw of the same data

@@ -313,8 +313,8 @@ class IncidentsPayload(TypedDict):
 class RangesPayload(TypedDict):
     """In which range of time a timeline shows a finding on each of its axes: the first and the last µs since 1970."""
 
-    time: list[int]
-    order: list[int]  # of the order of changes, where only these take room
+    time: tuple[int, int]
+    order: tuple[int, int]  # of the order of changes, where only these take room
 
 
 class FindingGroupPayload(TypedDict):

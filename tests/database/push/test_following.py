@@ -1,6 +1,7 @@
 """These tests check that commits of a live source reach its browsers once, in order, and without loss."""
 
 import asyncio
+import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -77,7 +78,7 @@ async def test_a_commit_is_listed_with_what_it_changed_and_the_next_one_with_wha
     assert len(ends) > 20
     assert ends.items() <= known.items()
     assert {group["key"] for group in message["findings"]}
-    found = (await sync_to_async(findings)(live.source.pk))["findings"]
+    found = json.loads(json.dumps((await sync_to_async(findings)(live.source.pk))["findings"]))
     assert all(group in found for group in message["findings"])
     await commit(live, ENTRIES[-10:])
     second = await page.news("delta")

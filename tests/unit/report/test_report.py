@@ -234,10 +234,10 @@ def test_an_axis_that_is_asked_for_is_kept() -> None:
     key, shown = rows[0]["key"], rows[0]["ranges"]
     chosen = figure.opening(contents.incidents, {"axis": "time"})
     assert (chosen.search, chosen.why) == (f"axis=time&finding={key}", "")
-    assert [chosen.view["start"], chosen.view["end"]] == shown["time"]
+    assert (chosen.view["start"], chosen.view["end"]) == shown["time"]
     other = figure.opening(contents.incidents, {"finding": "0" * 16})
     assert other.search == f"axis=order&finding={key}" and other.why
-    assert [other.view["start"], other.view["end"]] == shown["order"]
+    assert (other.view["start"], other.view["end"]) == shown["order"]
     assert figure.opening([], {"group": "kind"}).search == "group=kind"
 
 

@@ -20,8 +20,8 @@ def ranges(first: int, last: int, proof: Sequence[Any]) -> RangesPayload:
     all times at which its first and last events may have happened."""
     start, *_, end = bounds(first, last, proof)
     length = max(end - start, _LEAST)
-    around = [max(0, round(start - _BEFORE * length)), round(end + _AFTER * length)]
-    return {"time": around, "order": [max(0, start - length // 2), end + length // 2]}
+    around = max(0, round(start - _BEFORE * length)), round(end + _AFTER * length)
+    return {"time": around, "order": (max(0, start - length // 2), end + length // 2)}
 
 
 def bounds(first: int, last: int, proof: Sequence[Any]) -> tuple[int, int, int, int]:

@@ -102,6 +102,7 @@ class _Chart:
             "hole": {"fill": canvas.colour("paper"), **dashed},
             "unsure": {"fill": self._pattern("unsure")},
             "mark": {"fill": canvas.colour("mark"), "stroke": canvas.colour("paper"), "stroke_width": 0.7},
+            "bar": {"stroke_linejoin": "round", "paint_order": "stroke"},  # of the texts in it, as in the next
             "text": {"stroke_linejoin": "round", "paint_order": "stroke"},
             "arrow": {"fill": violation},
         }

@@ -122,3 +122,10 @@ def test_it_shows_lanes_phases_and_times() -> None:
     assert said[0] == "Service ring was away"
     assert {"ring", "ring-0", "svc", "Running", "batch / Service ring", "and 12 more objects"} <= set(said)
     assert "2026-11-21 UTC" in said and any(each.startswith("07:55:") for each in said)
+
+
+def test_what_surrounds_a_text_is_painted_below_it() -> None:
+    root = ElementTree.fromstring(f"<div>{picture('service-gap').svg()}</div>")
+    halos = [each for each in root.iterfind(".//g[@data-layer]") if each.find(".//text[@stroke]") is not None]
+    assert {each.attrib["data-layer"] for each in halos} == {"bar", "text"}
+    assert {each.get("paint-order") for each in halos} == {"stroke"}

@@ -18,14 +18,17 @@ from collectors.redaction import redact_json
 from collectors.redaction.entries import clean_name, without_credentials
 from collectors.redaction.intents import wanted_of
 from collectors.redaction.objects import clean_text
+from collectors.redaction.screening import have_no_credentials
 from timeline.core.bounds import FAULTS
-from timeline.core.entries import Entry, LogLine, Mark, Observation
+from timeline.core.entries import Entry, LogLine, Mark, Observation, Request
 from timeline.core.masks import BY_NAME
 from timeline.core.secret_names import Grade, grade
 from timeline.core.values import check_object
 
 TOO_DEEP = "it is nested deeper than CAUSELINE_DEPTH_LIMIT allows"
 LINE_KEPT = 1000  # characters of a line of a log that are kept
+_TOGETHER = 500  # observations whose names are searched for credentials at once
+_FEW = 8  # observations that are searched one by one, because some of them may have credentials
 _ESCAPED = re.compile(rb"\\.")
 _OTHERS = bytes(set(range(256)) - set(b'{}[]"'))
 _ALIKE = bytes.maketrans(b"[]", b"{}")
@@ -84,7 +87,9 @@ def admit(
     Without `bodies`, of each object only what somebody wants of it is kept (`Entry.intent`). What was skipped before
     stays as it is.
     """
-    return Admitted(each if isinstance(each, Skipped) else _admitted(each, limits, bodies) for each in observations)
+    checked = [each if isinstance(each, Skipped) else _checked(each, limits, bodies) for each in observations]
+    batches = (checked[at : at + _TOGETHER] for at in range(0, len(checked), _TOGETHER))
+    return Admitted(each for batch in batches for each in _without_credentials(batch))
 
 
 def admit_text(text: str) -> str:
@@ -99,16 +104,43 @@ def admit_fields(fields: dict[str, str]) -> dict[str, str]:
     }
 
 
-def _admitted(each: Observation, limits: Limits, bodies: bool) -> Observation | Skipped:
+def _checked(each: Observation, limits: Limits, bodies: bool) -> Observation | Skipped:
+    """Return an observation without credentials, except for the names and facts of an Entry or a Request."""
     try:
         if isinstance(each, LogLine):
             return _line(each)
-        if isinstance(each, Entry) and each.body:
-            each = _with_object(each, limits, bodies)
+        if isinstance(each, Mark):
+            return without_credentials(each)
+        return _with_object(each, limits, bodies) if isinstance(each, Entry) and each.body else each
+    except FAULTS as error:
+        return _skipped(each, error)
+
+
+def _without_credentials(batch: list[Observation | Skipped]) -> list[Observation | Skipped]:
+    """Return these observations without credentials in their names and facts. Most have none, which is quicker to find
+    out for many at once."""
+    named = [each for each in batch if isinstance(each, Entry | Request)]
+    try:
+        if have_no_credentials(named):
+            return batch
+    except FAULTS:  # one of them is found below
+        pass
+    if len(batch) > _FEW:
+        middle = len(batch) // 2
+        return _without_credentials(batch[:middle]) + _without_credentials(batch[middle:])
+    return [_cleaned(each) if isinstance(each, Entry | Request) else each for each in batch]
+
+
+def _cleaned(each: Observation) -> Observation | Skipped:
+    try:
         return without_credentials(each)
     except FAULTS as error:
-        place = None if isinstance(each, Mark) else each.place
-        return Skipped(place.file if place else "", place.line if place else 0, reason_of(error))
+        return _skipped(each, error)
+
+
+def _skipped(each: Observation, error: Exception) -> Skipped:
+    place = None if isinstance(each, Mark) else each.place
+    return Skipped(place.file if place else "", place.line if place else 0, reason_of(error))
 
 
 def _with_object(entry: Entry, limits: Limits, bodies: bool) -> Entry:

@@ -21,11 +21,13 @@ SHORT = 14  # characters; no credential that is recognised by its form is shorte
 LONGEST = 2048  # characters of a text that is remembered: whoever can write Events chooses how long their messages are
 _CACHED = 4096  # results in each cache
 _harmless: set[str] = set()
+_harmless_values: set[object] = set()  # tuples of texts, which many observations share
 
 
 def forget() -> None:
     """Clear the caches, which were filled with other patterns."""
     _harmless.clear()
+    _harmless_values.clear()
     _clean_ref.cache_clear()
     _clean_owner.cache_clear()
     _clean_client.cache_clear()
@@ -50,7 +52,7 @@ def entry_without_credentials(entry: Entry) -> Entry:
         entry.owner and _clean_owner(entry.owner),
         entry.facts and _clean_facts(entry.facts),
     )
-    actor, agent, sets = clean_name(entry.actor), clean_name(entry.user_agent), entry.sets and _clean_sets(entry.sets)
+    actor, agent, sets = clean_name(entry.actor), clean_name(entry.user_agent), _clean_value(entry.sets)
     identity, action = clean_name(entry.identity), clean_name(entry.action)
     client = entry.client and _clean_client(entry.client)
     same = ref is entry.ref and owner is entry.owner and facts is entry.facts and sets is entry.sets
@@ -135,7 +137,7 @@ def _clean_facts(facts: Facts) -> Facts:
         changed["message"] = text
     for name in _text_fields(type(facts)):
         value = getattr(facts, name)
-        if value and not _is_known(value) and (text := _clean_value(value)) != value:
+        if value and (text := _clean_value(value)) is not value:
             changed.setdefault(name, text)
     return replace(facts, **changed) if changed else facts
 
@@ -146,26 +148,18 @@ def _text_fields(type_of_facts: type[Facts]) -> tuple[str, ...]:
     return tuple(each.name for each in fields(type_of_facts) if each.type not in (int, bool, float))
 
 
-def _clean_sets(sets: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
-    clean = tuple((name, _clean_value(value)) for name, value in sets)
-    return sets if clean == sets else clean
-
-
-def _is_known(value: Any) -> bool:
-    """Return whether it is known that a value has no credentials, which is quicker to find out than to clean it."""
-    if isinstance(value, str):
-        return len(value) < SHORT or value in _harmless
-    return not isinstance(value, tuple) or all(map(_is_known, value))
-
-
 def _clean_value(value: Any) -> Any:
+    """Return a value without credentials in its texts; the same value if it has none."""
     if isinstance(value, str):
         return clean_name(value)
-    if isinstance(value, tuple):
-        text = [_clean_value(each) for each in value]
-        if all(one is other for one, other in zip(text, value, strict=True)):
-            return value
+    if not isinstance(value, tuple) or value in _harmless_values:
+        return value
+    text = [_clean_value(each) for each in value]
+    if any(one is not other for one, other in zip(text, value, strict=True)):
         return type(value)(*text) if hasattr(value, "_fields") else tuple(text)
+    if len(_harmless_values) >= _CACHED:  # other threads add to it, too
+        _harmless_values.clear()
+    _harmless_values.add(value)
     return value
 
 

@@ -6,6 +6,7 @@ from enum import IntEnum, StrEnum
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from timeline.core.actors import KIND
 from timeline.core.durations import Length
@@ -81,6 +82,16 @@ class Link(msgspec.Struct, frozen=True, gc=False):
     names: tuple[str, ...]
     since: int
     until: int
+
+
+def joined(links: Iterable[Link]) -> tuple[Link, ...]:
+    """Return one link for each key, which covers the times of all links of this key, in the order of the first ones."""
+    found: dict[str, Link] = {}
+    for each in links:
+        known = found.get(each.key, each)
+        since, until = min(known.since, each.since), max(known.until, each.until)
+        found[each.key] = replace(known, since=since, until=until)
+    return tuple(found.values())
 
 
 class Occurrence(msgspec.Struct, frozen=True, kw_only=True):

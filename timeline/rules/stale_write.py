@@ -41,7 +41,7 @@ from timeline.history.lifelines import Moment, Name, Track
 from timeline.history.world.world import World
 from timeline.judging.copies import spans
 from timeline.judging.coverage.lines import USUAL, line, need
-from timeline.judging.findings import Effect, Finding, Link, Occurrence, Part, Proof, longest, occurrence
+from timeline.judging.findings import Effect, Finding, Link, Occurrence, Part, Proof, joined, longest, occurrence
 from timeline.judging.requests import Explaining, moment_of, overtaken_by, refused_as_old, replaced_by
 from timeline.judging.rulebook import rule, setting
 from timeline.judging.verdicts import Verdict
@@ -151,7 +151,7 @@ def _spans(
         found[0].extend(links)
         found[1].extend(of_revision)
     for links, of_span in spans_of.values():
-        yield tuple(spans.joined(links)), of_span
+        yield joined(links), of_span
 
 
 def _was_old(track: Track, actor: Actor, named: int | None, conflict: _Conflict, world: World) -> bool:

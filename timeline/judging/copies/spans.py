@@ -7,14 +7,13 @@ written shortly before, which the watch had to bring, or by a new list. What the
 because it may have kept its own answer.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-
-from msgspec.structs import replace
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from timeline.core.actors import Actor, Sent, actor_of
-from timeline.history.lifelines import Moment, Name, Track
+from timeline.history.lifelines import Key, Moment, Name, Track
 from timeline.history.world.world import World
 from timeline.judging.copies.actor_copies import named_by
 from timeline.judging.copies.staleness import done_to
@@ -43,14 +42,11 @@ def link(actor: Actor, copied: Track, unseen: Moment, sent: int, world: World) -
     return Link(Root.OLD_COPIES, key, (actor.component, group, kind), min(unseen.time, sent), sent)
 
 
-def joined(links: Iterable[Link]) -> Iterator[Link]:
-    """Yield one link for each key, which covers the times of all of this key."""
-    by_key: dict[str, list[Link]] = defaultdict(list)
-    for each in links:
-        by_key[each.key].append(each)
-    for of_key in by_key.values():
-        since, until = min(each.since for each in of_key), max(each.until for each in of_key)
-        yield replace(of_key[0], since=since, until=until)
+class _Syncs(NamedTuple):
+    """When one actor worked on an object and its children, in order, in microseconds since 1970."""
+
+    ended: Sequence[int]  # its updates of the object, also the refused ones
+    done: Mapping[int, Sequence[int]]  # what it created and deleted, by the revision of its copy of the object
 
 
 def began(actor: Actor, owner: Track, revision: int, sent: int, world: World) -> int:
@@ -59,18 +55,27 @@ def began(actor: Actor, owner: Track, revision: int, sent: int, world: World) ->
     An act may be one of many of one sync, which read its copy once: the longer it takes, the older the copy looks. A
     sync ends with an update of the object.
     """
-    updates = [
-        each.entry.received
-        for each in owner.moments
-        if named_by(each) is not None and each.entry.received < sent and _is(actor, each.entry)
-    ]
+    key = ("syncs", owner.key, actor.process, actor.component)
+    syncs = world.once(key, lambda: _syncs(actor, owner, world))
+    before = bisect_left(syncs.ended, sent)
+    done = syncs.done.get(revision, ())
+    first = bisect_right(done, syncs.ended[before - 1] if before else 0)
+    return min(done[first], sent) if first < len(done) else sent
+
+
+def _syncs(actor: Actor, owner: Track, world: World) -> _Syncs:
+    ended = [each.entry.received for each in owner.moments if named_by(each) is not None and _is(actor, each.entry)]
     refused = (each for each in world.requests_of(owner) if refused_as_old(each))
-    updates += [each.received for each in refused if each.received < sent and _is(actor, each)]
-    ended = max(updates, default=0)
-    named = {act.child for act in world.acts(owner.name) if act.revision == revision and _is(actor, act)}
-    children = (child for child in world.children(owner) if child.ref.name in named)
-    done = (each.entry for child in children for each in done_to(child))
-    return min((each.received for each in done if ended < each.received < sent and _is(actor, each)), default=sent)
+    ended += [each.received for each in refused if _is(actor, each)]
+    named: dict[str, set[int]] = defaultdict(set)  # the revisions of the copies, by the name of the child
+    for act in world.acts(owner.name):
+        if _is(actor, act):
+            named[act.child].add(act.revision)
+    done: dict[int, list[int]] = defaultdict(list)
+    for child in world.children(owner) if named else ():
+        for revision in named.get(child.ref.name, ()):
+            done[revision] += [each.entry.received for each in done_to(child) if _is(actor, each.entry)]
+    return _Syncs(sorted(ended), {revision: sorted(times) for revision, times in done.items()})
 
 
 def _is(actor: Actor, sent: Sent) -> bool:
@@ -92,19 +97,18 @@ def _watches_one_namespace(actor: Actor, name: Name, world: World) -> bool:
 def _fresh(actor: Actor, scope: Name, world: World) -> Iterator[tuple[int, str]]:
     """Yield (time, identity) of everything that shows that the copies of a component were new: updates that name what
     somebody else had written less than `LAG` before, and lists."""
+    written: dict[Key, dict[int | None, Moment]] = {}  # the writes of each object, by revision
     for track, moment in world.writes_of(actor.process):
-        if track.name[:2] == scope[:2] and scope.namespace in ("", track.ref.namespace) and _is(actor, moment.entry):
-            copy = _named(track, moment)
-            if copy and moment.entry.received - copy.entry.staged < LAG.microseconds and not _is(actor, copy.entry):
-                yield moment.entry.received, moment.identity
+        of_scope = track.name[:2] == scope[:2] and scope.namespace in ("", track.ref.namespace)
+        revision = named_by(moment) if of_scope and _is(actor, moment.entry) else None
+        if revision is None:
+            continue
+        if track.key not in written:
+            written[track.key] = {each.stamp.resource_version: each for each in track.moments}
+        copy = written[track.key].get(revision)
+        if copy and moment.entry.received - copy.entry.staged < LAG.microseconds and not _is(actor, copy.entry):
+            yield moment.entry.received, moment.identity
     for request in world.requests(scope):
         lists = request.verb == "list" or (request.verb == "watch" and request.initial)
         if lists and not request.refused and (who := actor_of(request)) and who.process == actor.process:
             yield request.received, request.identity
-
-
-def _named(track: Track, moment: Moment) -> Moment | None:
-    """Return the write of the copy on which an update rested; None if it is not known."""
-    revision = named_by(moment)
-    written: Sequence[Moment] = track.moments
-    return next((each for each in written if revision and each.stamp.resource_version == revision), None)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from timeline.core.entries import Change
 from timeline.history.lifelines import Name, name_of
-from timeline.judging.findings import Finding, Link, Occurrence, Part, Proof, Status, digest
+from timeline.judging.findings import Finding, Link, Occurrence, Part, Proof, Status, digest, joined
 from timeline.judging.incidents import subjects
 from timeline.judging.verdicts import Verdict
 
@@ -26,9 +26,7 @@ class Piece(NamedTuple):
     last: int
     keys: tuple[str, ...]  # occurrences with one key in common have one cause
     links: tuple[Link, ...]
-    cause: tuple[
-        str, ...
-    ]  # the names of the object that came late or was removed; () if its creation or deletion was not
+    cause: tuple[str, ...]  # the name of the object that was created too late, or deleted; () without one
 
 
 class Episode(NamedTuple):
@@ -40,7 +38,9 @@ class Episode(NamedTuple):
 
 
 def pieces_of(finding: Finding) -> Iterator[Piece]:
-    """Yield the occurrences of a finding. It must have been judged by `timeline.judge`."""
+    """Yield the occurrences of a finding, which `timeline.judge` must have judged; none if it is withdrawn."""
+    if finding.status is Status.WITHDRAWN:
+        return
     assert finding.anchor
     sure = finding.verdict is not Verdict.INCONCLUSIVE
     for number, each in enumerate(finding.occurrences):
@@ -86,14 +86,9 @@ def _connected(pieces: list[Piece]) -> list[int]:
 
 
 def _episode(pieces: tuple[Piece, ...]) -> Episode:
-    links = [link for each in pieces for link in each.links]
-    if links:
+    if links := joined(link for each in pieces for link in each.links):
         root = min(links, key=lambda each: (each.root, each.names, each.key))
-        times = [each for each in links if each.key == root.key]
-        whole = Link(
-            root.root, root.key, root.names, min(each.since for each in times), max(each.until for each in times)
-        )
-        return Episode(digest("root", root.root.name, *root.names), whole, pieces)
+        return Episode(digest("root", root.root.name, *root.names), root, pieces)
     if causes := [each.cause for each in pieces if each.cause]:
         return Episode(digest("late", *min(causes)), None, pieces)
     return Episode(min(subjects.identity(each.rule, each.anchor) for each in pieces), None, pieces)
@@ -118,8 +113,3 @@ def _cause(each: Occurrence) -> tuple[str, ...]:
             if proof.part is part and proof.moment.change is change:
                 return tuple(name_of(proof.ref))
     return ()
-
-
-def is_counted(finding: Finding) -> bool:
-    """Return whether a finding belongs to an incident. A withdrawn one does not."""
-    return finding.status is not Status.WITHDRAWN

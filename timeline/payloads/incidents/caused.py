@@ -11,7 +11,7 @@ from typing import NamedTuple
 from timeline.core.actors import KIND as ACTOR
 from timeline.core.durations import duration
 from timeline.judging.findings import Finding, Link, Root
-from timeline.judging.incidents.partition import Episode, episodes, is_counted, pieces_of
+from timeline.judging.incidents.partition import Episode, episodes, pieces_of
 from timeline.judging.rulebook import Rule
 from timeline.payloads import documents
 from timeline.payloads.findings import CausedIncidentPayload, EpisodePayload
@@ -43,11 +43,6 @@ class Caused(NamedTuple):
     symptoms: tuple[Members, ...]  # the gravest first
 
     @property
-    def root(self) -> Link | None:
-        """What it begins with; None if nothing proves that."""
-        return self.episodes[0].root
-
-    @property
     def gravest(self) -> Members:
         return self.symptoms[0]
 
@@ -62,11 +57,11 @@ class Caused(NamedTuple):
 
 def caused(findings: Iterable[Finding], rules: Iterable[Rule]) -> list[Caused]:
     """Return the incidents of findings, which `timeline.judge` judged: the gravest first, then in order of time."""
-    counted = [each for each in findings if is_counted(each)]
+    findings = list(findings)
     by_identity: dict[str, list[Episode]] = defaultdict(list)
-    for each in episodes(piece for finding in counted for piece in pieces_of(finding)):
+    for each in episodes(piece for finding in findings for piece in pieces_of(finding)):
         by_identity[each.identity].append(each)
-    parts = {each.id: each for each in making.parts_of(counted)}
+    parts = {each.id: each for each in making.parts_of(findings)}
     rules = tuple(rules)
     found = [_incident(identity, own, parts, rules) for identity, own in by_identity.items()]
     return sorted(found, key=lambda each: (_gravity(each.gravest), each.first, each.id))

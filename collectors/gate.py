@@ -98,7 +98,7 @@ def admit_text(text: str) -> str:
 
 
 def admit_fields(fields: dict[str, str]) -> dict[str, str]:
-    """Return texts from outside without credentials; their names may say that they are some."""
+    """Return texts from outside, by name, without credentials. A name can say that its text is a credential."""
     return {
         name: BY_NAME if value and grade(name) is Grade.WHOLE else clean_text(value) for name, value in fields.items()
     }

@@ -20,7 +20,7 @@ from pathlib import Path
 
 VENV = Path(".venv")
 WHEELS = (Path(ensurepip.__file__).parent / "_bundled", Path("/usr/share/python-wheels"))  # the second is Debian's
-AS_UV = {  # how uv is told what pip is told by its files and variables: where packages are, and how to get there
+AS_UV = {  # by a setting of pip, the variable of uv that means the same: where packages are, and how to get there
     "cert": "SSL_CERT_FILE",
     "client-cert": "SSL_CLIENT_CERT",
     "extra-index-url": "UV_INDEX",

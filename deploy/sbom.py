@@ -1,6 +1,6 @@
 """Write the software bill of materials (SBOM) of a release: a CycloneDX 1.6 document of the parts of Causeline.
 
-It names the packages of requirements-all.lock, which are what an image installs, and the vendored files, each of which
+It names the packages of requirements-all.lock, which the image installs, and the vendored files, each of which
 has a VENDOR.json beside it.
 """
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommands with their arguments."""
+    """Declare the commands and their options."""
     command = commands.add_parser(
         "analyze",
         parents=[arguments.judging()],

@@ -28,7 +28,7 @@ _INDENT = " " * 4
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand with its arguments."""
+    """Declare the command and its options."""
     command = commands.add_parser(
         "changes",
         help="say what people changed before a time, or before each incident",

@@ -24,7 +24,7 @@ _USUAL_BYTES = str(1024**3)
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand with its arguments."""
+    """Declare the command and its options."""
     command = commands.add_parser(
         "collect",
         help="watch a cluster from inside, and send what is observed to a Causeline elsewhere",

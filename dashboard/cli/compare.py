@@ -50,7 +50,7 @@ class _Input(NamedTuple):
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand with its arguments."""
+    """Declare the command and its options."""
     command = commands.add_parser(
         "compare",
         help="say what differs between runs of the same work that went well and one that did not",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand with its arguments."""
+    """Declare the command and its options."""
     command = commands.add(
         "mcp",
         help="answer an agent over MCP, on standard input and output: from a running Causeline, or from recordings",

@@ -27,7 +27,7 @@ _FEWEST = 10  # entries from which a rate is concluded
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand with its arguments."""
+    """Declare the command and its options."""
     command = commands.add_parser(
         "policy",
         help="print the audit policy that rules need, and how much it would log",

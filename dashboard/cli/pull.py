@@ -36,7 +36,7 @@ _STOPPED = 130  # the exit status
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand with its arguments."""
+    """Declare the command and its options."""
     command = commands.add(
         "pull",
         help="fetch the audit log of a time window from a log store",

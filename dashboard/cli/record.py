@@ -30,7 +30,7 @@ _SHOWN = 12  # the most kinds, gaps or resources that a line names
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand with its arguments."""
+    """Declare the command and its options."""
     command = commands.add(
         "record",
         help="watch a cluster without a server and a database, and write its changes to one file",

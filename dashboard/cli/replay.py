@@ -20,7 +20,7 @@ SPEEDS = "a number, or max: as fast as it is read"
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand with its arguments."""
+    """Declare the command and its options."""
     command = commands.add_parser(
         "replay",
         help="serve recordings as a Kubernetes API that kubectl and client libraries can read",

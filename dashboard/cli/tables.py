@@ -28,7 +28,7 @@ _ENTRIES = re.compile(r"\bentries\b", re.IGNORECASE)
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommands with their arguments."""
+    """Declare the commands and their options."""
     command = commands.add(
         "export",
         help="write the findings of a recording, the recording itself, or tables of it",

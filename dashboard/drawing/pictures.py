@@ -66,7 +66,7 @@ class Picture:
         return [each for each in found if {each["from_lane"], each["to_lane"]} <= self._place.keys()]
 
     def unsure(self) -> list[tuple[int, int, int]]:
-        """Return the lanes and times between which holes and arrows begin or end."""
+        """Return (lane, earliest, latest) for each beginning and end of a hole or an arrow, in µs since 1970."""
         ends = []
         for each in self.rows("holes"):
             ends += [(each["lane"], each["start"], each["begun"]), (each["lane"], each["over"], each["end"])]

@@ -1,6 +1,7 @@
-"""Explain the short words in coloured labels: severities, verdicts, states of findings and of recordings.
+"""Explain the words in coloured labels, such as "bounded" or "suspected", for readers who do not know them.
 
-Pages show a meaning as the tooltip and the accessible description of its pill. Templates load it as a builtin library.
+Pages show an explanation as the tooltip and the accessible description of its label.
+Templates load it as a builtin library.
 """
 
 from django import template

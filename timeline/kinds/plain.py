@@ -1,4 +1,4 @@
-"""Name the kinds of Kubernetes and Volcano of which only the metadata is read. A file of its own goes before."""
+"""Name kinds of Kubernetes and Volcano whose metadata alone is read. The file of a kind takes precedence."""
 
 from timeline.kinds import Kind
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommands with their arguments."""
+    """Declare the commands and their options."""
     command = commands.add("createuser", "accounts.create", help="add an account")
     command.add_argument("name")
     role = command.add_mutually_exclusive_group()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommands with their arguments."""
+    """Declare the commands and their options."""
     command = commands.add(
         "connect",
         "clusters.connect",

@@ -15,7 +15,7 @@ _REFUSED = "Exit status: 0 done, 1 the servers failed, 2 it is not possible, or 
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommands with their arguments."""
+    """Declare the commands and their options."""
     command = commands.add(
         "grant",
         "grants.grant",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommands with their arguments."""
+    """Declare the commands and their options."""
     command = commands.add(
         "import",
         "recordings.import_files",

@@ -20,7 +20,7 @@ DEFAULT = "default"  # in place of a number: that of the settings
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommands with their arguments."""
+    """Declare the commands and their options."""
     commands.add(
         "usage",
         "retention.show_usage",

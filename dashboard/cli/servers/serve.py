@@ -29,7 +29,7 @@ ADDS_USER = "`causeline createuser --admin NAME` adds one."
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommands with their arguments."""
+    """Declare the commands and their options."""
     served = argparse.ArgumentParser(add_help=False)
     served.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
     served.add_argument(

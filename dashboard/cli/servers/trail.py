@@ -17,7 +17,7 @@ _OPTIONS = {
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand with its arguments."""
+    """Declare the command and its options."""
     command = commands.add(
         "audit-trail",
         "trail.show",

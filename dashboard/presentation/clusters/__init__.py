@@ -1,1 +1,1 @@
-"""Write the texts about clusters and recordings, and about the room that they take."""
+"""Write the texts about clusters and recordings, and about the disk space that they take."""

@@ -111,7 +111,7 @@ def test_silences_and_acknowledgements_are_respected(receiver: Receiver) -> None
 
 @pytest.fixture
 def began(receiver: Receiver) -> Source:
-    """A source of which an incident goes on and was reported."""
+    """A source with an incident that goes on and was reported."""
     source = routed.live_source()
     routed.route(routed.destination(receiver.url))
     routed.incident(source, open=True)

@@ -29,7 +29,7 @@ class Objects:
         return self._by_key.get(key)
 
     def add(self, key: ObjectKey, known: ObjectEntries) -> None:
-        """Add an object that is not known."""
+        """Add an object that was not added before."""
         self._by_key[key] = known
         self._by_name.setdefault(known.name, []).append(known)
 

@@ -48,7 +48,7 @@ class TracksInMemory(Tracks):
         self._spells: dict[tuple[str, str], tuple[list[At], list[At]]] = {}  # sorted beginnings and ends
         self._referrers: dict[Name, set[Key]] = defaultdict(set)
         self._owners: dict[Key, Track | None] = {}
-        # The tracks without a UID of those names that have tracks with a UID, too.
+        # By name, the tracks without a UID; only for names that also have tracks with a UID.
         self._mixed: dict[Name, list[Track]] = {}
 
     def __len__(self) -> int:

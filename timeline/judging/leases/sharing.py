@@ -29,7 +29,7 @@ class Clash(NamedTuple):
 
 def clashes_on(lease: Name, world: World) -> Sequence[Clash]:
     """Return the pairs of workloads that elect on a Lease at one time, for different schedulers: those that surely do,
-    or, without any, those of which it is not sure."""
+    or, if there are none, those that may."""
     return world.computed(("clashes", lease), lambda: _clashes(lease, world))
 
 

@@ -74,8 +74,9 @@ def missing_link(name: Name, missing: Missing, until: int) -> Link:
 
 
 def links_of(user: Track, start: int, end: int, world: World) -> Iterator[Link]:
-    """Yield what connects what a Volcano Job did between two drawn times with all that wait for the objects of which an
-    Event of that time says that the Job lacked them."""
+    """Yield a link for each object that a Volcano Job lacked between two drawn times, as an Event of that time says.
+
+    The link connects what the Job did meanwhile with all that wait for the same object."""
     volcano = user.ref.group == "batch.volcano.sh"
     reports = events_about(user, end, world) if volcano else []
     for name, since in needed(user) if volcano else ():

@@ -72,7 +72,7 @@ def page(source_id: int, track_id: int) -> str:
 
 
 def timeline(source: Source, start: int, end: int | None, root: int) -> str:
-    """Return the address of the timeline of a root owner around a range of time, with a little room on both sides."""
+    """Return the address of the timeline of a root owner, for a range of time and a little on both sides."""
     first, last = extent(source)
     end = last if end is None else end
     room = max((end - start) // 8, 500_000)

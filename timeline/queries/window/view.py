@@ -57,8 +57,8 @@ class FindingFilter(ObjectFilter):
 
     @property
     def narrowed(self) -> bool:
-        """Return whether only some findings of a row match: those in a scope, of one incident, or of incidents with one
-        actor."""
+        """Return whether a row may have findings that do not match, because the view is limited to a scope, an object,
+        an incident or an actor."""
         return self.scope is not None or self.about is not None or bool(self.incident or self.actor)
 
     def members(self, source_id: int) -> QuerySet[Finding]:

@@ -230,7 +230,7 @@ export async function outline(given = null) {
   minimap.draw(whole);
 }
 
-/** Returns in one text on what windows and lists depend beside the range. */
+/** Returns the filter and the arrangement of lanes as one text, to compare: windows and lists depend on them and on the range. */
 const arranged = () => JSON.stringify([filterOf(store), ...["group", "open", "closed", "unfold", "pins", "focus", "hidden"].map((name) => store[name])]);
 const asked = arranged();
 

@@ -62,14 +62,14 @@ class Asked(NamedTuple):
 @needs.to_read("viewer", action="list")
 @needs.to_change("responder", action="acknowledge")
 def show_incidents(request: "HttpRequest") -> "HttpResponse":
-    """Show the incidents of all sources. Raises BadRequest for an address that is not valid."""
+    """Show the incidents of all sources. Raises BadRequest if a parameter of the address is not valid."""
     return _show(request, None, IncidentFilter)
 
 
 @needs.to_read("viewer", action="see")
 @needs.to_change("responder", action="acknowledge")
 def show_incidents_of_source(request: "HttpRequest", source_id: int) -> "HttpResponse":
-    """Show the incidents of a source. Raises Http404, and BadRequest for an address that is not valid."""
+    """Show the incidents of a source. Raises Http404, and BadRequest if a parameter of the address is not valid."""
     source = source_of(source_id)
     return _show(request, source, SourceIncidentFilter)
 

@@ -157,10 +157,16 @@ def _clean_value(value: Any) -> Any:
     text = [_clean_value(each) for each in value]
     if any(one is not other for one, other in zip(text, value, strict=True)):
         return type(value)(*text) if hasattr(value, "_fields") else tuple(text)
-    if len(_harmless_values) >= _CACHED:  # other threads add to it, too
-        _harmless_values.clear()
-    _harmless_values.add(value)
+    if _characters(value) <= LONGEST:
+        if len(_harmless_values) >= _CACHED:  # other threads add to it, too
+            _harmless_values.clear()
+        _harmless_values.add(value)
     return value
+
+
+def _characters(value: Any) -> int:
+    """Return how many characters the texts of a value have, about as much memory as it takes."""
+    return len(value) if isinstance(value, str) else sum(map(_characters, value)) if isinstance(value, tuple) else 1
 
 
 policy.on_policy_change(forget)

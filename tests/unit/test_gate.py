@@ -215,3 +215,10 @@ def test_patterns_of_a_house_count_and_long_texts_are_not_remembered(policy: Cal
     long = replace(PLAIN, facts=EventFacts(reason="Failed", message=text))
     assert [*admit([long], Limits())] == [long]
     assert text not in entries._harmless
+
+
+def test_values_that_many_share_are_remembered_and_long_ones_are_not() -> None:
+    short, long = (("name", "x" * 20),), (("name", "y " * 2000),)
+    for sets in (short, long):
+        assert entries.without_credentials(replace(PLAIN, sets=sets)) == replace(PLAIN, sets=sets)
+    assert short in entries._harmless_values and long not in entries._harmless_values

@@ -28,7 +28,7 @@ from timeline.core.values import check_object
 TOO_DEEP = "it is nested deeper than CAUSELINE_DEPTH_LIMIT allows"
 LINE_KEPT = 1000  # characters of a line of a log that are kept
 _TOGETHER = 500  # observations whose names are searched for credentials at once
-_FEW = 8  # observations that are searched one by one, because some of them may have credentials
+_FEW = 8  # observations that are searched one by one
 _ESCAPED = re.compile(rb"\\.")
 _OTHERS = bytes(set(range(256)) - set(b'{}[]"'))
 _ALIKE = bytes.maketrans(b"[]", b"{}")
@@ -119,16 +119,15 @@ def _checked(each: Observation, limits: Limits, bodies: bool) -> Observation | S
 def _without_credentials(batch: list[Observation | Skipped]) -> list[Observation | Skipped]:
     """Return these observations without credentials in their names and facts. Most have none, which is quicker to find
     out for many at once."""
-    named = [each for each in batch if isinstance(each, Entry | Request)]
+    if len(batch) <= _FEW:
+        return [_cleaned(each) if isinstance(each, Entry | Request) else each for each in batch]
     try:
-        if have_no_credentials(named):
+        if have_no_credentials([each for each in batch if isinstance(each, Entry | Request)]):
             return batch
     except FAULTS:  # one of them is found below
         pass
-    if len(batch) > _FEW:
-        middle = len(batch) // 2
-        return _without_credentials(batch[:middle]) + _without_credentials(batch[middle:])
-    return [_cleaned(each) if isinstance(each, Entry | Request) else each for each in batch]
+    middle = len(batch) // 2
+    return _without_credentials(batch[:middle]) + _without_credentials(batch[middle:])
 
 
 def _cleaned(each: Observation) -> Observation | Skipped:

@@ -16,7 +16,6 @@ import msgspec
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
-from django.db import Error, close_old_connections
 
 from collectors import readers
 from collectors.watch.server import connections
@@ -25,7 +24,7 @@ from collectors.watch.storing import batches
 from collectors.watch.storing.feeds import BATCH_BYTES
 from dashboard.access.tokens import tokens
 from dashboard.metrics.requests import note_route
-from dashboard.web.intake import Answered, Intake, Receive, Send, body_of, pieces_of, refuse, respond
+from dashboard.web.intake import Answered, Intake, Receive, Send, body_of, database, pieces_of, refuse, respond
 from dashboard.web.webhooks import address_of
 from timeline.core.numbers import whole_number
 from timeline.models import Cluster
@@ -105,9 +104,9 @@ class Collecting:
 @contextmanager
 def _storing() -> Iterator[None]:
     """Use the database in this context alone. Raise Answered for what it, or the inbox of the cluster, refuses."""
-    close_old_connections()
     try:
-        yield
+        with database("a collector has to wait"):
+            yield
     except collected.Held as error:
         raise Answered(423, str(error), retry=True) from None
     except collected.Stale as error:
@@ -116,11 +115,6 @@ def _storing() -> Iterator[None]:
         raise _OutOfOrder(str(error), error.accepted) from None
     except collected.Full as error:
         raise Answered(429, str(error), retry=True) from None
-    except Error as error:
-        logger.warning("a collector has to wait, because the database fails: %s", type(error).__name__)
-        raise Answered(503, "The database cannot be reached.", retry=True) from None
-    finally:
-        close_old_connections()
 
 
 class _OutOfOrder(Answered):

@@ -4,18 +4,21 @@ Everything is counted by cluster, so that whoever holds the token of one cluster
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 import orjson
 from django.conf import settings
+from django.db import Error, close_old_connections
 
 from collectors import readers
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
+logger = logging.getLogger(__name__)
 BODY_SECONDS = 60  # in which a body has to arrive
 RETRY_SECONDS = 5  # after which a sender is asked to try again
 _IN_MEMORY = 256 * 1024  # bytes of a body; a longer one waits on disk
@@ -29,6 +32,20 @@ class Answered(Exception):
     def __init__(self, status: int, detail: str, *, retry: bool = False) -> None:
         super().__init__(detail)
         self.status, self.retry = status, retry
+
+
+@contextmanager
+def database(waits: str) -> Iterator[None]:
+    """Use the database in this context alone. Raise Answered if it fails: the sender has to try again. `waits` says in
+    the log what has to wait."""
+    close_old_connections()
+    try:
+        yield
+    except Error as error:
+        logger.warning("%s, because the database fails: %s", waits, type(error).__name__)
+        raise Answered(503, "The database cannot be reached.", retry=True) from None
+    finally:
+        close_old_connections()
 
 
 class Intake:

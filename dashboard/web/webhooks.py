@@ -28,6 +28,7 @@ from dashboard.web.intake import (
     Receive,
     Send,
     body_of,
+    database,
     is_packed,
     pieces_of,
     refuse,
@@ -116,12 +117,7 @@ class Webhooks:
 
 async def _cluster(scope: dict[str, Any]) -> int:
     """Return the cluster of the token that the request carries. Raise Answered without a good one."""
-    try:
-        token = await sync_to_async(_token_of, thread_sensitive=False)(scope)
-    except Error:
-        logger.warning("audit events have to wait: the database cannot be reached")
-        raise Answered(503, "The database cannot be reached.", retry=True) from None
-    return cluster_of(token)
+    return cluster_of(await sync_to_async(_token_of, thread_sensitive=False)(scope))
 
 
 def cluster_of(token: AccessToken | None) -> int:
@@ -139,23 +135,20 @@ def address_of(scope: dict[str, Any]) -> str:
 
 
 def _token_of(scope: dict[str, Any]) -> AccessToken | None:
-    close_old_connections()
-    try:
+    with database("audit events have to wait"):
         token = tokens.holder(ASGIRequest(scope, BytesIO()), "audit")
         tokens.record_sender(token, "audit events", address_of(scope))
         return token
-    finally:
-        close_old_connections()
 
 
 def _take(cluster: int, body: IO[bytes], packed: bool) -> None:
-    close_old_connections()
     most = settings.AUDIT_BATCH_BYTES
     try:
-        sent = audit_batches.Body(pieces_of(body), packed, most)
-        taken = audit_batches.take(cluster, sent, settings.LIMITS, settings.AUDIT_INBOX_BYTES)
-        if taken.problem:
-            inbox.note(cluster, Way.AUDIT, f"{taken.unread} events of a batch could not be read. {taken.problem}.")
+        with database("audit events have to wait"):
+            sent = audit_batches.Body(pieces_of(body), packed, most)
+            taken = audit_batches.take(cluster, sent, settings.LIMITS, settings.AUDIT_INBOX_BYTES)
+            if taken.problem:
+                inbox.note(cluster, Way.AUDIT, f"{taken.unread} events of a batch could not be read. {taken.problem}.")
     except (audit_webhook.NotAList, readers.Died) as error:
         raise Answered(400, str(error)) from None
     except audit_webhook.TooLong:
@@ -164,11 +157,6 @@ def _take(cluster: int, body: IO[bytes], packed: bool) -> None:
         raise Answered(429, str(error), retry=True) from None
     except inbox.NotWatched as error:
         raise Answered(503, str(error), retry=True) from None
-    except Error as error:
-        logger.warning("audit events have to wait: they cannot be stored: %s", type(error).__name__)
-        raise Answered(503, "The database cannot be reached.", retry=True) from None
-    finally:
-        close_old_connections()
 
 
 def _note(cluster: int, problem: str) -> None:
